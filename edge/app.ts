@@ -75,8 +75,8 @@
  * ## Limits
  *
  * All downloads of a server share two requests per second to DataStream, and take turns page by page.
- * {@linkcode AppOptions} limits the rows of a download, the page size, and concurrent downloads in total and per
- * client.
+ * {@linkcode AppOptions} limits the rows of a download, the page size, the memory, and the number of downloads that
+ * request pages concurrently.
  *
  * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
@@ -92,24 +92,21 @@ import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { createClientIdentifier } from "./client_limit.ts";
-import { SlowReaders } from "./client_reader.ts";
-import { ConcurrencyLimit } from "./concurrency_limit.ts";
+import { processLimiter } from "../src/client/rate_limiter.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
+import { Feeds } from "./downloads/feeds.ts";
+import { Starts } from "./downloads/starts.ts";
 import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
-import { OutputBudget } from "./output_budget.ts";
-import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
 import { RequestLog } from "./request_log.ts";
-import { SharedTasks } from "./shared_tasks.ts";
 import { TRACK_RESPONSES } from "./track_responses.ts";
-import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
-export type { AccessMode, AppOptions, LogFormat, PageCacheMode } from "./options.ts";
+export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {
@@ -118,8 +115,14 @@ export interface EdgeApp {
    *
    * @param connection Connection of the request, for the limit per client: the second argument of a handler in
    *   Deno, Bun or `@hono/node-server`, or `{ clientAddress: "192.0.2.1" }`. Default: not known
+   * @param context Third argument of a handler in Workers. Its `waitUntil()` keeps a download running for the other
+   *   clients that read it
    */
-  fetch(request: Request, connection?: unknown): Response | Promise<Response>;
+  fetch(
+    request: Request,
+    connection?: unknown,
+    context?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
   /** Returns the metrics of this app in the text format of Prometheus, for a port of their own. */
@@ -160,37 +163,18 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
-  const slowReaders = new SlowReaders(settings.minReaderRate);
-  const limits = { max: settings.maxDownloads, maxPerClient: settings.maxDownloadsPerClient };
-  const serviceLimit = new ConcurrencyLimit(
-    { ...limits, slowReaders },
-    "downloads, counts and requests for citations",
-    settings.clock,
-  );
-  const revalidationLimit = new ConcurrencyLimit(
-    limits,
-    "requests for the versions of datasets",
-    settings.clock,
-  );
-  const outputBudget = new OutputBudget(settings.maxBufferedBytes, settings.clock, slowReaders);
-  const isShared = settings.pageCache !== "none";
-  const pageCache = isShared ? createPageCache(settings, outputBudget) : undefined;
+  const { clock, dataStreamOptions: { rateLimiter = processLimiter(clock) } } = settings;
   const context: AppContext = {
     settings,
     accessControl: createAccessControl(settings),
-    serviceLimit,
-    revalidationLimit,
+    feeds: new Feeds(settings),
+    starts: new Starts(rateLimiter, clock),
     identifyClient: createClientIdentifier(settings),
-    outputBudget,
-    pageCache,
-    sharedCounts: isShared ? new SharedTasks(settings.clock) : undefined,
-    sharedCitations: isShared ? new SharedTasks(settings.clock) : undefined,
-    datasetStates: new DatasetStates(settings),
   };
   const recorders: Recorders = {
     settings,
     log: new RequestLog(settings),
-    metrics: new Metrics({ serviceLimit, revalidationLimit }, settings, pageCache),
+    metrics: new Metrics(context, settings),
     readiness: new Readiness(settings),
     open: undefined,
   };
@@ -246,8 +230,17 @@ export function createApp(options: AppOptions): EdgeApp {
   };
   return served;
 
-  async function respond(request: Request, connection?: unknown): Promise<Response> {
-    const exchange = new Exchange(request, connection, recorders);
+  async function respond(
+    request: Request,
+    connection?: unknown,
+    context?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Promise<Response> {
+    const exchange = new Exchange(
+      request,
+      connection,
+      recorders,
+      (promise) => context?.waitUntil?.(promise),
+    );
     let response: Response;
     try {
       response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
@@ -309,7 +302,7 @@ function addRoutes(
   context: AppContext,
   { metrics, readiness }: Recorders,
 ): Map<string, string> {
-  const { settings: { metricsToken }, accessControl } = context;
+  const { settings: { metricsToken }, accessControl, starts } = context;
   const allowedMethods = new Map<string, string>();
   const get = (path: string, respond: (exchange: Exchange) => Response | Promise<Response>) => {
     allowedMethods.set(path, "GET, HEAD");
@@ -317,7 +310,10 @@ function addRoutes(
   };
   get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   get("/readyz", async (exchange) => {
-    await readiness.check(accessControl.serverDataStream, exchange);
+    await readiness.check(
+      exchange.countRequests(accessControl.serverDataStream, starts.ofPage),
+      exchange,
+    );
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {

@@ -8,13 +8,7 @@ import {
   requireWholeNumber,
   suggestBySpelling,
 } from "../src/validation.ts";
-import {
-  ACCESS_MODES,
-  type AccessMode,
-  type AppOptions,
-  MAX_CACHE_TTL,
-  PAGE_CACHE_MODES,
-} from "./options.ts";
+import { ACCESS_MODES, type AccessMode, type AppOptions, MAX_CACHE_TTL } from "./options.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 
 /** Environment variables by name. */
@@ -28,14 +22,11 @@ export const OPTION_VARIABLES = {
   clientAddressHeader: "WEIR_CLIENT_ADDRESS_HEADER",
   corsOrigins: "WEIR_CORS_ORIGINS",
   cacheTtl: "WEIR_CACHE_TTL",
-  maxBufferedBytes: "WEIR_MAX_BUFFERED_BYTES",
   maxCachedBytes: "WEIR_MAX_CACHED_BYTES",
   maxDownloads: "WEIR_MAX_DOWNLOADS",
   maxDownloadsPerClient: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
   maxRows: "WEIR_MAX_ROWS",
   metricsToken: "WEIR_METRICS_TOKEN",
-  pageCache: "WEIR_PAGE_CACHE",
-  minReaderRate: "WEIR_MIN_READER_RATE",
   pageRows: "WEIR_PAGE_ROWS",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   signingSecret: "WEIR_SIGNING_SECRET",
@@ -136,14 +127,10 @@ type Limits = Pick<
   | "requestsPerSecond"
   | "maxRows"
   | "maxDownloads"
-  | "maxBufferedBytes"
-  | "pageCache"
   | "maxCachedBytes"
   | "cacheTtl"
   | "maxDownloadsPerClient"
   | "clientAddressHeader"
-  | "minReaderRate"
-  | "maxBufferedBytes"
   | "pageRows"
   | "corsOrigins"
 >;
@@ -155,28 +142,18 @@ function readLimits(environment: Environment): Limits {
     const text = environment[name];
     return text ? toWholeNumber(name, text, min, max) : undefined;
   };
-  const ttl = whole("WEIR_CACHE_TTL", MAX_CACHE_TTL / 1_000);
+  const ttl = whole("WEIR_CACHE_TTL", MAX_CACHE_TTL / 1_000, 0);
   return {
     requestsPerSecond: rate ? Number(rate) : undefined,
     maxRows: whole("WEIR_MAX_ROWS"),
     maxDownloads: whole("WEIR_MAX_DOWNLOADS"),
     maxDownloadsPerClient: whole("WEIR_MAX_DOWNLOADS_PER_CLIENT"),
     clientAddressHeader: environment.WEIR_CLIENT_ADDRESS_HEADER || undefined,
-    minReaderRate: whole("WEIR_MIN_READER_RATE", undefined, 0),
-    maxBufferedBytes: whole("WEIR_MAX_BUFFERED_BYTES"),
-    pageCache: readPageCache(environment.WEIR_PAGE_CACHE),
     maxCachedBytes: whole("WEIR_MAX_CACHED_BYTES"),
     cacheTtl: ttl === undefined ? undefined : 1_000 * ttl,
     pageRows: whole("WEIR_PAGE_ROWS", MAXIMUM_TOP),
     corsOrigins: readOrigins(environment.WEIR_CORS_ORIGINS),
   };
-}
-
-function readPageCache(text: string | undefined): AppOptions["pageCache"] {
-  const mode = PAGE_CACHE_MODES.find((name) => name === text);
-  if (mode !== undefined || !text) return mode;
-  const hint = suggestBySpelling(text, PAGE_CACHE_MODES, "");
-  throw invalidValue("WEIR_PAGE_CACHE", `one of ${PAGE_CACHE_MODES.join(", ")}`, text, hint);
 }
 
 /** Options of the log by value of `WEIR_LOG`. */

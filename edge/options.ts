@@ -1,3 +1,4 @@
+import { isWorker } from "./client_address.ts";
 import { type Clock, systemClock } from "../src/clock.ts";
 import type { DataStreamOptions } from "../src/client/options.ts";
 import { oneLine, ValidationError } from "../src/errors.ts";
@@ -11,8 +12,6 @@ import {
   requireType,
   requireWholeNumber,
 } from "../src/validation.ts";
-
-import { standardCaches } from "./standard_page_store.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -30,12 +29,6 @@ export type LogLevel = typeof LOG_LEVELS[number];
 /** Where lines of the log are written; see {@linkcode AppOptions.log}. */
 export type LogTarget = NonNullable<AppOptions["log"]>;
 
-/** Where downloads share pages; see {@linkcode AppOptions.pageCache}. */
-export type PageCacheMode = "standard" | "memory" | "none";
-
-/** All values of the option `pageCache`. */
-export const PAGE_CACHE_MODES: readonly PageCacheMode[] = ["standard", "memory", "none"];
-
 /** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
@@ -51,7 +44,7 @@ export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token",
  * assertEquals((await createApp(options).request("/healthz")).status, 200);
  * ```
  */
-export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
+export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"> {
   /**
    * Who may download. There is no default.
    *
@@ -76,14 +69,13 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
   /**
-   * Maximum number of concurrent downloads, counts and requests for citations. A further one gets 503.
-   * Default 20.
+   * Maximum number of downloads, counts and requests for citations that send requests concurrently. Further ones wait
+   * in line, for at most 60 s. Default 20.
    */
   maxDownloads?: number | undefined;
   /**
-   * Maximum number of concurrent downloads, counts and requests for citations of one client. A further one
-   * gets 429. A client is an address if access is `public`, else a token, a signed URL or an API key. Clients
-   * whose address is not known have no limit. Default 2 for `public` access, else unlimited.
+   * The same maximum for each client. A client is a token or an API key if access requires one, else an address.
+   * Default: no maximum. The next free slot then goes to the client that uses the fewest.
    */
   maxDownloadsPerClient?: number | undefined;
   /**
@@ -92,41 +84,22 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    */
   clientAddressHeader?: string | undefined;
   /**
-   * Minimum rate (bytes per second) of a client that reads a download; 0 for no minimum. A client is slow if it
-   * reads less in 60 s in which bytes wait for it. A slow client is disconnected when another client needs its slot
-   * of `maxDownloads` or its memory. Default 64000.
-   */
-  minReaderRate?: number | undefined;
-  /**
-   * Maximum number of rows per page, 1 to 10000. A running download can hold two pages in memory.
-   * Default 10000.
+   * Maximum number of rows per page, 1 to 10000. Default 10000.
    */
   pageRows?: number | undefined;
   /**
-   * Maximum number of bytes that all downloads together hold for clients that read slowly. A page is requested
-   * only if there is room for it, or no other download holds any bytes. A page that is longer than expected can
-   * exceed the limit. Default 32000000.
+   * Maximum number of bytes of all downloads in memory: what clients have not read, and what is kept for further
+   * clients. A page that is longer than expected can exceed it. Default 64000000, in Workers 32000000.
    */
-  maxBufferedBytes?: number | undefined;
-  /**
-   * Where downloads share pages. Identical downloads that run concurrently then share their requests to the
-   * service. A page is reused until `cacheTtl` has passed or a dataset is published again.
-   *
-   * - `standard`: `caches` of the runtime, such as of Deno or Workers;
-   * - `memory`: the memory of the process;
-   * - `none`: nowhere, each download sends its own requests.
-   *
-   * Default for `public` access: `standard` if the runtime has `caches` and the option `fetch` is not set, else
-   * `memory`. Default for `token` and `signed` access: `none`. With `caller` access, pages are never shared.
-   */
-  pageCache?: PageCacheMode | undefined;
-  /** Maximum number of bytes of shared pages that no download is using. Default 32000000. */
   maxCachedBytes?: number | undefined;
-  /** Time in milliseconds for which a page is reused. Default 300000. */
+  /**
+   * Time in milliseconds for which identical downloads share their rows, so that these are at most that old; 0 if each
+   * download sends its own requests. Default 60000.
+   */
   cacheTtl?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
-  /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
+  /** Time in milliseconds after which a client that reads nothing is disconnected. Default 600000. */
   readerTimeout?: number | undefined;
   /** Returns the current time in milliseconds since 1970, for signed URLs and the log. Default `Date.now`. */
   now?: (() => number) | undefined;
@@ -165,10 +138,7 @@ const APP_OPTIONS: Record<keyof AppOptions, undefined> = {
   maxDownloads: undefined,
   maxDownloadsPerClient: undefined,
   clientAddressHeader: undefined,
-  minReaderRate: undefined,
   pageRows: undefined,
-  maxBufferedBytes: undefined,
-  pageCache: undefined,
   maxCachedBytes: undefined,
   cacheTtl: undefined,
   corsOrigins: undefined,
@@ -199,10 +169,7 @@ export interface Settings {
   maxDownloads: number;
   maxDownloadsPerClient: number;
   clientAddressHeader: string | undefined;
-  minReaderRate: number;
   pageRows: number;
-  maxBufferedBytes: number;
-  pageCache: PageCacheMode;
   maxCachedBytes: number;
   cacheTtl: number;
   corsOrigins: "*" | readonly string[];
@@ -217,7 +184,7 @@ export interface Settings {
   /** Key, secret, tokens and path of the base URL, which must not be in the log. */
   secrets: readonly string[];
   /** Options for `DataStream`, without the API key. */
-  dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
+  dataStreamOptions: Omit<DataStreamOptions, "apiKey" | "maxWait">;
 }
 
 /** Path of DataStream's base URL. */
@@ -226,8 +193,10 @@ const DEFAULT_PATH = `${new URL(PRODUCTION_URL).pathname}/`;
 const PUBLIC_MAX_ROWS = 5_000_000;
 /** Maximum of `cacheTtl` (ms): a day. */
 export const MAX_CACHE_TTL = 86_400_000;
-/** Default of `maxDownloadsPerClient` for public access. */
-const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
+/** Default of `maxCachedBytes`. */
+const MAX_CACHED_BYTES = 64_000_000;
+/** The same in Workers, whose isolates have 128 MB of memory. */
+const WORKER_MAX_CACHED_BYTES = 32_000_000;
 /** Maximum of `readerTimeout` (ms). */
 const MAX_READER_TIMEOUT = 3_600_000;
 
@@ -246,16 +215,13 @@ export function toSettings(options: AppOptions): Settings {
     synthetic = false,
     maxRows = access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     maxDownloads = 20,
-    maxDownloadsPerClient = access === "public" ? PUBLIC_MAX_DOWNLOADS_PER_CLIENT : Infinity,
+    maxDownloadsPerClient = Infinity,
     clientAddressHeader,
-    minReaderRate = 64_000,
     pageRows = MAXIMUM_TOP,
-    maxBufferedBytes = 32_000_000,
-    pageCache: givenPageCache,
-    maxCachedBytes = 32_000_000,
-    cacheTtl = 300_000,
+    maxCachedBytes = isWorker() ? WORKER_MAX_CACHED_BYTES : MAX_CACHED_BYTES,
+    cacheTtl = 60_000,
     corsOrigins = "*",
-    readerTimeout = 60_000,
+    readerTimeout = 600_000,
     now = Date.now,
     log = console.error,
     logRequests = false,
@@ -279,13 +245,10 @@ export function toSettings(options: AppOptions): Settings {
   requireWholeNumber("maxRows", maxRows, 1);
   requireWholeNumber("maxDownloads", maxDownloads, 1);
   requireWholeNumber("maxDownloadsPerClient", maxDownloadsPerClient, 1);
-  requireWholeNumber("minReaderRate", minReaderRate, 0);
   requireHeaderName("clientAddressHeader", clientAddressHeader);
   requireWholeNumber("pageRows", pageRows, 1, MAXIMUM_TOP);
-  requireWholeNumber("maxBufferedBytes", maxBufferedBytes, 1);
   requireWholeNumber("maxCachedBytes", maxCachedBytes, 1);
-  requireWholeNumber("cacheTtl", cacheTtl, 1, MAX_CACHE_TTL);
-  const pageCache = toPageCacheMode(givenPageCache, access, dataStreamOptions);
+  requireWholeNumber("cacheTtl", cacheTtl, 0, MAX_CACHE_TTL);
   requireWholeNumber("readerTimeout", readerTimeout, 1, MAX_READER_TIMEOUT);
   requireType("synthetic", synthetic, "boolean");
   requireType("signingSecret", signingSecret, "string");
@@ -307,10 +270,7 @@ export function toSettings(options: AppOptions): Settings {
     maxDownloads,
     maxDownloadsPerClient,
     clientAddressHeader,
-    minReaderRate,
     pageRows,
-    maxBufferedBytes,
-    pageCache,
     maxCachedBytes,
     cacheTtl,
     corsOrigins,
@@ -336,26 +296,6 @@ function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | u
   const prefix = path.slice(0, -DEFAULT_PATH.length);
   const own = path.endsWith(DEFAULT_PATH) ? `${prefix}/` : path;
   return own === "/" ? undefined : own;
-}
-
-/** Checks the option `pageCache`, and returns it or its default. */
-function toPageCacheMode(
-  mode: PageCacheMode | undefined,
-  access: AccessMode,
-  { fetch }: Pick<DataStreamOptions, "fetch">,
-): PageCacheMode {
-  if (mode !== undefined) requireOneOf("pageCache", mode, PAGE_CACHE_MODES);
-  const hasStandard = standardCaches() !== undefined;
-  if (mode === "standard" && !hasStandard) {
-    const hint = "use memory: this runtime has no caches";
-    throw invalidValue("pageCache", "memory or none", mode, hint);
-  }
-  // The requests of different callers can return different results.
-  if (access === "caller") return "none";
-  if (mode !== undefined) return mode;
-  if (access !== "public") return "none";
-  // Entries of `caches` outlive the process, and a service in process can have other data each time.
-  return hasStandard && fetch === undefined ? "standard" : "memory";
 }
 
 /** Checks the option `log`. */

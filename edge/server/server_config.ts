@@ -100,9 +100,8 @@ export function settingsLine(options: AppOptions, shutdownTimeout: number | unde
   const { baseUrl = PRODUCTION_URL, requestsPerSecond = MAX_REQUESTS_PER_SECOND } = options;
   const settings = toSettings(options);
   const { access, apiKey, corsOrigins, maxDownloads, maxRows, pageRows } = settings;
-  const { maxBufferedBytes, pageCache, maxCachedBytes, cacheTtl } = settings;
   const { logFormat, logRequests, metricsToken, signingSecret, synthetic, tokens } = settings;
-  const { clientAddressHeader, maxDownloadsPerClient, minReaderRate } = settings;
+  const { cacheTtl, clientAddressHeader, maxCachedBytes, maxDownloadsPerClient } = settings;
   const parts = [
     `access ${access}`,
     // Only the host, because the rest of the URL can contain a secret.
@@ -116,15 +115,10 @@ export function settingsLine(options: AppOptions, shutdownTimeout: number | unde
       ? "no limit per client"
       : `${maxDownloadsPerClient} per client`,
     ...(clientAddressHeader === undefined ? [] : [`client address from ${clientAddressHeader}`]),
-    minReaderRate === 0
-      ? "no minimum reader rate"
-      : `minimum reader rate ${minReaderRate} bytes per second`,
-    `at most ${maxBufferedBytes} buffered bytes`,
+    `at most ${maxCachedBytes} bytes in memory`,
     maxRows === Infinity ? "unlimited rows" : `at most ${maxRows} rows per download`,
     `${pageRows} rows per page`,
-    pageCache === "none"
-      ? "no page cache"
-      : `page cache ${pageCache} of ${maxCachedBytes} bytes for ${cacheTtl / 1000} s`,
+    cacheTtl === 0 ? "no shared downloads" : `downloads shared for ${cacheTtl / 1000} s`,
     `log of ${logRequests ? "requests" : "errors"} as ${logFormat}`,
     ...(metricsToken === undefined ? [] : ["metrics token set"]),
     `CORS for ${corsOrigins === "*" ? "all origins" : corsOrigins.join(" ") || "no origin"}`,

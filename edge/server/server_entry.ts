@@ -39,9 +39,14 @@ export interface ServerEntry {
    * @param request Request for a path of the app
    * @param context Second argument of the runtime: the environment on Workers, the server in Bun, and
    *   information about the request in Deno
+   * @param worker Third argument on Workers
    * @returns The response
    */
-  fetch(request: Request, context?: unknown): Response | Promise<Response>;
+  fetch(
+    request: Request,
+    context?: unknown,
+    worker?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Response | Promise<Response>;
 }
 
 type Handler = Pick<EdgeApp, "fetch">;
@@ -99,10 +104,10 @@ export function createWorkersEntry(
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
     development: false,
-    fetch(request, given) {
+    fetch(request, given, worker) {
       const bindings = given as Bindings | undefined ?? {};
       app ??= createAppOfWorker(bindings, readOptions(bindings), log);
-      return app.fetch(request);
+      return app.fetch(request, undefined, worker);
     },
   };
 }

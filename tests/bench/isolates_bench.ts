@@ -45,7 +45,7 @@ async function measure(storage?: string): Promise<Result> {
       WEIR_ACCESS: "public",
       WEIR_LOG: "errors",
       WEIR_MAX_DOWNLOADS_PER_CLIENT: `${DOWNLOADS_PER_ISOLATE}`,
-      WEIR_PAGE_CACHE: "none",
+      WEIR_CACHE_TTL: "0",
     },
     count: ISOLATES,
     ...(storage !== undefined && { storage }),

@@ -65,10 +65,10 @@ async function read({ root }: ServerProcess, query = ""): Promise<number> {
 const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 /** Measures identical downloads one after another. */
-async function measureCpu(start: Start, cache: string): Promise<string> {
+async function measureCpu(start: Start, ttl: string): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
   await using server = await start(service, {
-    WEIR_PAGE_CACHE: cache,
+    WEIR_CACHE_TTL: ttl,
     WEIR_MAX_CACHED_BYTES: "200000000",
   });
   await read(server);
@@ -89,7 +89,7 @@ async function measureCpu(start: Start, cache: string): Promise<string> {
 /** Measures concurrent downloads of different documents. */
 async function measureMemory(start: Start): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
-  await using server = await start(service, { WEIR_PAGE_CACHE: "none" });
+  await using server = await start(service, { WEIR_CACHE_TTL: "0" });
   await read(server, "limit=1");
   const idle = peakMemory(server.pid);
   await Promise.all(
@@ -101,8 +101,8 @@ async function measureMemory(start: Start): Promise<string> {
 }
 
 for (const [name, start] of runtimes) {
-  for (const cache of ["none", "memory", ...(name === "Deno" ? ["standard"] : [])]) {
-    console.log(`${name}, page cache ${cache}: ${await measureCpu(start, cache)}`);
+  for (const ttl of ["0", "300"]) {
+    console.log(`${name}, rows shared for ${ttl} s: ${await measureCpu(start, ttl)}`);
   }
   console.log(`${name}: ${await measureMemory(start)}`);
 }

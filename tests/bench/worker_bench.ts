@@ -52,15 +52,15 @@ interface Worker extends AsyncDisposable {
 /** Flag that limits the heap of V8 (MB) as in a Worker. */
 const HEAP_LIMIT = "--max-heap-size=128";
 
-/** A checkout, and where its downloads share pages. */
+/** A checkout, and for how long its downloads share rows. */
 interface Version {
   folder: string;
-  /** Default: nowhere; other checkouts may not have the option. */
-  pageCache?: "none" | "memory";
+  /** Default: that of the checkout. */
+  cacheTtl?: number;
 }
 
 async function startWorker(
-  { folder, pageCache }: Version,
+  { folder, cacheTtl }: Version,
   service: ServerProcess,
   v8Flags: readonly string[] = [HEAP_LIMIT],
 ): Promise<Worker> {
@@ -70,8 +70,8 @@ async function startWorker(
     baseUrl: baseUrlOf(service),
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     maxDownloads: 3 * READERS,
-    ...(pageCache !== undefined && {
-      pageCache,
+    ...(cacheTtl !== undefined && {
+      cacheTtl,
       maxDownloadsPerClient: 3 * READERS,
       // All pages of the downloads whose CPU time is measured.
       maxCachedBytes: 64_000_000,
@@ -254,12 +254,12 @@ async function measureCpu(versions: readonly Version[], path: string): Promise<n
 
 if (workerd === undefined) throw new Error("Install @cloudflare/workerd-linux-64");
 const versions: Version[] = [
-  { folder: PROJECT, pageCache: "none" },
-  { folder: PROJECT, pageCache: "memory" },
+  { folder: PROJECT, cacheTtl: 0 },
+  { folder: PROJECT, cacheTtl: 300_000 },
   ...Deno.args.map((folder) => ({ folder })),
 ];
-const describe = ({ folder, pageCache }: Version) =>
-  pageCache === undefined ? folder : `${folder}, pageCache ${pageCache}`;
+const describe = ({ folder, cacheTtl }: Version) =>
+  cacheTtl === undefined ? folder : `${folder}, cacheTtl ${cacheTtl}`;
 const kinds: Readers[] = [
   { fast: READERS, stopped: 0, leaving: 0 },
   { fast: 0, stopped: READERS, leaving: 0 },

@@ -63,7 +63,7 @@ export function overUpstream(
     access: "public",
     maxRows: Infinity,
     // Each download sends the requests that the responses are for.
-    pageCache: "none",
+    cacheTtl: 0,
     log: (line) => log.push(line),
     ...appOptions,
   });

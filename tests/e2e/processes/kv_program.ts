@@ -22,7 +22,7 @@ const app = createApp({
   access: "public",
   apiKey: "sandbox",
   baseUrl: baseUrl!,
-  pageCache: "none", // the downloads have the same URL
+  cacheTtl: 0, // the downloads have the same URL
   maxDownloadsPerClient: Infinity,
   rateLimiter: createKvRateLimiter(kv),
 });

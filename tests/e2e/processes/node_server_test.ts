@@ -81,7 +81,7 @@ Deno.test("stop() logs a request as interrupted when the timeout expires", async
     access: "public",
     apiKey: "k",
     baseUrl: "https://silent.invalid/v1/odata/v4",
-    pageCache: "none",
+    cacheTtl: 0,
     logRequests: true,
     log: (line) => log.push(line),
     fetch({ signal }) {

@@ -59,7 +59,7 @@ async function download({ root }: Server): Promise<string | undefined> {
 
 /** Returns options of an app whose downloads share no pages, so that each requests all of its pages. */
 function optionsFor(upstream: Upstream, options: object): object {
-  return appOptionsFor(upstream, { ...options, pageCache: "none" });
+  return appOptionsFor(upstream, { ...options, cacheTtl: 0 });
 }
 
 for (const point of STALL_POINTS) {

@@ -37,7 +37,7 @@ function startWorkers(
       DATASTREAM_BASE_URL: baseUrl,
       WEIR_ACCESS: "public",
       // The downloads have the same URL, and come from the same client.
-      WEIR_PAGE_CACHE: "none",
+      WEIR_CACHE_TTL: "0",
       WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
     },
     ...(storage !== undefined && { storage }),

@@ -26,10 +26,6 @@ export interface Runtime {
   isInstalled: boolean;
   /** Whether it detects that a client has left only when it writes to it. */
   detectsAbortOnWrite?: boolean;
-  /** Whether it has the standard `caches`. */
-  hasCaches?: boolean;
-  /** Whether its `caches` outlive the process in the tests. */
-  keepsCaches?: boolean;
   /** Default time (ms) without data after which it closes a connection. */
   idleTimeout?: number;
   start(entry: EntryPoint, environment: Record<string, string>): Promise<Server>;
@@ -40,8 +36,6 @@ export const RUNTIMES: readonly Runtime[] = [
   {
     name: "Deno",
     isInstalled: true,
-    hasCaches: true,
-    keepsCaches: true,
     start({ module }, environment) {
       return startServer({
         program: Deno.execPath(),
@@ -86,7 +80,6 @@ export const RUNTIMES: readonly Runtime[] = [
     name: "workerd",
     isInstalled: workerd !== undefined,
     detectsAbortOnWrite: true,
-    hasCaches: true,
     async start(entry, environment) {
       const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
       return await startServer({

@@ -55,7 +55,7 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
     baseUrl,
     requestsPerSecond: 1_000_000, // JSON has no Infinity
     retry: { attempts: 1 },
-    pageCache: "none", // each download requests its own pages
+    cacheTtl: 0, // each download requests its own pages
     maxDownloadsPerClient: 1_000_000,
     ...options,
   };

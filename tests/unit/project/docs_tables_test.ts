@@ -156,13 +156,10 @@ Deno.test("docs/deploying.md lists each environment variable and the defaults of
   const rows = rowsOf("deploying", "Environment variables", "variable");
   assertEquals(rows.map(([name]) => textOf(name)).sort(), KNOWN_VARIABLES.toSorted());
   const settings = toSettings({ access: "public", apiKey: "key" });
-  const { maxRows, maxDownloads, maxBufferedBytes, pageRows, corsOrigins } = settings;
+  const { maxRows, maxDownloads, pageRows, corsOrigins } = settings;
   const defaults = {
     WEIR_MAX_ROWS: maxRows,
     WEIR_MAX_DOWNLOADS: maxDownloads,
-    WEIR_MAX_DOWNLOADS_PER_CLIENT: settings.maxDownloadsPerClient,
-    WEIR_MIN_READER_RATE: settings.minReaderRate,
-    WEIR_MAX_BUFFERED_BYTES: maxBufferedBytes,
     WEIR_MAX_CACHED_BYTES: settings.maxCachedBytes,
     WEIR_CACHE_TTL: settings.cacheTtl / 1000,
     WEIR_PAGE_ROWS: pageRows,

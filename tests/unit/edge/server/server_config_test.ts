@@ -100,9 +100,9 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
   assertEquals(
     settingsLine(readConfig({ WEIR_SANDBOX: "1" }), 25_000),
     "Settings: access public, synthetic data, 2 requests per second, 20 concurrent downloads, " +
-      "2 per client, minimum reader rate 64000 bytes per second, at most 32000000 buffered bytes, " +
+      "no limit per client, at most 64000000 bytes in memory, " +
       "at most 5000000 rows per download, 10000 rows per page, " +
-      "page cache memory of 32000000 bytes for 300 s, log of requests as text, " +
+      "downloads shared for 60 s, log of requests as text, " +
       "CORS for all origins, shutdown timeout 25 s",
   );
 });
@@ -121,7 +121,7 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     WEIR_MAX_DOWNLOADS: "3",
     WEIR_MAX_DOWNLOADS_PER_CLIENT: "4",
     WEIR_CLIENT_ADDRESS_HEADER: "x-real-ip",
-    WEIR_MIN_READER_RATE: "0",
+    WEIR_CACHE_TTL: "0",
     WEIR_PAGE_ROWS: "2000",
     WEIR_REQUESTS_PER_SECOND: "5",
     WEIR_CORS_ORIGINS: "https://a.example,https://b.example",
@@ -132,8 +132,8 @@ Deno.test("settingsLine() contains no secret when the server has all of them", (
     line,
     "Settings: access signed, data of example.org, API key set, signing secret set, 2 tokens, " +
       "5 requests per second, 3 concurrent downloads, 4 per client, " +
-      "client address from x-real-ip, no minimum reader rate, at most 32000000 buffered bytes, " +
-      "unlimited rows, 2000 rows per page, no page cache, log of errors as text, " +
+      "client address from x-real-ip, at most 64000000 bytes in memory, " +
+      "unlimited rows, 2000 rows per page, no shared downloads, log of errors as text, " +
       "metrics token set, CORS for https://a.example https://b.example",
   );
   for (const secret of Object.values(secrets).flatMap((text) => text.split(","))) {
@@ -161,11 +161,9 @@ Deno.test("settingsLine() has each setting in force when its variable is set", (
       ["WEIR_MAX_DOWNLOADS", "1234", "1234 concurrent downloads"],
       ["WEIR_MAX_DOWNLOADS_PER_CLIENT", "1234", "1234 per client"],
       ["WEIR_CLIENT_ADDRESS_HEADER", "x-real-ip", "client address from x-real-ip"],
-      ["WEIR_MIN_READER_RATE", "1234", "minimum reader rate 1234 bytes per second"],
-      ["WEIR_MAX_BUFFERED_BYTES", "1234", "at most 1234 buffered bytes"],
-      ["WEIR_PAGE_CACHE", "none", "no page cache"],
-      ["WEIR_MAX_CACHED_BYTES", "1234", "page cache memory of 1234 bytes for 300 s"],
-      ["WEIR_CACHE_TTL", "1234", "page cache memory of 32000000 bytes for 1234 s"],
+      ["WEIR_MAX_CACHED_BYTES", "1234", "at most 1234 bytes in memory"],
+      ["WEIR_CACHE_TTL", "0", "no shared downloads"],
+      ["WEIR_CACHE_TTL", "1234", "downloads shared for 1234 s"],
       ["WEIR_PAGE_ROWS", "1234", "1234 rows per page"],
       ["WEIR_CORS_ORIGINS", "https://a.example", "CORS for https://a.example"],
       ["WEIR_REQUESTS_PER_SECOND", "1234", "1234 requests per second"],
