@@ -163,10 +163,11 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
+  const accessControl = createAccessControl(settings); // checks the options of the client
   const { clock, dataStreamOptions: { rateLimiter = processLimiter(clock) } } = settings;
   const context: AppContext = {
     settings,
-    accessControl: createAccessControl(settings),
+    accessControl,
     feeds: new Feeds(settings),
     starts: new Starts(rateLimiter, clock),
     identifyClient: createClientIdentifier(settings),

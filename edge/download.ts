@@ -10,7 +10,7 @@ import type { AccessControl } from "./access.ts";
 import type { IdentifyClient } from "./client_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { sendFeed, streamFeed } from "./download_response.ts";
-import type { DatasetState, Feeds, Part, Source } from "./downloads/feeds.ts";
+import type { DatasetState, FeedPart, Feeds, FeedSource } from "./downloads/feeds.ts";
 import type { Starts } from "./downloads/starts.ts";
 import {
   isNotModified,
@@ -168,7 +168,7 @@ function documentSource(
   dataStream: DataStream,
   { resource, format, csv, query, options }: Download,
   exchange: Exchange,
-): Source {
+): FeedSource {
   // A reader that has rows must not fail because a page waits for its turn.
   const patient = dataStream.with({ maxWait: undefined });
   return {
@@ -191,7 +191,7 @@ function countSource(
   dataStream: DataStream,
   { resource, options }: Download,
   exchange: Exchange,
-): Source {
+): FeedSource {
   return valueSource(exchange, async (signal) => {
     const count = await dataStream.query(resource, { ...options, signal }).count();
     return { text: `${JSON.stringify({ count })}\n`, rows: 0 };
@@ -206,9 +206,9 @@ function countSource(
 export function valueSource(
   exchange: Exchange,
   request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
-): Source {
+): FeedSource {
   return {
-    async *start(_, stop): AsyncGenerator<Part> {
+    async *start(_, stop): AsyncGenerator<FeedPart> {
       const { text, rows } = await request(AbortSignal.any([exchange.deadline.signal, stop]));
       const data = utf8Encoder.encode(text);
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
@@ -264,7 +264,7 @@ async function findState(
   }
 }
 
-function parseState({ data }: Part): DatasetState {
+function parseState({ data }: FeedPart): DatasetState {
   return JSON.parse(utf8Decoder.decode(data));
 }
 
@@ -277,7 +277,7 @@ function isFinal(error: unknown): boolean {
 /**
  * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
- * Source: OData 4.01 Part 1, 11.2.12; RFC 9110, section 12.5.1.
+ * FeedSource: OData 4.01 FeedPart 1, 11.2.12; RFC 9110, section 12.5.1.
  *
  * @param given Value of `$format`, if any: the name or media type of a format
  * @throws {ValidationError} If the resource does not have the format of `$format`

@@ -2,7 +2,7 @@
 import type { Bytes } from "../src/bytes.ts";
 import { concatBytes } from "../src/formats/page_writer.ts";
 import { startBeat } from "./downloads/beat.ts";
-import type { Part, Reader } from "./downloads/feeds.ts";
+import type { FeedPart, Reader } from "./downloads/feeds.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
 import { toServiceProblem } from "./problem.ts";
@@ -50,7 +50,7 @@ export async function sendFeed(response: FeedResponse): Promise<Response> {
 
 async function readFirst(
   { reader, exchange, settings, task }: FeedResponse,
-): Promise<Part | undefined> {
+): Promise<FeedPart | undefined> {
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
   const { signal } = exchange;
@@ -74,7 +74,7 @@ const MAX_CHUNK = 65_536;
 
 /** Creates a body that divides each part into small chunks. Reads the next part when the client has read the last one. */
 function createBody(
-  first: Part | undefined,
+  first: FeedPart | undefined,
   { reader, exchange, settings: { clock, readerTimeout }, task }: FeedResponse,
 ): ReadableStream<Bytes> {
   let part = first;

@@ -21,7 +21,7 @@ interface LineOptions {
 }
 
 /** A task that waits, or that runs. Plain data: in workerd, one request cannot use the promises of another one. */
-interface Ticket {
+interface LineEntry {
   readonly client: string | undefined;
   readonly since: number;
   seenAt: number;
@@ -41,7 +41,7 @@ export class FairLine {
   refusedPerClient = 0;
   readonly max: number;
   readonly #options: LineOptions;
-  #tickets: Ticket[] = [];
+  #entries: LineEntry[] = [];
   /** Clients of the last tasks, the last one at the end. */
   readonly #recent: (string | undefined)[] = [];
 
@@ -77,20 +77,20 @@ export class FairLine {
     const waiting = this.#present().filter(({ isRunning }) => !isRunning);
     if (waiting.length >= MAX_WAITING) throw this.#refusal(client);
     const since = clock.now();
-    const ticket: Ticket = { client, since, seenAt: since, isRunning: false, wake() {} };
-    this.#tickets.push(ticket);
+    const entry: LineEntry = { client, since, seenAt: since, isRunning: false, wake() {} };
+    this.#entries.push(entry);
     const stopBeat = startBeat(clock, () => {
-      ticket.seenAt = clock.now();
+      entry.seenAt = clock.now();
       // Its process was suspended, and another request took it for gone.
-      if (!this.#tickets.includes(ticket)) this.#tickets.push(ticket);
+      if (!this.#entries.includes(entry)) this.#entries.push(entry);
       this.#admit();
-      ticket.wake();
+      entry.wake();
     });
-    const wake = () => ticket.wake();
+    const wake = () => entry.wake();
     const leave = () => {
       stopBeat();
       signal.removeEventListener("abort", wake);
-      this.#tickets = this.#tickets.filter((other) => other !== ticket);
+      this.#entries = this.#entries.filter((other) => other !== entry);
       this.#admit();
     };
     signal.addEventListener("abort", wake);
@@ -98,9 +98,9 @@ export class FairLine {
       for (;;) {
         signal.throwIfAborted();
         this.#admit();
-        if (ticket.isRunning) return leave;
+        if (entry.isRunning) return leave;
         if (clock.now() - since >= maxWait) throw this.#refusal(client);
-        await new Promise<void>((resolve) => ticket.wake = resolve);
+        await new Promise<void>((resolve) => entry.wake = resolve);
       }
     } catch (error) {
       leave();
@@ -130,13 +130,13 @@ export class FairLine {
   /** Whether a client should interrupt one of its tasks, because a client waits that runs at least two fewer. */
   shouldYield(client: string | undefined): boolean {
     const running = this.#runningOf(client);
-    return this.#waiting().some((ticket) => this.#runningOf(ticket.client) + 1 < running);
+    return this.#waiting().some((entry) => this.#runningOf(entry.client) + 1 < running);
   }
 
   /** Starts the next tasks. */
   #admit(): void {
     while (this.running < this.max) {
-      const rank = ({ client }: Ticket) => [
+      const rank = ({ client }: LineEntry) => [
         this.#runningOf(client),
         this.max === 1 ? this.#recent.lastIndexOf(client) : 0,
       ];
@@ -153,7 +153,7 @@ export class FairLine {
   }
 
   /** Returns the waiting tasks of the clients that may run another one. */
-  #waiting(): Ticket[] {
+  #waiting(): LineEntry[] {
     const { maxPerClient = Infinity } = this.#options;
     return this.#present().filter(({ isRunning, client }) =>
       !isRunning && this.#runningOf(client) < (client === undefined ? Infinity : maxPerClient)
@@ -161,13 +161,13 @@ export class FairLine {
   }
 
   #runningOf(client: string | undefined): number {
-    return this.#tickets.filter((ticket) => ticket.isRunning && ticket.client === client).length;
+    return this.#entries.filter((entry) => entry.isRunning && entry.client === client).length;
   }
 
   /** Returns the tasks whose requests were not dropped. */
-  #present(): Ticket[] {
+  #present(): LineEntry[] {
     const now = this.#options.clock.now();
-    return this.#tickets = this.#tickets.filter(({ seenAt }) => now - seenAt <= BEAT_TTL);
+    return this.#entries = this.#entries.filter(({ seenAt }) => now - seenAt <= BEAT_TTL);
   }
 
   #refusal(client: string | undefined): HttpProblem {

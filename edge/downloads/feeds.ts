@@ -13,7 +13,7 @@ import { BEAT_TTL, startBeat } from "./beat.ts";
 import { FairLine, MAX_LINE_WAIT } from "./fair_line.ts";
 
 /** A part of a document: rows that have arrived, or its end. */
-export interface Part {
+export interface FeedPart {
   readonly data: Bytes;
   readonly rows: number;
   readonly isPageEnd: boolean;
@@ -34,13 +34,13 @@ export interface DatasetState {
 }
 
 /** The requests of one client. Each reader brings its own. */
-export interface Source {
+export interface FeedSource {
   /**
    * Requests the document.
    *
    * @param from Position to continue after; `undefined` to begin with the first row
    */
-  start(from: Cursor | undefined, signal: AbortSignal): AsyncIterator<Part>;
+  start(from: Cursor | undefined, signal: AbortSignal): AsyncIterator<FeedPart>;
   /** Requests the state of the datasets. Absent if the document is never longer than one page. */
   requestState?(signal: AbortSignal): Promise<DatasetState>;
   /** Returns the time (ms since 1970) at which the service sent its last response. */
@@ -66,7 +66,7 @@ interface Feed {
   /** Whether more than one page needs the state of the datasets. */
   readonly hasState: boolean;
   /** Parts that are in memory, and `undefined` for those that were dropped. */
-  readonly parts: (Part & { readonly fetchedBy: number } | undefined)[];
+  readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[];
   /** Number of parts that were dropped. */
   dropped: number;
   /** Number of bytes of the parts in memory. */
@@ -91,13 +91,13 @@ interface Feed {
   startedAt: number | undefined;
   endedAt: number | undefined;
   readonly readers: Set<Reader>;
-  run: Run | undefined;
+  run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */
   end: { readonly error?: unknown } | undefined;
 }
 
 /** Fetches the document of a feed, with the requests of one reader. */
-interface Run {
+interface FeedRun {
   readonly reader: Reader;
   beat: number;
   /** Ends the run. Only its own request calls it. */
@@ -117,7 +117,7 @@ export class Reader {
   behindSince: number | undefined;
   isClosed = false;
   /** Requests of an earlier run, and the position after them. */
-  paused: { parts: AsyncIterator<Part>; position: Cursor | undefined } | undefined;
+  paused: { parts: AsyncIterator<FeedPart>; position: Cursor | undefined } | undefined;
   wake: () => void = () => {};
   readonly #feeds: Feeds;
   readonly #stopBeat: () => void;
@@ -125,7 +125,7 @@ export class Reader {
   constructor(
     feeds: Feeds,
     readonly feed: Feed,
-    readonly source: Source,
+    readonly source: FeedSource,
     readonly client: string | undefined,
     readonly id: number,
     clock: Clock,
@@ -160,7 +160,7 @@ export class Reader {
    *
    * @throws The error of the service, of a limit of the server, or the reason of the signal
    */
-  async read(signal?: AbortSignal): Promise<Part | undefined> {
+  async read(signal?: AbortSignal): Promise<FeedPart | undefined> {
     const wake = () => this.wake();
     signal?.addEventListener("abort", wake);
     try {
@@ -245,7 +245,7 @@ export class Feeds {
    * @param key Everything that determines the bytes of the document
    * @param client Client for which the document is fetched
    */
-  open(key: string, source: Source, client: string | undefined): Reader {
+  open(key: string, source: FeedSource, client: string | undefined): Reader {
     this.#dropOld();
     const found = this.#joinable.get(key);
     const feed = found !== undefined && this.#canJoin(found) ? found : this.#create(key, source);
@@ -253,7 +253,7 @@ export class Feeds {
   }
 
   /** Returns a complete document of one part, and the time at which it was complete, without a request. */
-  find(key: string): { part: Part; at: number } | undefined {
+  find(key: string): { part: FeedPart; at: number } | undefined {
     const feed = this.#joinable.get(key);
     const part = feed?.parts[0];
     if (part === undefined || !this.#canJoin(feed!) || feed!.endedAt === undefined) {
@@ -298,7 +298,7 @@ export class Feeds {
     const { clock } = this.#limits;
     if (feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL) return;
     const stop = new AbortController();
-    const run: Run = { reader, beat: clock.now(), stop, wake() {} };
+    const run: FeedRun = { reader, beat: clock.now(), stop, wake() {} };
     feed.run = run;
     feed.reserved = 0;
     const running = this.#run(feed, run);
@@ -306,7 +306,7 @@ export class Feeds {
   }
 
   /** Fetches pages as long as readers need them, the client of the run is there and no other client has to wait. */
-  async #run(feed: Feed, run: Run): Promise<void> {
+  async #run(feed: Feed, run: FeedRun): Promise<void> {
     const { clock } = this.#limits;
     const { reader, stop: { signal } } = run;
     const stopBeat = startBeat(clock, () => {
@@ -355,9 +355,9 @@ export class Feeds {
   }
 
   /** Requests one page, and gives its parts to the readers while they arrive. */
-  async #fetchPage(feed: Feed, run: Run, parts: AsyncIterator<Part>): Promise<void> {
+  async #fetchPage(feed: Feed, run: FeedRun, parts: AsyncIterator<FeedPart>): Promise<void> {
     /** End of a page that is perhaps the last one, until the versions of the datasets are compared. */
-    let held: Part | undefined;
+    let held: FeedPart | undefined;
     for (;;) {
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
@@ -387,7 +387,7 @@ export class Feeds {
    *
    * @throws {HttpProblem} If the page has changed
    */
-  async #checkFirstPage(feed: Feed, run: Run): Promise<void> {
+  async #checkFirstPage(feed: Feed, run: FeedRun): Promise<void> {
     const { source } = run.reader;
     if (feed.state !== undefined || source.requestState === undefined) return;
     const { signal } = run.stop;
@@ -416,19 +416,19 @@ export class Feeds {
   }
 
   /** Compares the state of the datasets with the one after the first page. */
-  async #compareState(feed: Feed, run: Run): Promise<void> {
+  async #compareState(feed: Feed, run: FeedRun): Promise<void> {
     const { digest } = await run.reader.source.requestState!(run.stop.signal);
     this.#requireCurrent(feed, run);
     if (digest !== feed.state!.digest) throw new DataChanged();
   }
 
   /** Throws if the run was replaced by another one, or is abandoned. */
-  #requireCurrent(feed: Feed, run: Run): void {
+  #requireCurrent(feed: Feed, run: FeedRun): void {
     if (feed.run !== run) run.stop.abort();
     run.stop.signal.throwIfAborted();
   }
 
-  #publish(feed: Feed, run: Run, part: Part): void {
+  #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     const now = this.#limits.clock.now();
     feed.position = part.cursor;
     feed.arrived += part.data.length;
@@ -469,7 +469,7 @@ export class Feeds {
    *
    * @throws {HttpProblem} 503 if the document has no part after 20 s
    */
-  async #reserve(feed: Feed, run: Run): Promise<void> {
+  async #reserve(feed: Feed, run: FeedRun): Promise<void> {
     const { clock } = this.#limits;
     const since = clock.now();
     for (;;) {
@@ -559,7 +559,7 @@ export class Feeds {
     if (this.#joinable.get(feed.key) === feed) this.#joinable.delete(feed.key);
   }
 
-  #create(key: string, source: Source): Feed {
+  #create(key: string, source: FeedSource): Feed {
     const feed: Feed = {
       key,
       hasState: source.requestState !== undefined,

@@ -1,10 +1,10 @@
 import { DataStream } from "../../mod.ts";
 import {
   type FeedLimits,
+  type FeedPart,
   Feeds,
-  type Part,
+  type FeedSource,
   type Reader,
-  type Source,
 } from "../../edge/downloads/feeds.ts";
 import { requestState } from "../../edge/downloads/versions.ts";
 import type { Clock } from "../../src/clock.ts";
@@ -64,7 +64,7 @@ export interface TestFeeds {
   clock: FakeClock;
   service: PublishedService;
   /** Opens the document for a client. */
-  open(client?: string, source?: Partial<Source>): Reader;
+  open(client?: string, source?: Partial<FeedSource>): Reader;
 }
 
 /** Creates feeds over a service. */
@@ -94,7 +94,7 @@ export function feedsOver(
     clock,
     ...limits,
   });
-  const open = (name?: string, source: Partial<Source> = {}) =>
+  const open = (name?: string, source: Partial<FeedSource> = {}) =>
     feeds.open("document", {
       start: (after, signal) =>
         client.query("Records", { select: ["Id", "DOI"], top, signal })
@@ -118,7 +118,7 @@ export function textsOf(count: number, prefix = "a"): string[] {
  */
 export async function readText(
   reader: Reader,
-  onPart: (part: Part) => unknown = () => {},
+  onPart: (part: FeedPart) => unknown = () => {},
 ): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

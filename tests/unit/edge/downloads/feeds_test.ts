@@ -1,7 +1,7 @@
 // Feeds: one run for each document, and readers with an index into its parts.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Part, Reader } from "../../../../edge/downloads/feeds.ts";
+import type { FeedPart, Reader } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
@@ -93,7 +93,7 @@ test("Feeds drop a document, and give its error to all readers, when the service
   const { fetch } = service;
   let failures = 1;
   const source = {
-    async *start(): AsyncGenerator<Part> {
+    async *start(): AsyncGenerator<FeedPart> {
       if (failures-- > 0) throw new Error("no service");
       const response = await fetch(new Request("https://a.invalid/Records?$top=10"));
       const data = new Uint8Array(await response.arrayBuffer());
