@@ -107,13 +107,15 @@ interface FeedRun {
 
 /** A client that reads a feed. */
 export class Reader {
-  /** Index of the next part. */
+  /** Number of parts that the client has read completely. */
   next = 0;
+  /** Whether the client is reading the part after them. */
+  isReading = false;
   /** Error with which another request ends the reader. */
   error: Error | undefined;
   /** Time of the last sign of life. */
   seenAt = 0;
-  /** Time since which a part always waits for the client; `undefined` if none does. */
+  /** Time since which the client always has a part to read; `undefined` if it waits for one. */
   behindSince: number | undefined;
   isClosed = false;
   /** Requests of an earlier run, and the position after them. */
@@ -163,16 +165,22 @@ export class Reader {
   async read(signal?: AbortSignal): Promise<FeedPart | undefined> {
     const wake = () => this.wake();
     signal?.addEventListener("abort", wake);
+    if (this.isReading) {
+      this.isReading = false;
+      this.next++;
+      this.#feeds.onRead(this);
+    }
     try {
       for (;;) {
         signal?.throwIfAborted();
         if (this.error !== undefined) throw this.error;
         const part = this.feed.parts[this.next];
         if (part !== undefined) {
-          this.next++;
-          this.#feeds.onRead(this, part.isPageEnd && !part.isLast && part.fetchedBy !== this.id);
+          this.isReading = true;
+          this.#feeds.onTake(this, part.isPageEnd && !part.isLast && part.fetchedBy !== this.id);
           return part;
         }
+        this.behindSince = undefined;
         if (this.feed.end !== undefined) {
           if (this.feed.end.error !== undefined) throw this.feed.end.error;
           return undefined;
@@ -267,16 +275,18 @@ export class Feeds {
     return Math.max(0, cacheTtl - (startedAt === undefined ? 0 : clock.now() - startedAt));
   }
 
-  /** Called when a reader has taken a part. */
-  onRead(reader: Reader, isHit: boolean): void {
+  /** Called when a client begins to read a part. Requests the next page meanwhile. */
+  onTake(reader: Reader, isHit: boolean): void {
     const { feed } = reader;
     if (isHit) this.hits++;
-    const isBehind = reader.next < feed.parts.length;
-    reader.behindSince = isBehind ? reader.behindSince ?? this.#limits.clock.now() : undefined;
+    reader.behindSince ??= this.#limits.clock.now();
+    if (feed.end === undefined && this.#isNeeded(feed)) this.fetch(reader);
+  }
+
+  /** Called when a client has read a part. */
+  onRead({ feed }: Reader): void {
     this.#dropReadParts(feed, !this.#canJoin(feed));
     for (const other of this.#feeds) other.run?.wake();
-    // Requests the next page while the client reads this one.
-    if (feed.end === undefined && this.#isNeeded(feed)) this.fetch(reader);
   }
 
   onClose(reader: Reader): void {
@@ -429,7 +439,6 @@ export class Feeds {
   }
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
-    const now = this.#limits.clock.now();
     feed.position = part.cursor;
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
@@ -439,10 +448,7 @@ export class Feeds {
       feed.pageLength = Math.max(feed.pageLength, feed.arrived);
       feed.reserved = 0;
     }
-    for (const reader of feed.readers) {
-      reader.behindSince ??= now;
-      reader.wake();
-    }
+    for (const { wake } of feed.readers) wake();
   }
 
   #finish(feed: Feed): void {
@@ -458,9 +464,9 @@ export class Feeds {
 
   /** Whether a reader waits for the next page, or has begun to read the last one and there is room for another. */
   #isNeeded(feed: Feed): boolean {
-    return this.#readersOf(feed).some(({ next, source }) =>
+    return this.#readersOf(feed).some(({ next, isReading, source }) =>
       next >= feed.parts.length ||
-      source.readsAhead === true && next > feed.pageStart && this.#hasRoom(feed)
+      source.readsAhead === true && isReading && next >= feed.pageStart && this.#hasRoom(feed)
     );
   }
 

@@ -163,7 +163,7 @@ Deno.test(
         Response.json({ value: 2 }),
         busy(status, 100),
         page([{ Id: 2 }]),
-      ], RETRY);
+      ], { ...RETRY, readerTimeout: 60_000 });
       const response = await app.request("/Records.csv?$select=Id");
       assertEquals(await response.text(), "Id\r\n1\r\n2\r\n");
       assert(clock.now() > 100_000);
