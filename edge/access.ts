@@ -9,8 +9,12 @@ import { HttpProblem } from "./problem.ts";
 export interface AccessControl {
   /** Names of the URL parameters that this access mode adds, such as `expires` and `signature`. */
   parameters: readonly string[];
-  /** Value of `cache-control` for successful responses. */
-  cacheControl: string;
+  /**
+   * Returns the value of `cache-control` for a successful response.
+   *
+   * @param ttl Time (ms) for which a shared cache may store it
+   */
+  cacheControl(ttl: number): string;
   /** Request header that responses vary by. */
   vary: string | undefined;
   /** Client with the API key of the server, or without a key if the access mode has none. */
@@ -34,12 +38,7 @@ export interface AccessControl {
 }
 
 /** `cache-control` for responses that depend on credentials or on a URL that expires. */
-const NO_CACHE = "private, no-store, no-transform";
-/**
- * `cache-control` for public responses. Data changes only when a dataset is published again, which is
- * rare.
- */
-const SHORT_CACHE = "public, max-age=300, no-transform";
+const NO_CACHE = () => "private, no-store, no-transform";
 
 /**
  * Creates the access control of an app.
@@ -90,7 +89,7 @@ export function createAccessControl(settings: Settings): AccessControl {
     },
     public: {
       ...withCredentials,
-      cacheControl: SHORT_CACHE,
+      cacheControl: (ttl) => `public, max-age=${Math.floor(ttl / 1000)}, no-transform`,
       authorize: () => Promise.resolve(dataStream),
       authorizePage: () => Promise.resolve(dataStream),
     },

@@ -86,6 +86,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
+import { processLimiter } from "../src/client/rate_limiter.ts";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
@@ -93,20 +94,16 @@ import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { createClientIdentifier } from "./client_limit.ts";
-import { SlowReaders } from "./client_reader.ts";
-import { ConcurrencyLimit } from "./concurrency_limit.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
+import { Feeds } from "./downloads/feeds.ts";
+import { Starts } from "./downloads/starts.ts";
 import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
 import { Metrics, METRICS_TYPE } from "./metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
-import { OutputBudget } from "./output_budget.ts";
-import { createPageCache } from "./page_cache.ts";
 import { Readiness } from "./readiness.ts";
-import { SharedTasks } from "./shared_tasks.ts";
 import { TRACK_RESPONSES } from "./track_responses.ts";
-import { DatasetStates } from "./validators.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
@@ -118,8 +115,14 @@ export interface EdgeApp {
    *
    * @param connection Connection of the request, for the limit per client: the second argument of a handler in
    *   Deno, Bun or `@hono/node-server`, or `{ clientAddress: "192.0.2.1" }`. Default: not known
+   * @param worker Third argument of a handler in Workers. Its `waitUntil()` keeps a download running for the other
+   *   clients that read it
    */
-  fetch(request: Request, connection?: unknown): Response | Promise<Response>;
+  fetch(
+    request: Request,
+    connection?: unknown,
+    worker?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Response | Promise<Response>;
   /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
   /** Returns the metrics of this app in the text format of Prometheus. */
@@ -163,13 +166,18 @@ export function createApp(options: AppOptions): EdgeApp {
   const context = createContext(settings);
   const recorders: Recorders = {
     settings,
-    metrics: new Metrics(context, settings, context.pageCache),
+    metrics: new Metrics(context, settings),
     readiness: new Readiness(settings),
     open: undefined,
   };
   const app = createRoutes(context, recorders);
-  const fetch = async (request: Request, connection?: unknown): Promise<Response> => {
-    const exchange = new Exchange(request, connection, recorders);
+  const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
+    const exchange = new Exchange(
+      request,
+      connection,
+      recorders,
+      (promise) => worker?.waitUntil?.(promise),
+    );
     let response: Response;
     try {
       response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
@@ -196,37 +204,16 @@ export function createApp(options: AppOptions): EdgeApp {
   return served;
 }
 
-/** Rate (bytes per second) below which a client that reads a download is slow. */
-const MIN_READER_RATE = 64_000;
-
 /** Creates the objects that the request handlers share. */
 function createContext(settings: Settings): AppContext {
-  const { clock, maxCachedBytes } = settings;
-  const slowReaders = new SlowReaders(MIN_READER_RATE);
-  const limits = { max: settings.maxDownloads, maxPerClient: settings.maxDownloadsPerClient };
-  const serviceLimit = new ConcurrencyLimit(
-    { ...limits, slowReaders },
-    "downloads, counts and requests for citations",
-    clock,
-  );
-  const revalidationLimit = new ConcurrencyLimit(
-    limits,
-    "requests for the versions of datasets",
-    clock,
-  );
-  const outputBudget = new OutputBudget(maxCachedBytes / 2, clock, slowReaders);
-  const pageCache = createPageCache(settings, outputBudget);
+  const accessControl = createAccessControl(settings); // checks the options of the client
+  const { clock, dataStreamOptions: { rateLimiter = processLimiter(clock) } } = settings;
   return {
     settings,
-    accessControl: createAccessControl(settings),
-    serviceLimit,
-    revalidationLimit,
+    accessControl,
+    feeds: new Feeds(settings),
+    starts: new Starts(rateLimiter, clock),
     identifyClient: createClientIdentifier(settings),
-    outputBudget,
-    pageCache,
-    sharedCounts: pageCache && new SharedTasks(clock),
-    sharedCitations: pageCache && new SharedTasks(clock),
-    datasetStates: new DatasetStates(settings),
   };
 }
 
@@ -236,7 +223,7 @@ const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8
 
 /** Creates the routes of an app, and the headers of all responses. */
 function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
-  const { settings: { corsOrigins, metricsToken, synthetic }, accessControl } = context;
+  const { settings: { corsOrigins, metricsToken, synthetic }, accessControl, starts } = context;
   const app: Router = new Hono();
   let paths: Set<string> | undefined;
   const knownPaths = () =>
@@ -269,7 +256,8 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   app.get("/readyz", async ({ env: { exchange } }) => {
-    await readiness.check(accessControl.serverDataStream, exchange);
+    const dataStream = exchange.countRequests(accessControl.serverDataStream, starts.ofPage);
+    await readiness.check(dataStream, exchange);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {

@@ -3,9 +3,9 @@ import { type Citation, citationsText } from "../src/formats/citations.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../src/odata/dataset_filter.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
-import type { AppContext } from "./download.ts";
+import { type AppContext, authorize, keyOf, valueSource } from "./download.ts";
+import { sendFeed } from "./download_response.ts";
 import type { Exchange } from "./exchange.ts";
-import { toServiceProblem } from "./problem.ts";
 import { loggedParameters, readBoundingBox, readParameters } from "./search_params.ts";
 
 /** Paths of the citations. */
@@ -23,34 +23,35 @@ export async function respondWithCitations(
   path: typeof CITATION_PATHS[number],
   context: AppContext,
 ): Promise<Response> {
-  const { accessControl, serviceLimit, identifyClient, sharedCitations, settings } = context;
+  const { accessControl: { parameters, cacheControl, vary }, feeds, settings } = context;
   const { request } = exchange;
-  const dataStream = exchange.countRequests(await accessControl.authorize(request));
-  const url = new URL(request.url);
-  const values = readParameters(url, ["$filter", "bbox", ...accessControl.parameters]);
+  const dataStream = await authorize(exchange, context);
+  const values = readParameters(new URL(request.url), ["$filter", "bbox", ...parameters]);
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
-  const findCitations = prepareCitations(dataStream, filter, within, exchange.signal);
-  exchange.query = loggedParameters(values, accessControl.parameters);
+  const findCitations = prepareCitations(dataStream, filter, within);
+  exchange.query = loggedParameters(values, parameters);
   const isText = path.endsWith(".txt");
   const headers = {
     "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,
-    "cache-control": accessControl.cacheControl,
-    ...(accessControl.vary && { vary: accessControl.vary }),
+    "cache-control": cacheControl(settings.cacheTtl),
+    ...(vary && { vary }),
   };
   if (request.method === "HEAD") return new Response(null, { headers });
-  const client = await identifyClient(exchange);
-  // Also limits the wait for the requests of another response.
-  exchange.deadline.onRequest();
-  const find = () => serviceLimit.run(findCitations, { client });
-  const key = JSON.stringify([filter, within]);
-  const finding = sharedCitations?.run(key, find, exchange.signal) ?? find();
-  const citations = await finding.catch((error) => {
-    throw toServiceProblem(error, "Request for citations", settings, exchange);
+  const source = valueSource(exchange, async (signal) => {
+    const citations = await findCitations(signal);
+    const text = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
+    return { text, rows: citations.length };
   });
-  exchange.rows = citations.length;
-  const body = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
-  return new Response(body, { headers });
+  const key = await keyOf([path, filter, within], request, settings);
+  const reader = feeds.open(key, source, exchange.client);
+  return await sendFeed({
+    reader,
+    exchange,
+    settings,
+    task: "Request for citations",
+    headers: () => ({ ...headers, "cache-control": cacheControl(reader.remainingTtl) }),
+  });
 }
 
 /**
@@ -63,17 +64,18 @@ function prepareCitations(
   dataStream: DataStream,
   filter: string | undefined,
   within: BoundingBox | undefined,
-  signal: AbortSignal,
-): () => Promise<Citation[]> {
+): (signal: AbortSignal) => Promise<Citation[]> {
   // Datasets cannot be filtered by the name of a location, but locations can.
   if (clausesOf(filter).some(({ field }) => field === "Name")) {
-    const locations = dataStream.locations({ select: ["DOI"], filter, within, signal });
-    return async () => {
+    const query = { select: ["DOI"], filter, within } as const;
+    dataStream.locations(query); // throws if the filter or the box is invalid
+    return async (signal) => {
+      const locations = dataStream.locations({ ...query, signal });
       const dois = (await locations.toArray()).map(({ DOI }) => DOI);
       return await dataStream.citations(undefined, { dois, signal });
     };
   }
   // Converted now, so that an invalid filter or box throws now.
   const cited = toMetadataFilter({ filter, within });
-  return () => dataStream.citations(cited, { signal });
+  return (signal) => dataStream.citations(cited, { signal });
 }

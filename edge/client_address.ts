@@ -15,16 +15,6 @@ interface ConnectionInfo {
   clientAddress: string;
 }
 
-/** Headers that proxies add. */
-const PROXY_HEADERS = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-];
-
 /** Header in which Cloudflare sends the address of a client to a Worker. A client cannot choose its value. */
 const CLOUDFLARE_HEADER = "cf-connecting-ip";
 
@@ -37,18 +27,12 @@ export function defaultAddressHeader(): string | undefined {
 export interface ClientAddress {
   /** The IPv4 address, or the first 64 bits of the IPv6 address; `undefined` if it is not known. */
   network: string | undefined;
-  /** Whether the address is not known because a proxy or a private network hides it. */
-  isHidden: boolean;
   /** Whether the header of the proxy contains no address. */
   isMalformed: boolean;
 }
 
 /**
  * Returns the address of the client of a request.
- *
- * Clients behind a proxy, or behind the address translation (NAT) of a cluster or a container, must not share
- * the limit of one client. A connection from a private address therefore has no client address. Neither has a
- * connection from the same computer if the request has a header that proxies add.
  *
  * @param header Header in which a proxy sends the address; `undefined` to use the address of the connection
  * @param connection Second argument of `EdgeApp.fetch()`
@@ -59,16 +43,12 @@ export function findClientAddress(
   connection: unknown,
 ): ClientAddress {
   const value = header === undefined ? null : request.headers.get(header);
-  if (value !== null) {
-    // A proxy appends the address of its client. A client can choose only the addresses before it.
-    const network = toNetwork(value.split(",").at(-1)!);
-    return { network, isHidden: false, isMalformed: network === undefined };
+  if (value === null) {
+    return { network: toNetwork(addressOf(connection, request)), isMalformed: false };
   }
-  const network = toNetwork(addressOf(connection, request));
-  const isHidden = header === undefined && network !== undefined &&
-    (isPrivate(network) ||
-      isLoopback(network) && PROXY_HEADERS.some((name) => request.headers.has(name)));
-  return { network: isHidden ? undefined : network, isHidden, isMalformed: false };
+  // A proxy appends the address of its client. A client can choose only the addresses before it.
+  const network = toNetwork(value.split(",").at(-1)!);
+  return { network, isMalformed: network === undefined };
 }
 
 function addressOf(connection: unknown, request: Request): string {
@@ -116,16 +96,4 @@ function parseIpv6(address: string): number[] | undefined {
   if (after === undefined) return before;
   const zeros = Array.from({ length: 8 - before!.length - after.length }, () => 0);
   return [...before!, ...zeros, ...after];
-}
-
-/** Private, shared and link-local networks (RFC 1918, 3927, 4193, 4291, 6598). */
-const PRIVATE_NETWORK =
-  /^(?:10|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^f[cd][\da-f]{2}:|^fe[89ab][\da-f]:/;
-
-function isPrivate(network: string): boolean {
-  return PRIVATE_NETWORK.test(network);
-}
-
-function isLoopback(network: string): boolean {
-  return network.startsWith("127.") || network === "0:0:0:0::/64";
 }

@@ -1,58 +1,53 @@
 import { accepts } from "@std/http/negotiation";
+import { sha256Hex, utf8Decoder, utf8Encoder } from "../src/bytes.ts";
 import type { DataStream } from "../src/client/datastream.ts";
-import { ValidationError } from "../src/errors.ts";
+import type { AnyResourceQuery } from "../src/client/query.ts";
+import { DataStreamError, ValidationError } from "../src/errors.ts";
 import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
+import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 import type { AccessControl } from "./access.ts";
-import { type BatchPart, PAGE_PARTS } from "../src/client/batches.ts";
-import { type Bytes, sha256Hex } from "../src/bytes.ts";
-import { PAGE_BUFFER } from "../src/client/read_ahead.ts";
-import type { CsvOptions } from "../src/formats/csv.ts";
-import type { Citation } from "../src/formats/citations.ts";
-import { releaseBuffer } from "../src/formats/page_writer.ts";
 import type { IdentifyClient } from "./client_limit.ts";
-import { ClientReader } from "./client_reader.ts";
-import type { ConcurrencyLimit, PermitHolder } from "./concurrency_limit.ts";
 import { downloadHeaders } from "./download_headers.ts";
-import { streamDownload } from "./download_response.ts";
+import { sendFeed, streamFeed } from "./download_response.ts";
+import type { DatasetState, FeedPart, Feeds, FeedSource } from "./downloads/feeds.ts";
+import type { Starts } from "./downloads/starts.ts";
+import {
+  isNotModified,
+  keyOfState,
+  notModified,
+  requestState,
+  validatorsOf,
+} from "./downloads/versions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Settings } from "./options.ts";
-import { type OutputBudget, OutputBuffer } from "./output_budget.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
-import type { PageCache } from "./page_cache.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
-import { shareDownload } from "./shared_download.ts";
-import type { SharedTasks } from "./shared_tasks.ts";
-import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
-import {
-  type DatasetState,
-  type DatasetStates,
-  matchesETag,
-  notModified,
-  validatorsOf,
-} from "./validators.ts";
 
 /** Objects that the request handlers of an app share. */
 export interface AppContext {
   settings: Settings;
   accessControl: AccessControl;
-  /** Limit for downloads, counts and requests for citations. The page has its own limit. */
-  serviceLimit: ConcurrencyLimit;
-  /**
-   * Limit for requests that check whether cached pages are current. Cached pages need no permit of `serviceLimit`.
-   */
-  revalidationLimit: ConcurrencyLimit;
+  /** Documents, counts and citations that are being fetched, or were fetched recently. */
+  feeds: Feeds;
+  /** Requests to the service. */
+  starts: Starts;
   identifyClient: IdentifyClient;
-  /** Limit for the output that downloads buffer. */
-  outputBudget: OutputBudget;
-  /** Pages that downloads share; `undefined` if they share none. */
-  pageCache: PageCache | undefined;
-  /** Counts that concurrent requests share; `undefined` if they share none. */
-  sharedCounts: SharedTasks<number> | undefined;
-  /** Citations that concurrent requests share; `undefined` if they share none. */
-  sharedCitations: SharedTasks<Citation[]> | undefined;
-  /** States of the datasets, for the validators of downloads. */
-  datasetStates: DatasetStates;
+}
+
+/**
+ * Checks that a request may use the service.
+ *
+ * @returns Client with the API key, whose requests are counted
+ * @throws {HttpProblem} 401 or 403 if it may not
+ */
+export async function authorize(
+  exchange: Exchange,
+  { accessControl, identifyClient, starts }: AppContext,
+): Promise<DataStream> {
+  const dataStream = await accessControl.authorize(exchange.request);
+  exchange.client = await identifyClient(exchange);
+  return exchange.countRequests(dataStream, starts.of(exchange.client));
 }
 
 /**
@@ -69,227 +64,220 @@ export async function respondWithDownload(
   formatInPath: FormatName | undefined,
   context: AppContext,
 ): Promise<Response> {
-  const { settings, accessControl, serviceLimit, identifyClient, pageCache, sharedCounts } =
-    context;
   const { request } = exchange;
-  const dataStream = exchange.countRequests(await accessControl.authorize(request));
-  const parameters = readDownloadParameters(
-    new URL(request.url),
-    accessControl.parameters,
-    formatInPath,
-  );
-  const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
-  requireValidCombination(parameters, resource);
-  const { count, csv } = parameters;
-  const { signal } = request;
-  const { maxRows } = settings;
-  const top = pageSize(resource, parameters.query, settings.pageRows);
-  const query = dataStream.query(resource, {
-    ...parameters.query,
-    top,
-    maxRows,
-    // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
-    ...(isMeasured(resource) && parameters.query.skipToken !== undefined &&
-      { partition: "never" }),
-    // streamDownload() handles the signal of the client's request for a download.
-    signal: count ? exchange.signal : exchange.deadline.signal,
-    // A download with shared pages counts the rows that it delivers.
-    ...(pageCache === undefined && {
-      onProgress: ({ rows }) => {
-        exchange.rows = rows;
-      },
+  const { settings, feeds, accessControl: { cacheControl } } = context;
+  const dataStream = await authorize(exchange, context);
+  const download = parseDownload(request, resource, formatInPath, dataStream, context);
+  const { headers, query, count } = download;
+  const validators = (state: DatasetState | undefined) => validatorsOf(download, state, settings);
+  const isConditional = request.method === "HEAD" || request.headers.has("if-none-match");
+  const known = await findState(isConditional, exchange, dataStream, query, context);
+  if (isConditional) {
+    const complete: Record<string, string> = {
+      ...headers,
+      "cache-control": cacheControl(settings.cacheTtl),
+      ...await validators(known?.state),
+    };
+    if (isNotModified(request, complete.etag)) return notModified(complete);
+    // For HEAD, Hono calls this handler and drops the body, so the download must not start.
+    if (request.method === "HEAD") return new Response(null, { headers: complete });
+  }
+  const source = count
+    ? countSource(dataStream, download, exchange)
+    : documentSource(dataStream, download, exchange);
+  const key = await keyOf(download.document, request, settings);
+  const reader = feeds.open(key, source, exchange.client);
+  return await (count ? sendFeed : streamFeed)({
+    reader,
+    exchange,
+    settings,
+    task: `Download of ${resource}`,
+    headers: async () => ({
+      ...headers,
+      "cache-control": cacheControl(reader.remainingTtl),
+      ...await validators(settings.access === "caller" ? undefined : reader.stateOf(known)),
     }),
   });
-  query.batches({ format, csv }); // throws if an option is invalid
-  const headers = downloadHeaders(resource, format, parameters, {
-    synthetic: settings.synthetic,
-    isNegotiated: formatInPath === undefined,
-    accessControl,
-  });
-  exchange.query = parameters.logged;
-  const failed = (error: unknown) =>
-    toServiceProblem(error, `Download of ${resource}`, settings, exchange);
-  const datasets = await findDatasets(dataStream, parameters.query, exchange, context)
-    .catch((error) => {
-      throw failed(error);
-    });
-  const form = { ...parameters, resource, format };
-  if (datasets) Object.assign(headers, await validatorsOf(form, datasets, settings));
-  if (matchesETag(request.headers.get("if-none-match"), headers.etag)) return notModified(headers);
-  // For HEAD, Hono calls this handler and drops the body, so the download must not start.
-  if (request.method === "HEAD") return new Response(null, { headers });
-  const client = await identifyClient(exchange);
-  const document = [query.url, parameters.query, { top, maxRows }];
-  if (count) {
-    // Applies the deadline also if this response waits for the count of another one.
-    exchange.deadline.onRequest();
-    const countRows = () => serviceLimit.run(() => query.count(), { client });
-    const counting = sharedCounts?.run(JSON.stringify(document), countRows, exchange.signal) ??
-      countRows();
-    const body = {
-      count: await counting.catch((error) => {
-        throw failed(error);
-      }),
-    };
-    return new Response(`${JSON.stringify(body)}\n`, { headers });
-  }
-  const reader = new ClientReader(settings.clock);
-  // Keys of the service can have different rows, and servers with different keys can share a standard cache.
-  const keyHash = pageCache && settings.apiKey && await sha256Hex(settings.apiKey);
-  const { stream, isShared, onRead, close } = openDocument(exchange, context, {
-    document: [...document, format, csv, keyHash],
-    datasetsDigest: datasets?.digest,
-    query,
-    format,
-    csv,
-    readsNextPage: parameters.query.limit === undefined,
-    holder: { client, reader },
-  });
-  try {
-    const response = await streamDownload({
-      stream,
-      isShared,
-      reader,
-      headers,
-      signal,
-      readerTimeout: settings.readerTimeout,
-      clock: settings.clock,
-      onError: (error) =>
-        exchange.logFailure(`Download of ${resource} failed after its first rows`, error),
-      onDisconnect: (reason) =>
-        exchange.logWarning(
-          `Download of ${resource} was interrupted: ${(reason as Error).message}`,
-        ),
-      onRead,
-      onChunk(bytes) {
-        exchange.bytes += bytes;
-      },
-      onEnd(outcome) {
-        close();
-        exchange.end(outcome);
-      },
-      createBodyError: () => exchange.createBodyError(),
-    });
-    exchange.isStream = true;
-    return response;
-  } catch (error) {
-    close();
-    throw failed(error);
-  }
 }
 
-/** A document that is sent to a client. */
-interface OpenDocument {
-  stream: ReadableStream<Bytes>;
-  /** Whether other downloads use the same bytes. */
-  isShared: boolean;
-  /** Called with each part that the client has read; frees its memory. */
-  onRead: (part: Bytes) => void;
-  /** Releases the permit and the reserved memory. */
-  close: () => void;
-}
-
-/** Options of {@linkcode openDocument}. */
-interface DocumentOptions {
+/** A download whose parameters are valid. */
+interface Download extends DownloadParameters {
+  resource: ResourceName;
+  format: FormatName;
+  /** Options of the query for its rows. */
+  options: AnyResourceQuery;
   /** JSON value that identifies the document. */
   document: unknown;
-  /** Digest of the versions of the datasets; `undefined` if they are not known. */
-  datasetsDigest: string | undefined;
-  query: ReturnType<DataStream["query"]>;
-  format: FormatName;
-  csv: CsvOptions;
-  readsNextPage: boolean;
-  /** Client and reader that hold the permit. */
-  holder: PermitHolder;
+  /** Headers that depend neither on the rows nor on the datasets. */
+  headers: Record<string, string>;
 }
 
 /**
- * Opens a document: with its own requests, which need a permit, or with shared pages.
+ * Reads the parameters of a download, and checks them.
  *
- * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
+ * @throws {HttpProblem} 406 if `accept` excludes every format
+ * @throws {ValidationError} If a URL parameter is invalid
  */
-function openDocument(
-  exchange: Exchange,
-  { settings: { clock }, serviceLimit, outputBudget, pageCache: cache }: AppContext,
-  { document, datasetsDigest, query, format, csv, readsNextPage, holder }: DocumentOptions,
-): OpenDocument {
-  const buffer = new OutputBuffer(outputBudget, () => exchange.deadline.maxWait(), holder.reader);
-  if (cache === undefined) {
-    const permit = serviceLimit.acquire(holder);
-    const byteOptions = { csv, [PAGE_BUFFER]: buffer };
-    return {
-      stream: query.bytes(format, byteOptions),
-      isShared: false,
-      onRead(part) {
-        buffer.remove(part.length);
-        // Garbage collection cannot free it, because the query still references it.
-        releaseBuffer(part);
-      },
-      close() {
-        buffer.close();
-        permit.release();
-      },
-    };
-  }
-  const { stream, release, close } = shareDownload({
-    cache,
-    buffer,
-    permits: {
-      acquire: () => serviceLimit.acquire(holder),
-      tryAcquire: () => serviceLimit.tryAcquire(holder),
-      takeOver: (unused) => serviceLimit.takeOver(unused, holder),
-    },
-    document,
-    datasetsDigest,
-    deadline: exchange.deadline,
-    request(after) {
-      const batchOptions = { format, csv, after, [PAGE_PARTS]: true };
-      const parts = query.batches(batchOptions) as AsyncIterable<BatchPart<Bytes>>;
-      return parts[Symbol.asyncIterator]();
-    },
-    readsNextPage,
-    clock,
-    onRows(rows) {
-      exchange.rows += rows;
-    },
-    onStoreError: (error) => cache.reportStoreError(error, exchange),
+function parseDownload(
+  request: Request,
+  resource: ResourceName,
+  formatInPath: FormatName | undefined,
+  dataStream: DataStream,
+  { settings: { maxRows, pageRows, synthetic }, accessControl }: AppContext,
+): Download {
+  const url = new URL(request.url);
+  const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
+  const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
+  requireValidCombination(parameters, resource);
+  const { query, csv, count } = parameters;
+  const options: AnyResourceQuery = {
+    ...query,
+    top: pageSize(resource, query, pageRows),
+    maxRows,
+    // A skip token is an Id, so rows must be in the order of Ids. Rows of a split query are not.
+    ...(isMeasured(resource) && query.skipToken !== undefined && { partition: "never" }),
+  };
+  const checked = dataStream.query(resource, options);
+  checked.batches({ format, csv }); // throws if an option is invalid
+  const isNegotiated = formatInPath === undefined;
+  const headers = downloadHeaders(resource, format, parameters, {
+    synthetic,
+    isNegotiated,
+    accessControl,
   });
-  return { stream, isShared: true, onRead: release, close };
+  const document = [checked.url, options, count || [format, csv]];
+  return { ...parameters, resource, format, options, document, headers };
 }
 
 /**
- * Returns the state of the datasets of a download, for its validators; `undefined` if it is not known.
+ * Returns the key of a document: callers with different API keys can get different rows.
  *
- * With `caller` access, there are no validators: responses must not be stored, and each key would need its own
- * request.
- *
- * @throws {HttpProblem} 503 if the server is at its limit, 429 if the client is
- * @throws {DataStreamError} If the service rejects the API key, or the rate limiter the request
+ * @param document JSON value that identifies the document
  */
-async function findDatasets(
+export async function keyOf(
+  document: unknown,
+  { headers }: Request,
+  { access }: Settings,
+): Promise<string> {
+  const key = access === "caller" ? headers.get("x-api-key")?.trim() : undefined;
+  return JSON.stringify([document, key && await sha256Hex(key)]);
+}
+
+/** The requests for the rows of a download. */
+function documentSource(
+  dataStream: DataStream,
+  { resource, format, csv, query, options }: Download,
+  exchange: Exchange,
+): FeedSource {
+  // A reader that has rows must not fail because a page waits for its turn.
+  const patient = dataStream.with({ maxWait: undefined });
+  return {
+    start(after, stop) {
+      const signal = AbortSignal.any([exchange.deadline.signal, stop]);
+      const rows = (after === undefined ? dataStream : patient)
+        .query(resource, { ...options, signal });
+      return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
+    },
+    requestState: (signal) => requestState(patient, query, signal),
+    responseDate: () => exchange.responseDate,
+    // With a limit, fewer rows may be left than the next page would have.
+    readsAhead: query.limit === undefined,
+    waitUntil: exchange.waitUntil,
+  };
+}
+
+/** The requests for the number of rows. */
+function countSource(
+  dataStream: DataStream,
+  { resource, options }: Download,
+  exchange: Exchange,
+): FeedSource {
+  return valueSource(exchange, async (signal) => {
+    const count = await dataStream.query(resource, { ...options, signal }).count();
+    return { text: `${JSON.stringify({ count })}\n`, rows: 0 };
+  });
+}
+
+/**
+ * Creates a source whose document is one part.
+ *
+ * @param request Requests the text, and its number of rows
+ */
+export function valueSource(
+  exchange: Exchange,
+  request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
+): FeedSource {
+  return {
+    async *start(_, stop): AsyncGenerator<FeedPart> {
+      const { text, rows } = await request(AbortSignal.any([exchange.deadline.signal, stop]));
+      const data = utf8Encoder.encode(text);
+      yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
+    },
+    waitUntil: exchange.waitUntil,
+  };
+}
+
+/** Timeout (ms) of a request for the state of datasets that a client waits for. It is not retried. */
+const STATE_TIMEOUT = 10_000;
+
+/**
+ * Returns the state of the datasets of a download, and the time at which it was complete.
+ *
+ * With `caller` access, there is none: responses must not be stored.
+ *
+ * @param mayRequest Whether to request it if it is not known
+ * @returns `undefined` if it is not known, or the request fails for another reason than the API key or a limit
+ */
+async function findState(
+  mayRequest: boolean,
+  exchange: Exchange,
   dataStream: DataStream,
   query: DownloadParameters["query"],
-  exchange: Exchange,
-  { settings, datasetStates, serviceLimit, revalidationLimit, identifyClient, pageCache }:
-    AppContext,
-): Promise<DatasetState | undefined> {
+  { settings, feeds }: AppContext,
+): Promise<{ state: DatasetState; at: number } | undefined> {
   if (settings.access === "caller") return undefined;
-  const { request: { method }, signal } = exchange;
-  // HEAD sends no requests to the service.
-  if (method === "HEAD") return datasetStates.find(query);
-  const mayBeCached = pageCache !== undefined && datasetStates.wasKnown(query);
-  return await datasetStates.load(dataStream, query, {
-    limit: mayBeCached ? revalidationLimit : serviceLimit,
-    holder: { client: await identifyClient(exchange) },
-    signal,
-    log: exchange,
+  const key = keyOfState(query);
+  const found = feeds.find(key);
+  if (found !== undefined) return { state: parseState(found.part), at: found.at };
+  if (!mayRequest) return undefined;
+  const client = dataStream.with({
+    retry: { attempts: 1 },
+    timeouts: { headers: STATE_TIMEOUT, bytes: STATE_TIMEOUT },
   });
+  const source = valueSource(exchange, async (signal) => ({
+    text: JSON.stringify(await requestState(client, query, signal)),
+    rows: 0,
+  }));
+  const reader = feeds.open(key, source, exchange.client);
+  const { signal } = exchange;
+  try {
+    const part = await reader.read(signal);
+    return { state: parseState(part!), at: settings.clock.now() };
+  } catch (error) {
+    signal.throwIfAborted();
+    const task = "Request for the versions of the datasets";
+    if (isFinal(error)) throw toServiceProblem(error, task, settings, exchange);
+    exchange.logFailure(`${task} failed`, error);
+    return undefined;
+  } finally {
+    reader.close();
+  }
+}
+
+function parseState({ data }: FeedPart): DatasetState {
+  return JSON.parse(utf8Decoder.decode(data));
+}
+
+/** Whether a request for rows would fail with the same error: of the API key or of a limit. */
+function isFinal(error: unknown): boolean {
+  return !(error instanceof DataStreamError) || error.status === 401 || error.status === 403 ||
+    error.kind === "rate-limit";
 }
 
 /**
  * Returns the format that a request selects with `$format` or, without it, the `accept` header.
  *
- * Source: OData 4.01 Part 1, 11.2.12; RFC 9110, section 12.5.1.
+ * FeedSource: OData 4.01 FeedPart 1, 11.2.12; RFC 9110, section 12.5.1.
  *
  * @param given Value of `$format`, if any: the name or media type of a format
  * @throws {ValidationError} If the resource does not have the format of `$format`

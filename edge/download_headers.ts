@@ -16,7 +16,7 @@ export function downloadHeaders(
   resource: ResourceName,
   format: FormatName,
   { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
-  { synthetic, isNegotiated, accessControl: { vary, cacheControl } }: {
+  { synthetic, isNegotiated, accessControl: { vary } }: {
     synthetic: boolean;
     /** Whether the format depends on the `accept` header. */
     isNegotiated: boolean;
@@ -28,7 +28,6 @@ export function downloadHeaders(
   const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
   return {
     "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
-    "cache-control": cacheControl,
     ...(!count && {
       "content-disposition": contentDisposition(name),
       // Tells clients such as curl that they cannot continue a file by a range of bytes.

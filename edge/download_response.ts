@@ -1,142 +1,139 @@
-// Streams a download, and disconnects a client that reads nothing or too slowly.
-import type { Clock } from "../src/clock.ts";
+// Sends a feed to a client, and disconnects a client that reads nothing.
 import type { Bytes } from "../src/bytes.ts";
-import type { ClientReader } from "./client_reader.ts";
+import { concatBytes } from "../src/formats/page_writer.ts";
+import { startBeat } from "./downloads/beat.ts";
+import type { FeedPart, Reader } from "./downloads/feeds.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Settings } from "./options.ts";
+import { toServiceProblem } from "./problem.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
-/** A stream to send as a download. */
-interface StreamedDownload {
-  /** Bytes of the document. */
-  stream: ReadableStream<Bytes>;
-  /** Whether other downloads have the same bytes, which are therefore not freed. */
-  isShared: boolean;
-  /** Measures the rate of the client. */
-  reader: ClientReader;
-  headers: Record<string, string>;
-  /** Signal of the request. It is ignored after the response is returned. */
-  signal: AbortSignal;
-  /** Time (ms) after which a client that reads nothing is disconnected. */
-  readerTimeout: number;
-  clock: Clock;
-  /** Called if the download fails after its first rows. */
-  onError: (error: unknown) => void;
-  /** Called if the client is disconnected because it reads nothing or too slowly. */
-  onDisconnect: (reason: unknown) => void;
-  /** Called with each part of the stream that the client has read, or will not read. */
-  onRead: (part: Bytes) => void;
-  /** Called with the number of bytes of each chunk that is passed to the runtime. */
-  onChunk: (bytes: number) => void;
-  /** Called when the response has ended, has failed or was cancelled. May be called again. */
-  onEnd: (outcome: RequestOutcome) => void;
-  /** Creates the error of a body that fails, which must not contain the reason: some runtimes print it. */
-  createBodyError: () => Error;
+/** A response with the parts of a feed. */
+interface FeedResponse {
+  reader: Reader;
+  exchange: Exchange;
+  settings: Settings;
+  /** What is sent, for the log, such as "Download of Records". */
+  task: string;
+  /** Returns the headers, after the first part has arrived. */
+  headers: () => Record<string, string> | Promise<Record<string, string>>;
 }
 
 /**
- * Creates a streaming response after the first chunk of the stream has arrived, so that an earlier
- * error can become an HTTP status. A later error aborts the transfer, so that no client mistakes a
- * partial document for a complete one.
+ * Creates a response after the first part of a feed has arrived, so that an earlier error can become an HTTP status.
+ * A later error aborts the transfer, so that no client mistakes a partial document for a complete one.
  *
- * @throws The error of the stream if it fails before its first chunk
+ * @throws {HttpProblem} If the feed fails before its first part
  */
-export async function streamDownload(download: StreamedDownload): Promise<Response> {
-  const { stream, headers, signal } = download;
-  const reader = stream.getReader();
-  const cancel = () => void reader.cancel(signal.reason);
-  signal.addEventListener("abort", cancel, { once: true });
-  if (signal.aborted) cancel();
+export async function streamFeed(response: FeedResponse): Promise<Response> {
+  const first = await readFirst(response);
+  const headers = await response.headers();
+  response.exchange.isStream = true;
+  return new Response(createBody(first, response), { headers });
+}
+
+/**
+ * Creates a response with the whole content of a feed.
+ *
+ * @throws {HttpProblem} If the feed fails
+ */
+export async function sendFeed(response: FeedResponse): Promise<Response> {
+  const { reader, exchange } = response;
+  const parts: Bytes[] = [];
+  for (let part = await readFirst(response); part; part = await reader.read()) {
+    parts.push(part.data);
+    exchange.rows += part.rows;
+  }
+  reader.close();
+  return new Response(concatBytes(parts), { headers: await response.headers() });
+}
+
+async function readFirst(
+  { reader, exchange, settings, task }: FeedResponse,
+): Promise<FeedPart | undefined> {
+  // The listener also closes the reader if workerd runs no `finally`.
+  const close = () => reader.close();
+  const { signal } = exchange;
+  signal.addEventListener("abort", close, { once: true });
   try {
-    const first = await reader.read();
-    signal.throwIfAborted();
-    return new Response(createBody(reader, first, download), { headers });
+    return await reader.read(signal);
+  } catch (error) {
+    reader.close();
+    throw toServiceProblem(error, task, settings, exchange);
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.
-    signal.removeEventListener("abort", cancel);
+    signal.removeEventListener("abort", close);
   }
 }
 
 /**
- * Creates a body that divides each part of the stream into small chunks. Reads the next part when the client has
- * read the part before it.
+ * Maximum size (bytes) of a chunk of the response. Small chunks show that a slow client still reads, so it is not
+ * disconnected.
  */
+const MAX_CHUNK = 65_536;
+
+/** Creates a body that divides each part into small chunks. Reads the next part when the client has read the last one. */
 function createBody(
-  reader: ReadableStreamDefaultReader<Bytes>,
-  first: ReadableStreamReadResult<Bytes>,
-  download: StreamedDownload,
+  first: FeedPart | undefined,
+  { reader, exchange, settings: { clock, readerTimeout }, task }: FeedResponse,
 ): ReadableStream<Bytes> {
-  const { isShared, reader: client, readerTimeout, clock } = download;
-  const { onError, onDisconnect, onRead, onChunk, onEnd, createBodyError } = download;
-  let { done: isDone, value: part } = first;
+  let part = first;
   /** Number of bytes of the part that were passed to the runtime. */
   let taken = 0;
-  const dropPart = () => {
-    if (part === undefined) return;
-    onRead(part);
-    part = undefined;
-    taken = 0;
-  };
-  client.startWaiting(0);
-  const ended = new AbortController();
+  /** Time since which a chunk waits for the client; `undefined` if none does. */
+  let idleSince: number | undefined = clock.now();
+  let stopBeat = () => {};
   const end = (outcome: RequestOutcome) => {
-    ended.abort();
-    dropPart();
-    onEnd(outcome);
+    stopBeat();
+    reader.close();
+    exchange.end(outcome);
   };
-  // One timer for all chunks: a timer for each of them would take a tenth of the CPU time of a download.
-  const watchClient = async () => {
-    for (;;) {
-      if (client.disconnectReason !== undefined) throw client.disconnectReason;
-      const remaining = readerTimeout - client.idleTime;
-      if (remaining <= 0) break;
-      await clock.sleep(Math.min(remaining, DISCONNECT_POLL_INTERVAL), ended.signal);
-    }
-    throw new Error(`the client read nothing for ${readerTimeout / 1000} s`);
+  const disconnect = (error: Error) => {
+    exchange.logWarning(`${task} was interrupted: ${error.message}`);
+    end("disconnected");
   };
+  exchange.rows += first?.rows ?? 0;
   return new ReadableStream<Bytes>({
     start(controller) {
-      watchClient().catch((error) => {
-        if (ended.signal.aborted) return;
-        controller.error(createBodyError());
-        void reader.cancel(error);
-        onDisconnect(error);
-        end("disconnected");
+      stopBeat = startBeat(clock, () => {
+        const idle = idleSince === undefined ? 0 : clock.now() - idleSince;
+        const error = idle >= readerTimeout
+          ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)
+          : idleSince === undefined
+          ? undefined
+          : reader.error;
+        if (error === undefined) return;
+        controller.error(exchange.createBodyError());
+        disconnect(error);
       });
     },
     async pull(controller) {
-      client.stopWaiting();
+      idleSince = undefined;
       try {
-        if (part === undefined && !isDone) {
-          ({ done: isDone, value: part } = await reader.read());
+        while (part !== undefined && taken === part.data.length) {
+          part = await reader.read();
+          taken = 0;
+          exchange.rows += part?.rows ?? 0;
         }
       } catch (error) {
-        onError(error);
-        end("failed");
-        throw createBodyError();
+        if (error === reader.error) disconnect(error as Error);
+        else {
+          exchange.logFailure(`${task} failed after its first rows`, error);
+          end("failed");
+        }
+        throw exchange.createBodyError();
       }
       if (part === undefined) {
         controller.close();
         return end("complete");
       }
-      const range = [taken, taken + MAX_CHUNK] as const;
-      // The memory of a part of one download is freed while the runtime may still send its last chunk.
-      const chunk = isShared ? part.subarray(...range) : part.slice(...range);
+      // A part is shared: it must not be changed or transferred.
+      const chunk = part.data.subarray(taken, taken + MAX_CHUNK);
       taken += chunk.length;
-      if (taken === part.length) dropPart();
-      onChunk(chunk.length);
+      exchange.bytes += chunk.length;
       controller.enqueue(chunk);
-      client.startWaiting(chunk.length);
+      idleSince = clock.now();
     },
-    async cancel(reason) {
-      end("aborted");
-      await reader.cancel(reason);
-    },
+    cancel: () => end("aborted"),
   }, { highWaterMark: 0 });
 }
-
-/**
- * Maximum size (bytes) of a chunk of the response. Small chunks show that a slow client still reads,
- * so it is not disconnected.
- */
-const MAX_CHUNK = 65_536;
-/** Interval (ms) at which a download checks whether another one has disconnected its client. */
-const DISCONNECT_POLL_INTERVAL = 1_000;

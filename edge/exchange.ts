@@ -1,8 +1,6 @@
 // A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
-import type { DataStreamOptions } from "../src/client/options.ts";
-import { type InternalOptions, START_LIMITS, WRAP_LIMITER } from "../src/client/start_limits.ts";
 import type { RateLimiter } from "../src/client/rate_limiter.ts";
 import { defaultFetch } from "../src/client/transport.ts";
 import { DataStreamError } from "../src/errors.ts";
@@ -44,6 +42,8 @@ const NOT_MODIFIED = 304;
 const UNKNOWN_PATH = "(unknown)";
 /** Methods to log. A client can send any other text as a method. */
 const KNOWN_METHODS = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT)$/;
+/** Maximum time (ms) for which one page or count waits for the rate limiter, before the response has content. */
+const MAX_TURN_WAIT = 20_000;
 /** Valid request ids of clients. */
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
 
@@ -63,6 +63,10 @@ export class Exchange implements FailureLog {
   isStream = false;
   /** Status of the response. Until the response is known, the status to log if the server stops. */
   #status = 503;
+  /** Client, as `identifyClient()` returns it. */
+  client: string | undefined;
+  /** Time (ms since 1970) of the last response of the service. */
+  responseDate = 0;
   #upstreamRequests = 0;
   #hasEnded = false;
   /** Limits of the time until the response has its first content. */
@@ -73,8 +77,14 @@ export class Exchange implements FailureLog {
 
   /**
    * @param connection Second argument of `EdgeApp.fetch()`: information about the connection
+   * @param waitUntil Keeps the request of a Worker alive while a promise is pending
    */
-  constructor(readonly request: Request, readonly connection: unknown, recorders: Recorders) {
+  constructor(
+    readonly request: Request,
+    readonly connection: unknown,
+    recorders: Recorders,
+    readonly waitUntil: (promise: Promise<unknown>) => void = () => {},
+  ) {
     this.#recorders = recorders;
     recorders.open?.add(this);
     const { clock, dataStreamOptions: { baseUrl = PRODUCTION_URL } } = recorders.settings;
@@ -99,21 +109,22 @@ export class Exchange implements FailureLog {
   /**
    * Returns a client whose requests are counted as upstream requests of this exchange, and obey its deadline.
    *
-   * @param wrapLimiter Wraps the rate limiter of the client
+   * @param rateLimiter Rate limiter of the client
    */
-  countRequests(
-    dataStream: DataStream,
-    wrapLimiter: (limiter: RateLimiter) => RateLimiter = (limiter) => limiter,
-  ): DataStream {
+  countRequests(dataStream: DataStream, rateLimiter: RateLimiter): DataStream {
     const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
     const { metrics, readiness } = this.#recorders;
-    const options = {
-      [START_LIMITS]: this.deadline,
-      [WRAP_LIMITER]: (limiter) => wrapLimiter(metrics.countWaiting(limiter)),
+    return dataStream.with({
+      rateLimiter,
+      maxWait: MAX_TURN_WAIT,
       fetch: async (request: Request) => {
         this.#upstreamRequests++;
+        this.deadline.onRequest();
         try {
           const response = await fetch(request);
+          this.deadline.onResponse(response);
+          const date = Date.parse(response.headers.get("date") ?? "");
+          this.responseDate = Number.isNaN(date) ? this.#recorders.settings.now() : date;
           metrics.addUpstreamRequest(String(response.status));
           readiness.recordResponse(response);
           return response;
@@ -122,8 +133,7 @@ export class Exchange implements FailureLog {
           throw error;
         }
       },
-    } satisfies DataStreamOptions & InternalOptions;
-    return dataStream.with(options);
+    });
   }
 
   logFailure(failure: string, error: unknown): void {

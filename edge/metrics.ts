@@ -1,10 +1,8 @@
 // Metrics in the Prometheus text format.
 import { VERSION } from "../src/version.ts";
-import type { ConcurrencyLimit } from "./concurrency_limit.ts";
-import type { RateLimiter } from "../src/client/rate_limiter.ts";
-import { ExpiringSet } from "./lease.ts";
+import type { Feeds } from "./downloads/feeds.ts";
+import type { Starts } from "./downloads/starts.ts";
 import type { Settings } from "./options.ts";
-import type { PageCache } from "./page_cache.ts";
 import type { RequestFacts } from "./request_log.ts";
 
 /** Content type of the metrics: version 0.0.4 of the Prometheus text exposition format. */
@@ -15,12 +13,10 @@ const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Concurrency limits that the metrics report. */
+/** Limits that the metrics report. */
 interface MeasuredLimits {
-  /** Limit for downloads, counts and requests for citations. */
-  serviceLimit: ConcurrencyLimit;
-  /** Limit for requests that check whether cached pages are current. */
-  revalidationLimit: ConcurrencyLimit;
+  feeds: Pick<Feeds, "slots" | "hits" | "misses" | "bytes" | "disconnected">;
+  starts: Pick<Starts, "waiting">;
 }
 
 /**
@@ -39,24 +35,12 @@ export class Metrics {
   readonly #interrupted = new Counter();
   readonly #upstreamRequests = new Counter();
   readonly #limits: MeasuredLimits;
-  readonly #pageCache: PageCache | undefined;
   readonly #now: () => number;
-  /** Requests to DataStream that wait for the rate limiter. */
-  readonly #waiting: ExpiringSet<object>;
   #startedAt: number;
 
-  /**
-   * @param settings `now` returns the time in milliseconds since 1970
-   * @param pageCache Pages that downloads share. Default: none, and no metrics of it
-   */
-  constructor(
-    limits: MeasuredLimits,
-    { now, clock }: Pick<Settings, "now" | "clock">,
-    pageCache?: PageCache,
-  ) {
+  /** @param settings `now` returns the time in milliseconds since 1970 */
+  constructor(limits: MeasuredLimits, { now }: Pick<Settings, "now">) {
     this.#limits = limits;
-    this.#pageCache = pageCache;
-    this.#waiting = new ExpiringSet(clock);
     this.#now = now;
     this.#startedAt = this.#readTime();
   }
@@ -89,24 +73,10 @@ export class Metrics {
     this.#upstreamRequests.add({ status });
   }
 
-  /** Returns a rate limiter whose waiting requests are counted. */
-  countWaiting(limiter: RateLimiter): RateLimiter {
-    return {
-      acquire: async (request, signal) => {
-        const remove = this.#waiting.add({});
-        try {
-          return await limiter.acquire(request, signal);
-        } finally {
-          remove();
-        }
-      },
-      penalize: (target, blockTime) => limiter.penalize(target, blockTime),
-    };
-  }
-
   /** Formats all metrics in the Prometheus text format. */
   toText(): string {
-    const { serviceLimit: limit, revalidationLimit } = this.#limits;
+    const { feeds, starts } = this.#limits;
+    const { slots } = feeds;
     return [
       ...gauge("weir_build_info", "Version of Weir.", 1, { version: VERSION }),
       ...gauge(
@@ -135,45 +105,37 @@ export class Metrics {
         "Requests to DataStream, by status.",
         this.#upstreamRequests,
       ),
-      ...gauge("weir_downloads_in_progress", "Downloads in progress.", limit.held),
-      ...gauge("weir_downloads_max", "Maximum number of concurrent downloads.", limit.max),
+      ...gauge("weir_downloads_in_progress", "Downloads in progress.", slots.running),
+      ...gauge("weir_downloads_max", "Maximum number of concurrent downloads.", slots.max),
       ...counter(
         "weir_downloads_refused_total",
         "Downloads refused because of the maximum.",
-        limit.refused + revalidationLimit.refused,
+        slots.refused - slots.refusedPerClient,
       ),
       ...gauge(
         "weir_rate_limit_waiting",
         "Requests that wait until DataStream's limits allow them.",
-        this.#waiting.entries().length,
+        starts.waiting,
       ),
-      ...this.#pageCacheLines(),
+      ...counter(
+        "weir_page_cache_hits_total",
+        "Pages from memory, or from a download that fetched them.",
+        feeds.hits,
+      ),
+      ...counter("weir_page_cache_misses_total", "Pages that a download fetched.", feeds.misses),
+      ...gauge("weir_page_cache_bytes", "Bytes of downloads in memory.", feeds.bytes),
       ...counter(
         "weir_client_downloads_refused_total",
         "Downloads refused because of the maximum of one client.",
-        limit.refusedPerClient + revalidationLimit.refusedPerClient,
+        slots.refusedPerClient,
       ),
       ...counter(
         "weir_slow_clients_disconnected_total",
-        "Slow clients disconnected because other clients needed their slots or memory.",
-        limit.disconnected,
+        "Slow clients disconnected because other clients needed their memory.",
+        feeds.disconnected,
       ),
       "",
     ].join("\n");
-  }
-
-  #pageCacheLines(): string[] {
-    if (this.#pageCache === undefined) return [];
-    const { hits, misses, bytes } = this.#pageCache;
-    return [
-      ...counter(
-        "weir_page_cache_hits_total",
-        "Pages from the cache, or from a download that fetched them.",
-        hits,
-      ),
-      ...counter("weir_page_cache_misses_total", "Pages that a download fetched.", misses),
-      ...gauge("weir_page_cache_bytes", "Bytes of cached pages.", bytes),
-    ];
   }
 
   /** Returns the time (ms), or 0 if the clock fails, so that counting never throws. */

@@ -46,7 +46,7 @@ export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token",
  * assertEquals((await createApp(options).request("/healthz")).status, 200);
  * ```
  */
-export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
+export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"> {
   /**
    * Who may download. There is no default.
    *
@@ -71,14 +71,13 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
   /**
-   * Maximum number of concurrent downloads, counts and requests for citations. A further one gets 503.
-   * Default 20.
+   * Maximum number of downloads, counts and requests for citations that send requests concurrently. Further ones wait
+   * in line, for at most 60 s. Default 20.
    */
   maxDownloads?: number | undefined;
   /**
-   * Maximum number of concurrent downloads, counts and requests for citations of one client. A further one
-   * gets 429. A client is an address if access is `public`, else a token, a signed URL or an API key. Clients
-   * whose address is not known have no limit. Default 2 for `public` access, else unlimited.
+   * The same maximum for each client. A client is a token or an API key if access requires one, else an address.
+   * Default: no maximum. The next free slot then goes to the client that uses the fewest.
    */
   maxDownloadsPerClient?: number | undefined;
   /**
@@ -86,25 +85,21 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey"> {
    * address in it is used. Default: the address of the connection; on Workers, `cf-connecting-ip`.
    */
   clientAddressHeader?: string | undefined;
-  /**
-   * Maximum number of rows per page, 1 to 10000. A running download can hold two pages in memory.
-   * Default 10000.
-   */
+  /** Maximum number of rows per page, 1 to 10000. Default 10000. */
   pageRows?: number | undefined;
   /**
-   * Maximum number of bytes of downloads in memory, for all downloads together: bytes that are reused for other
-   * downloads, and bytes that clients have not read yet. A page that is longer than expected can exceed the
-   * limit. Default 64000000, in Cloudflare Workers 32000000.
+   * Maximum number of bytes of all downloads in memory: what clients have not read, and what is kept for further
+   * clients. A page that is longer than expected can exceed it. Default 64000000, in Cloudflare Workers 32000000.
    */
   maxCachedBytes?: number | undefined;
   /**
-   * Time in milliseconds for which the rows of a download are reused for identical downloads; 0 for no reuse.
-   * With `caller` access, rows are never reused. Default 60000.
+   * Time in milliseconds for which identical downloads share their rows, so that these are at most that old; 0 if each
+   * download sends its own requests. Default 60000.
    */
   cacheTtl?: number | undefined;
   /** Origins whose web pages may read responses, or `*` for all. Default `*`. */
   corsOrigins?: "*" | readonly string[] | undefined;
-  /** Time in milliseconds after which a client that reads nothing is disconnected. Default 60000. */
+  /** Time in milliseconds after which a client that reads nothing is disconnected. Default 600000. */
   readerTimeout?: number | undefined;
   /** Returns the current time in milliseconds since 1970, for signed URLs and the log. Default `Date.now`. */
   now?: (() => number) | undefined;
@@ -160,8 +155,6 @@ export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_PORT = 8000;
 /** Default of `maxRows` for public access, so that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
-/** Default of `maxDownloadsPerClient` for public access. */
-const PUBLIC_MAX_DOWNLOADS_PER_CLIENT = 2;
 /** Defaults of `maxCachedBytes`. An isolate of Cloudflare Workers has 128 MB of memory. */
 const MAX_CACHED_BYTES = { process: 64_000_000, workers: 32_000_000 };
 /** Maximum of `cacheTtl` (s): a day. */
@@ -218,15 +211,16 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   maxDownloads: {
     ...wholeNumber(1),
     variable: "WEIR_MAX_DOWNLOADS",
-    help: "maximum number of concurrent downloads, counts and requests for citations",
+    help: "maximum number of downloads, counts and requests for citations that send requests " +
+      "concurrently; further ones wait",
     default: 20,
   },
   maxDownloadsPerClient: {
     ...wholeNumber(1),
     variable: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
-    help: "the same maximum for each client; further ones get status 429",
-    defaultFor: (access) => access === "public" ? PUBLIC_MAX_DOWNLOADS_PER_CLIENT : Infinity,
-    defaultText: `${PUBLIC_MAX_DOWNLOADS_PER_CLIENT} for public, else unlimited`,
+    help: "the same maximum for each client",
+    default: Infinity,
+    defaultText: "unlimited",
   },
   clientAddressHeader: {
     variable: "WEIR_CLIENT_ADDRESS_HEADER",
@@ -238,14 +232,15 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   maxCachedBytes: {
     ...wholeNumber(1),
     variable: "WEIR_MAX_CACHED_BYTES",
-    help: "maximum number of bytes of downloads in memory: cached ones, and those that clients " +
-      "have not read yet",
+    help: "maximum number of bytes of all downloads in memory",
     defaultFor: () => isWorkers() ? MAX_CACHED_BYTES.workers : MAX_CACHED_BYTES.process,
     defaultText: `${MAX_CACHED_BYTES.process}, on Workers ${MAX_CACHED_BYTES.workers}`,
   },
   cacheTtl: {
     variable: "WEIR_CACHE_TTL",
-    help: `time in seconds for which rows are reused, at most ${MAX_CACHE_TTL}; 0 for no cache`,
+    help:
+      `time in seconds for which identical downloads share their rows, at most ${MAX_CACHE_TTL}; ` +
+      "0 if each sends its own requests",
     default: 60_000,
     defaultText: "60",
     parse: (text, variable) => 1000 * toWholeNumber(variable, text, 0, MAX_CACHE_TTL),
@@ -288,7 +283,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     show: (url = PRODUCTION_URL) => new URL(url).host,
   },
   synthetic: { default: false, check: (name, value) => requireType(name, value, "boolean") },
-  readerTimeout: { ...wholeNumber(1, MAX_READER_TIMEOUT), default: 60_000 },
+  readerTimeout: { ...wholeNumber(1, MAX_READER_TIMEOUT), default: 600_000 },
   now: { default: Date.now, check: (name, value) => requireType(name, value, "function") },
   log: { defaultFor: () => console.error, check: requireLog },
   logRequests: { default: false, check: (name, value) => requireType(name, value, "boolean") },

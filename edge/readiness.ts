@@ -12,12 +12,6 @@ const PROBE_TIMEOUT = 10_000;
 /** Interval (ms) at which a request checks whether another request's probe has a result. */
 const PROBE_POLL_INTERVAL = 100;
 
-/** Methods of an exchange that a probe uses. */
-interface ProbeExchange extends FailureLog {
-  /** Returns a client whose requests are counted. */
-  countRequests(dataStream: DataStream): DataStream;
-}
-
 /** A response that shows that the service works and accepts the API key. */
 interface Success {
   /** Time (ms) of the app's clock, for its age. */
@@ -70,14 +64,14 @@ export class Readiness {
    * @param dataStream Client with the API key of the server, or without a key for `caller` access
    * @throws {HttpProblem} 503 with the reason if the server is not ready
    */
-  async check(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
+  async check(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     const deadline = this.#now() + PROBE_TIMEOUT;
     while (!this.#hasResult()) {
       const now = this.#now();
       if (now - this.#probeStartedAt >= RESULT_TTL) {
         this.#probeStartedAt = now;
-        await this.#probe(exchange.countRequests(dataStream), exchange);
+        await this.#probe(dataStream, exchange);
         break;
       }
       if (now >= deadline) break;
@@ -87,7 +81,7 @@ export class Readiness {
   }
 
   /** Sends the cheapest request for which the service checks the key: one row with one field. */
-  async #probe(dataStream: DataStream, exchange: ProbeExchange): Promise<void> {
+  async #probe(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     // The time limit includes the wait for the rate limiter. Meanwhile, a download can succeed.
     const timeLimit = startTimeLimit(clock, PROBE_TIMEOUT, "no response");

@@ -84,10 +84,10 @@ const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespa
  */
 const worker: ServerEntry = {
   ...server,
-  async fetch(request, bindings) {
+  async fetch(request, bindings, worker) {
     // Imported here, because a module with a top-level await cannot be loaded with `require()`.
     workers ??= await import(WORKERS_MODULE).catch(() => ({})) as NonNullable<typeof workers>;
-    return await server.fetch(request, bindings);
+    return await server.fetch(request, bindings, worker);
   },
 };
 export default worker;

@@ -1,7 +1,7 @@
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
-import { ConcurrencyLimit } from "../concurrency_limit.ts";
+import { FairLine } from "../downloads/fair_line.ts";
 import type { AppContext } from "../download.ts";
 import type { Exchange, Router } from "../exchange.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
@@ -10,7 +10,6 @@ import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
 import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
 import { createLinks, publicOrigin } from "./links.ts";
 import { renderPage, type Results } from "./page_html.ts";
-import { createPageLimits } from "./page_limiter.ts";
 import { preparePreview, type Preview } from "./preview.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -106,11 +105,10 @@ type PageHandler = (
 ) => Promise<Response>;
 
 function createPageHandler(
-  { settings, accessControl, serviceLimit }: AppContext,
+  { settings, accessControl, starts }: AppContext,
 ): PageHandler {
   const { clock } = settings;
-  const wrapLimiter = createPageLimits(() => serviceLimit.held > 0, clock);
-  const limit = new ConcurrencyLimit({ max: MAX_CONCURRENT }, "requests for the page", clock);
+  const limit = new FairLine({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
@@ -121,7 +119,7 @@ function createPageHandler(
   /** Runs a task that sends requests to the service, while it holds a permit. */
   async function requestWithPermit<T>(exchange: Exchange, task: () => Promise<T>): Promise<T> {
     try {
-      return await limit.run(task);
+      return await limit.run(task, undefined, exchange.signal, 0);
     } catch (error) {
       throw toServiceProblem(error, "Request for the web page", settings, exchange);
     }
@@ -181,7 +179,7 @@ function createPageHandler(
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized && exchange.countRequests(authorized, wrapLimiter);
+    const dataStream = authorized && exchange.countRequests(authorized, starts.ofPage);
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

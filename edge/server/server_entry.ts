@@ -30,9 +30,14 @@ export interface ServerEntry {
    * @param request Request for a path of the app
    * @param context Second argument of the runtime: the environment on Workers, the server in Bun, and
    *   information about the request in Deno
+   * @param worker Third argument on Workers
    * @returns The response
    */
-  fetch(request: Request, context?: unknown): Response | Promise<Response>;
+  fetch(
+    request: Request,
+    context?: unknown,
+    worker?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Response | Promise<Response>;
 }
 
 /**
@@ -115,9 +120,9 @@ export function createWorkersEntry(
     idleTimeout: BUN_IDLE_TIMEOUT,
     hostname: DEFAULT_HOST,
     development: false,
-    fetch(request, bindings) {
+    fetch(request, bindings, worker) {
       app ??= create(bindings as Bindings | undefined ?? {});
-      return app.fetch(request);
+      return app.fetch(request, undefined, worker);
     },
   };
 }

@@ -39,10 +39,15 @@ export interface BatchOptions {
   after?: Cursor | undefined;
   /** Whether to collect the DOIs of the rows in {@linkcode Batch.dois}. Default false. */
   dois?: boolean | undefined;
+  /**
+   * Whether to return rows before their page is complete, if their Ids are ascending integers. A batch is then a
+   * part of a page: at least 256 kB, or the rows that arrive in 100 ms. Default false: a batch is a page.
+   */
+  parts?: boolean | undefined;
 }
 
 /**
- * One page of a result, and the cursor to continue after it.
+ * One page of a result, or a part of it, and the cursor to continue after it.
  *
  * @typeParam T Type of the data: a list of rows, or bytes
  */
@@ -60,6 +65,8 @@ export interface Batch<T> {
    * end of the document, such as `]}` in JSON.
    */
   readonly isLast: boolean;
+  /** Whether it ends a page. Only with the option `parts` can it be false. */
+  readonly isPageEnd: boolean;
   /**
    * Whether the service announced more rows, and the limit of the query is not reached. If it is false,
    * one more request may still follow, which checks that no page is missing.
@@ -74,15 +81,6 @@ export interface Batch<T> {
    * `undefined` if the batches before `after` were requested without the option.
    */
   readonly dois: readonly string[] | undefined;
-}
-
-/** Key of an internal option of `batches()`: whether a batch can be a part of a page. Default false. */
-export const PAGE_PARTS: unique symbol = Symbol("PAGE_PARTS");
-
-/** A page, or a part of it that is delivered before the page is complete. */
-export interface BatchPart<T> extends Batch<T> {
-  /** Whether it is the last part of its page, or the last batch. */
-  readonly isPageEnd: boolean;
 }
 
 /** Version of the cursor's format. */
@@ -159,7 +157,7 @@ export function requestBatches<T>(
   query: CheckedQuery,
   converter: PageConverter<T>,
   { digest = "", after, collectsDois = false, deliversEarly }: BatchPosition,
-): () => Promise<BatchPart<T> | undefined> {
+): () => Promise<Batch<T> | undefined> {
   const parts = readParts(run, query, converter.start, { from: after, deliversEarly });
   const knownDois = new Set(after?.dois);
   let position: Position = after ?? { shards: [], rows: 0, unitRows: 0 };

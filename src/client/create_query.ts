@@ -21,16 +21,14 @@ import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
 import {
   type Batch,
   type BatchOptions,
-  type BatchPart,
   type BatchPosition,
   checkCursor,
   digestOf,
-  PAGE_PARTS,
   type PageConverter,
   requestBatches,
 } from "./batches.ts";
 import { iterate, toIterableStream } from "./iterable_stream.ts";
-import { PAGE_BUFFER, type PageBuffer, readAhead } from "./read_ahead.ts";
+import { readAhead } from "./read_ahead.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
@@ -79,7 +77,7 @@ export function createQuery<R extends object>(
    */
   const streamBatches = <T, C>(
     converter: PageConverter<T>,
-    toChunks: (batch: BatchPart<T>) => readonly C[],
+    toChunks: (batch: Batch<T>) => readonly C[],
     position: BatchPosition = {},
     readBatches = (next: NextBatch<T>) => next,
   ) => {
@@ -120,33 +118,30 @@ export function createQuery<R extends object>(
   // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
   const rows = () => streamBatches(rowConverter<R>(), ({ data }) => data);
 
-  const bytes = (format: FormatName, options: ByteOptions & InternalByteOptions = {}) => {
-    const given: ByteOptions = options;
-    const { csv } = requireOptions("bytes()", given, { csv: undefined });
+  const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
+    const { csv } = requireOptions("bytes()", options, { csv: undefined });
     const converter = byteConverter(createFormatWriter(format, { csv }));
     const toChunks = ({ data }: Batch<Bytes>) => data.length > 0 ? [data] : [];
     // With a limit, fewer rows may be left than the next page would have.
     const readsNextPage = query.limit === Infinity;
-    const buffer = options[PAGE_BUFFER];
     return streamBatches(converter, toChunks, { deliversEarly: true }, (next) =>
       readAhead(next, {
         isPageEnd: ({ isPageEnd }) => isPageEnd,
         lengthOf: ({ data }) => data.length,
         readsNextPage,
-        hasSpareRoom: () => buffer?.hasSpareRoom() ?? true,
-        buffer,
       }));
   };
 
-  const batches = (options: BatchOptions & InternalBatchOptions = {}) => {
-    const given: BatchOptions = options;
-    const { format, csv, dois, after: cursor } = requireOptions("batches()", given, {
+  const batches = (options: BatchOptions = {}) => {
+    const { format, csv, dois, parts, after: cursor } = requireOptions("batches()", options, {
       format: undefined,
       csv: undefined,
       after: undefined,
       dois: undefined,
+      parts: undefined,
     });
     requireType("dois", dois, "boolean");
+    requireType("parts", parts, "boolean");
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
         received: csv,
@@ -164,10 +159,9 @@ export function createQuery<R extends object>(
       format === undefined
         ? rowConverter<R>(collectsDois)
         : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
-    const deliversEarly = options[PAGE_PARTS];
     return {
       [Symbol.asyncIterator]() {
-        const position = { digest, after, collectsDois, deliversEarly };
+        const position = { digest, after, collectsDois, deliversEarly: parts };
         return iterate(streamBatches(createConverter(), (batch) => [batch], position), signal);
       },
     };
@@ -193,20 +187,6 @@ export function createQuery<R extends object>(
     },
     [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows) => rows),
   };
-}
-
-interface ByteOptions {
-  csv?: CsvOptions | undefined;
-}
-
-/** Options of `bytes()` that are not public. */
-interface InternalByteOptions {
-  [PAGE_BUFFER]?: PageBuffer;
-}
-
-/** Options of `batches()` that are not public. */
-interface InternalBatchOptions {
-  [PAGE_PARTS]?: boolean;
 }
 
 /** Requests the next batch; returns `undefined` after the last one. */

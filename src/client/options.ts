@@ -21,7 +21,6 @@ import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { processLimiter, type RateLimiter } from "./rate_limiter.ts";
 import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import { type InternalOptions, START_LIMITS, WRAP_LIMITER } from "./start_limits.ts";
 import {
   DEFAULT_TIMEOUTS,
   defaultFetch,
@@ -107,6 +106,11 @@ export interface DataStreamOptions {
    * hash of the API key, never the key. Default: the limiter of this process.
    */
   rateLimiter?: RateLimiter | undefined;
+  /**
+   * Maximum time (ms) for which one page or count waits for the rate limiter, and because of the header `Retry-After`,
+   * from 0 to 3600000. After it, the query fails. It does not apply after rows were delivered. Default: no maximum.
+   */
+  maxWait?: number | undefined;
   /** Clock, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
 }
@@ -129,6 +133,7 @@ const DEFAULT_OPTIONS = {
   timeouts: DEFAULT_TIMEOUTS,
   fetch: defaultFetch,
   rateLimiter: undefined,
+  maxWait: undefined,
   clock: systemClock,
 } satisfies Record<keyof DataStreamOptions, unknown>;
 
@@ -139,7 +144,8 @@ const DEFAULT_OPTIONS = {
  */
 export function toClientSettings(options: DataStreamOptions): ClientSettings {
   const given = requireOptions("DataStream", options, DEFAULT_OPTIONS);
-  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, rateLimiter, clock } = given;
+  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, rateLimiter, maxWait, clock } =
+    given;
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
   requireType("fetch", fetch, "function");
@@ -147,10 +153,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   requireType("clock.now", now, "function");
   requireType("clock.sleep", sleep, "function");
   if (rateLimiter !== undefined) requireLimiter(rateLimiter);
-  const {
-    [START_LIMITS]: startLimits,
-    [WRAP_LIMITER]: wrapLimiter = (limiter: RateLimiter) => limiter,
-  } = options as InternalOptions;
+  if (maxWait !== undefined) requireTime("maxWait", maxWait, 0);
   if (apiKey !== undefined) requireApiKey(apiKey);
   const retry = requireOptions("DataStream", given.retry as RetryPolicy, DEFAULT_RETRY, "retry");
   const timeouts = requireOptions(
@@ -172,9 +175,9 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     timeouts,
     fetch,
     clock,
-    rateLimiter: wrapLimiter(rateLimiter ?? processLimiter(clock)),
-    startLimits,
-    keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
+    rateLimiter: rateLimiter ?? processLimiter(clock),
+    maxWait,
+    keyHash: createKeyHash(apiKey),
     headers: {
       accept: SERVICE_MEDIA_TYPE,
       "user-agent": toUserAgent(userAgent),
@@ -191,8 +194,7 @@ function requireLimiter(rateLimiter: RateLimiter): void {
 }
 
 /**
- * Returns a function that hashes an API key on its first call. The limiter of the process needs no hash: its
- * state never leaves the process, and a request takes its place in the queue without waiting for Web Crypto.
+ * Returns a function that hashes an API key on its first call.
  */
 function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.

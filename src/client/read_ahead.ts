@@ -1,18 +1,3 @@
-/** Limit for the output that is buffered for the reader of a stream. */
-export interface PageBuffer {
-  /** Resolves when the next page may be requested. */
-  startPage(): Promise<void>;
-  /** Whether there is room for a page that the reader does not need yet. */
-  hasSpareRoom(): boolean;
-  /** Counts bytes of the page that have arrived. */
-  add(bytes: number): void;
-  /** Ends the page. It may be shorter or longer than expected. */
-  endPage(): void;
-}
-
-/** Key of an internal option of `bytes()`: the `PageBuffer` of the stream. */
-export const PAGE_BUFFER: unique symbol = Symbol("PAGE_BUFFER");
-
 /** Options of `readAhead()`. */
 interface ReadAheadOptions<T> {
   /** Whether an item is the last one of its page. */
@@ -21,10 +6,6 @@ interface ReadAheadOptions<T> {
   lengthOf: (item: T) => number;
   /** Whether to request the next page when a page is complete and the reader has taken an item of it. */
   readsNextPage: boolean;
-  /** Whether to request it even if the reader has not taken all items. */
-  hasSpareRoom: () => boolean;
-  /** Limit for the items that are buffered. Default: no limit. */
-  buffer: PageBuffer | undefined;
 }
 
 /** Maximum length (bytes) of the buffered items and a page ahead, which is probably as long as the page before. */
@@ -39,7 +20,7 @@ const MAX_BUFFERED = 1 << 25;
  */
 export function readAhead<T>(
   next: () => Promise<T | undefined>,
-  { isPageEnd, lengthOf, readsNextPage, hasSpareRoom, buffer }: ReadAheadOptions<T>,
+  { isPageEnd, lengthOf, readsNextPage }: ReadAheadOptions<T>,
 ): () => Promise<T | undefined> {
   const queue: (T | undefined)[] = [];
   let queueLength = 0;
@@ -53,18 +34,15 @@ export function readAhead<T>(
     pageLength = 0;
     let arrived = 0;
     try {
-      await buffer?.startPage();
       for (;;) {
         const item = await next();
         const length = item === undefined ? 0 : lengthOf(item);
-        buffer?.add(length);
         arrived += length;
         queueLength += length;
         queue.push(item);
         wake();
         if (item === undefined || isPageEnd(item)) break;
       }
-      buffer?.endPage();
       pageLength = arrived;
     } catch (error) {
       failure = { error };
@@ -76,7 +54,7 @@ export function readAhead<T>(
   const readNextPage = () => {
     const isPartlyTaken = queueLength < pageLength;
     if (!readsNextPage || !isPartlyTaken || queueLength + pageLength > MAX_BUFFERED) return;
-    if (queueLength === 0 || hasSpareRoom()) readPage();
+    readPage();
   };
   return async () => {
     while (queue.length === 0) {

@@ -94,8 +94,7 @@ export function createAttempts(run: Run, retry: RetryPolicy = run.settings.retry
   const maxWait = () => {
     // A response of a server that has rows is no longer refused.
     if (run.progress.rows > 0) return undefined;
-    const max = settings.startLimits?.maxWait();
-    return max && max - waited;
+    return settings.maxWait && settings.maxWait - waited;
   };
   return {
     async send(request) {

@@ -13,7 +13,6 @@ import {
   statusError,
 } from "./http_error.ts";
 import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
-import type { StartLimits } from "./start_limits.ts";
 
 /** The option `timeouts` of a client, with its defaults. */
 export interface Timeouts {
@@ -31,15 +30,10 @@ export interface TransportOptions {
   timeouts: Timeouts;
   clock: Clock;
   rateLimiter: RateLimiter;
-  /**
-   * Returns the identifier of the API key for the rate limiter: its SHA-256, or the key itself for the limiter of the
-   * process.
-   */
+  /** Returns the identifier of the API key for the rate limiter: its SHA-256. */
   keyHash: () => string | undefined | Promise<string>;
   /** Maximum time (ms) that a request may wait for its permit. Default: no maximum. */
   maxWait?: number | undefined;
-  /** Limits until a response of a server has its first content. Default: none. */
-  startLimits?: StartLimits | undefined;
   /** API key. Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
 }
@@ -79,7 +73,7 @@ export async function sendRequest(
   onStart: () => void,
 ): Promise<ServiceResponse> {
   const { url } = options;
-  const { fetch, timeouts, clock, apiKey, startLimits } = transport;
+  const { fetch, timeouts, clock, apiKey } = transport;
   const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
@@ -114,10 +108,7 @@ export async function sendRequest(
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
   };
-  const onBytes = () => {
-    timer.restart();
-    startLimits?.onBytes();
-  };
+  const onBytes = () => timer.restart();
   /** Ends the request, and converts an error to the one of the attempt. */
   const fail = (error: unknown) => {
     end();
@@ -129,7 +120,6 @@ export async function sendRequest(
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
-    startLimits?.onRequest();
     const response = await abortable(closeIfLate(fetch(request), attempt.signal), attempt.signal);
     callLimiter(() => permit.responded());
     onBytes();

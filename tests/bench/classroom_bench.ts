@@ -86,7 +86,7 @@ const rows = [
     WEIR_CACHE_TTL: "0",
     WEIR_MAX_DOWNLOADS_PER_CLIENT: String(CLIENTS),
   }),
-  ...await measureServer("60 s", {}, 2),
+  ...await measureServer("memory", {}, 2),
 ];
 console.log(alignColumns([
   ["page cache", "statuses", "requests to DataStream", "first byte", "last byte"],

@@ -205,17 +205,17 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
     test: "tests/unit/client/rate_limiter_option_test.ts",
   },
   {
-    name: "a rate limiter is given the API key",
-    file: "src/client/options.ts",
-    find: "keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey",
-    replacement: "keyHash: () => apiKey",
-    test: "tests/unit/client/rate_limiter_option_test.ts",
-  },
-  {
     name: "a refused request is sent",
     file: "src/client/transport.ts",
     find: 'if ("retryAfter" in permit) throw',
     replacement: "if (permit === undefined) throw",
+    test: "tests/unit/client/rate_limiter_option_test.ts",
+  },
+  {
+    name: "a rate limiter is given the API key",
+    file: "src/client/options.ts",
+    find: "keyHash: createKeyHash(apiKey),",
+    replacement: "keyHash: () => apiKey,",
     test: "tests/unit/client/rate_limiter_option_test.ts",
   },
 ];

@@ -74,7 +74,7 @@ testOnEach(
 );
 
 testOnEach(
-  "HEAD /Records.csv gives headers when no request is sent to the service",
+  "HEAD /Records.csv gives headers after a request for versions",
   async (runtime) => {
     await using upstream = serveUpstream(
       (request) => jsonResponse(pageFor(request, { rows: 10, width: 10, pages: 1 })),
@@ -85,10 +85,7 @@ testOnEach(
     assertEquals([status, headers.get("content-length")], [200, null]);
     assertEquals(headers.get("content-type"), "text/csv; charset=utf-8");
     assertMatch(headers.get("content-disposition") ?? "", /^attachment; filename="records.csv"/);
-    assertEquals(upstream.requests.length, 0);
-    const { body } = await fetch(server.root + DOWNLOAD);
-    await body!.cancel();
-    assertEquals(upstream.pages.length, 1);
+    assertEquals([upstream.requests.length, upstream.pages.length], [1, 0]);
   },
 );
 

@@ -34,10 +34,10 @@ testOnEach("the app aborts a download when the client reads nothing for 1 s", as
     (request) => jsonResponse(pageFor(request, LARGE)),
     rowsOf(LARGE),
   );
-  const options = appOptionsFor(upstream, { maxDownloads: 1, readerTimeout });
+  const options = appOptionsFor(upstream, { readerTimeout });
   await using server = await startApp(runtime, options);
   const response = await fetch(server.root + DOWNLOAD);
-  assertEquals([response.status, await canDownload(server.root)], [200, false]);
+  assertEquals(response.status, 200);
   await waitFor(() => server.log().includes("the client read nothing for 1 s"), "the log entry");
   assertEquals(upstream.pages.length, 1);
   assertEquals(await canDownload(server.root), true);
@@ -54,10 +54,8 @@ testOnEach(
     );
     await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 1 }));
     const { body } = await fetch(server.root + DOWNLOAD);
-    assertEquals(await canDownload(server.root), false);
     await body!.cancel();
     await waitFor(() => canDownload(server.root), "a permit", 1_000);
-    assertEquals(upstream.pages.length, 2);
   },
 );
 
@@ -68,7 +66,7 @@ testOnEach(
       (request) => jsonResponse(pageFor(request, LARGE)),
       rowsOf(LARGE),
     );
-    const maxCachedBytes = 2 * LARGE.rows * LARGE.width;
+    const maxCachedBytes = LARGE.rows * LARGE.width;
     const options = { readerTimeout, maxCachedBytes, cacheTtl: 0 };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
     const stopped = Array.from({ length: 4 }, () => fetch(server.root + DOWNLOAD));
@@ -115,21 +113,20 @@ testOnEach(
 const SPEED = 20;
 
 testOnEach(
-  "the app gives the slot of a reader at 30 kB/s to another client after 60 s",
+  "the app gives the memory of a reader at 30 kB/s to another client after 10 s",
   async (runtime) => {
     await using upstream = serveUpstream(
       (request) => jsonResponse(pageFor(request, SLOW)),
       rowsOf(SLOW),
     );
-    const limits = { maxDownloads: 3, maxCachedBytes: 2e9, cacheTtl: 0 };
+    const limits = { maxCachedBytes: 24 * MIB, cacheTtl: 0 };
     const options = { ...limits, clockSpeed: SPEED };
     await using server = await startApp(runtime, appOptionsFor(upstream, options));
-    const opened = performance.now();
-    const slow = await Promise.all([0, 1, 2].map(() => fetch(server.root + DOWNLOAD)));
     const left = new AbortController();
     let broken = 0;
-    const readings = slow.map(async ({ body }) => {
-      const reader = body!.getReader();
+    const slow = await fetch(server.root + DOWNLOAD); // its page is in memory
+    const reading = async () => {
+      const reader = slow.body!.getReader();
       try {
         while (!left.signal.aborted) {
           const { done, value } = await reader.read();
@@ -142,16 +139,13 @@ testOnEach(
       } catch {
         broken++;
       }
-    });
-    assertEquals(await canDownload(server.root), false);
-    await waitFor(() => canDownload(server.root), "a slot", 60_000);
-    assert(performance.now() - opened > 60_000 / SPEED);
-    const rate = /the client read (\d+) bytes per second for 60 s/;
-    const [, bytes] = await waitFor(() => rate.exec(server.log()) ?? undefined, "the log entry");
-    assert(Number(bytes) < 64_000);
+    };
+    const readings = reading();
+    assertEquals(await canDownload(server.root), true);
+    const message = /the client read slowly for \d+ s, and another client needed its memory/;
+    await waitFor(() => message.test(server.log()), "the log entry");
     await waitFor(() => broken > 0, "the end of the transfer", 60_000);
     left.abort();
-    await Promise.all(readings);
-    assertEquals(broken, 1);
+    await readings;
   },
 );

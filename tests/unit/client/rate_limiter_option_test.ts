@@ -3,7 +3,6 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DataStreamError, type RateLimiter } from "../../../mod.ts";
 import type { Permit, PermitRequest, RateLimitTarget } from "../../../src/client/rate_limiter.ts";
-import { type InternalOptions, START_LIMITS } from "../../../src/client/start_limits.ts";
 import { type Answer, createLimiter } from "../../../src/client/rate_limiter.ts";
 import { sendUntilAnswered } from "../../../src/client/shared_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -211,10 +210,7 @@ test("a query of a server fails after its maximum wait when the limiter fails sl
     return unreachable();
   };
   const { limiter, requests } = recordingLimiter({ acquire });
-  const options: InternalOptions = {
-    [START_LIMITS]: { maxWait: () => 20_000, onRequest() {}, onBytes() {} },
-  };
-  const { client, clock } = retryingClient([], { rateLimiter: limiter, ...options });
+  const { client, clock } = retryingClient([], { rateLimiter: limiter, maxWait: 20_000 });
   const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
   assertEquals(error.kind, "rate-limit");
   // The waits and delays so far reduce the wait of the next attempt.

@@ -138,7 +138,7 @@ Deno.test("EdgeApp.request() requires a signature for counts, citations and HEAD
     await response.text();
     assertEquals(response.status, 200);
   }
-  assertEquals(stats.requests, 4); // with the versions of the datasets
+  assertEquals(stats.requests, 3);
 });
 
 Deno.test("EdgeApp.request() accepts each of the tokens and no other when access is token", async () => {

@@ -77,7 +77,7 @@ Deno.test(
       await response.text();
       return [response.headers.get("cache-control"), response.headers.get("vary")];
     };
-    assertEquals(await headersOf("public"), ["public, max-age=300, no-transform", null]);
+    assertEquals(await headersOf("public"), ["public, max-age=0, no-transform", null]);
     assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
   },
 );

@@ -90,7 +90,7 @@ Deno.test("EdgeApp.request() allows caches only when access is public", async ()
     await response.text();
     return [response.headers.get("cache-control"), response.headers.get("vary")];
   };
-  assertEquals(await cacheOf("public"), ["public, max-age=300, no-transform", null]);
+  assertEquals(await cacheOf("public"), ["public, max-age=0, no-transform", null]);
   assertEquals(await cacheOf("caller"), ["private, no-store, no-transform", "x-api-key"]);
   assertEquals(await cacheOf("token"), ["private, no-store, no-transform", "authorization"]);
 });

@@ -16,7 +16,7 @@ Deno.test(
   async () => {
     const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
     const response = await app.request("/Records.csv");
-    assertEquals([response.status, stats.requests], [413, 2]); // one for the versions of the datasets
+    assertEquals([response.status, stats.requests], [413, 1]);
     const { detail, hint } = await problemOf(response);
     assertStringIncludes(detail, "1001 rows");
     assertStringIncludes(hint, "limit=1000");
@@ -27,7 +27,7 @@ Deno.test("EdgeApp.request() sends no count when limit is at most maxRows", DEAD
   const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
   const response = await app.request("/Records.csv?$select=Id&limit=1000");
   assertEquals((await response.text()).split("\r\n").length, 1_002);
-  assertEquals(stats.requests, 2); // one for the versions of the datasets
+  assertEquals(stats.requests, 1);
 });
 
 Deno.test(
@@ -36,19 +36,19 @@ Deno.test(
   async () => {
     const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
     const response = await app.request("/Records.csv");
-    assertEquals([response.status, stats.requests], [413, 3]); // one for the versions of the datasets
+    assertEquals([response.status, stats.requests], [413, 2]);
     assertStringIncludes((await problemOf(response)).detail, "15000 rows");
   },
 );
 
 Deno.test(
-  "EdgeApp.request() sends one request, and one for the versions of the datasets, when the result is one page",
+  "EdgeApp.request() sends one request when the result is one page",
   DEADLINE,
   async () => {
     for (const path of ["/Records.csv", "/Observations.ndjson", "/Locations.geojson"]) {
       const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: undefined });
       assertEquals((await app.request(path)).status, 200);
-      assertEquals(stats.requests, 2, path);
+      assertEquals(stats.requests, 1, path);
     }
   },
 );
@@ -101,7 +101,7 @@ Deno.test(
     const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
     const response = await app.request("/Observations.ndjson");
     await response.body!.pipeTo(new WritableStream());
-    assertEquals([service.counts, service.requests.length], [[900_000], 92]);
+    assertEquals([service.counts, service.requests.length], [[900_000], 93]);
   },
 );
 
@@ -144,50 +144,6 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "EdgeApp.request() returns 503 with retry-after when maxDownloads downloads are running",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 30 }, { maxDownloads: 2, cacheTtl: 0 });
-    const open = [await app.request("/Records.csv"), await app.request("/Locations.csv")];
-    const requestsBefore = stats.requests;
-    for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt"]) {
-      const response = await app.request(path);
-      assertEquals([response.status, response.headers.get("retry-after")], [503, "30"]);
-      assertStringIncludes((await problemOf(response)).detail, "2 concurrent downloads");
-    }
-    assertEquals(stats.requests, requestsBefore);
-    assertEquals((await app.request("/healthz")).status, 200);
-    assertEquals((await app.request("/Records.csv", { method: "HEAD" })).status, 200);
-    await open[0]!.text();
-    const next = await app.request("/Metadata.csv");
-    assertEquals(next.status, 200);
-    await open[1]!.text();
-    await next.text();
-  },
-);
-
-const endings: [name: string, end: (response: Response) => Promise<unknown>][] = [
-  ["is read to its end", (response) => response.text()],
-  ["is cancelled", (response) => response.body!.cancel()],
-  ["fails", (response) => assertRejects(() => response.text())],
-];
-for (const [name, end] of endings) {
-  Deno.test(`EdgeApp.request() releases the permit when a download ${name}`, DEADLINE, async () => {
-    const broken = name === "fails";
-    const { app } = overUpstream([
-      page(rowsOf(1), broken ? `${ROOT}/Records?$skiptoken=Id:1` : undefined),
-      ...(broken ? [Response.json({ value: 2 }), new Error("reset")] : []),
-      page(rowsOf(2)),
-    ], { maxDownloads: 1 });
-    const first = await app.request("/Records.csv?$select=Id");
-    assertEquals((await app.request("/Records.csv?$select=DOI")).status, 503);
-    await end(first);
-    const second = await app.request("/Records.csv?$select=Id");
-    assertEquals(await second.text(), "Id\r\n2\r\n");
-  });
-}
-
 const failures: [name: string, path: string][] = [
   ["a download fails", "/Records.csv"],
   ["a count fails", "/Records?$count=true"],
@@ -208,52 +164,21 @@ for (const [name, path] of failures) {
 }
 
 Deno.test(
-  "EdgeApp.request() reclaims a permit after 30 s when the runtime has dropped its request",
+  "EdgeApp.request() ends and logs a download when the client reads nothing for readerTimeout",
   DEADLINE,
   async () => {
-    const requestsPerSecond = Infinity;
-    const options = { maxDownloads: 1, requestsPerSecond };
-    const { app, clock } = overSandbox({ records: 1, requestsPerSecond }, options);
-    await app.request("/Records.csv"); // its body is not read
-    clock.dropTimers(); // and its timers no longer run
-    clock.advance(30_000);
-    assertEquals((await app.request("/Locations.csv")).status, 503);
-    clock.advance(1);
-    const next = await app.request("/Locations.csv");
-    assertEquals(next.status, 200);
-    await next.text();
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() ends and logs a download, and releases its permit, when the client reads nothing for 60 s",
-  DEADLINE,
-  async () => {
-    const { app, clock, log } = overSandbox({ records: 30 }, { maxDownloads: 1 });
-    const response = await app.request("/Records.csv");
-    await clock.sleep(59_000);
-    assertEquals([(await app.request("/Locations.csv")).status, log], [503, []]);
-    await clock.sleep(2_000);
-    assertStringIncludes(log.join(), "read nothing for 60 s");
-    await assertRejects(() => response.text(), Error, "was interrupted");
-    const next = await app.request("/Records.csv");
-    assert((await next.text()).endsWith("\r\n"));
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() ends a download when the client stops reading in the middle of a page",
-  DEADLINE,
-  async () => {
-    const { app, clock, log } = overSandbox({ records: 30_000 }, { maxDownloads: 1 });
-    const reader = (await app.request("/Records.csv")).body!.getReader();
-    await reader.read();
-    await clock.sleep(59_000);
-    assertEquals(log, []);
-    await clock.sleep(2_000);
-    assertStringIncludes(log.join(), "read nothing for 60 s");
-    await assertRejects(() => reader.read(), Error, "was interrupted");
-    await (await app.request("/Locations.csv")).text();
+    for (const readerTimeout of [undefined, 60_000]) {
+      const { app, clock, log } = overSandbox({ records: 30_000 }, { readerTimeout });
+      const reader = (await app.request("/Records.csv")).body!.getReader();
+      await reader.read();
+      const seconds = (readerTimeout ?? 600_000) / 1_000;
+      await clock.sleep(1_000 * seconds - 2_000);
+      assertEquals(log, []);
+      await clock.sleep(3_000);
+      assertStringIncludes(log.join(), `read nothing for ${seconds} s`);
+      await assertRejects(() => reader.read(), Error, "was interrupted");
+      assertStringIncludes(app.metrics(), 'outcome="disconnected"} 1\n');
+    }
   },
 );
 

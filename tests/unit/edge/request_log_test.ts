@@ -56,7 +56,7 @@ Deno.test("EdgeApp.request() logs all fields of a download when the format is JS
     outcome: "complete",
     rows: 9,
     bytes,
-    milliseconds: 530, // the interval after the request for the versions of the datasets
+    milliseconds: 0,
     upstreamRequests: stats.requests,
   });
 });
@@ -68,7 +68,7 @@ Deno.test("EdgeApp.request() logs a sentence for each request when the format is
   await get(app, "/Records.csv?limit=x");
   assertMatch(
     log[0]!,
-    /^2026-11-22T13:48:47.123Z info id-of-a-test GET \/Records.csv 200 complete: 25000 rows, \d+ bytes, \d+ ms, 5 upstream requests, query "\$select=Id"$/,
+    /^2026-11-22T13:48:47.123Z info id-of-a-test GET \/Records.csv 200 complete: 25000 rows, \d+ bytes, \d+ ms, 6 upstream requests, query "\$select=Id"$/,
   );
   assertMatch(
     log[1]!,
@@ -111,7 +111,7 @@ Deno.test("EdgeApp.request() logs the bytes and upstream requests of counts, cit
   const authorization = `Bearer ${token}`;
   for (
     const [path, rows, requests] of [
-      ["/Records?$count=true", 0, 2],
+      ["/Records?$count=true", 0, 1],
       ["/Citations.json?$filter=DOI eq '10.25976/weir-bb00'", 1, 1],
       ["/Citations.txt?$filter=Name eq 'none'", 0, 1],
       ["/", 0, 1],
@@ -136,8 +136,8 @@ Deno.test("EdgeApp.request() logs no rows and bytes when the method is HEAD", as
     const [{ status }] = await get(app, path, { method: "HEAD" });
     const facts = JSON.parse(log.at(-1)!);
     assertEquals(
-      [facts.method, facts.status, facts.rows, facts.bytes, facts.upstreamRequests],
-      ["HEAD", status, 0, 0, 0],
+      [facts.method, facts.status, facts.rows, facts.bytes],
+      ["HEAD", status, 0, 0],
     );
   }
 });
@@ -163,12 +163,13 @@ Deno.test("EdgeApp.request() logs refused requests with their status", async () 
     assertEquals([facts.status, facts.level, facts.requestId], [status, "warn", ID]);
     assertEquals(facts.path, status === 404 ? "(unknown)" : path.split("?")[0]);
   }
+  // The line of those that wait is full.
   const { app, log } = over({ maxDownloads: 1, cacheTtl: 0 });
-  const first = await app.request("/Records.csv");
+  const others = Array.from({ length: 201 }, () => app.request("/Records.csv?$select=Id&limit=1"));
   await get(app, "/Records.csv");
-  const facts = only(log);
+  const facts = JSON.parse(log[0]!);
   assertEquals([facts.status, facts.level], [503, "warn"]);
-  await first.body!.cancel();
+  for (const response of await Promise.all(others)) await response.text();
 });
 
 Deno.test("EdgeApp.request() logs a preflight request", async () => {
@@ -187,7 +188,7 @@ Deno.test("EdgeApp.request() counts retries as upstream requests", async () => {
   const { app, log } = overUpstream([busy(), busy(), page([{ Id: 1 }])], { ...json, retry: {} });
   await get(app, "/Records.csv?$select=Id");
   const { rows, upstreamRequests, level } = only(log);
-  assertEquals([rows, upstreamRequests, level], [1, 4, "info"]);
+  assertEquals([rows, upstreamRequests, level], [1, 3, "info"]);
 });
 
 Deno.test(
@@ -217,8 +218,8 @@ for (const reason of [undefined, "Error: aborted"]) {
     async () => {
       for (
         const [path, requests] of [
-          ["/Records.csv", 2],
-          ["/Records?$count=true", 2],
+          ["/Records.csv", 1],
+          ["/Records?$count=true", 1],
           ["/Citations.txt", 1],
           ["/?endpoint=Records", 1],
         ] as const
@@ -269,12 +270,12 @@ Deno.test(
   "EdgeApp.request() logs a download as disconnected when the client reads nothing for 60 s",
   DEADLINE,
   async () => {
-    const { app, log, clock } = overSandbox({ records: 30 }, json);
+    const { app, log, clock } = overSandbox({ records: 30 }, { ...json, readerTimeout: 60_000 });
     const response = await app.request("/Records.csv", { headers });
     await clock.sleep(61_000);
     await assertRejects(() => response.text());
     const [warning, { outcome, milliseconds, level }] = log.map((line) => JSON.parse(line));
-    assertEquals([outcome, milliseconds, log.length], ["disconnected", 60_530, 2]);
+    assertEquals([outcome, milliseconds, log.length], ["disconnected", 60_000, 2]);
     assertEquals([warning.level, level], ["warn", "warn"]);
     assertStringIncludes(warning.message, "the client read nothing for 60 s");
   },

@@ -1,11 +1,10 @@
 // Downloads that share pages while they are fetched, through the app.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { EdgeApp } from "../../../edge/app.ts";
-import { ACCESS_MODES, type AppOptions } from "../../../edge/options.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
-import { page, ROOT } from "../../helpers/upstream.ts";
+import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { page } from "../../helpers/upstream.ts";
 
 /** Requests downloads concurrently; returns their texts. */
 async function readAll(app: EdgeApp, paths: readonly string[]): Promise<string[]> {
@@ -42,7 +41,7 @@ Deno.test(
     assert(Math.max(...begins) - Math.min(...begins) < 1_000);
     const texts = await Promise.all(responses.map(({ response }) => response.text()));
     assert(texts.every((text) => text === expected));
-    assertEquals(stats.requests, 6); // versions of the datasets, four pages and a count
+    assertEquals(stats.requests, 7); // four pages, a count, and twice the versions of the datasets
   },
 );
 
@@ -75,7 +74,7 @@ Deno.test(
   async () => {
     const { app, stats } = overSandbox({ records: 20 });
     await readAll(app, ["/Records.csv?filename=a", "/Records.csv?filename=b"]);
-    assertEquals(stats.requests, 2); // versions of the datasets, and a page
+    assertEquals(stats.requests, 1);
     assertMetric(app, "weir_page_cache_hits_total", 1);
     assertMetric(app, "weir_page_cache_misses_total", 1);
   },
@@ -119,31 +118,14 @@ Deno.test(
   },
 );
 
-const failed = () => Response.json({}, { status: 500 });
-
 Deno.test(
-  "EdgeApp.request() requests a page again for one of the other downloads when it fails",
+  "EdgeApp.request() returns the error of the service to all concurrent downloads, and requests again afterwards",
   DEADLINE,
   async () => {
+    const failed = () => Response.json({}, { status: 500 });
     const { app, requests } = overUpstream([failed(), page([{ Id: 1 }])], { cacheTtl: 60_000 });
-    const responses = await Promise.all(
-      repeat(3, "/Records.csv?$select=Id").map((path) => app.request(path)),
-    );
-    assertEquals(responses.map(({ status }) => status), [502, 200, 200]);
-    await responses[0]!.body!.cancel();
-    for (const response of responses.slice(1)) assertEquals(await response.text(), "Id\r\n1\r\n");
-    assertEquals(requests.length, 2);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() requests a page twice when all its requests fail",
-  DEADLINE,
-  async () => {
-    const { app, requests } = overUpstream([failed(), failed()], { cacheTtl: 60_000 });
-    const responses = await Promise.all(
-      repeat(9, "/Records.csv?$select=Id").map((path) => app.request(path)),
-    );
+    const path = "/Records.csv?$select=Id";
+    const responses = await Promise.all(repeat(9, path).map((path) => app.request(path)));
     for (const response of responses) {
       assertEquals(response.status, 502);
       assertEquals(
@@ -151,28 +133,30 @@ Deno.test(
         "DataStream did not return a complete response",
       );
     }
-    assertEquals(requests.length, 2);
+    assertEquals([await (await app.request(path)).text(), requests.length], ["Id\r\n1\r\n", 2]);
   },
 );
 
-Deno.test(
-  "EdgeApp.request() breaks only the download that fetches when a later page fails",
-  DEADLINE,
-  async () => {
-    const link = `${ROOT}/Records?$skiptoken=Id:1`;
-    const responses = [page([{ Id: 1 }], link), Response.json({ value: 2 }), failed()];
-    const { app } = overUpstream(
-      [...responses, Response.json({ value: 2 }), page([{ Id: 2 }])],
-      { cacheTtl: 60_000 },
-    );
-    const path = "/Records.csv?$select=Id";
-    const [first, second] = await Promise.all([app.request(path), app.request(path)]);
-    await Promise.all([
-      assertRejects(() => first.text()),
-      second.text().then((text) => assertEquals(text, "Id\r\n1\r\n2\r\n")),
-    ]);
-  },
-);
+Deno.test("EdgeApp.request() shares the rows of callers with the same API key, and no others", async () => {
+  const { app, stats } = overSandbox({ records: 20 }, { access: "caller", apiKey: undefined });
+  const statuses = [];
+  for (const key of ["sandbox", "sandbox", "another-key"]) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
+    await response.text();
+    statuses.push(response.status);
+  }
+  assertEquals([statuses, stats.requests], [[200, 200, 403], 2]);
+});
+
+Deno.test("EdgeApp.request() shares rows when access is token", async () => {
+  const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
+  const { app, stats } = overSandbox({ records: 20 }, { access: "token", tokens });
+  for (const token of tokens) {
+    const headers = { authorization: `Bearer ${token}` };
+    assertEquals((await app.request("/Records.csv", { headers })).status, 200);
+  }
+  assertEquals(stats.requests, 1);
+});
 
 Deno.test(
   "EdgeApp.request() returns 413 to all downloads when the result has more than maxRows",
@@ -186,7 +170,7 @@ Deno.test(
       assertEquals(response.status, 413);
       await response.body!.cancel();
     }
-    assertEquals(stats.requests, 5); // versions of the datasets, and twice a page and a count
+    assertEquals(stats.requests, 2); // a page and a count
   },
 );
 
@@ -196,7 +180,7 @@ Deno.test(
   async () => {
     const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
     const texts = await readAll(app, repeat(9, "/Records?$count=true"));
-    assertEquals([texts, stats.requests], [repeat(9, '{"count":70}\n'), 2]);
+    assertEquals([texts, stats.requests], [repeat(9, '{"count":70}\n'), 1]);
   },
 );
 
@@ -228,40 +212,6 @@ for (const path of ["/Records?$count=true", "/Citations.json", "/Records.csv?$se
     },
   );
 }
-
-Deno.test(
-  "EdgeApp.request() needs no permit for a download when another one fetches its pages",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox({ records: 3_000 }, { maxDownloads: 1, pageRows: 1_000 });
-    const path = "/Records.csv?$select=Id";
-    const responses = await Promise.all(repeat(5, path).map((path) => app.request(path)));
-    assertEquals(responses.map(({ status }) => status), repeat(5, 200));
-    const other = await app.request("/Locations.csv");
-    assertEquals(other.status, 503);
-    await other.body!.cancel();
-    for (const response of responses) await response.text();
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() waits for a permit when a download has to fetch after its first rows",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSandbox({ records: 3_000 }, { maxDownloads: 1, pageRows: 1_000 });
-    const path = "/Records.csv?$select=Id,DOI";
-    const [first, second] = await Promise.all([app.request(path), app.request(path)]);
-    await first.body!.cancel();
-    const other = await app.request("/Locations.csv");
-    assertEquals(other.status, 200);
-    let isComplete = false;
-    const text = second.text().finally(() => isComplete = true);
-    await clock.sleep(20_000);
-    assertEquals(isComplete, false);
-    await other.text();
-    assertEquals(await text, await unshared(`${path}&$top=1000`, 3_000));
-  },
-);
 
 Deno.test(
   "EdgeApp.request() completes a fast download of a client when its identical ones are read slowly",
@@ -313,54 +263,6 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() delays no other client when a download waits for the permit of its client",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSandbox({ records: 3_000 }, {
-      pageRows: 1_000,
-      maxDownloadsPerClient: 1,
-    });
-    const open = (path: string, clientAddress: string) =>
-      app.fetch(new Request(`http://localhost${path}`), { clientAddress });
-    const path = "/Records.csv?$select=Id,DOI";
-    const first = await open(path, "192.0.2.1"); // only its first page is requested and cached
-    await first.body!.cancel();
-    const long = await open("/Records.csv?$select=Id", "192.0.2.2");
-    const waiting = await open(path, "192.0.2.2");
-    let isComplete = false;
-    const waitingText = waiting.text().finally(() => isComplete = true);
-    await clock.sleep(10_000);
-    assertEquals(isComplete, false);
-    const other = await open(path, "192.0.2.3");
-    const text = await other.text();
-    assertEquals(text, await unshared(`${path}&$top=1000`, 3_000));
-    // The download that waited follows the other one, and needs no permit.
-    assertEquals(await waitingText, text);
-    assertEquals(isComplete, true);
-    await long.text();
-  },
-);
-
-Deno.test("EdgeApp.request() shares no pages when callers have their own keys", async () => {
-  const { app, stats } = overSandbox({ records: 20 }, {
-    access: "caller",
-    apiKey: undefined,
-  });
-  const init = { headers: { "x-api-key": overSandbox().apiKey } };
-  const responses = await Promise.all([1, 2].map(() => app.request("/Records.csv", init)));
-  for (const response of responses) await response.text();
-  assertEquals([responses.map(({ status }) => status), stats.requests], [[200, 200], 2]);
-});
-
-Deno.test("createApp() shares pages for each access mode except caller, unless cacheTtl is 0", () => {
-  const others = { tokens: ["the-token-of-a-test"], signingSecret: SECRET };
-  const sharesPages = (access: AppOptions["access"], cacheTtl?: number) =>
-    overSandbox({}, { ...others, access, cacheTtl }).app.metrics().includes("weir_page_cache");
-  assertEquals(ACCESS_MODES.map((mode) => sharesPages(mode)), [false, true, true, true]);
-  assertEquals(ACCESS_MODES.map((mode) => sharesPages(mode, 0)), [false, false, false, false]);
-});
-
-Deno.test(
   "EdgeApp.request() logs the rows of each download, and the requests of the one that fetches",
   DEADLINE,
   async () => {
@@ -372,7 +274,7 @@ Deno.test(
     await readAll(app, repeat(3, "/Records.csv?$select=Id"));
     const lines = log.map((line) => JSON.parse(line));
     assertEquals(lines.map(({ rows }) => rows), [3_000, 3_000, 3_000]);
-    assertEquals(lines.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0), 5);
+    assertEquals(lines.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0), 6);
   },
 );
 

@@ -180,7 +180,10 @@ const file = "https://weir.example/Records.csv";
 const request: RequestOptions = { method: "get", url: file, headers: {} };
 
 /** Types of the options that a client and an app have in common. */
-const CLIENT_OPTIONS: Record<Exclude<keyof DataStreamOptions, "apiKey">, readonly TypeName[]> = {
+const CLIENT_OPTIONS: Record<
+  Exclude<keyof DataStreamOptions, "apiKey" | "maxWait">,
+  readonly TypeName[]
+> = {
   baseUrl: ["undefined"],
   requestsPerSecond: ["undefined"],
   userAgent: ["undefined", "string"],
@@ -218,7 +221,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
   "DataStream()": {
     options: { accepts: ["undefined", ...OBJECTS], call: (options) => new DataStream(options) },
     ...members<DataStreamOptions>(
-      { ...CLIENT_OPTIONS, apiKey: ["undefined", "string"] },
+      { ...CLIENT_OPTIONS, apiKey: ["undefined", "string"], maxWait: ["undefined", "number"] },
       (options) => new DataStream(options),
     ),
     ...members<NonNullable<DataStreamOptions["retry"]>>(
@@ -304,6 +307,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
       format: ["undefined"],
       csv: ["undefined"],
       dois: ["undefined", "boolean"],
+      parts: ["undefined", "boolean"],
     }, (options) => stations.batches(options as BatchOptions & { format?: undefined })),
     // A cursor is a value of JSON, which has no getters.
     after: {

@@ -21,12 +21,15 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/formats",
     "src/sandbox",
     "src/signing",
+    "edge/downloads",
     "edge/page",
   ],
+  "edge/downloads": ["src", "src/client", "src/odata", "src/formats", "edge"],
   "edge/deno": ["src", "src/client"],
   "edge/server": ["src", "edge"],
   "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
   "edge/page": [
+    "edge/downloads",
     "src",
     "src/client",
     "src/endpoint",
@@ -161,21 +164,10 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/shared_limiter.ts sendUntilAnswered": "sends messages to a gate of several processes",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
-  // The server limits what the client reads ahead. The option is not public.
-  "src/client/read_ahead.ts PAGE_BUFFER": "option of the bytes of a query",
-  "src/client/start_limits.ts START_LIMITS": "option of a client",
-  "src/client/start_limits.ts StartLimits": "value of that option",
-  "src/client/start_limits.ts WRAP_LIMITER": "option of the clients of the server",
-  "src/client/start_limits.ts InternalOptions": "type of that option",
-  "src/client/read_ahead.ts PageBuffer": "type of that option",
-  "src/client/read_ahead.ts readAhead": "reads pages that downloads share ahead",
-  // Pages that downloads share are delivered while they arrive. The option is not public.
-  "src/client/batches.ts PAGE_PARTS": "option of the batches of a query",
-  "src/client/batches.ts BatchPart": "type of the batches with that option",
-  "src/client/batches.ts isCursor": "checks the cursor of a stored page",
+  // The server wraps the rate limiter of the process, so that requests of its page wait for few others.
+  "src/client/rate_limiter.ts processLimiter": "default of the option rateLimiter",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
-  "src/formats/page_writer.ts releaseBuffer": "frees output after the server has copied it",
 };
 
 Deno.test("src/cli and edge import from the library only what mod.ts exports and the listed names", () => {

@@ -1,32 +1,26 @@
-// The internal option START_LIMITS of a client, with which a server limits the time until its first content.
+// The option `maxWait`: the longest wait for the rate limit before the first row.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { START_LIMITS } from "../../../src/client/start_limits.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { page, ROOT, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
 
-/** Creates a client that waits for at most 20 s, and records the calls of its limits. */
+/** Creates a client that waits for at most 20 s. */
 function createLimitedClient(...responses: ScriptedResponse[]) {
   const { options, requests } = upstream(...responses);
   const { clock } = options;
-  const calls: string[] = [];
-  const limits = {
-    retry: {},
-    [START_LIMITS]: {
-      maxWait: () => 20_000,
-      onRequest: () => void calls.push("request"),
-      onBytes: () => void calls.push("bytes"),
-    },
+  return {
+    client: new DataStream({ ...options, retry: {}, maxWait: 20_000 }),
+    requests,
+    clock,
   };
-  return { client: new DataStream({ ...options, ...limits }), requests, clock, calls };
 }
 
 const busy = (seconds: number) => () =>
   Response.json({}, { status: 429, headers: { "retry-after": String(seconds) } });
 
 Deno.test(
-  "toArray() fails without a retry when the first page has to wait longer than START_LIMITS allows",
+  "toArray() fails without a retry when the first page has to wait longer than maxWait allows",
   DEADLINE,
   async () => {
     const { client, clock, requests } = createLimitedClient(busy(21));
@@ -37,7 +31,7 @@ Deno.test(
 );
 
 Deno.test(
-  "toArray() waits for a page, whatever START_LIMITS allows, when rows were delivered",
+  "toArray() waits for a page, whatever maxWait allows, when rows were delivered",
   DEADLINE,
   async () => {
     const { client, clock } = createLimitedClient(
@@ -52,7 +46,7 @@ Deno.test(
 );
 
 Deno.test(
-  "count() waits for at most the time of START_LIMITS at each call",
+  "count() waits for at most maxWait at each call",
   DEADLINE,
   async () => {
     const { client } = createLimitedClient(
@@ -66,16 +60,5 @@ Deno.test(
     const query = client.records();
     assertEquals([await query.count(), await query.count()], [1, 2]);
     await assertRejects(() => query.count(), DataStreamError, "429");
-  },
-);
-
-Deno.test(
-  "with() keeps START_LIMITS, and reports each request and its bytes to it",
-  DEADLINE,
-  async () => {
-    const { client, calls } = createLimitedClient(Response.json({ value: 1 }));
-    await client.with({ timeouts: {} }).records().count();
-    assertEquals(calls.slice(0, 2), ["request", "bytes"]);
-    assertEquals(calls.slice(2).every((call) => call === "bytes"), true);
   },
 );

@@ -1,11 +1,11 @@
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { signUrl } from "../../../src/signing/signed_url.ts";
-import { DEADLINE } from "../../helpers/deadline.ts";
-import { isVersionRequest, SECRET } from "../../helpers/edge.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
-import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
+import { type AppOptions, createApp } from "../../../../edge/app.ts";
+import { signUrl } from "../../../../src/signing/signed_url.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+import { isVersionRequest, SECRET } from "../../../helpers/edge.ts";
+import { FakeClock } from "../../../helpers/fake_clock.ts";
+import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
 
 const TOKEN = "the-token-of-a-test";
 
@@ -48,8 +48,10 @@ function overDatasets(
     },
     ...appOptions,
   });
-  const get = async (path: string, headers: HeadersInit = {}, method = "GET") => {
-    const response = await app.request(path, { headers, method });
+  /** Sends a request with `If-None-Match`, which requests the versions. */
+  const get = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+    const conditional = { "if-none-match": '"x"', ...headers };
+    const response = await app.request(path, { headers: conditional, method });
     const text = await response.text();
     const etag = response.headers.get("etag");
     return { response, text, etag, status: response.status };
@@ -106,7 +108,7 @@ Deno.test("EdgeApp.request() returns only the required headers of a download whe
       [{ access: "token", tokens: [TOKEN] }, { authorization: `Bearer ${TOKEN}` }],
     ] as const
   ) {
-    const { get } = overDatasets({ current: [A] }, options);
+    const { get } = overDatasets({ current: [A] }, { ...options, requestsPerSecond: Infinity });
     const { response: full } = await get("/Records?$filter=DOI eq '10.25976/a'", credentials);
     const headers = { ...credentials, "if-none-match": full.headers.get("etag")! };
     for (const method of ["GET", "HEAD"]) {
@@ -130,13 +132,10 @@ Deno.test("EdgeApp.request() ignores If-Modified-Since, because a removed datase
   assertEquals(status, 200);
 });
 
-Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, only when the versions are cached", async () => {
+Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, after a request for the versions", async () => {
   const { get, countRequests } = overDatasets({ current: [A] });
-  const cold = await get("/Records.csv", { "if-none-match": "*" }, "HEAD");
-  assertEquals([cold.status, cold.etag], [200, null]);
-  assertEquals(countRequests(), [0, 0]);
-  const { etag } = await get("/Records.csv");
-  countRequests();
+  const { etag, status } = await get("/Records.csv", {}, "HEAD");
+  assertEquals([status, countRequests()], [200, [1, 0]]);
   const other = await get("/Records.csv", { "if-none-match": '"x"' }, "HEAD");
   assertEquals([other.status, other.etag], [200, etag]);
   const same = await get("/Records.csv", { "if-none-match": etag! }, "HEAD");
@@ -265,29 +264,19 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "EdgeApp.request() counts a request for versions among the downloads of its client",
-  DEADLINE,
-  async () => {
-    const sent = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Response>();
-    const waiting = () => {
-      sent.resolve();
-      return answer.promise;
-    };
-    const { get } = overDatasets({ current: waiting }, {
-      maxDownloadsPerClient: 1,
-      clientAddressHeader: "x-real-ip",
-    });
-    const first = get("/Records.csv", { "x-real-ip": "192.0.2.1" });
-    await sent.promise;
-    const second = await get("/Records.csv?$filter=DOI eq 'x'", { "x-real-ip": "192.0.2.1" });
-    assertEquals(second.status, 429);
-    const third = get("/Records.csv", { "x-real-ip": "192.0.2.2" });
-    answer.resolve(page([A]));
-    assertEquals([(await first).status, (await third).status], [200, 200]);
-  },
-);
+Deno.test("EdgeApp.request() sends no request for versions, and no ETag, for one page without If-None-Match", async () => {
+  const { app, countRequests } = overDatasets({ current: [A] });
+  const response = await app.request("/Records.csv");
+  await response.text();
+  assertEquals([response.headers.get("etag"), countRequests()], [null, [0, 1]]);
+});
+
+Deno.test("EdgeApp.request() sends no ETag of versions that were requested after the rows", async () => {
+  const { app, get } = overDatasets({ current: [A] });
+  await (await app.request("/Records.csv")).text();
+  const { status, etag } = await get("/Records.csv");
+  assertEquals([status, etag], [200, null]);
+});
 
 Deno.test("EdgeApp.request() sends no request for versions, and no ETag, when access is caller", async () => {
   const { get, countRequests } = overDatasets({ current: [A] }, {
@@ -323,12 +312,6 @@ for (const [name, response, time] of failures) {
       assertEquals([countRequests(), clock.now()], [[1, 1], time]);
       assertEquals(log.length, 1);
       assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
-      // The failure is cached, so that an outage delays one download and not each.
-      await get("/Records.csv?$select=Id");
-      assertEquals(countRequests(), [0, 1]);
-      clock.advance(60_000);
-      await get("/Records.csv?$select=Id");
-      assertEquals(countRequests(), [1, 1]);
     },
   );
 }
@@ -341,7 +324,10 @@ Deno.test("EdgeApp.request() returns 502 after one request when the service reje
     assertEquals((await get("/Records.csv")).status, 502);
     assertEquals(countRequests(), [1, 0]);
     assertEquals(log.length, 1);
-    assertMatch(log[0]!, /Download of Records failed: .* check the API key|send an API key/);
+    assertMatch(
+      log[0]!,
+      /Request for the versions of the datasets failed: .* check the API key|send an API key/,
+    );
   }
 });
 

@@ -1,0 +1,97 @@
+// Versions of the datasets of a download, and conditional requests (RFC 9110, sections 8.8 and 13).
+import { ifNoneMatch } from "@std/http/etag";
+import { sha256Hex } from "../../src/bytes.ts";
+import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
+import type { DataStream } from "../../src/client/datastream.ts";
+import type { FormatName } from "../../src/formats/formats.ts";
+import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
+import type { ResourceName } from "../../src/odata/resources.ts";
+import { PRODUCTION_URL } from "../../src/service_constants.ts";
+import { VERSION } from "../../src/version.ts";
+import type { Settings } from "../options.ts";
+import type { DownloadParameters } from "../search_params.ts";
+import type { DatasetState } from "./feeds.ts";
+
+/** Options of a download that determine its rows and datasets. */
+type DownloadQuery = DownloadParameters["query"];
+
+/** Returns the key of the state of the datasets of a query: queries with the same key have the same datasets. */
+export function keyOfState(query: DownloadQuery): string {
+  return JSON.stringify(["versions", toWiderMetadataFilter(query)]);
+}
+
+/**
+ * Requests the state of the datasets that can have rows of a query. Clauses by which Metadata cannot be filtered are
+ * left out.
+ */
+export async function requestState(
+  dataStream: DataStream,
+  query: DownloadQuery,
+  signal: AbortSignal,
+): Promise<DatasetState> {
+  const versions = await requestDatasetVersions(dataStream, toWiderMetadataFilter(query), signal);
+  const times = versions.map(([, , published]) => Date.parse(published)).filter(Number.isFinite);
+  return {
+    digest: await hash(versions.map((version) => JSON.stringify(version)).sort()),
+    publishedAt: times.length > 0 ? times.reduce((a, b) => Math.max(a, b)) : undefined,
+  };
+}
+
+/** Everything that determines the bytes of a response, except the datasets. */
+interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
+  resource: ResourceName;
+  format: FormatName;
+}
+
+/**
+ * Returns the headers `etag` and `last-modified` of a download or a count.
+ *
+ * The ETag is weak, because the server compares versions and not bytes.
+ *
+ * @param state State of the datasets with rows in the result; `undefined` if it is not known
+ */
+export async function validatorsOf(
+  { resource, format, query: { select, filter, within, limit, skipToken }, csv, count }:
+    Representation,
+  state: DatasetState | undefined,
+  { dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
+): Promise<Record<string, string>> {
+  if (state === undefined) return {};
+  const { digest, publishedAt } = state;
+  const representation = [
+    resource,
+    select,
+    filter,
+    within,
+    limit,
+    skipToken,
+    count || [format, csv],
+  ];
+  return {
+    etag: `W/"${await hash([VERSION, baseUrl, digest, representation])}"`,
+    // RFC 9110, section 8.8.2.1: a time in the future must be replaced by the current one.
+    ...(publishedAt !== undefined && {
+      "last-modified": new Date(Math.min(publishedAt, now())).toUTCString(),
+    }),
+  };
+}
+
+/** Whether the header `if-none-match` of a request has the ETag of the response. */
+export function isNotModified({ headers }: Request, etag: string | undefined): boolean {
+  const given = headers.get("if-none-match");
+  return given !== null && etag !== undefined && !ifNoneMatch(given, etag);
+}
+
+/** Names of the headers of a 304 response that a download with status 200 also has (RFC 9110, section 15.4.5). */
+const NOT_MODIFIED_HEADERS = ["cache-control", "vary", "etag"];
+
+/** Creates the response for a client that has the current representation. */
+export function notModified(headers: Readonly<Record<string, string>>): Response {
+  const entries = Object.entries(headers).filter(([name]) => NOT_MODIFIED_HEADERS.includes(name));
+  return new Response(null, { status: 304, headers: Object.fromEntries(entries) });
+}
+
+/** Returns the first 128 bits of the SHA-256 hash of a JSON value, as hexadecimal digits. */
+async function hash(value: unknown): Promise<string> {
+  return (await sha256Hex(JSON.stringify(value))).slice(0, 32);
+}

@@ -1,0 +1,262 @@
+// Feeds: one run for each document, and readers with an index into its parts.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { FeedPart, Reader } from "../../../../edge/downloads/feeds.ts";
+import { HttpProblem } from "../../../../edge/problem.ts";
+import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
+import { FakeClock } from "../../../helpers/fake_clock.ts";
+import { feedsOver, readText, textsOf } from "../../../helpers/feeds.ts";
+import { Random } from "../../../helpers/random.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
+
+test("Feeds fetch a document once when 60 clients read it", async () => {
+  const { open, service } = feedsOver();
+  const texts = await Promise.all(Array.from({ length: 60 }, () => readText(open())));
+  assertEquals(new Set(texts), new Set([service.text]));
+  assertEquals(service.requests, [
+    "null 10",
+    "versions",
+    "count",
+    "Id:10 10",
+    "Id:20 10",
+    "versions",
+  ]);
+});
+
+test("Feeds request only the page when a document has one page", async () => {
+  const { open, service } = feedsOver({ rows: textsOf(9) });
+  assertEquals(await readText(open()), service.text);
+  assertEquals(service.requests, ["null 10"]);
+});
+
+test("Feeds give a document to later clients until the cache time has passed", async () => {
+  const { open, service, clock } = feedsOver({ rows: textsOf(9) });
+  const first = open();
+  await readText(first);
+  clock.advance(59_000);
+  await readText(open());
+  assertEquals([service.requests.length, first.remainingTtl < 1_000], [1, true]);
+  clock.advance(1_000);
+  await readText(open());
+  assertEquals(service.requests.length, 2);
+});
+
+test("Feeds share nothing when the cache time is 0", async () => {
+  const { feeds, open, service } = feedsOver({ cacheTtl: 0 });
+  assertEquals(await Promise.all([open(), open()].map((reader) => readText(reader))), [
+    service.text,
+    service.text,
+  ]);
+  assertEquals([service.requests.length, feeds.bytes], [12, 0]);
+});
+
+for (const [name, hasBeat] of [["leaves", true], ["is dropped by the runtime", false]] as const) {
+  test(`Feeds continue with the requests of another client when the one that fetches ${name}`, async () => {
+    const clock = new FakeClock();
+    const { open, service, feeds } = feedsOver({ clock, delay: () => 500 });
+    const first = open();
+    const others = [open(), open()];
+    const texts = others.map((reader) => readText(reader));
+    const part = await first.read();
+    if (hasBeat) first.close();
+    else drop(first);
+    assertEquals(await Promise.all(texts), [service.text, service.text]);
+    assertEquals([part!.rows, feeds.slots.running], [10, 0]);
+    assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
+  });
+}
+
+/** Ends all signs of life of a reader, and its run never continues, as workerd does. */
+function drop(reader: Reader): void {
+  const { feed } = reader;
+  feed.readers.delete(reader);
+  Object.defineProperty(reader, "seenAt", { get: () => -Infinity, set() {} });
+  const { run } = feed;
+  if (run === undefined) return;
+  Object.defineProperty(run, "beat", { value: -Infinity, writable: false });
+}
+
+test("Feeds abort the request when the last client leaves", async () => {
+  const { open, service, clock, feeds } = feedsOver({ delay: () => 60_000 });
+  const reader = open();
+  const reading = reader.read();
+  reading.catch(() => {});
+  await clock.sleep(1);
+  reader.close();
+  await clock.sleep(2_000);
+  assertEquals([service.requests, feeds.slots.running, feeds.bytes], [[], 0, 0]);
+});
+
+test("Feeds drop a document, and give its error to all readers, when the service fails", async () => {
+  const { open, service } = feedsOver();
+  const { fetch } = service;
+  let failures = 1;
+  const source = {
+    async *start(): AsyncGenerator<FeedPart> {
+      if (failures-- > 0) throw new Error("no service");
+      const response = await fetch(new Request("https://a.invalid/Records?$top=10"));
+      const data = new Uint8Array(await response.arrayBuffer());
+      yield { data, rows: 1, isPageEnd: true, hasMore: false, isLast: true };
+    },
+  };
+  const readers = [open("a", source), open("b", source)];
+  for (const reader of readers) await assertRejects(() => reader.read(), Error, "no service");
+  assertEquals((await open("a", source).read())!.rows, 1);
+});
+
+test("Feeds wait for a slow reader of another document when the memory is full, and then disconnect it", async () => {
+  const rows = Array.from({ length: 40 }, (_, index) => `${index}`.padStart(1_000, "x"));
+  const { feeds, open, clock } = feedsOver({ rows, maxCachedBytes: 25_000, cacheTtl: 0 });
+  const slow = open("slow");
+  await slow.read();
+  const stalled = open("stalled");
+  await stalled.read();
+  await stalled.read(); // the run has fetched the second page
+  const startedAt = clock.now();
+  const fast = await readText(open("fast"));
+  assertEquals([fast.length > 40_000, feeds.disconnected > 0], [true, true]);
+  assert(clock.now() - startedAt >= 10_000);
+  const disconnected = [slow, stalled].filter(({ error }) => error !== undefined);
+  await assertRejects(
+    async () => {
+      while (await disconnected[0]!.read());
+    },
+    Error,
+    "another client needed its memory",
+  );
+  for (const reader of [slow, stalled]) reader.close();
+});
+
+test("Feeds hold at most the limit of memory and one page when clients read at different speeds", async () => {
+  const rows = Array.from({ length: 200 }, (_, index) => `${index}`.padStart(1_000, "x"));
+  const { feeds, open, clock } = feedsOver({ rows, maxCachedBytes: 60_000 });
+  let most = 0;
+  const measure = () => void (most = Math.max(most, feeds.bytes));
+  const slowly = readText(open("a"), () => clock.sleep(700));
+  const texts = await Promise.all([
+    readText(open("b"), measure),
+    readText(open("c"), measure),
+    slowly,
+  ]);
+  assertEquals(new Set(texts).size, 1);
+  assert(most <= 71_000, `${most} bytes`);
+});
+
+test("Feeds request no further page when a client has not begun to read the last one", async () => {
+  const { open, service, clock } = feedsOver();
+  const reader = open("a", { readsAhead: true });
+  await reader.read();
+  await clock.sleep(5_000);
+  assertEquals(service.requests, ["null 10", "versions", "count", "Id:10 10"]);
+  reader.close();
+});
+
+test("Feeds need no slot when a client does not read, and no second slot when another client reads along", async () => {
+  const { feeds, open, service, clock } = feedsOver({ maxDownloads: 1 });
+  const idle = open("a");
+  await idle.read();
+  await clock.sleep(1_000);
+  assertEquals(feeds.slots.running, 0);
+  assertEquals(await readText(open("b")), service.text);
+  idle.close();
+});
+
+test("Feeds fail with 503 after 60 s when no slot becomes free", async () => {
+  const { feeds, open, clock } = feedsOver({ maxDownloads: 1 });
+  const leave = await feeds.slots.enter("other", new AbortController().signal);
+  const error = await assertRejects(() => readText(open("a")), HttpProblem);
+  assertEquals([error.details.status, error.headers, Math.floor(clock.now() / 1000)], [
+    503,
+    { "retry-after": "30" },
+    60,
+  ]);
+  leave();
+  assertEquals((await readText(open("a"))).length > 0, true);
+});
+
+test("Feeds interrupt a run at the end of a page when a client waits that has fewer", async () => {
+  const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0, rows: textsOf(500) });
+  const downloads = [open("a"), open("a")].map((reader) => readText(reader));
+  await clock.sleep(25);
+  const leave = await feeds.slots.enter("b", new AbortController().signal);
+  assert(clock.now() < 100, `${clock.now()} ms`);
+  leave();
+  assertEquals((await Promise.all(downloads)).map((text) => text.length > 500), [true, true]);
+});
+
+test("Feeds fail when a dataset is published between two pages", async () => {
+  const { open, service, clock } = feedsOver();
+  const reader = open();
+  const text = readText(reader, () => {
+    if (service.requests.at(-1) !== "Id:10 10" || service.version > 1) return;
+    service.rows = textsOf(30, "b");
+    service.version = 2;
+    service.publishedAt = clock.now();
+  });
+  await assertRejects(() => text, HttpProblem, "published again");
+  assertEquals(await readText(open()), service.text);
+});
+
+test("Feeds request the first page again when a dataset was published less than ten minutes before it", async () => {
+  const { open, service } = feedsOver({ rows: textsOf(15) });
+  service.publishedAt = -599_000;
+  assertEquals(await readText(open()), service.text);
+  assertEquals(service.requests.slice(0, 4), ["null 10", "versions", "null 10", "count"]);
+});
+
+Deno.test(
+  "Feeds never complete a file of two versions when datasets are published at random times",
+  LONG_DEADLINE,
+  async () => {
+    const counts = { complete: 0, failed: 0 };
+    for (let seed = 1; seed <= 1_000; seed++) {
+      const numbers = new Random(seed);
+      const random = (below: number) => numbers.int(0, below - 1);
+      const delay = () => 5 + random(60);
+      const count = 5 + random(40);
+      const { open, service, clock } = feedsOver({
+        rows: textsOf(count),
+        top: 3 + random(10),
+        delay,
+        cacheTtl: [0, 500, 60_000][random(3)]!,
+      });
+      const versions = [service.text];
+      const publish = async () => {
+        for (let number = random(4); number > 0; number--) {
+          await clock.sleep(random(250));
+          const rows = [...service.rows];
+          const first = random(rows.length);
+          for (let index = first; index < rows.length; index++) {
+            if (random(2) === 0) rows[index] = `${number}v${index}`;
+          }
+          rows[first] = `${number}w${first}`;
+          if (random(3) === 0) rows.push(`new${number}`);
+          service.rows = rows;
+          service.version++;
+          service.publishedAt = clock.now() - random(500_000);
+          versions.push(service.text);
+        }
+      };
+      const download = async () => {
+        await clock.sleep(random(300));
+        const reader = open(`${random(3)}`, { readsAhead: random(2) === 0 });
+        const last = random(3) === 0 ? random(4) : Infinity;
+        let parts = 0;
+        try {
+          const text = await readText(reader, async () => {
+            if (++parts > last) throw new Error("left");
+            await clock.sleep(random(2) * random(100));
+          });
+          counts.complete++;
+          assert(versions.includes(text), `seed ${seed}: ${text}`);
+        } catch (error) {
+          if ((error as Error).name === "AssertionError") throw error;
+          counts.failed++;
+        }
+      };
+      await Promise.all([publish(), download(), download(), download()]);
+    }
+    assert(counts.complete > 500 && counts.failed > 500, JSON.stringify(counts));
+  },
+);
