@@ -25,7 +25,7 @@ Deno.test("packageReadme() removes images and leads links to the tag when the re
   assertEquals(found.filter((target) => !/^(https:|#)/.test(target)), []);
 });
 
-Deno.test("packageReadme() does not tell users to clone the repository when nothing is released", async () => {
+Deno.test("packageReadme() does not tell users to clone the repository when nothing is released", () => {
   const status = statusOf("## [Unreleased]\n\n- A change.\n", "0.1.0");
   assertMatch(status.line, /clone/);
   const readme = packageReadme(withStatus(README, status), "", "0.1.0");
