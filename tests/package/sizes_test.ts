@@ -22,16 +22,16 @@ async function sizeOf(code: string): Promise<number> {
   return size;
 }
 
-Deno.test("endpoint has at most 4,850 bytes when it is bundled alone", async () => {
+Deno.test("endpoint has at most 4,845 bytes when it is bundled alone", async () => {
   const size = await sizeOf('export { endpoint } from "@weir/datastream";');
   // For comparison only: @octokit/endpoint does not validate templates.
   const octokitSize = await sizeOf('export { endpoint } from "@octokit/endpoint";');
-  assert(size <= 4_850, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
+  assert(size <= 4_845, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
 // Writing pages while they arrive takes 4,500 of them, the resumable result (`query.batches()`) and `ValidationError` 1,900,
 // and rate limiters that several processes share 1,300.
-Deno.test("mod.ts has at most 37,600 bytes when it is bundled", async () => {
+Deno.test("mod.ts has at most 37,900 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 37_600, `${size} bytes`);
+  assert(size <= 37_900, `${size} bytes`);
 });
