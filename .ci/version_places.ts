@@ -1,3 +1,5 @@
+import jsr from "../jsr.json" with { type: "json" };
+
 /** A text that names the version of the package. */
 interface VersionPlace {
   /** Paths of the files. */
@@ -42,7 +44,7 @@ export function unlistedPlaces(path: string, text: string, version: string): str
   if (UNCHANGED.some(([pattern]) => pattern.test(path))) return [];
   const escaped = `${version.replaceAll(".", "\\.")}(?!\\d|\\.\\d)`;
   const named = [
-    new RegExp(`weir(?:[-/.](?:datastream|endpoint)[\\w./-]*)?["'\`:@^~/v\\s-]+${escaped}`, "i"),
+    new RegExp(`(?:weir(?:-endpoint)?|${jsr.name})[\\w./-]*["'\`:@^~/v\\s-]+${escaped}`, "i"),
   ];
   if (!/^tests\/|\.(?:ts|md)$/.test(path)) {
     named.push(new RegExp(`\\bversion"?\\s*[:=]\\s*"?${escaped}`, "i"));

@@ -172,7 +172,13 @@ export class ValidationError extends TypeError {
     const { received, hint = "", canBeUnchecked = false } = facts;
     super("", facts);
     Object.assign(this, { option, problem, received, hint, canBeUnchecked });
-    this.message = messageFor(this, { [UNCHECKED]: UNCHECKED });
+    // Without names of an interface, so that a bundle of the builder alone lacks `messageFor()`.
+    this.message = describeInvalid(
+      option,
+      problem,
+      hint.replace(OPTION_IN_BRACES, "$1"),
+      canBeUnchecked && UNCHECKED,
+    );
   }
 }
 
@@ -189,23 +195,35 @@ export function messageFor(
   names: Readonly<Record<string, string>>,
 ): string {
   const hint = nameOptions(error.hint, names);
-  // Not by `instanceof`, so that a bundle of the builder alone lacks the errors of the client.
   if ("detail" in error) {
     const { address, detail } = error;
     return `${address ? `${address} ` : ""}${detail}: ${hint}`;
   }
   const unchecked = error.canBeUnchecked && names[UNCHECKED];
-  return `${nameIn(names, error.option)} ${error.problem}${hint && `: ${hint}`}${
+  return describeInvalid(nameIn(names, error.option), error.problem, hint, unchecked);
+}
+
+/** Formats the message of a {@linkcode ValidationError}. */
+function describeInvalid(
+  option: string,
+  problem: string,
+  hint: string,
+  unchecked: string | false | undefined,
+): string {
+  return `${option} ${problem}${hint && `: ${hint}`}${
     unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
   }`;
 }
+
+/** An option, or an option and its value, in the braces of a hint. */
+const OPTION_IN_BRACES = /\{([\w.]+(?:: [^{}]+)?)\}/g;
 
 /**
  * Replaces each option in braces, such as `{top}` or `{incomplete: "warn"}`, by its name in an interface.
  * An option without another name is replaced by the text in the braces.
  */
 export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
-  return hint.replace(/\{([\w.]+(?:: [^{}]+)?)\}/g, (_, option) => nameIn(names, option));
+  return hint.replace(OPTION_IN_BRACES, (_, option) => nameIn(names, option));
 }
 
 function nameIn(names: Readonly<Record<string, string>>, option: string): string {

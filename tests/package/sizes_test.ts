@@ -22,11 +22,11 @@ async function sizeOf(code: string): Promise<number> {
   return size;
 }
 
-Deno.test("endpoint has at most 4,850 bytes when it is bundled alone", async () => {
+Deno.test("endpoint has at most 4,845 bytes when it is bundled alone", async () => {
   const size = await sizeOf('export { endpoint } from "@weir/datastream";');
   // For comparison only: @octokit/endpoint does not validate templates.
   const octokitSize = await sizeOf('export { endpoint } from "@octokit/endpoint";');
-  assert(size <= 4_850, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
+  assert(size <= 4_845, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
 // Writing pages while they arrive takes 4,500 of them, the resumable result (`query.batches()`) and `ValidationError` 1,900,
