@@ -57,8 +57,8 @@ const PUBLICATION_TIME = 600_000;
 const MAX_MEMORY_WAIT = 20_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
-/** Length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
-const FIRST_PAGE_LENGTH = 4_000_000;
+/** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
+const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
 /** A document. */
 interface Feed {
@@ -491,14 +491,14 @@ export class Feeds {
     }
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
-    feed.reserved = expectedLength(feed);
+    feed.reserved = this.#expectedLength(feed);
   }
 
   /** Whether the next page of a feed fits into memory, after what nobody reads was dropped. */
   #hasRoom(feed: Feed): boolean {
     const { maxCachedBytes } = this.#limits;
     const fits = () => {
-      let used = feed.bytes + expectedLength(feed);
+      let used = feed.bytes + this.#expectedLength(feed);
       for (const other of this.#feeds) if (other !== feed) used += other.bytes + other.reserved;
       return used <= maxCachedBytes;
     };
@@ -508,6 +508,12 @@ export class Feeds {
     }
     for (const other of this.#feeds) if (!fits()) this.#dropReadParts(other, true);
     return fits();
+  }
+
+  /** Returns the length (bytes) to reserve for the next page. The first pages of all runs fit into memory together. */
+  #expectedLength({ pageLength }: Feed): number {
+    const { maxCachedBytes, maxDownloads } = this.#limits;
+    return pageLength || Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
   }
 
   /** Disconnects the reader for which a part has waited longest, if that is long enough. */
@@ -607,10 +613,6 @@ class DataChanged extends HttpProblem {
       hint: "repeat the download",
     }, { "retry-after": "1" });
   }
-}
-
-function expectedLength({ pageLength }: Feed): number {
-  return pageLength || FIRST_PAGE_LENGTH;
 }
 
 function noMemory(): HttpProblem {
