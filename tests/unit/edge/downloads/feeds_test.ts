@@ -88,6 +88,21 @@ test("Feeds abort the request when the last client leaves", async () => {
   assertEquals([service.requests, feeds.slots.running, feeds.bytes], [[], 0, 0]);
 });
 
+test("Feeds abort the request of a later page when the last client leaves", async () => {
+  let delay = 10;
+  const { open, service, clock } = feedsOver({ delay: () => delay });
+  const reader = open();
+  await reader.read();
+  await clock.sleep(5_000); // the run has paused
+  delay = 60_000;
+  const before = service.requests.length;
+  reader.read().catch(() => {});
+  await clock.sleep(10);
+  reader.close();
+  await clock.sleep(70_000);
+  assertEquals(service.requests.length, before);
+});
+
 test("Feeds drop a document, and give its error to all readers, when the service fails", async () => {
   const { open, service } = feedsOver();
   const { fetch } = service;
