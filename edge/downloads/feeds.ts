@@ -57,8 +57,8 @@ const PUBLICATION_TIME = 600_000;
 const MAX_MEMORY_WAIT = 20_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
-/** Length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
-const FIRST_PAGE_LENGTH = 4_000_000;
+/** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
+const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
 /** A document. */
 interface Feed {
@@ -118,8 +118,12 @@ export class Reader {
   /** Time since which the client always has a part to read; `undefined` if it waits for one. */
   behindSince: number | undefined;
   isClosed = false;
-  /** Requests of an earlier run, and the position after them. */
-  paused: { parts: AsyncIterator<FeedPart>; position: Cursor | undefined } | undefined;
+  /** Requests of an earlier run, the position after them, and what ends them. */
+  paused: {
+    parts: AsyncIterator<FeedPart>;
+    position: Cursor | undefined;
+    stop: AbortController;
+  } | undefined;
   wake: () => void = () => {};
   readonly #feeds: Feeds;
   readonly #stopBeat: () => void;
@@ -294,10 +298,7 @@ export class Feeds {
     feed.readers.delete(reader);
     const { run } = feed;
     if (run?.reader === reader && this.#readersOf(feed).length === 0) run.stop.abort();
-    if (run?.reader !== reader) {
-      reader.paused?.parts.return?.().catch(() => {});
-      reader.paused = undefined;
-    }
+    if (run?.reader !== reader) dropPaused(reader);
     this.#dropReadParts(feed, !this.#canJoin(feed));
     for (const other of this.#feeds) other.run?.wake();
   }
@@ -307,7 +308,8 @@ export class Feeds {
     const { feed, source } = reader;
     const { clock } = this.#limits;
     if (feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL) return;
-    const stop = new AbortController();
+    if (reader.paused?.position !== feed.position) dropPaused(reader);
+    const stop = reader.paused?.stop ?? new AbortController();
     const run: FeedRun = { reader, beat: clock.now(), stop, wake() {} };
     feed.run = run;
     feed.reserved = 0;
@@ -330,10 +332,7 @@ export class Feeds {
       const maxWait = feed.parts.length === 0 ? MAX_LINE_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
       feed.startedAt ??= clock.now();
-      const { paused } = reader;
-      const canContinue = paused !== undefined && paused.position === feed.position;
-      if (paused !== undefined && !canContinue) paused.parts.return?.().catch(() => {});
-      const parts = canContinue ? paused.parts : reader.source.start(feed.position, signal);
+      const parts = reader.paused?.parts ?? reader.source.start(feed.position, signal);
       reader.paused = undefined;
       while (feed.end === undefined && this.#isNeeded(feed)) {
         if (feed.pages > 0) await this.#checkFirstPage(feed, run);
@@ -342,7 +341,7 @@ export class Feeds {
         if (reader.isClosed || this.slots.shouldYield(reader.client)) break;
       }
       if (feed.end === undefined && !reader.isClosed) {
-        reader.paused = { parts, position: feed.position };
+        reader.paused = { parts, position: feed.position, stop: run.stop };
       } else {
         parts.return?.().catch(() => {});
       }
@@ -491,14 +490,14 @@ export class Feeds {
     }
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
-    feed.reserved = expectedLength(feed);
+    feed.reserved = this.#expectedLength(feed);
   }
 
   /** Whether the next page of a feed fits into memory, after what nobody reads was dropped. */
   #hasRoom(feed: Feed): boolean {
     const { maxCachedBytes } = this.#limits;
     const fits = () => {
-      let used = feed.bytes + expectedLength(feed);
+      let used = feed.bytes + this.#expectedLength(feed);
       for (const other of this.#feeds) if (other !== feed) used += other.bytes + other.reserved;
       return used <= maxCachedBytes;
     };
@@ -508,6 +507,12 @@ export class Feeds {
     }
     for (const other of this.#feeds) if (!fits()) this.#dropReadParts(other, true);
     return fits();
+  }
+
+  /** Returns the length (bytes) to reserve for the next page. The first pages of all runs fit into memory together. */
+  #expectedLength({ pageLength }: Feed): number {
+    const { maxCachedBytes, maxDownloads } = this.#limits;
+    return pageLength || Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
   }
 
   /** Disconnects the reader for which a part has waited longest, if that is long enough. */
@@ -597,6 +602,12 @@ export class Feeds {
   }
 }
 
+/** Ends the requests of an earlier run of a reader. */
+function dropPaused(reader: Reader): void {
+  reader.paused?.stop.abort();
+  reader.paused = undefined;
+}
+
 /** A dataset was published while its rows were being fetched. */
 class DataChanged extends HttpProblem {
   constructor() {
@@ -607,10 +618,6 @@ class DataChanged extends HttpProblem {
       hint: "repeat the download",
     }, { "retry-after": "1" });
   }
-}
-
-function expectedLength({ pageLength }: Feed): number {
-  return pageLength || FIRST_PAGE_LENGTH;
 }
 
 function noMemory(): HttpProblem {

@@ -103,7 +103,8 @@ testOnEach(
   async (runtime) => {
     await using upstream = serveUpstream((request) => jsonResponse(pageFor(request, shape)), 10);
     await using server = await startApp(runtime, appOptionsFor(upstream));
-    const { headers, body } = await fetch(server.root + DOWNLOAD);
+    const conditional = { headers: { "if-none-match": '"x"' } };
+    const { headers, body } = await fetch(server.root + DOWNLOAD, conditional);
     await body!.cancel();
     const etag = headers.get("etag")!;
     assertEquals([headers.get("accept-ranges"), upstream.pages.length], ["none", 1]);

@@ -1,10 +1,9 @@
 // Feeds: one run for each document, and readers with an index into its parts.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { FeedPart, Reader } from "../../../../edge/downloads/feeds.ts";
+import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { feedsOver, readText, textsOf } from "../../../helpers/feeds.ts";
 import { Random } from "../../../helpers/random.ts";
 
@@ -51,31 +50,36 @@ test("Feeds share nothing when the cache time is 0", async () => {
   assertEquals([service.requests.length, feeds.bytes], [12, 0]);
 });
 
-for (const [name, hasBeat] of [["leaves", true], ["is dropped by the runtime", false]] as const) {
-  test(`Feeds continue with the requests of another client when the one that fetches ${name}`, async () => {
-    const clock = new FakeClock();
-    const { open, service, feeds } = feedsOver({ clock, delay: () => 500 });
-    const first = open();
-    const others = [open(), open()];
-    const texts = others.map((reader) => readText(reader));
-    const part = await first.read();
-    if (hasBeat) first.close();
-    else drop(first);
-    assertEquals(await Promise.all(texts), [service.text, service.text]);
-    assertEquals([part!.rows, feeds.slots.running], [10, 0]);
-    assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
-  });
-}
+test("Feeds continue with the requests of another client when the one that fetches leaves", async () => {
+  const { open, service } = feedsOver({ delay: () => 500 });
+  const first = open();
+  const texts = [open(), open()].map((reader) => readText(reader));
+  await first.read();
+  first.close();
+  assertEquals(await Promise.all(texts), [service.text, service.text]);
+  assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
+});
 
-/** Ends all signs of life of a reader, and its run never continues, as workerd does. */
-function drop(reader: Reader): void {
-  const { feed } = reader;
-  feed.readers.delete(reader);
-  Object.defineProperty(reader, "seenAt", { get: () => -Infinity, set() {} });
-  const { run } = feed;
-  if (run === undefined) return;
-  Object.defineProperty(run, "beat", { value: -Infinity, writable: false });
-}
+test("Feeds continue with the requests of another client when the runtime drops the one that fetches", async () => {
+  const { open, service, clock } = feedsOver();
+  const first = open();
+  const { start } = first.source;
+  const pages: unknown[] = [];
+  first.source.start = (from, signal) => {
+    const parts = start(from, signal);
+    const never = new Promise<never>(() => {});
+    return { next: () => pages.push(0) === 1 ? parts.next() : never };
+  };
+  await first.read();
+  first.read().catch(() => {});
+  await clock.sleep(100);
+  // Neither its requests nor its timers continue.
+  Object.defineProperty(first.feed.run, "beat", { value: clock.now(), writable: false });
+  Object.defineProperty(first, "wake", { value() {}, writable: false });
+  assertEquals(await readText(open()), service.text);
+  assertEquals([pages.length, Math.floor(clock.now() / 1_000)], [2, 3]);
+  assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
+});
 
 test("Feeds abort the request when the last client leaves", async () => {
   const { open, service, clock, feeds } = feedsOver({ delay: () => 60_000 });
@@ -86,6 +90,21 @@ test("Feeds abort the request when the last client leaves", async () => {
   reader.close();
   await clock.sleep(2_000);
   assertEquals([service.requests, feeds.slots.running, feeds.bytes], [[], 0, 0]);
+});
+
+test("Feeds abort the request of a later page when the last client leaves", async () => {
+  let delay = 10;
+  const { open, service, clock } = feedsOver({ delay: () => delay });
+  const reader = open();
+  await reader.read();
+  await clock.sleep(5_000); // the run has paused
+  delay = 60_000;
+  const before = service.requests.length;
+  reader.read().catch(() => {});
+  await clock.sleep(10);
+  reader.close();
+  await clock.sleep(70_000);
+  assertEquals(service.requests.length, before);
 });
 
 test("Feeds drop a document, and give its error to all readers, when the service fails", async () => {
@@ -176,13 +195,29 @@ test("Feeds fail with 503 after 60 s when no slot becomes free", async () => {
 });
 
 test("Feeds interrupt a run at the end of a page when a client waits that has fewer", async () => {
-  const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0, rows: textsOf(500) });
-  const downloads = [open("a"), open("a")].map((reader) => readText(reader));
+  const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0 });
+  const data = new Uint8Array(1);
+  const source = {
+    readsAhead: true,
+    requestState: undefined,
+    async *start(): AsyncGenerator<FeedPart> {
+      for (let page = 0; page < 100; page++) {
+        yield { data, rows: 1, isPageEnd: false, hasMore: true, isLast: false };
+        await clock.sleep(10);
+        yield { data, rows: 1, isPageEnd: true, hasMore: true, isLast: false };
+      }
+      yield { data, rows: 0, isPageEnd: true, hasMore: false, isLast: true };
+    },
+  };
+  // They still read the first part of a page when the rest of it arrives.
+  const downloads = [open("a", source), open("a", source)].map((reader) =>
+    readText(reader, ({ isPageEnd }) => isPageEnd || clock.sleep(10.2))
+  );
   await clock.sleep(25);
   const leave = await feeds.slots.enter("b", new AbortController().signal);
   assert(clock.now() < 100, `${clock.now()} ms`);
   leave();
-  assertEquals((await Promise.all(downloads)).map((text) => text.length > 500), [true, true]);
+  assertEquals((await Promise.all(downloads)).map((text) => text.length), [201, 201]);
 });
 
 test("Feeds fail when a dataset is published between two pages", async () => {
