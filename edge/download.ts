@@ -68,6 +68,7 @@ export async function respondWithDownload(
   const { settings, feeds, accessControl: { cacheControl } } = context;
   const dataStream = await authorize(exchange, context);
   const download = parseDownload(request, resource, formatInPath, dataStream, context);
+  exchange.query = download.logged;
   const { headers, query, count } = download;
   const validators = (state: DatasetState | undefined) => validatorsOf(download, state, settings);
   const isConditional = request.method === "HEAD" || request.headers.has("if-none-match");

@@ -111,7 +111,7 @@ Deno.test("settingsLine() has the settings in force when the server has syntheti
   assertEquals(
     settingsLine(readConfig({ WEIR_SANDBOX: "1" })),
     "Settings: WEIR_ACCESS=public, WEIR_SIGNING_SECRET=(not set), WEIR_TOKENS=(0), " +
-      "WEIR_MAX_ROWS=5000000, WEIR_MAX_DOWNLOADS=20, WEIR_MAX_DOWNLOADS_PER_CLIENT=2, " +
+      "WEIR_MAX_ROWS=5000000, WEIR_MAX_DOWNLOADS=20, WEIR_MAX_DOWNLOADS_PER_CLIENT=unlimited, " +
       "WEIR_CLIENT_ADDRESS_HEADER=none, WEIR_MAX_CACHED_BYTES=64000000, WEIR_CACHE_TTL=60, " +
       "WEIR_PAGE_ROWS=10000, WEIR_CORS_ORIGINS=*, WEIR_REQUESTS_PER_SECOND=2, " +
       "WEIR_METRICS_TOKEN=(not set), WEIR_LOG=text, WEIR_SANDBOX=1",
