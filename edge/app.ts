@@ -92,7 +92,6 @@ import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
 import { createClientIdentifier } from "./client_limit.ts";
-import { processLimiter } from "../src/client/rate_limiter.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { Feeds } from "./downloads/feeds.ts";
 import { Starts } from "./downloads/starts.ts";
@@ -164,7 +163,7 @@ export interface EdgeApp {
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const accessControl = createAccessControl(settings); // checks the options of the client
-  const { clock, dataStreamOptions: { rateLimiter = processLimiter(clock) } } = settings;
+  const { clock, dataStreamOptions: { rateLimiter } } = settings;
   const context: AppContext = {
     settings,
     accessControl,
@@ -303,7 +302,7 @@ function addRoutes(
   context: AppContext,
   { metrics, readiness }: Recorders,
 ): Map<string, string> {
-  const { settings: { metricsToken }, accessControl, starts } = context;
+  const { settings: { access, apiKey, metricsToken }, accessControl, starts } = context;
   const allowedMethods = new Map<string, string>();
   const get = (path: string, respond: (exchange: Exchange) => Response | Promise<Response>) => {
     allowedMethods.set(path, "GET, HEAD");
@@ -312,7 +311,10 @@ function addRoutes(
   get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   get("/readyz", async (exchange) => {
     await readiness.check(
-      exchange.countRequests(accessControl.serverDataStream, starts.ofPage),
+      exchange.countRequests(
+        accessControl.serverDataStream,
+        starts.ofPage(access === "caller" ? undefined : apiKey),
+      ),
       exchange,
     );
     return new Response("ready\n", { headers: STATUS_HEADERS });

@@ -21,7 +21,7 @@ const CLI = `const { main } = await import("{root}src/cli/main.ts");
 const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
-    limit: 36,
+    limit: 35,
     load: `const { DataStream } = await import("{root}mod.ts");`,
     code: `
       const client = new DataStream({ apiKey: "key", baseUrl: "{service}" });
@@ -35,9 +35,9 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 52, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 51, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 52,
+    limit: 51,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,
