@@ -86,7 +86,6 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
-import { processLimiter } from "../src/client/rate_limiter.ts";
 import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
@@ -207,7 +206,7 @@ export function createApp(options: AppOptions): EdgeApp {
 /** Creates the objects that the request handlers share. */
 function createContext(settings: Settings): AppContext {
   const accessControl = createAccessControl(settings); // checks the options of the client
-  const { clock, dataStreamOptions: { rateLimiter = processLimiter(clock) } } = settings;
+  const { clock, dataStreamOptions: { rateLimiter } } = settings;
   return {
     settings,
     accessControl,
@@ -223,7 +222,8 @@ const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8
 
 /** Creates the routes of an app, and the headers of all responses. */
 function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
-  const { settings: { corsOrigins, metricsToken, synthetic }, accessControl, starts } = context;
+  const { settings, accessControl, starts } = context;
+  const { access, apiKey, corsOrigins, metricsToken, synthetic } = settings;
   const app: Router = new Hono();
   let paths: Set<string> | undefined;
   const knownPaths = () =>
@@ -256,7 +256,8 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   app.get("/readyz", async ({ env: { exchange } }) => {
-    const dataStream = exchange.countRequests(accessControl.serverDataStream, starts.ofPage);
+    const limiter = starts.ofPage(access === "caller" ? undefined : apiKey);
+    const dataStream = exchange.countRequests(accessControl.serverDataStream, limiter);
     await readiness.check(dataStream, exchange);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });

@@ -43,11 +43,20 @@ export interface AppContext {
  */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, starts }: AppContext,
+  { accessControl, identifyClient, settings, starts }: AppContext,
 ): Promise<DataStream> {
   const dataStream = await accessControl.authorize(exchange.request);
   exchange.client = await identifyClient(exchange);
-  return exchange.countRequests(dataStream, starts.of(exchange.client));
+  const apiKey = apiKeyOf(exchange.request, settings);
+  return exchange.countRequests(dataStream, starts.of(exchange.client, apiKey));
+}
+
+/** Returns the API key with which a request uses the service. */
+export function apiKeyOf(
+  { headers }: Request,
+  { access, apiKey }: Pick<Settings, "access" | "apiKey">,
+): string | undefined {
+  return access === "caller" ? headers.get("x-api-key")?.trim() : apiKey;
 }
 
 /**
@@ -157,10 +166,10 @@ function parseDownload(
  */
 export async function keyOf(
   document: unknown,
-  { headers }: Request,
-  { access }: Settings,
+  request: Request,
+  settings: Settings,
 ): Promise<string> {
-  const key = access === "caller" ? headers.get("x-api-key")?.trim() : undefined;
+  const key = settings.access === "caller" ? apiKeyOf(request, settings) : undefined;
   return JSON.stringify([document, key && await sha256Hex(key)]);
 }
 

@@ -1,8 +1,9 @@
-import type {
-  Permit,
-  PermitRefusal,
-  PermitRequest,
-  RateLimiter,
+import {
+  type Permit,
+  type PermitRefusal,
+  type PermitRequest,
+  processLimiter,
+  type RateLimiter,
 } from "../../src/client/rate_limiter.ts";
 import type { Clock } from "../../src/clock.ts";
 import { HttpProblem } from "../problem.ts";
@@ -14,15 +15,15 @@ import { FairLine } from "./fair_line.ts";
  * starts at most.
  */
 export class Starts {
-  /** Rate limiter of the page. */
-  readonly ofPage: RateLimiter;
+  /** Rate limiter that several processes share, if any. */
+  readonly #shared: RateLimiter | undefined;
   readonly #line: FairLine;
   readonly #clock: Clock;
   /** Moving average of the time (ms) of a request. */
   #averageTime = 0;
 
-  constructor(limiter: RateLimiter, clock: Clock) {
-    this.ofPage = limiter;
+  constructor(shared: RateLimiter | undefined, clock: Clock) {
+    this.#shared = shared;
     this.#clock = clock;
     this.#line = new FairLine({ max: 1, tasks: "requests to DataStream", clock });
   }
@@ -32,8 +33,23 @@ export class Starts {
     return this.#line.size;
   }
 
+  /**
+   * Returns the rate limiter of the page.
+   *
+   * @param apiKey API key of the requests. The limiter of the process identifies it by itself, as for other clients
+   */
+  ofPage(apiKey: string | undefined): RateLimiter {
+    if (this.#shared !== undefined) return this.#shared;
+    const limiter = processLimiter(this.#clock);
+    return {
+      acquire: (request, signal) => limiter.acquire({ ...request, keyHash: apiKey }, signal),
+      penalize: (target, time) => limiter.penalize({ ...target, keyHash: apiKey }, time),
+    };
+  }
+
   /** Returns the rate limiter of the downloads of a client. */
-  of(client: string | undefined): RateLimiter {
+  of(client: string | undefined, apiKey: string | undefined): RateLimiter {
+    const limiter = this.ofPage(apiKey);
     return {
       acquire: async (request, signal = new AbortController().signal) => {
         const { maxWait } = request;
@@ -43,12 +59,12 @@ export class Starts {
         const waited = this.#clock.now() - since;
         try {
           const rest = maxWait === undefined ? {} : { maxWait: Math.max(0, maxWait - waited) };
-          return this.#measure(await this.ofPage.acquire({ ...request, ...rest }, signal));
+          return this.#measure(await limiter.acquire({ ...request, ...rest }, signal));
         } finally {
           leave();
         }
       },
-      penalize: (target, blockTime) => this.ofPage.penalize(target, blockTime),
+      penalize: (target, blockTime) => limiter.penalize(target, blockTime),
     };
   }
 

@@ -2,7 +2,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
 import { FairLine } from "../downloads/fair_line.ts";
-import type { AppContext } from "../download.ts";
+import { apiKeyOf, type AppContext } from "../download.ts";
 import type { Exchange, Router } from "../exchange.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
 import { TtlCache } from "../ttl_cache.ts";
@@ -179,7 +179,8 @@ function createPageHandler(
     const isSubmitted = parameters.has("endpoint");
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized && exchange.countRequests(authorized, starts.ofPage);
+    const dataStream = authorized &&
+      exchange.countRequests(authorized, starts.ofPage(apiKeyOf(request, settings)));
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

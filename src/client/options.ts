@@ -177,7 +177,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
     maxWait,
-    keyHash: createKeyHash(apiKey),
+    keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
     headers: {
       accept: SERVICE_MEDIA_TYPE,
       "user-agent": toUserAgent(userAgent),
@@ -194,7 +194,8 @@ function requireLimiter(rateLimiter: RateLimiter): void {
 }
 
 /**
- * Returns a function that hashes an API key on its first call.
+ * Returns a function that hashes an API key on its first call. The limiter of the process needs no hash: its
+ * state never leaves the process, and a request takes its place in the queue without waiting for Web Crypto.
  */
 function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.

@@ -30,7 +30,10 @@ export interface TransportOptions {
   timeouts: Timeouts;
   clock: Clock;
   rateLimiter: RateLimiter;
-  /** Returns the identifier of the API key for the rate limiter: its SHA-256. */
+  /**
+   * Returns the identifier of the API key for the rate limiter: its SHA-256, or the key itself for the limiter of the
+   * process.
+   */
   keyHash: () => string | undefined | Promise<string>;
   /** Maximum time (ms) that a request may wait for its permit. Default: no maximum. */
   maxWait?: number | undefined;

@@ -214,7 +214,7 @@ export const CLIENT_FAULTS: readonly PlantedFault[] = [
   {
     name: "a rate limiter is given the API key",
     file: "src/client/options.ts",
-    find: "keyHash: createKeyHash(apiKey),",
+    find: "keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,",
     replacement: "keyHash: () => apiKey,",
     test: "tests/unit/client/rate_limiter_option_test.ts",
   },
