@@ -28,16 +28,16 @@ const PATHS: Record<string, Path> = {
       await client.records().csv().pipeTo(new WritableStream());`,
   },
   "GET /Records.csv": {
-    limit: 58,
+    limit: 56,
     load: `const { createApp } = await import("{root}edge/app.ts");`,
     code: `
       const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 46, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 48, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 46,
+    limit: 48,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,
