@@ -325,7 +325,8 @@ export class Feeds {
     const stopBeat = startBeat(clock, () => {
       run.beat = clock.now();
       // Nobody else can end it: only its own request can abort the signal.
-      if (feed.run !== run || this.#readersOf(feed).length === 0) run.stop.abort();
+      const isAbandoned = reader.isClosed && this.#readersOf(feed).length === 0;
+      if (feed.run !== run || isAbandoned) run.stop.abort();
       run.wake();
     });
     let leave: (() => void) | undefined;
