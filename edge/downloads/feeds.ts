@@ -308,7 +308,8 @@ export class Feeds {
     const { feed, source } = reader;
     const { clock } = this.#limits;
     if (feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL) return;
-    if (reader.paused?.position !== feed.position) dropPaused(reader);
+    const { paused } = reader;
+    if (paused?.position !== feed.position || paused?.stop.signal.aborted) dropPaused(reader);
     const stop = reader.paused?.stop ?? new AbortController();
     const run: FeedRun = { reader, beat: clock.now(), stop, wake() {} };
     feed.run = run;
@@ -324,7 +325,8 @@ export class Feeds {
     const stopBeat = startBeat(clock, () => {
       run.beat = clock.now();
       // Nobody else can end it: only its own request can abort the signal.
-      if (feed.run !== run || this.#readersOf(feed).length === 0) run.stop.abort();
+      const isAbandoned = reader.isClosed && this.#readersOf(feed).length === 0;
+      if (feed.run !== run || isAbandoned) run.stop.abort();
       run.wake();
     });
     let leave: (() => void) | undefined;
