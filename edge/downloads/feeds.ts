@@ -126,6 +126,7 @@ export class Reader {
   } | undefined;
   wake: () => void = () => {};
   readonly #feeds: Feeds;
+  readonly #clock: Clock;
   readonly #stopBeat: () => void;
 
   constructor(
@@ -137,13 +138,17 @@ export class Reader {
     clock: Clock,
   ) {
     this.#feeds = feeds;
-    this.seenAt = clock.now();
-    feed.readers.add(this);
+    this.#clock = clock;
+    this.#giveSignOfLife();
     this.#stopBeat = startBeat(clock, () => {
-      this.seenAt = clock.now();
-      if (this.error === undefined) feed.readers.add(this);
+      this.#giveSignOfLife();
       this.wake();
     });
+  }
+
+  #giveSignOfLife(): void {
+    this.seenAt = this.#clock.now();
+    if (this.error === undefined) this.feed.readers.add(this);
   }
 
   /** Time (ms) for which the rows can still be cached. */
@@ -178,6 +183,7 @@ export class Reader {
       for (;;) {
         signal?.throwIfAborted();
         if (this.error !== undefined) throw this.error;
+        this.#giveSignOfLife(); // its timer is late after the process was suspended
         const part = this.feed.parts[this.next];
         if (part !== undefined) {
           this.isReading = true;
@@ -303,11 +309,14 @@ export class Feeds {
     for (const other of this.#feeds) other.run?.wake();
   }
 
-  /** Starts a run of a feed with the requests of a reader, unless another run is alive. */
+  /** Starts a run of a feed with the requests of a reader, unless a run is alive. */
   fetch(reader: Reader): void {
     const { feed, source } = reader;
     const { clock } = this.#limits;
-    if (feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL) return;
+    // A run of the reader's own request lives as long as the reader, also if its timer is late.
+    const isAlive = feed.run?.reader === reader ||
+      feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL;
+    if (isAlive) return;
     const { paused } = reader;
     if (paused?.position !== feed.position || paused?.stop.signal.aborted) dropPaused(reader);
     const stop = reader.paused?.stop ?? new AbortController();
