@@ -2,13 +2,18 @@ import { resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
-import { explainNoRows } from "../client/no_rows.ts";
+import {
+  comparedFields,
+  explainNoRows,
+  type NoRowsReason,
+  unmatchedValues,
+} from "../client/no_rows.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
-import { isMeasured, type ResourceName } from "../odata/resources.ts";
+import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -41,7 +46,7 @@ export async function download(
   resource: ResourceName,
   { flags }: Arguments,
   context: Context,
-): Promise<void> {
+): Promise<number> {
   requireCompatibleFlags(flags);
   const { file, citationFile, resume, force, isCountOnly, isQuiet } = readOutputOptions(flags);
   const format = readFormat(resource, flags.get("format")?.[0], file);
@@ -56,17 +61,28 @@ export async function download(
     signal,
     onProgress: (progress) => report?.update(progress),
   });
-  const pagesAfter = (after?: Cursor) => query.batches({ format, csv, after, dois: true });
-  const printNoRows = async () => {
-    const reasons = await explainNoRows(client, resource, { ...input, signal });
+  const selected = flags.get("select")?.[0]!.split(",").map((field) => field.trim()) ??
+    fieldNames(resource);
+  const distinct = new Set([
+    ...selected.filter((field) => field === "DOI"),
+    ...comparedFields(resource, input.filter),
+  ]);
+  const pagesAfter = (after?: Cursor) =>
+    query.batches({ format, csv, after, distinct: [...distinct] });
+  /** Prints the values that match nothing. Returns the exit code. */
+  const printReasons = (reasons: readonly NoRowsReason[]) => {
     noRowsLines(reasons, input.filter, flags).forEach(context.printError);
+    return reasons.length > 0 && flags.has("strict") ? 1 : 0;
   };
+  const printNoRows = async () =>
+    printReasons(await explainNoRows(client, resource, { ...input, signal }));
 
   if (isCountOnly) {
     const count = await query.count();
     await context.print(`${count}\n`);
-    if (count === 0) await printNoRows();
-    return;
+    return count === 0
+      ? await printNoRows()
+      : printReasons(await unmatchedValues(client, resource, input, undefined));
   }
   // Created before any file, so that an invalid option of the format leaves none.
   const allPages = pagesAfter();
@@ -87,8 +103,9 @@ export async function download(
     );
     const isCited = citeTarget === undefined ||
       !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-    if (isCited) return;
-    return await writeCitations(undefined, "the rows of the finished file are not read again");
+    if (isCited) return 0;
+    await writeCitations(undefined, "the rows of the finished file are not read again");
+    return 0;
   }
   if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
 
@@ -107,11 +124,11 @@ export async function download(
   });
   let rows = after?.rows ?? 0;
   let missingRows = 0;
-  let dois: readonly string[] | undefined;
+  let found: Readonly<Record<string, readonly string[]>> | undefined;
   try {
     for await (const page of pages) {
       await output.write(page);
-      ({ totalRows: rows, missingRows, dois } = page);
+      ({ totalRows: rows, missingRows, distinct: found } = page);
     }
     report.finish(await output.finish(missingRows), file);
   } catch (error) {
@@ -123,14 +140,17 @@ export async function download(
 
   if (rows > 0) {
     if (citationFile !== undefined || isMeasured(resource) && !isQuiet) {
-      await writeCitations(dois);
+      await writeCitations(found?.DOI);
     }
+    const { limit = Infinity } = input;
+    if (rows < limit) return printReasons(await unmatchedValues(client, resource, input, found));
   } else if (input.limit !== 0) {
     if (citationFile !== undefined) {
       context.printError(`${citationFile} is not written: there is nothing to cite`);
     }
-    await printNoRows();
+    return await printNoRows();
   }
+  return 0;
 }
 
 /**

@@ -86,6 +86,7 @@ const OUTPUT_FLAGS = {
   },
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
+  strict: { help: "exit with 1 if a value of a filter matches no row" },
   "allow-incomplete": {
     help: "accept fewer rows than DataStream counted, and report how many are missing",
   },

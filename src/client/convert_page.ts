@@ -12,7 +12,7 @@ import {
 import { isObject } from "../validation.ts";
 
 /** Function that starts the conversion of a page. Only one page is converted at a time. */
-export type StartConversion<T> = (options: { dropsId: boolean }) => PageConversion<T>;
+export type StartConversion<T> = (options: { drops: readonly string[] }) => PageConversion<T>;
 
 /**
  * Starts the conversion of a page to rows.
@@ -20,7 +20,7 @@ export type StartConversion<T> = (options: { dropsId: boolean }) => PageConversi
  * @param toContent Converts the rows. Default: no conversion
  */
 export function startRowConversion<R, T = R[]>(
-  { dropsId }: { dropsId: boolean },
+  { drops }: { drops: readonly string[] },
   toContent: (rows: R[]) => T = (rows) => rows as T,
 ): PageConversion<T> {
   const body = new JsonBody();
@@ -40,13 +40,16 @@ export function startRowConversion<R, T = R[]>(
         return { envelope, fault, rows: 0, ids: undefined, take: () => toContent([]) };
       }
       for (const { Id } of value) list.push(toRowId(Id));
-      if (dropsId) { for (const row of value) delete row.Id; }
       return {
         envelope,
         fault: undefined,
         rows: value.length,
         ids: completeIds(list.ids),
-        take: () => toContent(value as R[]),
+        take() {
+          const content = toContent(value as R[]);
+          for (const field of drops) for (const row of value) delete row[field];
+          return content;
+        },
       };
     },
   };

@@ -1,7 +1,13 @@
 import { utf8Encoder } from "../bytes.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
 import type { RowSource } from "./page_transcoder.ts";
-import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
+import {
+  concatBytes,
+  ID_FIELD,
+  type PageWriter,
+  writePage,
+  type WriterState,
+} from "./page_writer.ts";
 import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**
@@ -47,9 +53,9 @@ export function createGeojsonWriter(state?: WriterState): PageWriter {
 const END = utf8Encoder.encode("}");
 
 function writeFeature(source: RowSource, at: number, end: number): void {
-  const { reader, output, dropsId } = source;
+  const { reader, output, drops } = source;
   const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
-  const id = dropsId ? undefined : toFeatureId(reader);
+  const id = drops.includes(ID_FIELD) ? undefined : toFeatureId(reader);
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;

@@ -1,15 +1,26 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import {
   BACKSLASH,
+  CLOSE_OBJECT,
   COMMA,
   LINE_FEED,
   OPEN_OBJECT,
   QUOTE,
+  skipColon,
+  skipString,
+  skipValue,
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
 import { DocumentWriter, type RowSource } from "./page_transcoder.ts";
-import { concatBytes, type PageWriter, writePage, type WriterState } from "./page_writer.ts";
+import {
+  concatBytes,
+  ID_FIELD,
+  type PageWriter,
+  writePage,
+  type WriterState,
+} from "./page_writer.ts";
+import { parseBytes } from "./row_reader.ts";
 
 /**
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
@@ -103,8 +114,11 @@ export class JsonDocumentWriter extends DocumentWriter {
 
 /** Writes a row without white space between its tokens. */
 export function writeObject(source: RowSource, at: number, end: number): void {
-  const { dropsId, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
-  if (dropsId && idMemberEnd > 0) {
+  const { drops, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
+  if (drops.length > 1 || drops.length === 1 && drops[0] !== ID_FIELD) {
+    return copyMembers(source, at, drops);
+  }
+  if (drops.length > 0 && idMemberEnd > 0) {
     // The first member is after the brace, any other one after a comma.
     const isFirst = bytes[idMemberStart] === OPEN_OBJECT;
     copy(source, at, isFirst ? idMemberStart + 1 : idMemberStart);
@@ -112,6 +126,25 @@ export function writeObject(source: RowSource, at: number, end: number): void {
     if (isFirst && bytes[at] === COMMA) at++;
   }
   copy(source, at, end);
+}
+
+/** Copies a row without some of its members. */
+function copyMembers(source: RowSource, start: number, drops: readonly string[]): void {
+  const { window: { bytes }, output } = source;
+  output.reserve(1)[output.length++] = OPEN_OBJECT;
+  let isFirst = true;
+  for (let at = skipWhiteSpace(bytes, start + 1); bytes[at] !== CLOSE_OBJECT;) {
+    const nameEnd = skipString(bytes, at);
+    const end = skipValue(bytes, skipColon(bytes, nameEnd));
+    if (!drops.includes(parseBytes(bytes, at, nameEnd) as string)) {
+      if (!isFirst) output.reserve(1)[output.length++] = COMMA;
+      copy(source, at, end);
+      isFirst = false;
+    }
+    at = skipWhiteSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipWhiteSpace(bytes, at + 1);
+  }
+  output.reserve(1)[output.length++] = CLOSE_OBJECT;
 }
 
 /** Copies a part of a row without white space between its tokens. */

@@ -1,6 +1,6 @@
 import type { Bytes } from "../bytes.ts";
 import { ByteBuffer, PageWindow } from "./buffers.ts";
-import { DoiCollector } from "./dois.ts";
+import { DistinctValues } from "./distinct_values.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -16,7 +16,6 @@ import {
   brokenJson,
   completeIds,
   type CompletePage,
-  DOI_FIELD,
   ID_FIELD,
   NO_ROW_LIST,
   type PageConversion,
@@ -36,7 +35,7 @@ export abstract class DocumentWriter implements PageWriter {
   abstract state: WriterState;
   /** Fields of the first columns of the row reader, in order. */
   abstract readonly fields: readonly string[];
-  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and `DOI` do. */
+  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and the fields whose values are collected do. */
   readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number = 0;
@@ -84,8 +83,8 @@ export interface RowSource {
   /** Reader that has read the row to write. */
   readonly reader: RowReader;
   readonly output: ByteBuffer;
-  /** Whether to leave out `Id`. */
-  readonly dropsId: boolean;
+  /** Fields to leave out. */
+  readonly drops: readonly string[];
 }
 
 /** Maximum number of bytes that are copied to the window before they are scanned, so that they stay in the CPU's cache. */
@@ -108,10 +107,10 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>>, RowSourc
   readonly window = new PageWindow();
   readonly output: ByteBuffer;
   readonly reader: RowReader;
-  readonly dropsId: boolean;
+  readonly drops: readonly string[];
   readonly #format: DocumentWriter;
   readonly #ids = new RowIdList();
-  readonly #dois: DoiCollector | undefined;
+  readonly #distinct: DistinctValues | undefined;
   readonly #envelope = new Map<string, unknown>();
   #expected: Expected = "page";
   #isInRows = false;
@@ -132,13 +131,13 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>>, RowSourc
 
   constructor(
     format: DocumentWriter,
-    { dropsId = false, collectsDois = false, length }: PageOptions = {},
+    { drops = [], distinct = [], length }: PageOptions = {},
   ) {
     this.#format = format;
-    this.dropsId = dropsId;
+    this.drops = drops;
     this.output = new ByteBuffer(length);
-    this.#dois = collectsDois ? new DoiCollector() : undefined;
-    this.reader = format.reader = openReader(format);
+    this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
+    this.reader = format.reader = openReader(format, distinct);
     this.reader.startPage(this.window);
   }
 
@@ -277,7 +276,7 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>>, RowSourc
     const start = this.output.length;
     this.#fault = this.#format.writeRow(this, at, end);
     if (this.#fault !== undefined) return end;
-    this.#dois?.add(this.window.bytes, reader, this.#written);
+    this.#distinct?.add(this.window.bytes, reader, this.#written);
     this.#lastRow = start;
     this.#written++;
     return end;
@@ -293,14 +292,17 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>>, RowSourc
     const data = this.#format.append(this.output.from(0, end), rows);
     this.output.dropFirst(end);
     this.#taken = written;
-    return { content: { data, dois: this.#dois?.take(written) ?? [] }, rows };
+    return { content: { data, values: this.#distinct?.take(written) ?? [] }, rows };
   }
 }
 
 /** Returns the reader of the last page if it has the same columns, otherwise a new one. */
-function openReader({ fields, addsColumns, separator, reader }: DocumentWriter): RowReader {
+function openReader(
+  { fields, addsColumns, separator, reader }: DocumentWriter,
+  distinct: readonly string[],
+): RowReader {
   // The page checks need Ids, which are not written. They are no columns while other fields become columns.
-  const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, DOI_FIELD])];
+  const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, ...distinct])];
   const isSame = reader?.columns.length === columns.length &&
     columns.every((field, column) => field === reader.columns[column]);
   return isSame ? reader : new RowReader(separator, columns, addsColumns);

@@ -19,12 +19,12 @@ export interface PageWriter {
 /** How to write a page. */
 export interface PageOptions {
   /**
-   * Whether to leave out `Id`, because it was requested only to check the pages. The CSV writer ignores
-   * this: it writes only its columns.
+   * Fields to leave out: `Id` if it was requested only to check the pages, and those that were requested only for
+   * their values. The CSV writer ignores this: it writes only its columns. Default: none.
    */
-  dropsId?: boolean;
-  /** Whether to collect the DOIs of the rows. */
-  collectsDois?: boolean;
+  drops?: readonly string[];
+  /** Fields whose distinct values are collected. Default: none. */
+  distinct?: readonly string[];
   /** Length (bytes) of the page, if it is known. */
   length?: number;
 }
@@ -61,11 +61,14 @@ export interface TakenRows<T> {
   rows: number;
 }
 
-/** Converted rows of a page, and their DOIs if they are collected. */
+/** A value that a row has in a field. A number is written as text. */
+export type FoundValue = readonly [field: string, value: string];
+
+/** Converted rows of a page, and the values that are collected from them. */
 export interface PageData<T> {
   data: T;
-  /** Distinct DOIs of the rows, except those of rows that were taken before. */
-  dois: readonly string[];
+  /** Distinct values of the rows, except those of rows that were taken before. */
+  values: readonly FoundValue[];
 }
 
 /** A page whose JSON is complete and well-formed. */
@@ -125,9 +128,6 @@ export type CompleteIds = Float64Array<ArrayBuffer> | readonly RowId[];
 
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
-
-/** Name of the field that contains the DOI of a row's dataset. */
-export const DOI_FIELD = "DOI";
 
 /**
  * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other

@@ -19,7 +19,7 @@ import {
   SPACE,
   ZERO,
 } from "./json_scanner.ts";
-import { DOI_FIELD, ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
+import { ID_FIELD, PageFault, type RowId, toRowId } from "./page_writer.ts";
 
 // Kinds of values. The kind says how the value is written as a CSV cell.
 /** No value: null, an empty string, or a field that the row does not have. */
@@ -63,8 +63,6 @@ export class RowReader {
   readonly columns: string[] = [];
   /** Column of the Id; -1 without one. */
   idColumn = -1;
-  /** Column of the DOI; -1 without one. */
-  doiColumn = -1;
   // Values of the last row by column. The last entry receives the values of fields without a column.
   /** Offset in the window of the first byte of each value; of a string, the byte after the quote. */
   readonly starts: Int32Array;
@@ -143,6 +141,11 @@ export class RowReader {
     return this.#readByName(at, isLearned);
   }
 
+  /** Returns the column of a field; -1 without one. */
+  findColumn(field: string): number {
+    return this.#columnsByName.get(field) ?? -1;
+  }
+
   /** Returns the column of a field, or the index of the last entry if it has none. */
   #columnOf(field: string): number {
     const column = this.#columnsByName.get(field);
@@ -158,7 +161,6 @@ export class RowReader {
     this.columns.push(field);
     this.#columnsByName.set(field, column);
     if (field === ID_FIELD) this.idColumn = column;
-    if (field === DOI_FIELD) this.doiColumn = column;
     return column;
   }
 

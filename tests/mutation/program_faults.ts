@@ -301,8 +301,8 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a resumed download forgets the DOIs of its first pages",
     file: "src/client/batches.ts",
-    find: "const knownDois = new Set(after?.dois);",
-    replacement: "const knownDois = new Set<string>();",
+    find: "new Set(after?.distinct?.[field])",
+    replacement: "new Set<string>()",
     test: "tests/unit/client/batches_test.ts",
   },
   {

@@ -303,7 +303,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
     ...members<Omit<BatchOptions, "after">>({
       format: ["undefined"],
       csv: ["undefined"],
-      dois: ["undefined", "boolean"],
+      distinct: ["undefined", "array"],
     }, (options) => stations.batches(options as BatchOptions & { format?: undefined })),
     // A cursor is a value of JSON, which has no getters.
     after: {

@@ -143,6 +143,9 @@ const SHARED_NAMES: Record<string, string> = {
   // An empty result has the same explanation in both programs.
   "src/client/no_rows.ts explainNoRows": "explanation of an empty result",
   "src/client/no_rows.ts NoRowsReason": "result of that function",
+  "src/client/no_rows.ts comparedFields":
+    "fields that are requested to compare the values of a filter",
+  "src/client/no_rows.ts unmatchedValues": "values of a filter that no row has",
   "src/odata/value_hints.ts REGION_IDS": "keys of REGIONS",
   // The types of a rate limiter, which ./deno-kv exports.
   "src/client/rate_limiter.ts Permit": "result of acquire()",
