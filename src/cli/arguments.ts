@@ -211,6 +211,8 @@ const FLAG_SYNONYMS = new Map([
   ["test", "qa"],
   ["silent", "quiet"],
   ["province", "region"],
+  ["site", "location"],
+  ["station", "location"],
   ["continue", "resume"],
   ["demo", "sandbox"],
   ["columns", "select"],
@@ -295,6 +297,9 @@ export function commandHint(name: string, known: readonly string[]): string {
   return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);
 }
 
+/** Maximum number of values of one flag in a suggested command. A list from a file can have thousands. */
+const MAX_FORMATTED = 20;
+
 /**
  * Formats flags for a shell, to be part of a suggested command.
  *
@@ -303,7 +308,11 @@ export function commandHint(name: string, known: readonly string[]): string {
 export function formatFlags(flags: Arguments["flags"], names: readonly string[]): string {
   return [...flags]
     .filter(([name]) => names.includes(name))
-    .flatMap(([name, values]) => values.map((value) => formatFlag(name, value)))
+    .flatMap(([name, values]) =>
+      values.length > MAX_FORMATTED
+        ? formatFlag(name, "@FILE")
+        : values.map((value) => formatFlag(name, value))
+    )
     .join("");
 }
 
@@ -322,5 +331,5 @@ export function formatFlag(name: string, value: string): string {
 
 /** Puts a text in single quotes if it has characters that a shell interprets. */
 function quoteForShell(text: string): string {
-  return /^[\w%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w%+=:,./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -4,6 +4,7 @@ import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
+import { readLists } from "./value_lists.ts";
 import {
   CITATION_FORMATS,
   DEFAULT_EXPIRES,
@@ -41,7 +42,7 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
   if (flags.has("version")) await context.print(`${VERSION}\n`);
   else if (command === undefined) await context.print(programHelp());
   else if (flags.has("help")) await context.print(commandHelp(command));
-  else return await COMMANDS[command]!.run(given, context) ?? 0;
+  else return await COMMANDS[command]!.run(await readLists(given, context), context) ?? 0;
   return 0;
 }
 

@@ -50,7 +50,8 @@ export async function download(
   requireCompatibleFlags(flags);
   const { file, citationFile, resume, force, isCountOnly, isQuiet } = readOutputOptions(flags);
   const format = readFormat(resource, flags.get("format")?.[0], file);
-  const csv = readCsvOptions(flags);
+  // Programs that read standard output expect lines that end in LF.
+  const csv = readCsvOptions(flags, file === undefined && format === "csv" ? { eol: "\n" } : {});
   const input = readQuery(flags);
   const options = await readClientOptions(flags, context);
   const { signal } = context;
@@ -61,7 +62,7 @@ export async function download(
     signal,
     onProgress: (progress) => report?.update(progress),
   });
-  const selected = flags.get("select")?.[0]!.split(",").map((field) => field.trim()) ??
+  const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
     fieldNames(resource);
   const distinct = new Set([
     ...selected.filter((field) => field === "DOI"),
@@ -208,6 +209,7 @@ function requireCompatibleFlags(flags: FlagValues): void {
     "top",
     "bom",
     "separator",
+    "eol",
     "no-header",
     "escape-formulas",
   ].find(has);

@@ -38,17 +38,22 @@ export const FILTER_FLAGS = {
   doi: {
     value: "DOI",
     isList: true,
-    help: "dataset, as a DOI or https://doi.org/ link; can be repeated",
+    help: "dataset, as a DOI or https://doi.org/ link; can be repeated, or @FILE",
   },
   characteristic: {
     value: "NAME",
     isList: true,
-    help: 'measured characteristic, such as "pH"; can be repeated',
+    help: 'measured characteristic, such as "pH"; can be repeated, or @FILE',
   },
   region: {
     value: "ID",
     isList: true,
-    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated",
+    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated, or @FILE",
+  },
+  location: {
+    value: "ID",
+    isList: true,
+    help: "location, by the Id of weir locations; can be repeated, or @FILE",
   },
   from: {
     value: "YEAR",
@@ -100,6 +105,11 @@ const OUTPUT_FLAGS = {
     help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
   },
   "no-header": { help: "CSV without the header row" },
+  eol: {
+    value: "MARK",
+    choices: ["lf", "crlf"],
+    help: "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
+  },
   bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
   quiet: { letter: "q", help: "no progress and no citations on standard error" },
@@ -153,6 +163,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   separator: "--separator",
   'separator: "\\t"': "--separator tab",
   header: "--no-header",
+  eol: "--eol",
   bom: "--bom",
   "bom: true": "--bom",
   escapeFormulas: "--escape-formulas",
@@ -203,7 +214,7 @@ export function readQuery(
 }
 
 /** Flags that can also be written as a condition of `--filter`. */
-const SHORT_FILTERS = ["doi", "characteristic", "region", "from", "to"];
+const SHORT_FILTERS = ["doi", "characteristic", "region", "location", "from", "to"];
 
 /** Joins the flags that filter, except `--bbox`, to an OData filter. */
 export function readFilter(flags: FlagValues): string | undefined {
@@ -216,6 +227,7 @@ export function readFilter(flags: FlagValues): string | undefined {
   const common = commonFilter({
     dois: flags.get("doi") ?? [],
     regions: flags.get("region") ?? [],
+    locations: flags.get("location")?.map(readLocation) ?? [],
     characteristics: flags.get("characteristic") ?? [],
     from,
     to,
@@ -223,6 +235,15 @@ export function readFilter(flags: FlagValues): string | undefined {
   if (filter === undefined || common === undefined) return filter ?? common;
   // An unchecked filter can contain `or`, which has a lower precedence than `and`.
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
+}
+
+/** Reads a value of `--location`. */
+function readLocation(text: string): number {
+  const id = parseWholeNumber(text);
+  if (id !== undefined) return id;
+  throw new UsageError(
+    `--location must be a whole number, got "${text}": weir locations lists the numbers in the column Id`,
+  );
 }
 
 /** Reads `--bbox`. */
@@ -268,10 +289,26 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
 /** Values of `--separator` for a tab. */
 const TAB_NAMES = ["tab", "\\t"];
 
-/** Reads the options of CSV; `undefined` if none is set. */
-export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
+/** Values of `--eol`. */
+const LINE_ENDS: Readonly<Record<string, CsvOptions["eol"]>> = { lf: "\n", crlf: "\r\n" };
+
+/**
+ * Reads the options of CSV; `undefined` if none is set.
+ *
+ * @param defaults Options that no flag sets
+ */
+export function readCsvOptions(
+  flags: FlagValues,
+  defaults: CsvOptions = {},
+): CsvOptions | undefined {
   const [separator] = flags.get("separator") ?? [];
+  const [eol] = flags.get("eol") ?? [];
+  if (eol !== undefined && !Object.hasOwn(LINE_ENDS, eol)) {
+    throw new UsageError(`--eol must be ${Object.keys(LINE_ENDS).join(" or ")}, got "${eol}"`);
+  }
   const options = {
+    ...defaults,
+    ...(eol !== undefined && { eol: LINE_ENDS[eol] }),
     ...(separator !== undefined && { separator: TAB_NAMES.includes(separator) ? "\t" : separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),

@@ -82,6 +82,7 @@
  * @module
  */
 import process from "node:process";
+import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { run } from "./commands.ts";
@@ -152,13 +153,14 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       networkHint: ignoredProxyHint,
       write,
       isStdoutTerminal: stdout.isTTY === true,
-      print: (text) => write(new TextEncoder().encode(text)),
+      print: (content) => write(new TextEncoder().encode(content)),
       printError(line) {
         if (outputError === undefined) writeMessage(`${line}\n`);
       },
       terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
+      readInput: () => text(process.stdin),
       async promptSecret(prompt) {
         const { promptSecret } = await import("./command_functions.ts");
         return await promptSecret(prompt, stop.signal);

@@ -6,6 +6,7 @@ import {
   firstRepeated,
   invalidValue,
   isListOfStrings,
+  requireOneOf,
   requireOptions,
   requireType,
 } from "../validation.ts";
@@ -44,6 +45,8 @@ export interface CsvOptions {
   columns?: readonly CsvColumn[] | undefined;
   /** Separator between cells: `,`, `;`, a tab, or another ASCII punctuation mark. Default `,`. */
   separator?: string | undefined;
+  /** End of each line: CRLF, as in RFC 4180, or LF. Default `"\r\n"`. */
+  eol?: "\r\n" | "\n" | undefined;
   /** Whether the first line contains the column names. Default true. */
   header?: boolean | undefined;
   /** Whether the file begins with a byte order mark, from which Excel detects UTF-8. Default false. */
@@ -59,6 +62,7 @@ export interface CsvOptions {
 export interface CheckedCsvOptions {
   columns: readonly (readonly [field: string, header: string])[] | undefined;
   separator: string;
+  eol: "\r\n" | "\n";
   header: boolean;
   bom: boolean;
   escapeFormulas: boolean;
@@ -73,10 +77,11 @@ export interface CheckedCsvOptions {
  */
 export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
   const options = requireOptions("CSV", given, DEFAULT_CSV, "", option);
-  const { separator, columns } = options;
+  const { separator, eol, columns } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
     throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
+  requireOneOf("eol", eol, ["\r\n", "\n"]);
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
   }
@@ -86,6 +91,7 @@ export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): Checked
 const DEFAULT_CSV = {
   columns: undefined,
   separator: ",",
+  eol: "\r\n" as "\r\n" | "\n",
   header: true,
   bom: false,
   escapeFormulas: false,
@@ -209,7 +215,7 @@ export class CsvWriter extends DocumentWriter {
     this.#records = [];
     this.state = { isBegun: false, fields: columns.slice() };
     if (records.every(([, width]) => width === columns.length)) return undefined;
-    return padRecords(output, records, columns.length, this.separator);
+    return padRecords(output, records, columns.length, this.#csv);
   }
 
   /**
@@ -226,10 +232,10 @@ export class CsvWriter extends DocumentWriter {
     const { isBegun, fields } = this.state;
     if (isBegun) return new Uint8Array();
     this.state = { isBegun: true, fields };
-    const { bom, header, columns, separator, escapeFormulas } = this.#csv;
+    const { bom, header, columns, escapeFormulas } = this.#csv;
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
-    const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
+    const line = header && cells.length > 0 ? formatRecord(cells, this.#csv) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }

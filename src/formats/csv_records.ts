@@ -19,6 +19,8 @@ import { EMPTY, ESCAPED_STRING, NEEDS_QUOTES, NESTED, SCALAR } from "./row_reade
 /** How cells are written. */
 interface CellOptions {
   separator: string;
+  /** End of a line. */
+  eol: "\r\n" | "\n";
   /** Whether to write a `'` before a string that a spreadsheet would run as a formula. */
   escapeFormulas: boolean;
 }
@@ -68,7 +70,7 @@ export function writeRecord(
     }
   }
   output.length = outOffset;
-  endRecord(output, columns === 1 && outOffset === start);
+  endRecord(output, columns === 1 && outOffset === start, options.eol);
 }
 
 /**
@@ -81,7 +83,7 @@ export function padRecords(
   output: ByteBuffer,
   records: readonly (readonly [end: number, columns: number])[],
   columns: number,
-  separator: number,
+  { separator, eol }: CellOptions,
 ): number {
   const written = output.from(0).slice();
   output.length = 0;
@@ -91,25 +93,25 @@ export function padRecords(
     last = output.length;
     const cells = columns - Math.max(1, width);
     // A record with one empty cell has quotes, which a record of several cells does not need.
-    const isEmpty = cells > 0 && width === 1 && end - start === '""\r\n'.length &&
+    const isEmpty = cells > 0 && width === 1 && end - start === `""${eol}`.length &&
       written[start] === QUOTE;
-    output.append(written.subarray(start, isEmpty ? start : end - "\r\n".length));
-    output.reserve(cells).fill(separator, output.length, output.length + cells);
+    output.append(written.subarray(start, isEmpty ? start : end - eol.length));
+    output.reserve(cells).fill(separator.charCodeAt(0), output.length, output.length + cells);
     output.length += cells;
-    endRecord(output, output.length === last);
+    endRecord(output, output.length === last, eol);
     start = end;
   }
   return last;
 }
 
 /** @param isBlank Whether the record would be a blank line, which many CSV readers skip */
-function endRecord(output: ByteBuffer, isBlank: boolean): void {
+function endRecord(output: ByteBuffer, isBlank: boolean, eol: string): void {
   const out = output.reserve(4);
   if (isBlank) {
     out[output.length++] = QUOTE;
     out[output.length++] = QUOTE;
   }
-  out[output.length++] = CARRIAGE_RETURN;
+  if (eol !== "\n") out[output.length++] = CARRIAGE_RETURN;
   out[output.length++] = LINE_FEED;
 }
 
@@ -223,9 +225,12 @@ export function escapeFormula(text: string): string {
  * Formats cells as a record of CSV (RFC 4180), with its line break. A single empty cell has quotes, because many CSV
  * readers skip a blank line.
  */
-export function formatRecord(cells: readonly string[], separator: string): string {
-  if (cells.length === 1 && cells[0] === "") return '""\r\n';
-  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}\r\n`;
+export function formatRecord(
+  cells: readonly string[],
+  { separator, eol }: Pick<CellOptions, "separator" | "eol">,
+): string {
+  if (cells.length === 1 && cells[0] === "") return `""${eol}`;
+  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}${eol}`;
 }
 
 /** Quotes a cell if necessary. Uses `@std/csv`, which does not quote a carriage return. */

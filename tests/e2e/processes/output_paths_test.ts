@@ -131,7 +131,7 @@ for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
     withFiles(async () => {
       const baseArgs = [...LOCATIONS, `--output=${output}`];
       const piped = await runToEnd({}, ...baseArgs, "--force");
-      assertEquals([piped.code, piped.stdout, piped.stderr], [0, ROWS, ""]);
+      assertEquals([piped.code, piped.stdout, piped.stderr], [0, ROWS.replaceAll("\r", ""), ""]);
       // Appended, as `echo` does.
       const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...baseArgs);
       assertEquals([code, await readFile("out.csv")], [0, `one\n${ROWS}two\n`]);

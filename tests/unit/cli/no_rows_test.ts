@@ -40,7 +40,7 @@ Deno.test("weir prints a command that lists the names of the dataset when there 
   assert(errors.includes(listing(doi)));
   const command = /weir (.*) \| sort -u$/.exec(listing(doi))![1]!;
   const { code, output } = await weir([...command.split(" "), "--quiet"]);
-  assertEquals([code, output.split("\r\n").includes("pH")], [0, true]);
+  assertEquals([code, output.split("\n").includes("pH")], [0, true]);
 });
 
 Deno.test("weir prints a command that lists the datasets when a DOI has no rows", async () => {
