@@ -8,9 +8,8 @@ import {
   type NoRowsReason,
   unmatchedValues,
 } from "../client/no_rows.ts";
-import type { AnyResourceQuery } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
-import type { CsvOptions } from "../formats/csv.ts";
+import { PRODUCTION_URL } from "../service_constants.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
@@ -28,9 +27,9 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { cleanUpFinished, pathsOf } from "./part_state.ts";
 import { ProgressReport } from "./progress_report.ts";
 import {
+  FILTER_FLAGS,
   type FlagValues,
   readClientOptions,
   readCsvOptions,
@@ -38,7 +37,15 @@ import {
   readOutputOptions,
   readQuery,
 } from "./flags.ts";
-import { openFile, type PartOptions } from "./resumable_file.ts";
+import {
+  type FileOptions,
+  type FileRecord,
+  openFile,
+  pathsOf,
+  type QueryRecord,
+  readFinished,
+} from "./part_file.ts";
+import { describeChanges } from "./dataset_versions.ts";
 import { noRowsLines } from "./value_hints.ts";
 
 /** Downloads the rows of a resource, or counts them. */
@@ -48,14 +55,15 @@ export async function download(
   context: Context,
 ): Promise<number> {
   requireCompatibleFlags(flags);
-  const { file, citationFile, resume, force, isCountOnly, isQuiet } = readOutputOptions(flags);
+  const options = readOutputOptions(flags);
+  const { file, citationFile, resume, update, isCountOnly, isQuiet } = options;
   const format = readFormat(resource, flags.get("format")?.[0], file);
   // Programs that read standard output expect lines that end in LF.
   const csv = readCsvOptions(flags, file === undefined && format === "csv" ? { eol: "\n" } : {});
   const input = readQuery(flags);
-  const options = await readClientOptions(flags, context);
+  const clientOptions = await readClientOptions(flags, context);
   const { signal } = context;
-  const client = new DataStream(options);
+  const client = new DataStream(clientOptions);
   let report: ProgressReport | undefined = undefined;
   const query = client.query(resource, {
     ...input,
@@ -90,33 +98,41 @@ export async function download(
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
-  const writeCitations = (dois?: readonly string[], whyWithoutDois?: string) => {
+  const writeCitations = (dois?: readonly string[]) => {
     // Few attempts, because the rows are complete and the citations can be requested later.
     const citationClient = client.with({ retry: { attempts: 2 } });
     const { filter, within } = input;
-    const cited = { filter, within, dois, whyWithoutDois, path: citationFile, file, flags };
+    const cited = { filter, within, dois, path: citationFile, file, flags };
     return citeDownload(citationClient, cited, context);
   };
-  const finished = resume && target?.isStream === false && await cleanUpFinished(target.path);
-  if (finished) {
-    context.printError(
-      `${file} is ${finished}. To download it again, pass --force instead of --resume`,
-    );
-    const isCited = citeTarget === undefined ||
-      !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-    if (isCited) return 0;
-    await writeCitations(undefined, "the rows of the finished file are not read again");
-    return 0;
-  }
-  if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
-
-  const { output, after, pages = allPages } = await openOutput(target, {
-    queryJson: toQueryJson(resource, options.baseUrl, input, format, csv),
+  const fileOptions: FileOptions = {
+    query: toQueryRecord(resource, clientOptions.baseUrl, flags, format),
     pagesAfter,
-    resume,
-    force,
+    resume: resume || update,
+    restart: update,
+    force: options.force,
     requestDatasets: () => requestDatasetVersions(client, toWiderMetadataFilter(input), signal),
-  }, context);
+  };
+  const finished = fileOptions.resume && target?.isStream === false
+    ? await readFinished(target.path, fileOptions)
+    : undefined;
+  if (finished !== undefined) {
+    const changes = update ? await describeUpdate(finished, fileOptions) : undefined;
+    if (changes === undefined) {
+      context.printError(`${file} is ${describeFinished(finished, update)}`);
+      const isCited = citeTarget === undefined ||
+        !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
+      if (!isCited) await writeCitations(finished.cursor.distinct?.DOI);
+      return 0;
+    }
+    if (!isQuiet) context.printError(`${file} is downloaded again: ${changes}`);
+    fileOptions.force = true;
+  }
+  if (citeTarget?.isStream === false) {
+    await requireReplaceable(citeTarget.path, fileOptions.force);
+  }
+
+  const { output, after, pages = allPages } = await openOutput(target, fileOptions, context);
   report = new ProgressReport(context, {
     isQuiet,
     mayDraw: file !== undefined || !context.isStdoutTerminal,
@@ -154,42 +170,60 @@ export async function download(
   return 0;
 }
 
-/**
- * Formats the resource and the flags that determine the content of the file as JSON.
- *
- * Messages show it as the query of a part. It is compared with the query of a run that resumes until
- * the first page is committed; after that, the cursor is validated instead.
- */
-function toQueryJson(
+/** Flags that determine the content of a file, in addition to the resource, the service and the format. */
+const CONTENT_FLAGS = [
+  ...["select", ...Object.keys(FILTER_FLAGS), "limit", "unchecked"],
+  ...["separator", "eol", "no-header", "bom", "escape-formulas"],
+];
+
+/** Returns what determines the content of a file, for its record and for --resume. */
+function toQueryRecord(
   resource: ResourceName,
-  baseUrl: string | undefined,
-  { select, filter, within, limit }: AnyResourceQuery,
+  service: string = PRODUCTION_URL,
+  flags: FlagValues,
   format: FormatName,
-  csv: CsvOptions | undefined,
-): string {
-  return JSON.stringify({
-    resource,
-    baseUrl,
-    select,
-    filter,
-    within,
-    limit,
-    format,
-    csv,
+): QueryRecord {
+  const given = CONTENT_FLAGS.filter((name) => flags.has(name)).map((name) => {
+    const [value = "", ...others] = flags.get(name)!;
+    if (name === "select") return [name, value.split(",").map((field) => field.trim()).join()];
+    return [name, others.length > 0 ? [value, ...others] : value === "" ? true : value];
   });
+  return { resource, service, ...Object.fromEntries(given), format };
+}
+
+/** Says in a sentence that begins with "FILE is" what is known about a finished file. */
+function describeFinished({ rows, missingRows }: FileRecord, update: boolean): string {
+  const count = missingRows > 0
+    ? `, with ${rows} rows, ${missingRows} fewer than DataStream counted`
+    : "";
+  return update
+    ? `unchanged: its datasets have no new versions${count}`
+    : `complete${count}. To download it again if there are new data, pass --update`;
+}
+
+/** Says why a file must be downloaded again; `undefined` if its datasets have no new versions. */
+async function describeUpdate(
+  { datasets }: FileRecord,
+  { requestDatasets }: FileOptions,
+): Promise<string | undefined> {
+  return datasets === undefined
+    ? "the versions of its datasets are not known"
+    : describeChanges(datasets, await requestDatasets());
 }
 
 /** Rejects flags that need a file, or that exclude each other. */
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
-  if (has("resume") && has("force")) {
+  const continuing = ["resume", "update"].find(has);
+  if (continuing !== undefined && has("force")) {
+    const verb = continuing === "resume" ? "continues a download" : "keeps an unchanged file";
     throw new UsageError(
-      "--resume continues a download and --force starts it again: pass one of them",
+      `--${continuing} ${verb} and --force starts it again: pass one of them`,
     );
   }
   const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
-  if (has("resume") && (output === undefined || isStandardOutput(output))) {
-    throw new UsageError("--resume needs --output FILE");
+  if (continuing !== undefined && (output === undefined || isStandardOutput(output))) {
+    throw new UsageError(`--${continuing} needs --output FILE`);
   }
   if (has("force") && !has("output") && !has("cite")) {
     throw new UsageError("--force needs --output FILE or --cite FILE");
@@ -228,14 +262,18 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
 /** Opens the output. If a part is resumed, also returns its cursor, and the pages after it. */
 async function openOutput(
   target: OutputPath | undefined,
-  options: PartOptions,
+  options: FileOptions,
   context: Context,
 ): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
   if (!options.resume) return { output: await openStream(path, context) };
-  throw new UsageError(`--resume needs --output FILE, but ${path} is a device or a pipe`);
+  throw new UsageError(
+    `--${
+      options.restart ? "update" : "resume"
+    } needs --output FILE, but ${path} is a device or a pipe`,
+  );
 }
 
 /** Returns how to continue after an error that left FILE.part. */

@@ -4,8 +4,8 @@
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
 // - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
-// - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
-//   rejects a part that was written with another value;
+// - added to CONTENT_FLAGS in download.ts if it changes the content of the file, so that --resume
+//   rejects a file that was written with another value;
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
@@ -90,6 +90,7 @@ const OUTPUT_FLAGS = {
     help: "write to FILE, which is named FILE.part until complete; - is standard output",
   },
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
+  update: { help: "replace the FILE of --output if its datasets have new versions" },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
   strict: { help: "exit with 1 if a value of a filter matches no row" },
   "allow-incomplete": {
@@ -265,6 +266,8 @@ export interface OutputOptions {
   citationFile: string | undefined;
   /** Whether to continue FILE.part. */
   resume: boolean;
+  /** Whether to replace the file only if its datasets have new versions. */
+  update: boolean;
   /** Whether to overwrite files. */
   force: boolean;
   /** Whether to print only the number of rows. */
@@ -280,6 +283,7 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
     file: isStandardOutput(output) ? undefined : output,
     citationFile: flags.get("cite")?.[0],
     resume: flags.has("resume"),
+    update: flags.has("update"),
     force: flags.has("force"),
     isCountOnly: flags.has("count"),
     isQuiet: flags.has("quiet"),

@@ -1,6 +1,7 @@
 // The values of flags that can be repeated: they are trimmed, checked, and read from files.
 import { readFile } from "node:fs/promises";
 import { oneLine } from "../errors.ts";
+import { normalizeDoi } from "../odata/clause.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 
@@ -37,7 +38,7 @@ export async function readLists(given: Arguments, context: Context): Promise<Arg
         `--${name} has a control character: remove it from ${JSON.stringify(invalid)}`,
       );
     }
-    if (values.length > 0) flags.set(name, values);
+    if (values.length > 0) flags.set(name, name === "doi" ? values.map(normalizeDoi) : values);
   }
   return { ...given, flags };
 }

@@ -103,6 +103,7 @@ function csvOptions(call: (options: CsvOptions) => unknown): Record<string, Argu
     ...members<CsvOptions>({
       columns: ["undefined"],
       separator: ["undefined"],
+      eol: ["undefined"],
       header: ["undefined", "boolean"],
       bom: ["undefined", "boolean"],
       escapeFormulas: ["undefined", "boolean"],
