@@ -140,7 +140,9 @@ function parseFlags(
         }
         valueWords = value === undefined ? undefined : [text];
         const texts = flags.get(name);
-        if (texts && !isList) throw new UsageError(`--${name} is given twice: pass it once`);
+        if (texts && !isList && value !== undefined) {
+          throw new UsageError(`--${name} is given twice: pass it once`);
+        }
         if (texts) texts.push(text);
         else flags.set(name, [text]);
       }

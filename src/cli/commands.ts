@@ -33,7 +33,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
       context.printError("Interrupted");
       return INTERRUPTED;
     }
-    return printFailure(error, args, given?.flags.has("debug") === true, context);
+    return printFailure(error, args, given?.flags, context);
   }
 }
 
@@ -50,11 +50,11 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
 function printFailure(
   error: unknown,
   args: readonly string[],
-  showsStack: boolean,
+  flags: Arguments["flags"] | undefined,
   context: Context,
 ): number {
   const isInvalid = error instanceof UsageError || error instanceof ValidationError;
-  context.printError(messageOf(error));
+  context.printError(messageOf(error, flags));
   if (isInvalid) {
     const [command = ""] = args;
     const name = Object.hasOwn(COMMANDS, command) ? ` ${command}` : "";
@@ -68,7 +68,7 @@ function printFailure(
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
   }
-  if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
+  if (flags?.has("debug")) context.printError(error instanceof Error && error.stack || "No stack");
   else if (!isExpected(error)) {
     context.printError("This is a bug in weir. Pass --debug to print the stack, and report it");
   }

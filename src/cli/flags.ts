@@ -125,7 +125,8 @@ export function downloadFlags(resource: ResourceName): Flags {
   const format = {
     value: "FORMAT",
     choices,
-    help: `${choices.join(", ")} (default: by the extension of --output, else ${FORMAT_NAMES[0]})`,
+    help: `${choices.join(", ")}; json: {"value": […]} ` +
+      `(default: extension of --output, else ${FORMAT_NAMES[0]})`,
   };
   return {
     ...QUERY_FLAGS,
@@ -176,10 +177,18 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   secret: "WEIR_SIGNING_SECRET",
 };
 
-/** Returns the message of an error on one line. It names flags instead of options of the client. */
-export function messageOf(error: unknown): string {
+/**
+ * Returns the message of an error on one line. It names flags instead of options of the client.
+ *
+ * @param flags The given flags: those that filter are named instead of `--filter` if it is not one of them
+ */
+export function messageOf(error: unknown, flags: FlagValues = new Map()): string {
   const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
-  return oneLine(hasNames ? messageFor(error, FLAG_NAMES) : error);
+  const filters = SHORT_FILTERS.filter((name) => flags.has(name)).map((name) => `--${name}`);
+  const names = flags.has("filter") || filters.length === 0
+    ? FLAG_NAMES
+    : { ...FLAG_NAMES, filter: filters.join(" with ") };
+  return oneLine(hasNames ? messageFor(error, names) : error);
 }
 
 /** Resources by the name of the command that downloads them. */

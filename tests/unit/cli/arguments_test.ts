@@ -107,7 +107,7 @@ const refused: [line: string[], ...expected: string[]][] = [
   [["--quiet"], "Put the command before the flags: weir COMMAND --quiet"],
   [["records", "-qx"], 'Unknown flag "-x"'],
   [["records", "-q💧"], 'Unknown flag "-💧"'],
-  [["records", "-qq"], "--quiet is given twice"],
+  [["records", "-n1", "-n2"], "--limit is given twice"],
   [["records", "-n1", "--limit=2"], "--limit is given twice"],
   [["records", "-qn"], "--limit needs a value: --limit N"],
   [["records", "-n", ""], "--limit needs a value"],
@@ -216,4 +216,16 @@ Deno.test("run() ends lines as --eol says", async () => {
   const line = ["locations", "--sandbox", "--quiet", "--select=Id", "--limit=1"];
   assertEquals((await weir([...line, "--eol=crlf"])).output, "Id\r\n1001\r\n");
   assertEquals((await weir([...line, "--eol=lf"])).output, "Id\n1001\n");
+});
+
+Deno.test("run() accepts a flag without a value several times", async () => {
+  const line = ["locations", "--sandbox", "--select=Id", "--limit=1"];
+  const { code, output, errors } = await weir([...line, "-q", "-q", "--quiet"]);
+  assertEquals([code, output, errors], [0, "Id\n1001\n", []]);
+});
+
+Deno.test("run() names the flag of a list that is too long", async () => {
+  const input = Array.from({ length: 2_000 }, (_, index) => `region.${index}`).join("\n");
+  const { code, errors } = await weir(["records", "--sandbox", "--region=@-"], { input });
+  assertEquals([code, errors[0]!.startsWith("--region has ")], [2, true], errors[0]);
 });

@@ -82,9 +82,8 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
         lines.push([...line, flag], [...line, `${flag}=`], [...line, flag, " "]);
         lines.push([...line, flag, "--quiet"]);
       }
-      if (!/^(help|version)$/.test(name) && !/^(doi|characteristic|region)$/.test(name)) {
-        const text = value === undefined ? flag : `${flag}=5`;
-        lines.push([...line, text, text]);
+      if (value !== undefined && !/^(doi|characteristic|region|location)$/.test(name)) {
+        lines.push([...line, `${flag}=5`, `${flag}=5`]);
       }
     }
   }
