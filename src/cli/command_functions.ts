@@ -8,3 +8,4 @@ export { download } from "./download.ts";
 export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 export { promptSecret } from "./prompt.ts";
 export { serve } from "./serve.ts";
+export { printValues } from "./values.ts";

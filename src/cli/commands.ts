@@ -15,6 +15,7 @@ import {
   QUERY_FLAGS,
   RESOURCE_COMMANDS,
   SERVICE_FLAGS,
+  VALUE_FIELDS,
 } from "./flags.ts";
 
 /**
@@ -171,6 +172,25 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
     examples: ["weir cite --characteristic pH --region hub.pacific", "weir cite --format json"],
     run: async (given, context) => (await import("./command_functions.ts")).cite(given, context),
+  },
+  values: {
+    summary:
+      "print the values of a field: the known ones, or with --live those of rows, with numbers",
+    operand: { name: "FIELD", help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}` },
+    flags: {
+      search: { value: "TEXT", help: "only values that contain a text, in any case" },
+      live: { help: "values that occur in rows that match the filters; reads all of these rows" },
+      yes: { help: "read more than 100,000 rows" },
+      ...FILTER_FLAGS,
+      ...SERVICE_FLAGS,
+      ...COMMON_FLAGS,
+    },
+    examples: [
+      "weir values characteristic --search phosph",
+      "weir values unit --live --characteristic pH --region admin.4.ca.pe",
+    ],
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printValues(given, context),
   },
   fields: {
     summary: "print the fields for --select and --filter",

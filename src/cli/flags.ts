@@ -136,6 +136,15 @@ export function downloadFlags(resource: ResourceName): Flags {
   };
 }
 
+/** Fields of the command `values`, by the names of its operand. */
+export const VALUE_FIELDS: Readonly<Record<string, string>> = {
+  characteristic: "CharacteristicName",
+  region: "RegionId",
+  media: "ActivityMediaName",
+  "location-type": "MonitoringLocationType",
+  unit: "ResultUnit",
+};
+
 /** Values of `--format` for citations, the default first. */
 export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
 /** Forms of the value of `--expires`. */

@@ -38,6 +38,7 @@
  * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
  * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
  * | `weir cite --characteristic pH` | citations |
+ * | `weir values characteristic` | names of characteristics |
  * | `weir fields records` | fields and filter names |
  * | `weir url records --characteristic pH` | the URL of the first request |
  * | `weir sign URL --expires 7d` | a signed URL of a server |

@@ -133,7 +133,7 @@ function conditionsOf(
 }
 
 /** Filter fields whose values rows can have. */
-const VALUE_FIELDS = [
+const ROW_FIELDS = [
   ...["DOI", "CharacteristicName", "ActivityMediaName", "MonitoringLocationType", "LocationId"],
 ];
 
@@ -142,7 +142,7 @@ function rowFieldOf(resource: ResourceName, field: string): string | undefined {
   // The Id of a location is the LocationId of other resources.
   if (field === "LocationId" && resource === "Locations") return "Id";
   const fields: readonly string[] = fieldNames(resource);
-  return VALUE_FIELDS.includes(field) && fields.includes(field) ? field : undefined;
+  return ROW_FIELDS.includes(field) && fields.includes(field) ? field : undefined;
 }
 
 /** Returns the fields whose values in the rows are compared with the lists of a filter. */

@@ -73,6 +73,7 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
   const lines: string[][] = [];
   for (const command of COMMAND_NAMES) {
     const operands = ["fields", "url"].includes(command) ? ["records"] : [];
+    if (command === "values") operands.push("media");
     if (command === "sign") operands.push(TARGET);
     for (const { name, value } of await flagsOf(command)) {
       const flag = `--${name}`;

@@ -148,6 +148,7 @@ const SHARED_NAMES: Record<string, string> = {
     "fields that are requested to compare the values of a filter",
   "src/client/no_rows.ts unmatchedValues": "values of a filter that no row has",
   "src/odata/value_hints.ts REGION_IDS": "keys of REGIONS",
+  "src/odata/value_hints.ts KNOWN_VALUES": "table of the command values",
   // The types of a rate limiter, which ./deno-kv exports.
   "src/client/rate_limiter.ts Permit": "result of acquire()",
   "src/client/rate_limiter.ts PermitRefusal": "other result of acquire()",
