@@ -283,6 +283,19 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
     run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
   },
+  completion: {
+    summary: "print a script that completes commands, flags and values in a shell",
+    operand: { name: "SHELL", help: "bash, zsh or fish" },
+    flags: COMMON_FLAGS,
+    examples: [
+      "source <(weir completion bash)",
+      "weir completion fish > ~/.config/fish/completions/weir.fish",
+    ],
+    run: async ({ operand }, context) => {
+      const { completionScript } = await import("./command_functions.ts");
+      await context.print(completionScript(operand!, COMMANDS));
+    },
+  },
   setup: {
     summary: "save an API key in a file that only you can read",
     flags: COMMON_FLAGS,

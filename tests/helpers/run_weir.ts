@@ -4,7 +4,7 @@ import { withDeadline } from "./deadline.ts";
 /** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
-  ...["cite", "values", "fields", "url", "sign", "serve", "setup"],
+  ...["cite", "values", "fields", "url", "sign", "serve", "completion", "setup"],
 ] as const;
 
 /** Exit code and output of a command line. */
