@@ -77,11 +77,8 @@ export interface Batch<T> {
    * Distinct values of all rows so far, by field, numbers as text. `undefined` if the option `distinct` is not set,
    * or if the batches before `after` were requested without one of its fields.
    */
-  readonly distinct: DistinctByField | undefined;
+  readonly distinct: Readonly<Record<string, readonly string[]>> | undefined;
 }
-
-/** Distinct values by field. */
-type DistinctByField = Readonly<Record<string, readonly string[]>>;
 
 /** Key of an internal option of `batches()`: whether a batch can be a part of a page. Default false. */
 export const PAGE_PARTS: unique symbol = Symbol("PAGE_PARTS");
@@ -124,7 +121,7 @@ export interface Cursor {
   /** State of the writer of the format. Opaque. */
   readonly writer?: unknown;
   /** Distinct values of the rows before this position. */
-  readonly distinct?: DistinctByField | undefined;
+  readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** A validated cursor. */
