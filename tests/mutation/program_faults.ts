@@ -311,7 +311,7 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     find: "pathsOf(path).slice(-2)",
     replacement: "pathsOf(path).slice(-0, 0)",
     test: "tests/e2e/processes/resume_matrix_test.ts",
-    only: "weir --resume removes files that a killed run did not rename",
+    only: "weir --resume writes the record of a run that was killed after it named the file",
   },
   {
     name: "a Durable Object forgets the permit when it restarts",
