@@ -58,7 +58,7 @@ export function settingsLine(options: AppOptions): string {
   const { synthetic, logRequests, logFormat } = others;
   const values: Record<string, unknown> = { ...dataStreamOptions, ...others };
   const hidden = synthetic ? ["apiKey", "baseUrl"] : [];
-  const parts = Object.entries(OPTIONS).flatMap(([name, { variable, show = showValue }]) =>
+  const parts = Object.entries(OPTIONS).flatMap(([name, { variable, show = settingText }]) =>
     variable === undefined || hidden.includes(name) ? [] : [`${variable}=${show(values[name])}`]
   );
   const log = logRequests ? logFormat : "errors";
@@ -67,7 +67,7 @@ export function settingsLine(options: AppOptions): string {
   }`;
 }
 
-function showValue(value: unknown = "none"): string {
+function settingText(value: unknown = "none"): string {
   return value === Infinity ? "unlimited" : String(value);
 }
 

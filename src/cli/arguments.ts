@@ -140,7 +140,9 @@ function parseFlags(
         }
         valueWords = value === undefined ? undefined : [text];
         const texts = flags.get(name);
-        if (texts && !isList) throw new UsageError(`--${name} is given twice: pass it once`);
+        if (texts && !isList && value !== undefined) {
+          throw new UsageError(`--${name} is given twice: pass it once`);
+        }
         if (texts) texts.push(text);
         else flags.set(name, [text]);
       }
@@ -211,6 +213,8 @@ const FLAG_SYNONYMS = new Map([
   ["test", "qa"],
   ["silent", "quiet"],
   ["province", "region"],
+  ["site", "location"],
+  ["station", "location"],
   ["continue", "resume"],
   ["demo", "sandbox"],
   ["columns", "select"],
@@ -295,6 +299,9 @@ export function commandHint(name: string, known: readonly string[]): string {
   return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);
 }
 
+/** Maximum number of values of one flag in a suggested command. A list from a file can have thousands. */
+const MAX_FORMATTED = 20;
+
 /**
  * Formats flags for a shell, to be part of a suggested command.
  *
@@ -303,7 +310,11 @@ export function commandHint(name: string, known: readonly string[]): string {
 export function formatFlags(flags: Arguments["flags"], names: readonly string[]): string {
   return [...flags]
     .filter(([name]) => names.includes(name))
-    .flatMap(([name, values]) => values.map((value) => formatFlag(name, value)))
+    .flatMap(([name, values]) =>
+      values.length > MAX_FORMATTED
+        ? formatFlag(name, "@FILE")
+        : values.map((value) => formatFlag(name, value))
+    )
     .join("");
 }
 
@@ -322,5 +333,5 @@ export function formatFlag(name: string, value: string): string {
 
 /** Puts a text in single quotes if it has characters that a shell interprets. */
 function quoteForShell(text: string): string {
-  return /^[\w%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w%+=:,./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

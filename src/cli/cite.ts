@@ -53,8 +53,6 @@ interface CitedDownload {
   within: AnyResourceQuery["within"];
   /** DOIs of the rows; `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
-  /** Why the DOIs are unknown. Default: the output has no column `DOI`. */
-  whyWithoutDois?: string | undefined;
   /** File for the citations; `undefined` for standard error. */
   path: string | undefined;
   /** File with the rows; `undefined` for standard output. */
@@ -74,7 +72,6 @@ export async function citeDownload(
   context: Context,
 ): Promise<void> {
   const { filter, within, dois, path, file = "The output", flags } = download;
-  const { whyWithoutDois = "DOI is not a column of the output" } = download;
   let citations: Citation[];
   try {
     const { signal } = context;
@@ -96,7 +93,8 @@ export async function citeDownload(
     context.printError(`DataStream has no citation of ${formatDois(missing)}`);
   }
   const mayHaveOthers = dois === undefined && !flags.has("quiet");
-  const reason = `all datasets that match the filter are included, because ${whyWithoutDois}`;
+  const reason =
+    "all datasets that match the filter are included, because DOI is not a column of the output";
   if (path !== undefined) {
     if (mayHaveOthers) context.printError(`${path} may have unneeded citations: ${reason}`);
     return;

@@ -4,7 +4,9 @@
 // It is one module, because the npm package gets more and smaller files with each dynamic import.
 export { setup } from "./api_key.ts";
 export { cite } from "./cite.ts";
+export { completionScript } from "./completion.ts";
 export { download } from "./download.ts";
 export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 export { promptSecret } from "./prompt.ts";
 export { serve, serverVariables } from "./serve.ts";
+export { printValues } from "./values.ts";

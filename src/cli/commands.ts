@@ -4,6 +4,7 @@ import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { type Arguments, type Flags, parseArguments, type Syntax } from "./arguments.ts";
 import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
+import { readLists } from "./value_lists.ts";
 import {
   CITATION_FORMATS,
   DEFAULT_EXPIRES,
@@ -14,6 +15,7 @@ import {
   QUERY_FLAGS,
   RESOURCE_COMMANDS,
   SERVICE_FLAGS,
+  VALUE_FIELDS,
 } from "./flags.ts";
 
 /**
@@ -32,7 +34,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
       context.printError("Interrupted");
       return INTERRUPTED;
     }
-    return printFailure(error, args, given?.flags.has("debug") === true, context);
+    return printFailure(error, args, given?.flags, context);
   }
 }
 
@@ -41,7 +43,7 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
   if (flags.has("version")) await context.print(`${VERSION}\n`);
   else if (command === undefined) await context.print(programHelp());
   else if (flags.has("help")) await context.print(await commandHelp(command));
-  else return await COMMANDS[command]!.run(given, context) ?? 0;
+  else return await COMMANDS[command]!.run(await readLists(given, context), context) ?? 0;
   return 0;
 }
 
@@ -49,11 +51,11 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
 function printFailure(
   error: unknown,
   args: readonly string[],
-  showsStack: boolean,
+  flags: Arguments["flags"] | undefined,
   context: Context,
 ): number {
   const isInvalid = error instanceof UsageError || error instanceof ValidationError;
-  context.printError(messageOf(error));
+  context.printError(messageOf(error, flags));
   if (isInvalid) {
     const [command = ""] = args;
     const name = Object.hasOwn(COMMANDS, command) ? ` ${command}` : "";
@@ -67,7 +69,7 @@ function printFailure(
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
   }
-  if (showsStack) context.printError(error instanceof Error && error.stack || "No stack");
+  if (flags?.has("debug")) context.printError(error instanceof Error && error.stack || "No stack");
   else if (!isExpected(error)) {
     context.printError("This is a bug in weir. Pass --debug to print the stack, and report it");
   }
@@ -171,6 +173,25 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ["weir cite --characteristic pH --region hub.pacific", "weir cite --format json"],
     run: async (given, context) => (await import("./command_functions.ts")).cite(given, context),
   },
+  values: {
+    summary:
+      "print the values of a field: the known ones, or with --live those of rows, with numbers",
+    operand: { name: "FIELD", help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}` },
+    flags: {
+      search: { value: "TEXT", help: "only values that contain a text, in any case" },
+      live: { help: "values that occur in rows that match the filters; reads all of these rows" },
+      yes: { help: "read more than 100,000 rows" },
+      ...FILTER_FLAGS,
+      ...SERVICE_FLAGS,
+      ...COMMON_FLAGS,
+    },
+    examples: [
+      "weir values characteristic --search phosph",
+      "weir values unit --live --characteristic pH --region admin.4.ca.pe",
+    ],
+    run: async (given, context) =>
+      (await import("./command_functions.ts")).printValues(given, context),
+  },
   fields: {
     summary: "print the fields for --select and --filter",
     operand: RESOURCE_OPERAND,
@@ -238,6 +259,19 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     ],
     variables: async () => (await import("./command_functions.ts")).serverVariables(),
     run: async (given, context) => (await import("./command_functions.ts")).serve(given, context),
+  },
+  completion: {
+    summary: "print a script that completes commands, flags and values in a shell",
+    operand: { name: "SHELL", help: "bash, zsh or fish" },
+    flags: COMMON_FLAGS,
+    examples: [
+      "source <(weir completion bash)",
+      "weir completion fish > ~/.config/fish/completions/weir.fish",
+    ],
+    run: async ({ operand }, context) => {
+      const { completionScript } = await import("./command_functions.ts");
+      await context.print(completionScript(operand!, COMMANDS));
+    },
   },
   setup: {
     summary: "save an API key in a file that only you can read",

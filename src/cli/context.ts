@@ -28,6 +28,8 @@ export interface Context {
   printError: (line: string) => void;
   /** Standard error as a terminal that can redraw a line; `undefined` if it is not a terminal. */
   terminal: Terminal | undefined;
+  /** Reads standard input to its end. */
+  readInput: () => Promise<string>;
   /** Asks for a line without showing it; without a terminal, reads it from standard input. */
   promptSecret: (prompt: string) => Promise<string>;
   /** Ends the process after the command, even if connections are open. */

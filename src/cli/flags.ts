@@ -4,8 +4,8 @@
 // - declared in one of the objects ..._FLAGS, with the text of its help;
 // - read by one of the functions read...();
 // - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
-// - added to toQueryJson() in download.ts if it changes the content of the file, so that --resume
-//   rejects a part that was written with another value;
+// - added to CONTENT_FLAGS in download.ts if it changes the content of the file, so that --resume
+//   rejects a file that was written with another value;
 // - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
@@ -38,17 +38,22 @@ export const FILTER_FLAGS = {
   doi: {
     value: "DOI",
     isList: true,
-    help: "dataset, as a DOI or https://doi.org/ link; can be repeated",
+    help: "dataset, as a DOI or https://doi.org/ link; can be repeated, or @FILE",
   },
   characteristic: {
     value: "NAME",
     isList: true,
-    help: 'measured characteristic, such as "pH"; can be repeated',
+    help: 'measured characteristic, such as "pH"; can be repeated, or @FILE',
   },
   region: {
     value: "ID",
     isList: true,
-    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated",
+    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated, or @FILE",
+  },
+  location: {
+    value: "ID",
+    isList: true,
+    help: "location, by the Id of weir locations; can be repeated, or @FILE",
   },
   from: {
     value: "YEAR",
@@ -85,7 +90,9 @@ const OUTPUT_FLAGS = {
     help: "write to FILE, which is named FILE.part until complete; - is standard output",
   },
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
+  update: { help: "replace the FILE of --output if its datasets have new versions" },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
+  strict: { help: "exit with 1 if a value of a filter matches no row" },
   "allow-incomplete": {
     help: "accept fewer rows than DataStream counted, and report how many are missing",
   },
@@ -99,6 +106,11 @@ const OUTPUT_FLAGS = {
     help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
   },
   "no-header": { help: "CSV without the header row" },
+  eol: {
+    value: "MARK",
+    choices: ["lf", "crlf"],
+    help: "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
+  },
   bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
   quiet: { letter: "q", help: "no progress and no citations on standard error" },
@@ -113,7 +125,8 @@ export function downloadFlags(resource: ResourceName): Flags {
   const format = {
     value: "FORMAT",
     choices,
-    help: `${choices.join(", ")} (default: by the extension of --output, else ${FORMAT_NAMES[0]})`,
+    help: `${choices.join(", ")}; json: {"value": […]} ` +
+      `(default: extension of --output, else ${FORMAT_NAMES[0]})`,
   };
   return {
     ...QUERY_FLAGS,
@@ -122,6 +135,15 @@ export function downloadFlags(resource: ResourceName): Flags {
     ...SERVICE_FLAGS,
   };
 }
+
+/** Fields of the command `values`, by the names of its operand. */
+export const VALUE_FIELDS: Readonly<Record<string, string>> = {
+  characteristic: "CharacteristicName",
+  region: "RegionId",
+  media: "ActivityMediaName",
+  "location-type": "MonitoringLocationType",
+  unit: "ResultUnit",
+};
 
 /** Values of `--format` for citations, the default first. */
 export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
@@ -152,6 +174,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   separator: "--separator",
   'separator: "\\t"': "--separator tab",
   header: "--no-header",
+  eol: "--eol",
   bom: "--bom",
   "bom: true": "--bom",
   escapeFormulas: "--escape-formulas",
@@ -163,10 +186,18 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   secret: "WEIR_SIGNING_SECRET",
 };
 
-/** Returns the message of an error on one line. It names flags instead of options of the client. */
-export function messageOf(error: unknown): string {
+/**
+ * Returns the message of an error on one line. It names flags instead of options of the client.
+ *
+ * @param flags The given flags: those that filter are named instead of `--filter` if it is not one of them
+ */
+export function messageOf(error: unknown, flags: FlagValues = new Map()): string {
   const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
-  return oneLine(hasNames ? messageFor(error, FLAG_NAMES) : error);
+  const filters = SHORT_FILTERS.filter((name) => flags.has(name)).map((name) => `--${name}`);
+  const names = flags.has("filter") || filters.length === 0
+    ? FLAG_NAMES
+    : { ...FLAG_NAMES, filter: filters.join(" with ") };
+  return oneLine(hasNames ? messageFor(error, names) : error);
 }
 
 /** Resources by the name of the command that downloads them. */
@@ -202,7 +233,7 @@ export function readQuery(
 }
 
 /** Flags that can also be written as a condition of `--filter`. */
-const SHORT_FILTERS = ["doi", "characteristic", "region", "from", "to"];
+const SHORT_FILTERS = ["doi", "characteristic", "region", "location", "from", "to"];
 
 /** Joins the flags that filter, except `--bbox`, to an OData filter. */
 export function readFilter(flags: FlagValues): string | undefined {
@@ -215,6 +246,7 @@ export function readFilter(flags: FlagValues): string | undefined {
   const common = commonFilter({
     dois: flags.get("doi") ?? [],
     regions: flags.get("region") ?? [],
+    locations: flags.get("location")?.map(readLocation) ?? [],
     characteristics: flags.get("characteristic") ?? [],
     from,
     to,
@@ -222,6 +254,15 @@ export function readFilter(flags: FlagValues): string | undefined {
   if (filter === undefined || common === undefined) return filter ?? common;
   // An unchecked filter can contain `or`, which has a lower precedence than `and`.
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
+}
+
+/** Reads a value of `--location`. */
+function readLocation(text: string): number {
+  const id = parseWholeNumber(text);
+  if (id !== undefined) return id;
+  throw new UsageError(
+    `--location must be a whole number, got "${text}": weir locations lists the numbers in the column Id`,
+  );
 }
 
 /** Reads `--bbox`. */
@@ -243,6 +284,8 @@ export interface OutputOptions {
   citationFile: string | undefined;
   /** Whether to continue FILE.part. */
   resume: boolean;
+  /** Whether to replace the file only if its datasets have new versions. */
+  update: boolean;
   /** Whether to overwrite files. */
   force: boolean;
   /** Whether to print only the number of rows. */
@@ -258,6 +301,7 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
     file: isStandardOutput(output) ? undefined : output,
     citationFile: flags.get("cite")?.[0],
     resume: flags.has("resume"),
+    update: flags.has("update"),
     force: flags.has("force"),
     isCountOnly: flags.has("count"),
     isQuiet: flags.has("quiet"),
@@ -267,10 +311,26 @@ export function readOutputOptions(flags: FlagValues): OutputOptions {
 /** Values of `--separator` for a tab. */
 const TAB_NAMES = ["tab", "\\t"];
 
-/** Reads the options of CSV; `undefined` if none is set. */
-export function readCsvOptions(flags: FlagValues): CsvOptions | undefined {
+/** Values of `--eol`. */
+const LINE_ENDS: Readonly<Record<string, CsvOptions["eol"]>> = { lf: "\n", crlf: "\r\n" };
+
+/**
+ * Reads the options of CSV; `undefined` if none is set.
+ *
+ * @param defaults Options that no flag sets
+ */
+export function readCsvOptions(
+  flags: FlagValues,
+  defaults: CsvOptions = {},
+): CsvOptions | undefined {
   const [separator] = flags.get("separator") ?? [];
+  const [eol] = flags.get("eol") ?? [];
+  if (eol !== undefined && !Object.hasOwn(LINE_ENDS, eol)) {
+    throw new UsageError(`--eol must be ${Object.keys(LINE_ENDS).join(" or ")}, got "${eol}"`);
+  }
   const options = {
+    ...defaults,
+    ...(eol !== undefined && { eol: LINE_ENDS[eol] }),
     ...(separator !== undefined && { separator: TAB_NAMES.includes(separator) ? "\t" : separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),

@@ -38,6 +38,7 @@
  * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
  * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
  * | `weir cite --characteristic pH` | citations |
+ * | `weir values characteristic` | names of characteristics |
  * | `weir fields records` | fields and filter names |
  * | `weir url records --characteristic pH` | the URL of the first request |
  * | `weir sign URL --expires 7d` | a signed URL of a server |
@@ -82,6 +83,7 @@
  * @module
  */
 import process from "node:process";
+import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { run } from "./commands.ts";
@@ -152,13 +154,14 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       networkHint: ignoredProxyHint,
       write,
       isStdoutTerminal: stdout.isTTY === true,
-      print: (text) => write(new TextEncoder().encode(text)),
+      print: (content) => write(new TextEncoder().encode(content)),
       printError(line) {
         if (outputError === undefined) writeMessage(`${line}\n`);
       },
       terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
         ? { columns: () => stderr.columns || 80, write: writeMessage }
         : undefined,
+      readInput: () => text(process.stdin),
       async promptSecret(prompt) {
         const { promptSecret } = await import("./command_functions.ts");
         return await promptSecret(prompt, stop.signal);

@@ -131,11 +131,12 @@ export class ProgressReport {
   }
 
   /** Redraws the line. Pads with spaces, because a dumb terminal has no escape sequences. */
-  #draw(text: string = this.#text()): void {
+  #draw(given?: string): void {
     const { terminal } = this.#context;
     if (terminal === undefined) return;
     // One column is left empty, because a full line wraps.
     const columns = Math.max(1, terminal.columns() - 1);
+    const text = given ?? this.#text(columns);
     const line = Array.from(text).slice(0, columns).join("");
     terminal.write(`\r${line.padEnd(Math.min(this.#drawnLength, columns))}`);
     this.#drawnLength = line.length;
@@ -156,9 +157,13 @@ export class ProgressReport {
     return Math.min(this.#expectedRows ?? Infinity, this.#limit);
   }
 
-  /** Returns the line of progress. */
-  #text(): string {
-    const { rows = 0, pages = 0, waits = 0, retrying, splitting } = this.#progress ?? {};
+  /**
+   * Returns the line of progress.
+   *
+   * @param width Maximum number of characters, if the line can be shortened to it
+   */
+  #text(width = Infinity): string {
+    const { rows = 0, pages = 0, retrying, splitting } = this.#progress ?? {};
     const [done, expected] = [this.#rows, this.#expected];
     const seconds = (performance.now() - this.#started) / 1000;
     // Without a count and without rows, the limit says nothing about the number of rows.
@@ -184,11 +189,13 @@ export class ProgressReport {
     }
     const rate = rows / Math.max(seconds, 0.001);
     const left = Math.max(0, expected - done) / rate;
-    const parts = [rowsText];
-    if (rows > 0) parts.push(`${formatNumber(Math.round(rate))} rows/s`);
-    if (left > 0 && left < Infinity) parts.push(`${duration(left)} left`);
-    if (waits >= 1000) parts.push(`waited ${duration(waits / 1000)} between requests`);
-    return parts.join(", ");
+    const rateText = rows > 0 ? [`${formatNumber(Math.round(rate))} rows/s`] : [];
+    const leftText = left > 0 && left < Infinity ? [`${duration(left)} left`] : [];
+    // In a narrow terminal, the remaining time is more important than the rate and the numbers of rows.
+    const share = isUnknown ? rowsText : percent(done, expected);
+    const lines = [[rowsText, ...rateText, ...leftText], [rowsText, ...leftText]]
+      .map((parts) => parts.join(", "));
+    return lines.find((line) => line.length <= width) ?? [share, ...leftText].join(", ");
   }
 }
 

@@ -19,7 +19,9 @@ export function noRowsLines(
   filter: string | undefined,
   flags: FlagValues,
 ): string[] {
-  const lines = reasons.map(({ text }) => text);
+  const lines = reasons.slice(0, MAX_REASONS).map(({ text }) => text);
+  const others = reasons.length - lines.length;
+  if (others > 0) lines.push(`${others} more values match no row`);
   const hasField = (name: string) => reasons.some(({ field }) => field === name);
   for (const name of REPEATABLE_FLAGS) {
     // A value may contain a comma, as in "Ammonia, total", so that it is not an error.
@@ -50,6 +52,8 @@ export function noRowsLines(
   return lines;
 }
 
+/** Maximum number of reasons to print. A list from a file can have thousands of values. */
+const MAX_REASONS = 20;
 /** Flags that can be repeated. */
 const REPEATABLE_FLAGS = Object.entries<Flag>(FILTER_FLAGS).filter(([, { isList }]) => isList)
   .map(([name]) => name);

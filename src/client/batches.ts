@@ -19,13 +19,13 @@ import type { Shard } from "./page_request.ts";
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const options: BatchOptions & { format: "csv" } = { format: "csv", csv: { separator: ";" }, dois: true };
+ * const options: BatchOptions & { format: "csv" } = { format: "csv", distinct: ["DOI"] };
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
  * let saved = "";
- * for await (const { cursor, dois } of client.records({ limit: 10 }).batches(options)) {
+ * for await (const { cursor, distinct } of client.records({ limit: 10 }).batches(options)) {
  *   saved = JSON.stringify(cursor);
- *   assertEquals(dois, ["10.25976/weir-aa00"]);
+ *   assertEquals(distinct?.DOI, ["10.25976/weir-aa00"]);
  * }
  * assertEquals(JSON.parse(saved).rows, 10);
  * ```
@@ -37,8 +37,11 @@ export interface BatchOptions {
   csv?: CsvOptions | undefined;
   /** Cursor of the batch to continue after. Default: none, to begin with the first row. */
   after?: Cursor | undefined;
-  /** Whether to collect the DOIs of the rows in {@linkcode Batch.dois}. Default false. */
-  dois?: boolean | undefined;
+  /**
+   * Fields whose distinct values are collected in {@linkcode Batch.distinct}, such as `["DOI"]`. A field that is not
+   * selected is requested, and left out of the data. Default: none.
+   */
+  distinct?: readonly string[] | undefined;
   /**
    * Whether to return rows before their page is complete, if their Ids are ascending integers. A batch is then a
    * part of a page: at least 256 kB, or the rows that arrive in 100 ms. Default false: a batch is a page.
@@ -77,10 +80,10 @@ export interface Batch<T> {
   /** Number of counted rows that were not received, accepted because of `incomplete: "warn"`. */
   readonly missingRows: number;
   /**
-   * Distinct DOIs of all rows so far; `undefined` if the option `dois` is not set or `DOI` is not selected. Also
-   * `undefined` if the batches before `after` were requested without the option.
+   * Distinct values of all rows so far, by field, numbers as text. `undefined` if the option `distinct` is not set,
+   * or if the batches before `after` were requested without one of its fields.
    */
-  readonly dois: readonly string[] | undefined;
+  readonly distinct: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Version of the cursor's format. */
@@ -114,8 +117,8 @@ export interface Cursor {
   readonly isComplete?: boolean | undefined;
   /** State of the writer of the format. Opaque. */
   readonly writer?: unknown;
-  /** DOIs of the rows before this position. */
-  readonly dois?: readonly string[] | undefined;
+  /** Distinct values of the rows before this position. */
+  readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** A validated cursor. */
@@ -140,8 +143,8 @@ export interface BatchPosition {
   digest?: string;
   /** Cursor to continue after. Default: none, to begin with the first row. */
   after?: CheckedCursor | undefined;
-  /** Whether to collect the DOIs of the rows. Default false. */
-  collectsDois?: boolean | undefined;
+  /** Fields whose distinct values are collected; `undefined` for none. */
+  distinct?: readonly string[] | undefined;
   /** Whether a batch can have a part of a page, which is delivered before the page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
@@ -156,10 +159,10 @@ export function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
   converter: PageConverter<T>,
-  { digest = "", after, collectsDois = false, deliversEarly }: BatchPosition,
+  { digest = "", after, distinct, deliversEarly }: BatchPosition,
 ): () => Promise<Batch<T> | undefined> {
   const parts = readParts(run, query, converter.start, { from: after, deliversEarly });
-  const knownDois = new Set(after?.dois);
+  const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
   let position: Position = after ?? { shards: [], rows: 0, unitRows: 0 };
   let isLast = after?.isComplete === true;
   return async () => {
@@ -167,12 +170,13 @@ export function requestBatches<T>(
     const { done, value: part } = await parts.next();
     isLast = done === true;
     position = part?.position ?? { shards: [], rows: position.rows, unitRows: 0 };
-    for (const doi of part?.content.dois ?? []) knownDois.add(doi);
+    for (const [field, value] of part?.content.values ?? []) known.get(field)?.add(value);
     const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
       expectedRows,
       missingRows: (after?.missingRows ?? 0) + missingRows,
-      dois: collectsDois ? [...knownDois] : undefined,
+      distinct: distinct &&
+        Object.fromEntries([...known].map(([field, values]) => [field, [...values]])),
     };
     return {
       ...counts,

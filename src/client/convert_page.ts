@@ -12,7 +12,7 @@ import { toRowId } from "../formats/row_reader.ts";
 import { isObject } from "../validation.ts";
 
 /** Function that starts the conversion of a page. Only one page is converted at a time. */
-export type StartConversion<T> = (options: { dropsId: boolean }) => PageConversion<T>;
+export type StartConversion<T> = (options: { drops: readonly string[] }) => PageConversion<T>;
 
 /**
  * Starts the conversion of a page to rows.
@@ -22,7 +22,7 @@ export type StartConversion<T> = (options: { dropsId: boolean }) => PageConversi
  *   has to grow
  */
 export function startRowConversion<R, T = R[]>(
-  { dropsId }: { dropsId: boolean },
+  { drops }: { drops: readonly string[] },
   toContent: (rows: R[]) => T = (rows) => rows as T,
   last = { length: 0 },
 ): PageConversion<T> {
@@ -44,13 +44,16 @@ export function startRowConversion<R, T = R[]>(
         return { envelope, fault, rows: 0, ids: undefined, take: () => toContent([]) };
       }
       for (const { Id } of value) list.push(toRowId(Id));
-      if (dropsId) { for (const row of value) delete row.Id; }
       return {
         envelope,
         fault: undefined,
         rows: value.length,
         ids: completeIds(list.ids),
-        take: () => toContent(value as R[]),
+        take() {
+          const content = toContent(value as R[]);
+          for (const field of drops) for (const row of value) delete row[field];
+          return content;
+        },
       };
     },
   };

@@ -1,3 +1,4 @@
+import { unknownSelectFieldHint } from "../odata/name_hints.ts";
 import { checkQuery } from "../odata/query_options.ts";
 import {
   createWriter,
@@ -10,7 +11,13 @@ import { ValidationError } from "../errors.ts";
 import { startRowConversion } from "./convert_page.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { Bytes } from "../bytes.ts";
-import { invalidValue, requireOptions, requireType } from "../validation.ts";
+import {
+  invalidValue,
+  isListOfStrings,
+  listNames,
+  requireOptions,
+  requireType,
+} from "../validation.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { createRun } from "./run.ts";
 import { firstUrlOf } from "./split.ts";
@@ -29,6 +36,7 @@ import {
 } from "./batches.ts";
 import { iterate, toIterableStream } from "./iterable_stream.ts";
 import { readAhead } from "./read_ahead.ts";
+import type { FoundValue } from "../formats/distinct_values.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 
 /** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
@@ -82,7 +90,12 @@ export function createQuery<R extends object>(
     readBatches = (next: NextBatch<T>) => next,
   ) => {
     const stop = new AbortController();
-    const batches = requestBatches(startRun(stop.signal), query, converter, position);
+    const batches = requestBatches(
+      startRun(stop.signal),
+      { ...query, distinct: position.distinct ?? [] },
+      converter,
+      position,
+    );
     const next = readBatches(batches);
     let dropQueue = () => {};
     return toIterableStream(
@@ -133,14 +146,18 @@ export function createQuery<R extends object>(
   };
 
   const batches = (options: BatchOptions = {}) => {
-    const { format, csv, dois, parts, after: cursor } = requireOptions("batches()", options, {
-      format: undefined,
-      csv: undefined,
-      after: undefined,
-      dois: undefined,
-      parts: undefined,
-    });
-    requireType("dois", dois, "boolean");
+    const { format, csv, distinct: fields, parts, after: cursor } = requireOptions(
+      "batches()",
+      options,
+      {
+        format: undefined,
+        csv: undefined,
+        after: undefined,
+        distinct: undefined,
+        parts: undefined,
+      },
+    );
+    if (fields !== undefined) requireFields(resource, fields);
     requireType("parts", parts, "boolean");
     if (format === undefined && csv !== undefined) {
       throw new ValidationError("csv", "must not be set without a format", {
@@ -152,16 +169,17 @@ export function createQuery<R extends object>(
     const checkedCsv = format && FORMATS[format].hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const digest = digestOf(query, settings.baseUrl, format, checkedCsv);
     const after = cursor === undefined ? undefined : checkCursor(cursor, digest, format);
-    // A resumed list of DOIs is complete only if the cursor carries the earlier DOIs.
-    const collectsDois = dois && (select ?? fieldNames(resource)).includes("DOI") &&
-      (after === undefined || after.dois !== undefined);
+    // A resumed list of values is complete only if the cursor carries the earlier values.
+    const isKnown = after === undefined ||
+      fields?.every((field) => after.distinct?.[field] !== undefined);
+    const distinct = isKnown ? fields : undefined;
     const createConverter = (): PageConverter<unknown> =>
       format === undefined
-        ? rowConverter<R>(collectsDois)
-        : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), collectsDois);
+        ? rowConverter<R>(distinct)
+        : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), distinct);
     return {
       [Symbol.asyncIterator]() {
-        const position = { digest, after, collectsDois, deliversEarly: parts };
+        const position = { digest, after, distinct, deliversEarly: parts };
         return iterate(streamBatches(createConverter(), (batch) => [batch], position), signal);
       },
     };
@@ -193,8 +211,13 @@ export function createQuery<R extends object>(
 type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
 
 /** Creates a converter of pages to rows. */
-function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]> {
-  const toContent = (data: R[]) => ({ data, dois: collectsDois ? data.flatMap(doiOf) : [] });
+function rowConverter<R extends object>(distinct: readonly string[] = []): PageConverter<R[]> {
+  const toContent = (data: R[]) => ({
+    data,
+    values: distinct.flatMap((field) =>
+      data.flatMap((row) => valueOf(row as Record<string, unknown>, field))
+    ),
+  });
   const last = { length: 0 };
   return {
     start: (options) => startRowConversion(options, toContent, last),
@@ -202,15 +225,35 @@ function rowConverter<R extends object>(collectsDois = false): PageConverter<R[]
   };
 }
 
-/** Returns the DOI of a row. Without one it returns `[]`, which disappears in `flatMap`. */
-function doiOf({ DOI }: { DOI?: unknown }): string | [] {
-  return typeof DOI === "string" && DOI !== "" ? DOI : [];
+/** Returns the value of a row in a field; an empty list without one. */
+function valueOf(row: Record<string, unknown>, field: string): FoundValue[] {
+  const value = row[field];
+  const isValue = typeof value === "number" || typeof value === "string" && value !== "";
+  return isValue ? [[field, String(value)]] : [];
+}
+
+/** Checks the option `distinct`. */
+function requireFields(resource: ResourceName, fields: unknown): void {
+  if (!isListOfStrings(fields)) throw invalidValue("distinct", "an array of fields", fields);
+  const unknown = fields.find((field) => !fieldNames(resource).some((name) => name === field));
+  if (unknown === undefined) return;
+  throw new ValidationError(
+    "distinct",
+    `includes "${unknown}", which is not a field of ${resource}`,
+    {
+      received: fields,
+      hint: unknownSelectFieldHint(resource, unknown) ?? listNames(fieldNames(resource)),
+    },
+  );
 }
 
 /** Creates a converter of pages to the bytes of a document. */
-function byteConverter(writer: PageWriter, collectsDois = false): PageConverter<Bytes> {
+function byteConverter(
+  writer: PageWriter,
+  distinct: readonly string[] = [],
+): PageConverter<Bytes> {
   return {
-    start: (options) => writer.openPage({ ...options, collectsDois }),
+    start: (options) => writer.openPage({ ...options, distinct }),
     end: () => writer.end(),
     writer,
   };

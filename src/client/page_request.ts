@@ -21,8 +21,8 @@ export interface PageRequest {
   resource: ResourceName;
   /** Fields of the rows; `undefined` for all. */
   select: readonly string[] | undefined;
-  /** Whether `Id` is requested although it is not selected. */
-  addsId: boolean;
+  /** Fields that are requested although they are not selected. */
+  adds: readonly string[];
   filter: string | undefined;
   /** Maximum number of rows on the page. */
   top: number;
@@ -51,10 +51,11 @@ export function toPageRequest(
   // Without Ids, a repeated row cannot be distinguished from a new one, and no row after the last one can be
   // requested. A page that is the whole result needs none.
   const isWholeResult = after === undefined && top >= rowsWanted;
+  const fields = [...new Set([...isWholeResult ? [] : [ID_FIELD], ...query.distinct ?? []])];
   return {
     resource,
     select,
-    addsId: select !== undefined && !isWholeResult && !select.includes(ID_FIELD),
+    adds: select === undefined ? [] : fields.filter((field) => !select.includes(field)),
     filter: filterOf(query, clauses),
     top,
     after,
@@ -81,9 +82,9 @@ export function toRequestOptions(
 /** Returns the system query options of a request. */
 export function toSystemQueryOptions(request: PageRequest | CountRequest): SystemQueryOptions {
   if (request.top === undefined) return { $filter: request.filter, $count: "true" };
-  const { select, addsId, filter, top, after } = request;
+  const { select, adds, filter, top, after } = request;
   return {
-    $select: (addsId ? [...select!, ID_FIELD] : select)?.join(","),
+    $select: select && [...select, ...adds].join(","),
     $filter: filter,
     $top: top,
     $skiptoken: after,

@@ -298,7 +298,7 @@ async function openNextPage<T>(
   const deliversEarly = reading.deliversEarly && source.hasIdTokens && !needsCountFirst(reading);
   const response = await attempts.send(request);
   unit.responses++;
-  const conversion = startConversion({ dropsId: request.addsId });
+  const conversion = startConversion({ drops: request.adds });
   return openPage(response, conversion, request, { ...source, deliversEarly }, clock);
 }
 

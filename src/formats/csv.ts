@@ -7,6 +7,7 @@ import {
   firstRepeated,
   invalidValue,
   isListOfStrings,
+  requireOneOf,
   requireOptions,
   requireType,
 } from "../validation.ts";
@@ -61,6 +62,8 @@ export interface CsvOptions {
   columns?: readonly CsvColumn[] | undefined;
   /** Separator between cells: `,`, `;`, a tab, or another ASCII punctuation mark. Default `,`. */
   separator?: string | undefined;
+  /** End of each line: CRLF, as in RFC 4180, or LF. Default `"\r\n"`. */
+  eol?: "\r\n" | "\n" | undefined;
   /** Whether the first line contains the column names. Default true. */
   header?: boolean | undefined;
   /** Whether the file begins with a byte order mark, from which Excel detects UTF-8. Default false. */
@@ -76,6 +79,7 @@ export interface CsvOptions {
 export interface CheckedCsvOptions {
   columns: readonly (readonly [field: string, header: string])[] | undefined;
   separator: string;
+  eol: "\r\n" | "\n";
   header: boolean;
   bom: boolean;
   escapeFormulas: boolean;
@@ -90,10 +94,11 @@ export interface CheckedCsvOptions {
  */
 export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
   const options = requireOptions("CSV", given, DEFAULT_CSV, "", option);
-  const { separator, columns } = options;
+  const { separator, eol, columns } = options;
   if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
     throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
   }
+  requireOneOf("eol", eol, ["\r\n", "\n"]);
   for (const name of ["header", "bom", "escapeFormulas"] as const) {
     requireType(name, options[name], "boolean");
   }
@@ -103,6 +108,7 @@ export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): Checked
 const DEFAULT_CSV = {
   columns: undefined,
   separator: ",",
+  eol: "\r\n" as "\r\n" | "\n",
   header: true,
   bom: false,
   escapeFormulas: false,
@@ -222,7 +228,7 @@ export class CsvWriter extends DocumentWriter {
     this.#records = [];
     this.state = { isBegun: false, fields: columns.slice() };
     if (records.every(([, width]) => width === columns.length)) return undefined;
-    return padRecords(output, records, columns.length, this.separator);
+    return padRecords(output, records, columns.length, this.#csv);
   }
 
   /**
@@ -239,10 +245,10 @@ export class CsvWriter extends DocumentWriter {
     const { isBegun, fields } = this.state;
     if (isBegun) return new Uint8Array();
     this.state = { isBegun: true, fields };
-    const { bom, header, columns, separator, escapeFormulas } = this.#csv;
+    const { bom, header, columns, escapeFormulas } = this.#csv;
     const names = columns?.map(([, name]) => name) ?? fields;
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
-    const line = header && cells.length > 0 ? formatRecord(cells, separator) : "";
+    const line = header && cells.length > 0 ? formatRecord(cells, this.#csv) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
@@ -299,7 +305,7 @@ function writeRecord(
     }
   }
   output.length = outOffset;
-  endRecord(output, columns === 1 && outOffset === start);
+  endRecord(output, columns === 1 && outOffset === start, csv.eol);
 }
 
 /**
@@ -312,7 +318,7 @@ function padRecords(
   output: ByteBuffer,
   records: readonly (readonly [end: number, columns: number])[],
   columns: number,
-  separator: number,
+  { separator, eol }: CheckedCsvOptions,
 ): number {
   const written = output.bytes.slice(0, output.length);
   output.length = 0;
@@ -322,25 +328,25 @@ function padRecords(
     last = output.length;
     const cells = columns - Math.max(1, width);
     // A record with one empty cell has quotes, which a record of several cells does not need.
-    const isEmpty = cells > 0 && width === 1 && end - start === '""\r\n'.length &&
+    const isEmpty = cells > 0 && width === 1 && end - start === `""${eol}`.length &&
       written[start] === QUOTE;
-    output.append(written.subarray(start, isEmpty ? start : end - "\r\n".length));
-    output.reserve(cells).fill(separator, output.length, output.length + cells);
+    output.append(written.subarray(start, isEmpty ? start : end - eol.length));
+    output.reserve(cells).fill(separator.charCodeAt(0), output.length, output.length + cells);
     output.length += cells;
-    endRecord(output, output.length === last);
+    endRecord(output, output.length === last, eol);
     start = end;
   }
   return last;
 }
 
 /** @param isBlank Whether the record would be a blank line, which many CSV readers skip */
-function endRecord(output: ByteBuffer, isBlank: boolean): void {
+function endRecord(output: ByteBuffer, isBlank: boolean, eol: string): void {
   const out = output.reserve(4);
   if (isBlank) {
     out[output.length++] = QUOTE;
     out[output.length++] = QUOTE;
   }
-  out[output.length++] = CARRIAGE_RETURN;
+  if (eol !== "\n") out[output.length++] = CARRIAGE_RETURN;
   out[output.length++] = LINE_FEED;
 }
 
@@ -462,9 +468,12 @@ function escapeFormula(text: string): string {
  * Formats cells as a record of CSV (RFC 4180), with its line break. A single empty cell has quotes, because many CSV
  * readers skip a blank line.
  */
-function formatRecord(cells: readonly string[], separator: string): string {
-  if (cells.length === 1 && cells[0] === "") return '""\r\n';
-  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}\r\n`;
+function formatRecord(
+  cells: readonly string[],
+  { separator, eol }: Pick<CheckedCsvOptions, "separator" | "eol">,
+): string {
+  if (cells.length === 1 && cells[0] === "") return `""${eol}`;
+  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}${eol}`;
 }
 
 /** Quotes a cell if necessary. Uses `@std/csv`, which does not quote a carriage return. */

@@ -7,7 +7,7 @@ import {
   writePage,
   type WriterState,
 } from "./page_writer.ts";
-import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
+import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
@@ -52,9 +52,9 @@ export function createGeojsonWriter(state?: WriterState): PageWriter {
 const END = utf8Encoder.encode("}");
 
 function writeFeature(source: PageTranscoder, at: number, end: number): void {
-  const { reader, output, dropsId } = source;
+  const { reader, output, drops } = source;
   const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
-  const id = dropsId ? undefined : toFeatureId(reader);
+  const id = drops.includes(ID_FIELD) ? undefined : toFeatureId(reader);
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;

@@ -1,13 +1,19 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import {
   BACKSLASH,
+  CLOSE_OBJECT,
   COMMA,
   LINE_FEED,
   OPEN_OBJECT,
+  parseBytes,
   QUOTE,
+  skipColon,
+  skipString,
+  skipValue,
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
+import { ID_FIELD } from "./row_reader.ts";
 import {
   concatBytes,
   DocumentWriter,
@@ -108,8 +114,11 @@ export class JsonDocumentWriter extends DocumentWriter {
 
 /** Writes a row without white space between its tokens. */
 export function writeObject(source: PageTranscoder, at: number, end: number): void {
-  const { dropsId, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
-  if (dropsId && idMemberEnd > 0) {
+  const { drops, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
+  if (drops.length > 1 || drops.length === 1 && drops[0] !== ID_FIELD) {
+    return copyMembers(source, at, drops);
+  }
+  if (drops.length > 0 && idMemberEnd > 0) {
     // The first member is after the brace, any other one after a comma.
     const isFirst = bytes[idMemberStart] === OPEN_OBJECT;
     copy(source, at, isFirst ? idMemberStart + 1 : idMemberStart);
@@ -117,6 +126,25 @@ export function writeObject(source: PageTranscoder, at: number, end: number): vo
     if (isFirst && bytes[at] === COMMA) at++;
   }
   copy(source, at, end);
+}
+
+/** Copies a row without some of its members. */
+function copyMembers(source: PageTranscoder, start: number, drops: readonly string[]): void {
+  const { window: { bytes }, output } = source;
+  output.reserve(1)[output.length++] = OPEN_OBJECT;
+  let isFirst = true;
+  for (let at = skipWhiteSpace(bytes, start + 1); bytes[at] !== CLOSE_OBJECT;) {
+    const nameEnd = skipString(bytes, at);
+    const end = skipValue(bytes, skipColon(bytes, nameEnd));
+    if (!drops.includes(parseBytes(bytes, at, nameEnd) as string)) {
+      if (!isFirst) output.reserve(1)[output.length++] = COMMA;
+      copy(source, at, end);
+      isFirst = false;
+    }
+    at = skipWhiteSpace(bytes, end);
+    if (bytes[at] === COMMA) at = skipWhiteSpace(bytes, at + 1);
+  }
+  output.reserve(1)[output.length++] = CLOSE_OBJECT;
 }
 
 /** Copies a part of a row without white space between its tokens. */

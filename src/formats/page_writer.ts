@@ -1,7 +1,7 @@
 // Writers of pages: the interface that the client uses, and the conversion from JSON to the bytes of a format.
 import type { Bytes } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
-import { DoiCollector } from "./dois.ts";
+import { DistinctValues, type FoundValue } from "./distinct_values.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -15,7 +15,7 @@ import {
   skipValue,
   skipWhiteSpace,
 } from "./json_scanner.ts";
-import { DOI_FIELD, ID_FIELD, type RowId, RowReader } from "./row_reader.ts";
+import { ID_FIELD, type RowId, RowReader } from "./row_reader.ts";
 
 /**
  * Writes the JSON pages of the service as one document of another format.
@@ -34,12 +34,12 @@ export interface PageWriter {
 /** How to write a page. */
 export interface PageOptions {
   /**
-   * Whether to leave out `Id`, because it was requested only to check the pages. The CSV writer ignores
-   * this: it writes only its columns.
+   * Fields to leave out: `Id` if it was requested only to check the pages, and those that were requested only for
+   * their values. The CSV writer ignores this: it writes only its columns. Default: none.
    */
-  dropsId?: boolean;
-  /** Whether to collect the DOIs of the rows. */
-  collectsDois?: boolean;
+  drops?: readonly string[];
+  /** Fields whose distinct values are collected. Default: none. */
+  distinct?: readonly string[];
   /** Length (bytes) of the page, if it is known. */
   length?: number;
 }
@@ -76,11 +76,11 @@ export interface TakenRows<T> {
   rows: number;
 }
 
-/** Converted rows of a page, and their DOIs if they are collected. */
+/** Converted rows of a page, and the values that are collected from them. */
 export interface PageData<T> {
   data: T;
-  /** Distinct DOIs of the rows, except those of rows that were taken before. */
-  dois: readonly string[];
+  /** Distinct values of the rows, except those of rows that were taken before. */
+  values: readonly FoundValue[];
 }
 
 /** A page whose JSON is complete and well-formed. */
@@ -134,7 +134,7 @@ export abstract class DocumentWriter implements PageWriter {
   abstract state: WriterState;
   /** Fields of the first columns of the row reader, in order. */
   abstract readonly fields: readonly string[];
-  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and `DOI` do. */
+  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and the fields whose values are collected do. */
   readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number = 0;
@@ -195,11 +195,11 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
   readonly output: ByteBuffer;
   /** Reader of the rows; it has read the row to write. */
   readonly reader: RowReader;
-  /** Whether to leave out `Id`. */
-  readonly dropsId: boolean;
+  /** Fields to leave out. */
+  readonly drops: readonly string[];
   readonly #format: DocumentWriter;
   readonly #ids = new RowIdList();
-  readonly #dois: DoiCollector | undefined;
+  readonly #distinct: DistinctValues | undefined;
   readonly #envelope = new Map<string, unknown>();
   #expected: Expected = "page";
   #isInRows = false;
@@ -220,15 +220,15 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
 
   constructor(
     format: DocumentWriter,
-    { dropsId = false, collectsDois = false, length }: PageOptions = {},
+    { drops = [], distinct = [], length }: PageOptions = {},
   ) {
     this.#format = format;
-    this.dropsId = dropsId;
+    this.drops = drops;
     this.output = new ByteBuffer(length);
-    this.#dois = collectsDois ? new DoiCollector() : undefined;
+    this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
     const { fields, addsColumns, separator } = format;
     // The page checks need Ids, which are not written. They are no columns while other fields become columns.
-    const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, DOI_FIELD])];
+    const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, ...distinct])];
     this.reader = new RowReader(this.window, separator, columns, addsColumns);
   }
 
@@ -367,7 +367,7 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     const start = this.output.length;
     this.#fault = this.#format.writeRow(this, at, end);
     if (this.#fault !== undefined) return end;
-    this.#dois?.add(this.window.bytes, reader, this.#written);
+    this.#distinct?.add(this.window.bytes, reader, this.#written);
     this.#lastRow = start;
     this.#written++;
     return end;
@@ -383,7 +383,7 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     const data = this.#format.append(this.output.bytes.subarray(0, end), rows);
     this.output.dropFirst(end);
     this.#taken = written;
-    return { content: { data, dois: this.#dois?.take(written) ?? [] }, rows };
+    return { content: { data, values: this.#distinct?.take(written) ?? [] }, rows };
   }
 }
 

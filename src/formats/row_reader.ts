@@ -27,9 +27,6 @@ export type RowId = number | string;
 /** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
-/** Name of the field that contains the DOI of a row's dataset. */
-export const DOI_FIELD = "DOI";
-
 /**
  * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
  * strings are kept.
@@ -90,8 +87,6 @@ export class RowReader {
   readonly columns: string[] = [];
   /** Column of the Id; -1 without one. */
   idColumn = -1;
-  /** Column of the DOI; -1 without one. */
-  doiColumn = -1;
   // Values of the last row by column. The last entry receives the values of fields without a column.
   /** Offset in the window of the first byte of each value; of a string, the byte after the quote. */
   readonly starts: Int32Array;
@@ -168,6 +163,11 @@ export class RowReader {
     return this.#readByName(at, isLearned);
   }
 
+  /** Returns the column of a field; -1 without one. */
+  findColumn(field: string): number {
+    return this.columns.indexOf(field);
+  }
+
   /** Returns the column of a field, or the index of the last entry if it has none. */
   #columnOf(field: string): number {
     const column = this.columns.indexOf(field);
@@ -182,7 +182,6 @@ export class RowReader {
     }
     this.columns.push(field);
     if (field === ID_FIELD) this.idColumn = column;
-    if (field === DOI_FIELD) this.doiColumn = column;
     return column;
   }
 

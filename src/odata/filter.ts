@@ -315,6 +315,8 @@ export interface CommonFilterValues {
   dois?: readonly string[];
   regions?: readonly string[];
   characteristics?: readonly string[];
+  /** Ids of locations. */
+  locations?: readonly number[];
   /** First `ActivityStartYear`. */
   from?: number | undefined;
   /** Last `ActivityStartYear`. */
@@ -323,12 +325,15 @@ export interface CommonFilterValues {
 
 /** Formats a filter from the values of common fields; returns `undefined` if there are none. */
 export function commonFilter(
-  { dois = [], regions = [], characteristics = [], from, to }: CommonFilterValues,
+  { dois = [], regions = [], characteristics = [], locations = [], from, to }: CommonFilterValues,
 ): string | undefined {
   const clauses = [
     ...textClauses("DOI", dois),
     ...textClauses("RegionId", regions),
     ...textClauses("CharacteristicName", characteristics),
+    ...(locations.length === 0
+      ? []
+      : [numberClause("LocationId", locations.length === 1 ? "eq" : "in", ...locations)]),
     ...yearClauses("gte", from),
     ...yearClauses("lte", to),
   ];

@@ -96,6 +96,8 @@ export interface CheckedQuery {
   acceptsIncomplete: boolean;
   /** Maximum number of rows that the service may count. */
   maxRows: number;
+  /** Fields that are requested for their values, even if they are not selected. Default: none. */
+  distinct?: readonly string[];
 }
 
 /**

@@ -3,6 +3,7 @@ import { nearNames, suggestNames } from "../validation.ts";
 // Values of CharacteristicName in DataStream's schema 3.0.0 (2026-07-14). The service can have more, so
 // use the list for suggestions and not for validation.
 import CHARACTERISTICS from "./characteristics.json" with { type: "json" };
+import VALUES from "./values.json" with { type: "json" };
 import { type Clause, formatClauses } from "./clause.ts";
 import { regionName, REGIONS } from "./regions.ts";
 
@@ -63,6 +64,15 @@ const VALUE_HINTS: Record<string, (value: string) => string> = {
     const ids = new Set(names.map((name) => REGIONS_BY_NAME.get(name)!));
     return suggestNames([...ids]) ?? "it is not a documented region";
   },
+};
+
+/** Known values by field, in lists of the columns value and, for regions, name. */
+export const KNOWN_VALUES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  CharacteristicName: CHARACTERISTICS.map((name) => [name]),
+  RegionId: REGIONS.flatMap(([, regions]) => Object.entries(regions)),
+  ...Object.fromEntries(
+    Object.entries(VALUES).map(([field, values]) => [field, values.map((value) => [value])]),
+  ),
 };
 
 /** Ids of the documented regions. */

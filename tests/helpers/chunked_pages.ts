@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { CsvOptions } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
+import type { FoundValue } from "../../src/formats/page_writer.ts";
 import { createGeojsonWriter } from "../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
 import { PageFault } from "../../src/formats/json_scanner.ts";
@@ -28,7 +29,7 @@ interface Outcome {
   rows: number;
   ids: unknown;
   envelope: unknown;
-  dois: readonly string[];
+  values: PageData<Uint8Array>["values"];
   state: unknown;
 }
 
@@ -44,10 +45,10 @@ function write(
     const arriving = writer.openPage(options);
     let text = "";
     let rows = 0;
-    const dois: string[] = [];
-    const add = ({ data, dois: added }: PageData<Uint8Array>) => {
+    const values: FoundValue[] = [];
+    const add = ({ data, values: added }: PageData<Uint8Array>) => {
       text += decoder.decode(data);
-      dois.push(...added);
+      values.push(...added);
     };
     let start = 0;
     for (const end of [...cuts, page.length]) {
@@ -63,7 +64,7 @@ function write(
     const { fault, ids, envelope, rows: lastRows, take } = arriving.end();
     if (fault !== undefined) throw fault;
     add(take());
-    return { text, rows: rows + lastRows, ids, envelope, dois, state: writer.state };
+    return { text, rows: rows + lastRows, ids, envelope, values, state: writer.state };
   } catch (error) {
     if (!(error instanceof PageFault)) throw error;
     return error.message;
@@ -74,7 +75,7 @@ function write(
 const LATE_ERRORS = /first appears after the header/;
 
 /**
- * Asserts that each writer gives the same bytes, Ids, members, DOIs and error for a page in chunks as for the
+ * Asserts that each writer gives the same bytes, Ids, members, values and error for a page in chunks as for the
  * page in one chunk, whether its rows are taken as they arrive or at the end.
  *
  * @param cuts Offsets at which the page is cut, ascending
@@ -85,7 +86,7 @@ export function assertSameInChunks(
   message: string,
 ): void {
   for (const [name, create] of Object.entries(WRITERS)) {
-    for (const options of [{ collectsDois: true }, { dropsId: true }]) {
+    for (const options of [{ distinct: ["DOI"] }, { drops: ["Id"] }, { drops: ["Id", "DOI"] }]) {
       const wanted = write(create(), page, [], options, false);
       const where = `${name}, cut at ${cuts.slice(0, 9)}: ${message}`;
       assertEquals(write(create(), page, cuts, options, false), wanted, where);

@@ -110,8 +110,13 @@ export async function serving(
   await server.shutdown();
 }
 
-/** Returns the sorted names of the files in `FOLDER`. */
+/** Returns the sorted names of the files in `FOLDER`, except the records of finished files. */
 export async function fileNames(): Promise<string[]> {
+  return (await allFileNames()).filter((name) => !name.endsWith(".datapackage.json"));
+}
+
+/** Returns the sorted names of all files in `FOLDER`. */
+export async function allFileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
   return entries.map(({ name }) => name).sort();
 }

@@ -1,11 +1,13 @@
 /**
  * Parses CSV strictly by RFC 4180: rows end with CRLF, and cells without quotes contain neither
  * quotes nor line breaks.
+ *
+ * @param eol End of the rows
  */
-export function readCsv(csv: string): string[][] {
+export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   const rows: string[][] = [];
   let cells: string[] = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/y;
+  const cell = new RegExp(`(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|${eol}|$)`, "y");
   while (cell.lastIndex < csv.length) {
     const from = cell.lastIndex;
     const match = cell.exec(csv);

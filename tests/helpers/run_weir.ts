@@ -4,7 +4,7 @@ import { withDeadline } from "./deadline.ts";
 /** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
-  ...["cite", "fields", "url", "sign", "serve", "setup"],
+  ...["cite", "values", "fields", "url", "sign", "serve", "completion", "setup"],
 ] as const;
 
 /** Exit code and output of a command line. */
@@ -26,6 +26,8 @@ export interface RunOptions {
   isStdoutTerminal?: boolean;
   /** Text that the user enters at the prompt for the key. */
   secret?: string;
+  /** Standard input. */
+  input?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
   /** Replaces the function that writes text to standard output. */
@@ -56,6 +58,7 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     print: given.print ?? ((text) => Promise.resolve(void chunks.push(text))),
     printError: (text) => errors.push(text),
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
+    readInput: () => Promise.resolve(given.input ?? ""),
     promptSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,
   });

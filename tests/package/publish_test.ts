@@ -27,7 +27,13 @@ function listedFiles({ code, stdout, stderr }: ProgramResult): string[] {
 }
 
 async function expectedFiles(): Promise<string[]> {
-  const texts = ["CHANGELOG.md", "LICENSE", "jsr.json", "src/odata/characteristics.json"];
+  const texts = [
+    "CHANGELOG.md",
+    "LICENSE",
+    "jsr.json",
+    "src/odata/characteristics.json",
+    "src/odata/values.json",
+  ];
   return [...await sourceFiles("mod.ts", "src", "edge"), ...texts].sort();
 }
 

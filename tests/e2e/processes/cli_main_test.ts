@@ -38,7 +38,7 @@ setTimeout(() => {}, process.argv[2] === "interrupted" ? 20_000 : 0);
 `;
 const report = (codes: number[]) => JSON.stringify({ codes, isLocked: false, areRestored: true });
 const ALL = [...Array<number>(40).fill(0), 2];
-const ROWS = "Id\r\n1001\r\n1008\r\n".repeat(40);
+const ROWS = "Id\n1001\n1008\n".repeat(40);
 const USAGE = 'Unknown command "recrds": ';
 
 for (const [name, program] of Object.entries({ Deno: Deno.execPath(), Node: node, Bun: bun })) {

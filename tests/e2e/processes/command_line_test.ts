@@ -25,7 +25,7 @@ Deno.test("weir writes to standard output with only the permission to read the k
   withFiles(async () => {
     const line = ["records", "--sandbox", "--select=Id", "--filter=LocationId eq 1015", "--quiet"];
     const { code, stdout, stderr } = await runToEnd({}, ...line);
-    assertEquals([code, stderr, readCsv(stdout).length], [0, "", 1 + 450]);
+    assertEquals([code, stderr, readCsv(stdout, "\n").length], [0, "", 1 + 450]);
   }));
 
 Deno.test("weir exits with 0 when the reader closes the pipe", () =>

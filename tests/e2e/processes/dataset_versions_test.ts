@@ -1,13 +1,6 @@
 // A download of several pages stops when the service publishes new data while it runs.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  fileNames,
-  FOLDER,
-  readFile,
-  runToEnd,
-  serving,
-  writeFile,
-} from "../../helpers/command_line.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fileNames, readFile, runToEnd, serving } from "../../helpers/command_line.ts";
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -81,11 +74,7 @@ for (const [name, edit, expected] of changes) {
       service.edit = edit;
       const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
       assertEquals([code, await readFile("a.csv.part")], [1, part]);
-      assertEquals(await fileNames(), [
-        "a.csv.part",
-        "a.csv.part.datasets.json",
-        "a.csv.part.json",
-      ]);
+      assertEquals(await fileNames(), ["a.csv.part", "a.csv.part.json"]);
       assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
@@ -109,7 +98,7 @@ for (const [name, edit, expected] of changes) {
       assertStringIncludes(stderr, expected);
       assertStringIncludes(stderr, "start again with --force");
       assertEquals(stderr.includes("--resume"), false);
-      const left = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
+      const left = ["a.csv.part", "a.csv.part.json"];
       assertEquals(await fileNames(), left);
       assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 1);
       assertEquals(await fileNames(), left);
@@ -119,20 +108,22 @@ for (const [name, edit, expected] of changes) {
   });
 }
 
-Deno.test("weir requests the dataset versions twice for a file of several pages and never for one page", () => {
+Deno.test("weir requests the dataset versions twice for a file of several pages, once for one page, and never for standard output", () => {
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     const runAgainstService = (...args: string[]) =>
       runToEnd(line, ...args, baseUrl, "--quiet", "--select=Id,DOI", "--force");
     const one = ["records", "--output=a.csv", "--limit=100"];
-    for (const args of [one, [...one, "--top=100"], ["locations", "--output=a.csv"]]) {
-      assertEquals((await runAgainstService(...args)).code, 0);
-    }
     assertEquals(
       (await runAgainstService("records", "--limit=300", "--top=100", "--output=-")).code,
       0,
     );
     assertEquals(service.metadata, []);
+    for (const args of [one, [...one, "--top=100"], ["locations", "--output=a.csv"]]) {
+      assertEquals((await runAgainstService(...args)).code, 0);
+      assertEquals(service.metadata.length, 1);
+      service.requests.length = 0;
+    }
     assertEquals(
       (await runAgainstService("records", "--limit=300", "--top=100", "--output=a.csv")).code,
       0,
@@ -215,12 +206,12 @@ Deno.test("weir compares all datasets when the filter is too long for a request 
   const service = new Publisher();
   const filterOf = (length: number) => `DOI in ('10.25976/weir-aa00','${"x".repeat(length)}')`;
   let length = 7_000;
-  const query = { select: "Id", top: 100, limit: 300 };
+  const query = { select: "Id,DOI", top: 100, limit: 300 };
   while (isValid(() => new DataStream().records({ ...query, filter: filterOf(length + 1) }))) {
     length++;
   }
   return serving(service.fetch, async (line, baseUrl) => {
-    const args = ["--select=Id", "--top=100", "--limit=300", `--filter=${filterOf(length)}`];
+    const args = ["--select=Id,DOI", "--top=100", "--limit=300", `--filter=${filterOf(length)}`];
     const baseArgs = ["records", baseUrl, ...args, "--quiet", "--output=a.csv"];
     const { code, stderr } = await runToEnd(line, ...baseArgs);
     assertEquals(code, 0, stderr);
@@ -259,31 +250,7 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be reque
   );
 });
 
-Deno.test("weir --resume refuses a part whose dataset versions are lost", () => {
-  const service = new Publisher();
-  return serving(service.fetch, async (line, baseUrl) => {
-    const query = ["--limit=300", "--top=100", "--select=Id"];
-    const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-    service.onPage = (number) => number === 2 ? gone() : undefined;
-    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
-    const path = `${FOLDER}/a.csv.part.datasets.json`;
-    const list = await Deno.readTextFile(path);
-    assertEquals(JSON.parse(list)[0], ["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]);
-    for (const content of [undefined, "[", "{}", "[]", '[["a","b"]]', '["a","b","c","d","e"]']) {
-      await Deno.remove(path);
-      if (content !== undefined) await writeFile("a.csv.part.datasets.json", content);
-      const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
-      assertEquals(code, 1, content);
-      assertStringIncludes(stderr, "a.csv.part.datasets.json is missing or damaged");
-      assertStringIncludes(stderr, "start again with --force");
-      if (content === undefined) await writeFile("a.csv.part.datasets.json", list);
-    }
-    await writeFile("a.csv.part.datasets.json", list);
-    assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
-  });
-});
-
-Deno.test("PartFile.commit() does not write the list of datasets into the state", () => {
+Deno.test("weir names the first changes when many datasets have changed", () => {
   const service = new Publisher();
   return serving(service.fetch, async (line, baseUrl) => {
     service.edit = (datasets) =>
@@ -296,9 +263,7 @@ Deno.test("PartFile.commit() does not write the list of datasets into the state"
     const query = ["--limit=300", "--top=100", "--select=Id"];
     const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
     assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
-    assertEquals(JSON.parse(await readFile("a.csv.part.datasets.json")).length, 500);
-    assert((await readFile("a.csv.part.json")).length < 1_000);
-    // The message names the first changes.
+    assertEquals(JSON.parse(await readFile("a.csv.part.json")).datasets.length, 500);
     service.edit = (datasets) => datasets;
     const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
     assertEquals(code, 1);

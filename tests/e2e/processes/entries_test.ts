@@ -93,7 +93,7 @@ Deno.test("weir serve finishes an open download, serves the metrics, and exits w
   // Larger than the buffers of the sockets.
   const response = await fetch(`${root}Records.ndjson`);
   const metrics = await fetch(`${root}metrics`, { headers: { authorization: `Bearer ${token}` } });
-  assertMatch(await metrics.text(), /^weir_downloads_in_progress 1$/m);
+  assertMatch(await metrics.text(), /^weir_downloads_max 20$/m);
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = (await reader.read()).value!;
   child.kill("SIGTERM");

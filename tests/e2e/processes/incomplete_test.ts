@@ -45,21 +45,21 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     assert((await fileNames()).includes("a.csv.part"));
 
     const accepted = await runToEnd(line, ...baseArgs, "--resume", "--allow-incomplete");
-    assertEquals([accepted.code, await fileNames()], [0, ["a.csv", "a.csv.incomplete.json"]]);
+    assertEquals([accepted.code, await fileNames()], [0, ["a.csv"]]);
     assertStringIncludes(accepted.stderr, "600 rows are missing: DataStream counted more");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 400 + 1);
-    const record = JSON.parse(await readFile("a.csv.incomplete.json"));
-    assertEquals([record.rows, record.missingRows], [400, 600]);
+    const { weir } = JSON.parse(await readFile("a.csv.datapackage.json"));
+    assertEquals([weir.rows, weir.missingRows], [400, 600]);
 
     const finished = await runToEnd(line, ...baseArgs, "--resume");
     assertEquals(finished.code, 0);
     assertStringIncludes(
       finished.stderr,
-      "a.csv is finished with 400 rows, 600 fewer than DataStream counted",
+      "a.csv is complete, with 400 rows, 600 fewer than DataStream counted",
     );
 
     // A run that is killed while it writes the record leaves its new version.
-    await writeFile("a.csv.incomplete.json.new", "{");
+    await writeFile("a.csv.datapackage.json.new", "{");
     last = Infinity;
     const whole = await runToEnd(line, ...baseArgs, "--force");
     assertEquals([whole.code, await fileNames()], [0, ["a.csv"]]);

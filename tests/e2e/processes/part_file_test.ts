@@ -1,9 +1,9 @@
 // Several processes that write one part, with their steps in any order, never produce a wrong file.
-// Most tests call `openPart()` directly: the steps of two commands cannot be interleaved exactly.
+// Most tests call `openFile()` directly: the steps of two commands cannot be interleaved exactly.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { FileError } from "../../../src/cli/output.ts";
-import { openPart, type PartFile, type PartOptions } from "../../../src/cli/resumable_file.ts";
+import { type DownloadPage, FileError, type Output } from "../../../src/cli/output.ts";
+import { type FileOptions, openFile } from "../../../src/cli/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
   fileNames,
@@ -17,153 +17,136 @@ import {
 } from "../../helpers/command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
-const options: PartOptions = {
-  queryJson: "q",
+const options: FileOptions = {
+  query: { resource: "Records" },
   async *pagesAfter() {},
   resume: true,
+  restart: false,
   force: false,
   requestDatasets: () => Promise.resolve([["10.25976/weir-aa00", "1.0.0", "2020"]]),
 };
-const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Writes and commits a page that has a next page. */
-async function commit(part: PartFile, text: string, rows: number): Promise<void> {
-  await part.write(encode(text));
+/** Writes a page that has a next page. */
+async function write(output: Output, text: string, rows: number): Promise<void> {
   const shards = [{ clauses: [], after: `Id:${rows}` }];
-  await part.commit({ version: 2, query: "q", shards, rows, unitRows: rows }, true);
+  const page: DownloadPage = {
+    data: new TextEncoder().encode(text),
+    cursor: { version: 2, query: "q", shards, rows, unitRows: rows },
+    ...{ rows: 1, totalRows: rows, isLast: false, hasMore: true, isPageEnd: true },
+    ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
+  };
+  await output.write(page);
 }
 
 /** Creates a part with one page, as a killed process leaves it. */
-async function killed(): Promise<PartFile> {
-  const { part } = await openPart(PATH, options);
-  await commit(part, "page 1\n", 1);
-  return part;
+async function killed(): Promise<Output> {
+  const { output } = await openFile(PATH, options);
+  await write(output, "page 1\n", 1);
+  return output;
 }
 
-const resume = () => openPart(PATH, options);
+const resume = () => openFile(PATH, options);
 
-Deno.test("openPart() resumes at the last page that was committed", () =>
+Deno.test("openFile() resumes at the last complete page", () =>
   withFiles(async () => {
-    const first = await killed();
-    await first.write(encode("half of a page"));
-    const { part, after } = await resume();
+    await killed();
+    await Deno.writeTextFile(`${PATH}.part`, "half of a page", { append: true });
+    const { output, after } = await resume();
     assertEquals(after?.rows, 1);
     assertEquals(after?.shards, [{ clauses: [], after: "Id:1" }]);
-    await part.write(encode("page 2\n"));
-    assertEquals(await part.finish(), 14);
+    await write(output, "page 2\n", 2);
+    assertEquals(await output.finish(0), 14);
     assertEquals([await readFile("a.csv"), await fileNames()], ["page 1\npage 2\n", ["a.csv"]]);
   }));
 
-Deno.test("PartFile.write() fails when a later run has resumed the part", () =>
+Deno.test("Output.write() fails when a later run has resumed the part", () =>
   withFiles(async () => {
     const first = await killed();
-    const { part: second } = await resume();
-    for (
-      const step of [
-        () => first.write(encode("another page 2\n")),
-        () => commit(first, "", 1),
-        () => first.finish(),
-      ]
-    ) {
+    const { output: second } = await resume();
+    for (const step of [() => write(first, "another page 2\n", 2), () => first.finish(0)]) {
       const error = await assertRejects(step, FileError);
       assertStringIncludes(error.message, "was taken over by another download");
     }
-    assertEquals(await first.abandon(true), false);
-    await commit(second, "page 2\n", 2);
-    await second.finish();
+    assertEquals(await first.abandon(0), undefined);
+    await write(second, "page 2\n", 2);
+    await second.finish(0);
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
   }));
 
-Deno.test("PartFile.write() fails when a later run has started again or finished", () =>
+Deno.test("Output.write() fails when a later run has started again or finished", () =>
   withFiles(async () => {
     for (const force of [true, false]) {
       const first = await killed();
       const later = { ...options, force, resume: !force };
-      const { part: second } = await openPart(PATH, later);
-      if (force) await second.write(encode("page 1\n"));
-      else await second.finish();
-      await assertRejects(() => first.write(encode("page 2\n")), FileError, "taken over");
-      await assertRejects(() => first.finish(), FileError, "taken over");
-      assertEquals(await first.abandon(false), false);
-      if (force) await second.finish();
+      const { output: second } = await openFile(PATH, later);
+      if (force) await write(second, "page 1\n", 1);
+      else await write(second, "", 1);
+      if (!force) await second.finish(0);
+      await assertRejects(() => write(first, "page 2\n", 2), FileError, "taken over");
+      await assertRejects(() => first.finish(0), FileError, "taken over");
+      assertEquals(await first.abandon(1), undefined);
+      if (force) await second.finish(0);
       assertEquals([await readFile("a.csv"), await fileNames()], ["page 1\n", ["a.csv"]]);
       await Deno.remove(PATH);
     }
   }));
 
-Deno.test("PartFile.finish() leaves no wrong file when two runs resume in turns", () =>
+Deno.test("Output.finish() leaves no wrong file when two runs resume in turns", () =>
   withFiles(async () => {
-    const parts = [await killed()];
+    const outputs = [await killed()];
     for (let run = 0; run < 5; run++) {
-      parts.push((await resume()).part);
-      const [earlier, latest] = parts.slice(-2);
-      await assertRejects(() => commit(earlier!, "page X\n", 9), FileError);
-      await commit(latest!, `page ${run + 2}\n`, run + 2);
+      outputs.push((await resume()).output);
+      const [earlier, latest] = outputs.slice(-2);
+      await assertRejects(() => write(earlier!, "page X\n", 9), FileError);
+      await write(latest!, `page ${run + 2}\n`, run + 2);
     }
-    await parts.at(-1)!.finish();
+    await outputs.at(-1)!.finish(0);
     assertEquals(await readFile("a.csv"), "page 1\npage 2\npage 3\npage 4\npage 5\npage 6\n");
   }));
 
-Deno.test("PartFile.finish() refuses a resumed part that another process wrote into", () =>
+Deno.test("Output.finish() refuses a resumed part that another process wrote into", () =>
   withFiles(async () => {
-    await (await killed()).abandon(false);
-    const { part } = await resume();
-    await commit(part, "page 2\n", 2);
+    await (await killed()).abandon(1);
+    const { output } = await resume();
+    await write(output, "page 2\n", 2);
     // The write of an earlier run that was stopped between its check and its write.
     const other = await Deno.open(`${PATH}.part`, { write: true });
     await other.seek(7, Deno.SeekMode.Start);
-    await other.write(encode("PAGE"));
+    await other.write(new TextEncoder().encode("PAGE"));
     other.close();
-    await assertRejects(() => part.finish(), FileError, "a.csv.part was changed");
-    assertEquals(await part.abandon(false), false);
+    await assertRejects(() => output.finish(0), FileError, "a.csv.part was changed");
+    assertEquals(await output.abandon(2), undefined);
     assert(!(await fileNames()).includes("a.csv"));
     await assertRejects(resume, FileError, "a.csv.part was changed");
   }));
 
-Deno.test("PartFile.commit() of an earlier run that overtakes a later one leaves a part that can be resumed", () =>
-  withFiles(async () => {
-    // The earlier run has checked the state, then the later one takes over, then the earlier one
-    // renames its state into place.
-    const first = await killed();
-    await commit(first, "page 2\n", 2);
-    const committed = await readFile("a.csv.part.json");
-    const { part: second } = await resume();
-    await writeFile("a.csv.part.json", committed);
-    await assertRejects(() => second.write(encode("page 3\n")), FileError, "taken over");
-    await commit(first, "page 3\n", 3);
-    const { part: third, after } = await resume();
-    assertEquals(after?.rows, 3);
-    await third.finish();
-    assertEquals(await readFile("a.csv"), "page 1\npage 2\npage 3\n");
-  }));
-
-Deno.test("openPart() names --force when the file exists, and moving it when a part is resumed", () =>
+Deno.test("openFile() names --force when the file exists, and moving it when a part is resumed", () =>
   withFiles(async () => {
     await writeFile("a.csv", "of another");
     const force = "a.csv already exists: pass --force to overwrite it, or choose another name";
     await assertRejects(resume, FileError, force);
     await Deno.remove(PATH);
-    await (await killed()).abandon(false);
+    await (await killed()).abandon(1);
     await writeFile("a.csv", "of another");
-    await assertRejects(() => openPart(PATH, { ...options, resume: false }), FileError, force);
+    await assertRejects(() => openFile(PATH, { ...options, resume: false }), FileError, force);
     await assertRejects(resume, FileError, "a.csv already exists: move it, then resume");
   }));
 
-Deno.test("openPart() refuses a part that is not a regular file", () =>
+Deno.test("openFile() refuses a part that is not a regular file", () =>
   withFiles(async () => {
-    await (await killed()).abandon(false);
+    await (await killed()).abandon(1);
     await Deno.rename(`${PATH}.part`, `${FOLDER}/b.csv`);
     await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
     await assertRejects(resume, FileError, "a.csv.part is not a regular file");
     assertEquals(await readFile("b.csv"), "page 1\n");
   }));
 
-Deno.test("openPart() closes the part when its state cannot be written", () =>
+Deno.test("openFile() closes and removes the part when its state cannot be written", () =>
   withFiles(async () => {
     await Deno.mkdir(`${PATH}.part.json`);
-    await assertRejects(() => openPart(PATH, { ...options, resume: false }), Error, "part.json");
-    assert((await fileNames()).includes("a.csv.part"));
-    assertEquals(await isOpen("a.csv.part"), false);
+    await assertRejects(() => openFile(PATH, { ...options, resume: false }), Error, "part.json");
+    assertEquals([await isOpen("a.csv.part"), await fileNames()], [false, ["a.csv.part.json"]]);
+    await writeFile("a.csv.part", "");
     using _part = await Deno.open(`${PATH}.part`);
     assertEquals(await isOpen("a.csv.part"), true);
   }));

@@ -57,7 +57,7 @@ for (const { name, program, itself, hasFlag } of runtimes) {
           }
           const command = [...args, "locations", baseUrl, "--limit=1", "--select=Id"];
           const ran = await runProgramWith({ cwd: FOLDER, env }, program!, ...command);
-          assertEquals([ran?.code, ran?.stdout], [0, "Id\r\n1001\r\n"], ran?.stderr);
+          assertEquals([ran?.code, ran?.stdout], [0, "Id\n1001\n"], ran?.stderr);
           assertEquals(proxy.requests.length > 0, isUsed, JSON.stringify(variables));
         }
       }),

@@ -33,6 +33,11 @@ class Download implements AsyncDisposable {
   pages = 0;
   /** Called before a request of rows is answered, with its number from 1; the next run starts at 1. */
   onPage: (number: number) => Response | void = () => {};
+  /** Requests of dataset versions so far. */
+  metadata = 0;
+  /** Version and time of the first dataset; `undefined` for those of the sandbox. */
+  version: string | undefined;
+  published: string | undefined;
   readonly #fetch = globalThis.fetch;
 
   private constructor(readonly folder: string) {
@@ -46,7 +51,14 @@ class Download implements AsyncDisposable {
       const request = new Request(input);
       const headers = { "x-api-key": sandbox.apiKey };
       const answer = () => sandbox.fetch(new Request(request, { headers }));
-      if (/Metadata|count=/.test(request.url)) return await answer();
+      if (/Metadata/.test(request.url)) {
+        this.metadata++;
+        const { value } = await (await answer()).json();
+        if (this.version !== undefined) value[0].Version = this.version;
+        if (this.published !== undefined) value[0].PublishedTimestamp = this.published;
+        return Response.json({ value });
+      }
+      if (/count=/.test(request.url)) return await answer();
       const replaced = this.onPage(++this.pages);
       request.signal.throwIfAborted();
       return replaced ?? await answer();
@@ -91,9 +103,10 @@ class Download implements AsyncDisposable {
     this.onPage = () => {};
   }
 
-  /** Returns the texts of the files in the folder by name, sorted. */
+  /** Returns the texts of the files in the folder by name, sorted, except the record of a finished file. */
   async files(): Promise<Record<string, string>> {
-    const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name).sort();
+    const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name)
+      .filter((name) => name !== "a.csv.datapackage.json").sort();
     const texts = names.map(async (
       name,
     ) => [name, await Deno.readTextFile(`${this.folder}/${name}`)]);
@@ -245,8 +258,7 @@ Deno.test("weir --resume completes a part when its path is written in another wa
   assertEquals(await download.names(), ["a.csv"]);
 });
 
-const PART = ["a.csv.part", "a.csv.part.datasets.json", "a.csv.part.json"];
-const SPLIT_PART = [...PART, "a.csv.part.shards.json"];
+const PART = ["a.csv.part", "a.csv.part.json"];
 const gone = () => new Response("", { status: 404 });
 
 /** Ways in which a download ends: the exit code, and the names of the remaining files. */
@@ -276,7 +288,7 @@ const ENDS: Record<
       return download.run(flag("limit", undefined), ["--allow-incomplete"]);
     },
     code: 0,
-    files: ["a.csv", "a.csv.incomplete.json"],
+    files: ["a.csv"],
   },
   "fails at its first page": {
     end(download) {
@@ -293,7 +305,7 @@ const ENDS: Record<
       return await download.run(NONE, ["--force"]);
     },
     code: 1,
-    files: ["a.csv", "a.csv.part", "a.csv.part.json"],
+    files: ["a.csv"],
   },
   "fails at its second page": {
     end(download) {
@@ -309,7 +321,7 @@ const ENDS: Record<
       return download.run(BY_LOCATION);
     },
     code: 1,
-    files: SPLIT_PART,
+    files: PART,
   },
   "is interrupted at its first page": {
     end: (download) => interrupt(download, 1),
@@ -411,8 +423,7 @@ for (const [name, { end, code, files }] of Object.entries(ENDS)) {
 }
 
 /** Files that a run writes before it renames them, left by a run that was killed in between. */
-const UNRENAMED = ["json", "shards.json", "shards2.json", "datasets.json"]
-  .map((name) => `a.csv.part.${name}.new`);
+const UNRENAMED = ["a.csv.part.json.new", "a.csv.datapackage.json.new"];
 
 for (const more of ["--resume", "--force"]) {
   Deno.test(`weir ${more} removes files that a killed run did not rename`, async () => {
@@ -430,13 +441,156 @@ for (const more of ["--resume", "--force"]) {
   });
 }
 
-Deno.test("weir --resume removes the state of a run that was killed after it named the file", async () => {
+Deno.test("weir --resume writes the record of a run that was killed after it named the file", async () => {
   await using download = await Download.create();
-  await download.break(BY_LOCATION);
-  for (const name of UNRENAMED) await Deno.writeTextFile(`${download.folder}/${name}`, "{");
-  await Deno.rename(`${download.folder}/a.csv.part`, `${download.folder}/a.csv`);
-  assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
-  assertEquals([await download.names(), download.pages], [["a.csv"], 0]);
+  const path = `${download.folder}/a.csv`;
+  const recordPath = `${path}.datapackage.json`;
+  await download.run(BY_LOCATION);
+  const record = await Deno.readTextFile(recordPath);
+  for (const old of [undefined, record.replace('"bytes": ', '"bytes": 9').replace("sha256:", "")]) {
+    await Deno.remove(recordPath);
+    if (old !== undefined) await Deno.writeTextFile(recordPath, old);
+    const state = { version: 5, finished: JSON.parse(record) };
+    await Deno.writeTextFile(`${path}.part.json`, JSON.stringify(state));
+    for (const name of UNRENAMED) await Deno.writeTextFile(`${download.folder}/${name}`, "{");
+    assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
+    assertEquals([await download.names(), download.pages], [["a.csv"], 0]);
+    assertEquals(await Deno.readTextFile(recordPath), record);
+  }
+});
+
+/** Files that --resume and --update do not accept as the result of the query, and the reason. */
+const UNACCEPTED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
+  "has no record": [
+    (path) => Deno.remove(`${path}.datapackage.json`),
+    "already exists, without ",
+  ],
+  "has a record that is no JSON": [
+    (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
+    "already exists, without ",
+  ],
+  "was edited": [
+    (path) => Deno.writeTextFile(path, "7", { append: true }),
+    "was changed since weir wrote it",
+  ],
+  "was edited, with a sidecar of another file": [
+    async (path) => {
+      await Deno.writeTextFile(path, "7", { append: true });
+      const finished = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
+      await Deno.writeTextFile(`${path}.part.json`, JSON.stringify({ version: 5, finished }));
+    },
+    "was changed since weir wrote it",
+  ],
+};
+for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
+  for (const flag of ["--resume", "--update"]) {
+    Deno.test(`weir ${flag} refuses a file that ${name}`, async () => {
+      await using download = await Download.create();
+      const path = `${download.folder}/a.csv`;
+      await download.run(NONE);
+      await change(path);
+      const text = await Deno.readTextFile(path);
+      const { code, errors } = await download.run(NONE, [flag]);
+      assertEquals([code, errors.length, await Deno.readTextFile(path)], [1, 1, text]);
+      assertStringIncludes(errors[0]!, `a.csv ${reason}`);
+      assertStringIncludes(errors[0]!, "pass --force to download it again");
+    });
+  }
+}
+
+Deno.test("weir --resume refuses the file of another query, and names the flags that differ", async () => {
+  for (const [name, [before, after]] of Object.entries(DIFFERENT)) {
+    if (after.flags?.sandbox) continue;
+    await using download = await Download.create();
+    await download.run(before);
+    const whole = await download.files();
+    const { code, errors } = await download.run(after, ["--resume"]);
+    assertEquals([code, await download.files()], [1, whole], name);
+    assertStringIncludes(errors[0]!, "a.csv is the result of another query (", name);
+    const flag = /--[a-z-]+/.exec(name)?.[0] ?? "";
+    if (!/base-url|URL/.test(name)) assertStringIncludes(errors[0]!, `${flag} was`, name);
+  }
+  await using download = await Download.create();
+  await download.run(flag("characteristic", "Chloride"));
+  const { errors } = await download.run(flag("characteristic", "pH"), ["--resume"]);
+  assertStringIncludes(errors[0]!, "(--characteristic was Chloride, is pH)");
+});
+
+Deno.test("weir --resume accepts the file of the same query with other flags", async () => {
+  for (const [name, [before, after]] of Object.entries(SAME)) {
+    await using download = await Download.create();
+    await download.run(before);
+    const { code, errors } = await download.run(after, ["--resume"]);
+    assertEquals([code, download.pages], [0, 0], name);
+    assertStringIncludes(errors.join(), "a.csv is complete", name);
+  }
+});
+
+Deno.test("weir --update replaces a file only if its datasets have new versions", async () => {
+  await using download = await Download.create();
+  const path = `${download.folder}/a.csv`;
+  assertEquals((await download.run(NONE, ["--update"])).code, 0);
+  const whole = await Deno.readTextFile(path);
+  download.metadata = 0;
+  const same = await download.run(NONE, ["--update"]);
+  assertEquals([same.code, download.pages, download.metadata], [0, 0, 1]);
+  assertEquals(same.errors, [`${path} is unchanged: its datasets have no new versions`]);
+
+  download.version = "9.0.0";
+  download.onPage = (number) => number === 2 ? gone() : undefined;
+  assertEquals((await download.run(NONE, ["--update"])).code, 1);
+  assertEquals([await Deno.readTextFile(path), await download.names()], [whole, [
+    "a.csv",
+    ...PART,
+  ]]);
+  // A newer version than that of the part.
+  download.version = "9.1.0";
+  download.onPage = () => {};
+  assertEquals((await download.run(NONE, ["--resume"])).code, 1);
+  const { code, errors } = await download.run(NONE, ["--update"]);
+  assertEquals([code, download.pages], [0, 3], errors.join());
+  assertEquals([await Deno.readTextFile(path), await download.names()], [whole, ["a.csv"]]);
+  const record = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
+  assertEquals(record.weir.datasets[0][1], "9.1.0");
+});
+
+Deno.test("weir records path, size, hash, query and versions of a file", async () => {
+  await using download = await Download.create();
+  const path = `${download.folder}/a.csv`;
+  await download.run(flag("doi", "https://doi.org/10.25976/WEIR-aa00"));
+  const { resources: [resource], weir } = JSON.parse(
+    await Deno.readTextFile(`${path}.datapackage.json`),
+  );
+  const bytes = await Deno.readFile(path);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+  assertEquals(resource, {
+    name: "a.csv",
+    path: "a.csv",
+    bytes: bytes.length,
+    hash: `sha256:${digest}`,
+  });
+  assertEquals(weir.query, {
+    resource: "Records",
+    service: BASE_URL,
+    select: "Id,DOI,ResultValue",
+    doi: "10.25976/weir-aa00",
+    limit: "12",
+    format: "csv",
+  });
+  assertEquals([weir.rows, weir.missingRows], [12, 0]);
+  assertEquals(weir.datasets, [["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]]);
+});
+
+Deno.test("weir records no versions of datasets that were published during the download", async () => {
+  await using download = await Download.create();
+  download.published = new Date().toISOString();
+  await download.run(NONE);
+  const record = JSON.parse(
+    await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`),
+  );
+  assertEquals(record.weir.datasets, undefined);
+  assertEquals((await download.run(NONE, ["--update"])).code, 0);
+  assertEquals(download.pages, 3);
 });
 
 /** Signals that end a process at its second page: the exit code. */

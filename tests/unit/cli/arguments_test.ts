@@ -19,7 +19,7 @@ for (const [does, spellings] of spelled) {
     Deno.test(`run() ${does} when given ${flags.join(" ")}`, async () => {
       const line = ["locations", "--sandbox", "--select=Id", ...flags];
       const { code, output, errors } = await weir(line);
-      assertEquals([code, output, errors], [0, "Id\r\n1001\r\n1008\r\n", []]);
+      assertEquals([code, output, errors], [0, "Id\n1001\n1008\n", []]);
     });
   }
 }
@@ -107,7 +107,7 @@ const refused: [line: string[], ...expected: string[]][] = [
   [["--quiet"], "Put the command before the flags: weir COMMAND --quiet"],
   [["records", "-qx"], 'Unknown flag "-x"'],
   [["records", "-q💧"], 'Unknown flag "-💧"'],
-  [["records", "-qq"], "--quiet is given twice"],
+  [["records", "-n1", "-n2"], "--limit is given twice"],
   [["records", "-n1", "--limit=2"], "--limit is given twice"],
   [["records", "-qn"], "--limit needs a value: --limit N"],
   [["records", "-n", ""], "--limit needs a value"],
@@ -137,4 +137,95 @@ Deno.test("run() does not print the value when a flag for a key is unknown", asy
       assertEquals([code, errors.join().includes("of-a-test")], [2, false]);
     }
   }
+});
+
+for (
+  const [name, input] of [
+    [
+      "lines with CRLF and spaces",
+      "10.25976/weir-aa00 \r\n\r\n https://doi.org/10.25976/WEIR-bb00\r\n",
+    ],
+    ["a byte order mark and a header", "\uFEFFDOI\n10.25976/weir-aa00\n10.25976/weir-bb00"],
+    ["other columns after a tab", "10.25976/weir-aa00\tone\n10.25976/weir-bb00\ttwo\n"],
+  ]
+) {
+  Deno.test(`run() reads a list from standard input when it has ${name}`, async () => {
+    const { code, output } = await weir(["url", "records", "--doi", "@-"], { input });
+    assertEquals(code, 0);
+    assertEquals(
+      new URL(output).searchParams.get("$filter"),
+      "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00')",
+    );
+  });
+}
+
+Deno.test("run() reads a list that weir printed", async () => {
+  const dois = await weir(["metadata", "--sandbox", "--quiet", "--select=DOI", "--no-header"]);
+  const line = ["observations", "--sandbox", "--count"];
+  const all = await weir(line);
+  const listed = await weir([...line, "--doi=@-"], { input: dois.output });
+  assertEquals(listed, all);
+  const words = dois.output.trimEnd().split("\n").flatMap((doi) => ["--doi", doi]);
+  assertEquals(await weir([...line, ...words]), all);
+});
+
+Deno.test("run() removes the quotes of CSV from a list", async () => {
+  const input = '"Ammonia, total"\n"a ""b"""\npH\n';
+  const { output } = await weir(["url", "records", "--characteristic=@-"], { input });
+  assertEquals(
+    new URL(output).searchParams.get("$filter"),
+    `CharacteristicName in ('Ammonia, total','a "b"','pH')`,
+  );
+});
+
+Deno.test("run() filters by locations, and trims values", async () => {
+  const line = [
+    "url",
+    "observations",
+    "--location",
+    "1008 ",
+    "--location=1001",
+    "--region= hub.pacific",
+  ];
+  const { output } = await weir(line);
+  assertEquals(
+    new URL(output).searchParams.get("$filter"),
+    "RegionId eq 'hub.pacific' and LocationId in (1008,1001)",
+  );
+});
+
+for (
+  const [flag, input, message] of [
+    ["--doi=@-", " \n", "--doi @- has no values"],
+    ["--region=a\nb", "", '--region has a control character: remove it from "a\\nb"'],
+    [
+      "--location=x",
+      "",
+      '--location must be a whole number, got "x": weir locations lists the numbers in the column Id',
+    ],
+    ["--eol=cr", "", '--eol must be lf or crlf, got "cr"'],
+  ] as const
+) {
+  Deno.test(`run() rejects ${JSON.stringify(flag)}`, async () => {
+    const { code, errors } = await weir(["records", "--sandbox", flag], { input });
+    assertEquals([code, errors[0]], [2, message]);
+  });
+}
+
+Deno.test("run() ends lines as --eol says", async () => {
+  const line = ["locations", "--sandbox", "--quiet", "--select=Id", "--limit=1"];
+  assertEquals((await weir([...line, "--eol=crlf"])).output, "Id\r\n1001\r\n");
+  assertEquals((await weir([...line, "--eol=lf"])).output, "Id\n1001\n");
+});
+
+Deno.test("run() accepts a flag without a value several times", async () => {
+  const line = ["locations", "--sandbox", "--select=Id", "--limit=1"];
+  const { code, output, errors } = await weir([...line, "-q", "-q", "--quiet"]);
+  assertEquals([code, output, errors], [0, "Id\n1001\n", []]);
+});
+
+Deno.test("run() names the flag of a list that is too long", async () => {
+  const input = Array.from({ length: 2_000 }, (_, index) => `region.${index}`).join("\n");
+  const { code, errors } = await weir(["records", "--sandbox", "--region=@-"], { input });
+  assertEquals([code, errors[0]!.startsWith("--region has ")], [2, true], errors[0]);
 });

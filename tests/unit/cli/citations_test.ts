@@ -40,9 +40,9 @@ Deno.test(
   DEADLINE,
   async () => {
     const line = ["records", "--sandbox", "--limit=1", "--select=Id"];
-    const filter = ["--filter", "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00')"];
+    const filter = ["--filter", "DOI ne '10.25976/weir-cc00'"];
     const { errors } = await weir([...line, ...filter]);
-    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00"]);
+    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-dd00"]);
     assertEquals(errors.at(-1), TOO_LONG);
   },
 );

@@ -15,7 +15,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["banana"],
     'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
-    "fields, url, sign, serve, setup",
+    "values, fields, url, sign, serve, completion, setup",
   ],
   [["stations"], 'Unknown command "stations": use locations'],
   [["fields", "datasets"], 'Unknown resource "datasets": use metadata'],

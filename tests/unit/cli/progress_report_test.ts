@@ -50,11 +50,18 @@ interface Shown {
 }
 
 function show(
-  { isQuiet = false, mayDraw = true, limit = Infinity, isTerminal = false, before = 0 },
+  {
+    isQuiet = false,
+    mayDraw = true,
+    limit = Infinity,
+    isTerminal = false,
+    before = 0,
+    columns = 80,
+  },
 ): Shown {
   const lines: string[] = [];
   let drawn = "";
-  const terminal = { columns: () => 80, write: (text: string) => drawn += text };
+  const terminal = { columns: () => columns, write: (text: string) => drawn += text };
   const context = {
     printError: (line: string) => lines.push(line),
     terminal: isTerminal ? terminal : undefined,
@@ -156,3 +163,18 @@ Deno.test("ProgressReport.finish() prints the number of rows when it is below th
   assertMatch(lines[0]!, /^40 of 1,000 rows \(4%\), /);
   assertEquals(lines[1], "Complete: 40 rows");
 });
+
+for (
+  const [columns, line] of [
+    [99, /^1,000 of 120,000,000,000 rows \(0%\), [\d,]+ rows\/s, [\d:]+ \S+ left$/],
+    [60, /^1,000 of 120,000,000,000 rows \(0%\), [\d:]+ \S+ left$/],
+    [30, /^0%, [\d:]+ \S+ left$/],
+  ] as const
+) {
+  Deno.test(`ProgressReport.update() shows the remaining time in ${columns} columns`, () => {
+    const { report, update, drawn } = show({ isTerminal: true, columns });
+    update(1, 1_000, 120_000_000_000);
+    assertMatch(drawn().split("\r").at(-1)!.trimEnd(), line);
+    report.end();
+  });
+}

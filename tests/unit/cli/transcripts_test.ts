@@ -73,6 +73,7 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
   const lines: string[][] = [];
   for (const command of COMMAND_NAMES) {
     const operands = ["fields", "url"].includes(command) ? ["records"] : [];
+    if (command === "values") operands.push("media");
     if (command === "sign") operands.push(TARGET);
     for (const { name, value } of await flagsOf(command)) {
       const flag = `--${name}`;
@@ -82,9 +83,8 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
         lines.push([...line, flag], [...line, `${flag}=`], [...line, flag, " "]);
         lines.push([...line, flag, "--quiet"]);
       }
-      if (!/^(help|version)$/.test(name) && !/^(doi|characteristic|region)$/.test(name)) {
-        const text = value === undefined ? flag : `${flag}=5`;
-        lines.push([...line, text, text]);
+      if (value !== undefined && !/^(doi|characteristic|region|location)$/.test(name)) {
+        lines.push([...line, `${flag}=5`, `${flag}=5`]);
       }
     }
   }

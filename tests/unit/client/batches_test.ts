@@ -69,13 +69,13 @@ for (const { resource, within, partition } of cases) {
     };
     const query = (): Query<Record<string, unknown>> => client.query(resource, options);
     const rows = await query().toArray();
-    const batches = await all(query().batches({ dois: true }));
+    const batches = await all(query().batches({ distinct: ["DOI"] }));
     assert(batches.length > 2);
     assertEquals(batches.flatMap(({ data }) => data), rows);
     const dois = [...new Set(rows.map(({ DOI }) => String(DOI)))];
-    assertEquals(batches.at(-1)!.dois, dois);
+    assertEquals(batches.at(-1)!.distinct?.DOI, dois);
     for (const [index, { cursor, totalRows }] of batches.entries()) {
-      const others = await all(query().batches({ after: stored(cursor), dois: true }));
+      const others = await all(query().batches({ after: stored(cursor), distinct: ["DOI"] }));
       assertEquals(
         others.flatMap(({ data }) => data),
         batches.slice(index + 1).flatMap(({ data }) => data),
@@ -87,15 +87,18 @@ for (const { resource, within, partition } of cases) {
     for (const format of formatsOf(resource)) {
       const csv = format === "csv" ? { bom: true, separator: ";" } : undefined;
       const document = await read(query().bytes(format, { csv }));
-      const written = await all(query().batches({ format, csv, dois: true }));
+      const written = await all(query().batches({ format, csv, distinct: ["DOI"] }));
       assertEquals(textOf(written), document);
-      assertEquals(written.map(({ dois }) => dois), batches.map(({ dois }) => dois));
+      assertEquals(
+        written.map(({ distinct }) => distinct),
+        batches.map(({ distinct }) => distinct),
+      );
       // Parsing locations again and again takes long; the rows above have each cursor.
       for (const index of new Set([0, written.length >> 1, written.length - 2])) {
         const after = stored(written[index]!.cursor);
-        const others = await all(query().batches({ format, csv, after, dois: true }));
+        const others = await all(query().batches({ format, csv, after, distinct: ["DOI"] }));
         assertEquals(textOf(others), textOf(written.slice(index + 1)), `${format} after ${index}`);
-        assertEquals(others.at(-1)?.dois, written.at(-1)!.dois);
+        assertEquals(others.at(-1)?.distinct, written.at(-1)!.distinct);
       }
     }
   });
@@ -150,17 +153,15 @@ Deno.test("batches() end and request nothing when the cursor is after the last b
   }
 });
 
-Deno.test("batches() have no DOIs when DOI is not selected, or DOIs are not requested or were not before the cursor", async () => {
+Deno.test("batches() have no DOIs when they are not requested or were not before the cursor", async () => {
   const { client } = sandboxAndClient({ records: 30 });
   const query = client.records({ top: 10 });
   const [first] = await all(query.batches());
-  assertEquals(first!.dois, undefined);
-  const [next] = await all(query.batches({ after: first!.cursor, dois: true }));
-  assertEquals(next!.dois, undefined);
-  const [other] = await all(client.records({ select: ["Id"], top: 10 }).batches({ dois: true }));
-  assertEquals(other!.dois, undefined);
-  const [written] = await all(query.batches({ format: "csv", dois: true }));
-  assert(written!.dois!.length > 0);
+  assertEquals(first!.distinct, undefined);
+  const [next] = await all(query.batches({ after: first!.cursor, distinct: ["DOI"] }));
+  assertEquals(next!.distinct, undefined);
+  const [written] = await all(query.batches({ format: "csv", distinct: ["DOI"] }));
+  assert(written!.distinct!.DOI!.length > 0);
 });
 
 Deno.test("batches() have the DOIs of the rows once when a page was broken before", async () => {
@@ -169,9 +170,9 @@ Deno.test("batches() have the DOIs of the rows once when a page was broken befor
     const { options } = upstream(broken(), page([{ Id: 1, DOI: "c" }, { Id: 2, DOI: "c" }]));
     const query = new DataStream({ ...options, retry: {} }).locations({ select: ["Id", "DOI"] });
     const batches = format === undefined
-      ? await all<unknown>(query.batches({ dois: true }))
-      : await all<unknown>(query.batches({ format, dois: true }));
-    assertEquals(batches.at(-1)!.dois, ["c"]);
+      ? await all<unknown>(query.batches({ distinct: ["DOI"] }))
+      : await all<unknown>(query.batches({ format, distinct: ["DOI"] }));
+    assertEquals(batches.at(-1)!.distinct, { DOI: ["c"] });
   }
 });
 
@@ -271,7 +272,12 @@ for (const [name, change] of tampered) {
 }
 
 const wrongOptions: [name: string, options: object, message: string][] = [
-  ["dois is no boolean", { dois: "yes" }, "dois must be a boolean"],
+  ["distinct is no list", { distinct: "DOI" }, "distinct must be an array of fields"],
+  [
+    "distinct has an unknown field",
+    { distinct: ["Doi"] },
+    'distinct includes "Doi", which is not a field of Locations: did you mean "DOI"?',
+  ],
   ["csv is set without a format", { csv: {} }, "csv must not be set without a format"],
   [
     "the format is unknown",

@@ -103,6 +103,7 @@ function csvOptions(call: (options: CsvOptions) => unknown): Record<string, Argu
     ...members<CsvOptions>({
       columns: ["undefined"],
       separator: ["undefined"],
+      eol: ["undefined"],
       header: ["undefined", "boolean"],
       bom: ["undefined", "boolean"],
       escapeFormulas: ["undefined", "boolean"],
@@ -306,7 +307,7 @@ const FUNCTIONS: Record<string, Record<string, Argument>> = {
     ...members<Omit<BatchOptions, "after">>({
       format: ["undefined"],
       csv: ["undefined"],
-      dois: ["undefined", "boolean"],
+      distinct: ["undefined", "array"],
       parts: ["undefined", "boolean"],
     }, (options) => stations.batches(options as BatchOptions & { format?: undefined })),
     // A cursor is a value of JSON, which has no getters.

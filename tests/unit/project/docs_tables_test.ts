@@ -54,11 +54,14 @@ Deno.test("docs/cli.md says which commands have the flags of a table", () => {
   assertStringIncludes(flags, "for the commands that download, and for `url`:");
   assertEquals(commandsWith("select"), [...downloads, "url"]);
   assertStringIncludes(flags, "`url` does not have `--sandbox`; `serve` has only\n`--sandbox`:");
-  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "serve"]);
-  assertEquals(commandsWith("qa"), [...downloads, "cite", "url"]);
-  assertStringIncludes(sectionOf(pages.cli!, "Filters"), "`cite` and `url` have them too.");
+  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "values", "serve"]);
+  assertEquals(commandsWith("qa"), [...downloads, "cite", "values", "url"]);
+  assertStringIncludes(
+    sectionOf(pages.cli!, "Filters"),
+    "`cite`, `values` and `url` have them too.",
+  );
   for (const flag of Object.keys(FILTER_FLAGS)) {
-    assertEquals(commandsWith(flag), [...downloads, "cite", "url"], flag);
+    assertEquals(commandsWith(flag), [...downloads, "cite", "values", "url"], flag);
   }
 });
 

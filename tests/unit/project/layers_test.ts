@@ -135,6 +135,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/bounding_box.ts BOX_FORM": "messages about --bbox and the parameter bbox",
   "src/odata/bounding_box.ts BOX_EXAMPLE": "messages about --bbox and the parameter bbox",
   "src/odata/bounding_box.ts parseDegrees": "parser of the sides of a box in the form",
+  "src/odata/clause.ts normalizeDoi": "form of a DOI in the record of a file",
   "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
@@ -146,7 +147,11 @@ const SHARED_NAMES: Record<string, string> = {
   // An empty result has the same explanation in both programs.
   "src/client/no_rows.ts explainNoRows": "explanation of an empty result",
   "src/client/no_rows.ts NoRowsReason": "result of that function",
+  "src/client/no_rows.ts comparedFields":
+    "fields that are requested to compare the values of a filter",
+  "src/client/no_rows.ts unmatchedValues": "values of a filter that no row has",
   "src/odata/value_hints.ts REGION_IDS": "keys of REGIONS",
+  "src/odata/value_hints.ts KNOWN_VALUES": "table of the command values",
   // The types of a rate limiter, which ./deno-kv exports.
   "src/client/rate_limiter.ts Permit": "result of acquire()",
   "src/client/rate_limiter.ts PermitRefusal": "other result of acquire()",

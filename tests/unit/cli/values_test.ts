@@ -1,0 +1,53 @@
+// The command values.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals } from "@std/assert";
+import { weir } from "../../helpers/run_weir.ts";
+
+Deno.test("weir values lists known values without a request or a key", async () => {
+  const all = (await weir(["values", "characteristic"])).output.split("\n");
+  assertEquals([all.length, all.includes("pH")], [1_662, true]);
+  const { output } = await weir(["values", "characteristic", "--search", "CHLORIDE"]);
+  assert(output.split("\n").includes("Chloride"));
+  assert(
+    (await weir(["values", "region"])).output.includes("admin.4.ca.pe\tPrince Edward Island\n"),
+  );
+  assert((await weir(["values", "media"])).output.includes("Surface Water\n"));
+  assert((await weir(["values", "location-type"])).output.includes("Lake/Pond\n"));
+});
+
+Deno.test("weir values --live counts the values of matching rows", async () => {
+  const line = ["values", "unit", "--live", "--sandbox", "--characteristic=pH"];
+  const count = await weir(["observations", "--sandbox", "--characteristic=pH", "--count"]);
+  const { code, output, errors } = await weir(line);
+  const numbers = output.trimEnd().split("\n").map((text) => Number(text.split("\t")[1]));
+  assertEquals(code, 0);
+  assert(numbers.reduce((a, b) => a + b, 0) <= Number(count.output));
+  assertEquals(numbers, numbers.toSorted((a, b) => b - a));
+  assertEquals(errors, [
+    `Reading ${count.output.trim()} rows of Observations in 1 requests, about 1 min`,
+  ]);
+});
+
+Deno.test("weir values prints values that can be read as a list", async () => {
+  const filter = ["--sandbox", "--region=admin.4.ca.pe"];
+  const { output } = await weir(["values", "characteristic", "--live", ...filter]);
+  const line = ["observations", ...filter, "--count"];
+  const listed = await weir([...line, "--characteristic=@-"], { input: output });
+  assertEquals(listed.output, (await weir(line)).output);
+});
+
+for (
+  const [line, message] of [
+    [
+      ["banana"],
+      'Unknown field "banana": use one of characteristic, region, media, location-type, unit',
+    ],
+    [["unit"], "The values of unit are known only with --live"],
+    [["region", "--live", "--sandbox"], "No row has a region: --live is for the other fields"],
+  ] as const
+) {
+  Deno.test(`weir values ${line.join(" ")} exits with 2`, async () => {
+    const { code, errors } = await weir(["values", ...line]);
+    assertEquals([code, errors[0]], [2, message]);
+  });
+}
