@@ -35,9 +35,9 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 53, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 50, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 53,
+    limit: 50,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { CsvOptions } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
-import type { FoundValue } from "../../src/formats/page_writer.ts";
+import type { FoundValue } from "../../src/formats/distinct_values.ts";
 import { createGeojsonWriter } from "../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../src/formats/json.ts";
 import { PageFault } from "../../src/formats/json_scanner.ts";
