@@ -287,8 +287,8 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
   {
     name: "a document stops when the client that fetches it was dropped",
     file: "edge/downloads/feeds.ts",
-    find: "if (feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL) return;",
-    replacement: "if (feed.run !== undefined) return;",
+    find: "feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL;",
+    replacement: "feed.run !== undefined;",
     test: "tests/unit/edge/downloads/feeds_test.ts",
   },
   {
