@@ -90,10 +90,15 @@ export async function sendRequest(
   };
   const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
   const timer = startTimeouts(timeouts, clock, extend, (error) => attempt.abort(error));
+  let isReleased = false;
+  const release = (outcome?: "success") => {
+    if (!isReleased) callLimiter(() => permit.release(outcome));
+    isReleased = true;
+  };
   // The listener also releases the permit: workerd runs no `finally` after the client of the app has left.
   const abort = () => {
     attempt.abort(signal.reason);
-    callLimiter(() => permit.release());
+    release();
   };
   signal.addEventListener("abort", abort, { once: true });
   const cancel = () => body?.cancel(attempt.signal.reason);
@@ -106,7 +111,7 @@ export async function sendRequest(
     signal.removeEventListener("abort", abort);
     attempt.signal.removeEventListener("abort", cancel);
     if (outcome === undefined) body?.cancel();
-    callLimiter(() => permit.release(outcome));
+    release(outcome);
     // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
