@@ -57,8 +57,8 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         assertEquals(done.code, 0);
         assertStringIncludes(text(done.stderr), "a.csv is complete");
         const { code, stdout } = await weir(...flags).output();
-        const lines = (await readFile("a.csv")).replaceAll("\r\n", "\n");
-        assertEquals([code, text(stdout)], [0, lines]);
+        const file = await readFile("a.csv");
+        assertEquals([code, text(stdout)], [0, file.replaceAll("\r\n", "\n")]);
         assertEquals(text(stdout).split("\n").length, 62);
 
         await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
@@ -70,9 +70,9 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
         const reader = runProgram("timeout", "20", "cat", `${FOLDER}/pipe.csv`);
         assertEquals((await weir(...flags, "--output=pipe.csv").output()).code, 0);
-        assertEquals((await reader)?.stdout, text(stdout));
+        assertEquals((await reader)?.stdout, file);
         const direct = await weir(...flags, "--output=/dev/stdout").output();
-        assertEquals([direct.code, text(direct.stdout)], [0, text(stdout)]);
+        assertEquals([direct.code, text(direct.stdout)], [0, file]);
 
         const wrong = await weir("recrds").output();
         assertEquals([wrong.code, text(wrong.stderr).includes("    at ")], [2, false]);
