@@ -72,7 +72,7 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         assertEquals((await weir(...flags, "--output=pipe.csv").output()).code, 0);
         assertEquals((await reader)?.stdout, file);
         const direct = await weir(...flags, "--output=/dev/stdout").output();
-        assertEquals([direct.code, text(direct.stdout)], [0, file]);
+        assertEquals([direct.code, text(direct.stdout)], [0, text(stdout)]);
 
         const wrong = await weir("recrds").output();
         assertEquals([wrong.code, text(wrong.stderr).includes("    at ")], [2, false]);
