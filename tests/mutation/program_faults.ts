@@ -233,14 +233,14 @@ export const PROGRAM_FAULTS: readonly PlantedFault[] = [
     file: "edge/download.ts",
     find: '  if (settings.access === "caller") return undefined;\n',
     replacement: "",
-    test: "tests/unit/edge/validators_test.ts",
+    test: "tests/unit/edge/downloads/versions_test.ts",
   },
   {
     name: "a download with rows fails because a later page has to wait",
     file: "src/client/run.ts",
     find: "    if (run.progress.rows > 0) return undefined;\n",
     replacement: "",
-    test: "tests/unit/client/start_limits_test.ts",
+    test: "tests/unit/client/max_wait_test.ts",
   },
   {
     name: "the limits of the first byte still apply when a response has content",
