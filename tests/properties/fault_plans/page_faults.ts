@@ -274,6 +274,8 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
       );
     }),
     isPermanent: true,
+    // The server compares the first page of a document of several pages with a second response.
+    isRecoverableFor: ({ output }) => !output.startsWith("edge-"),
   },
   pageFault("JSON with line breaks and tabs", (page) => {
     page.textChanges.push((text) => JSON.stringify(JSON.parse(text), null, "\t"));
