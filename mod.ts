@@ -61,7 +61,7 @@
  * | number of rows | `await query.count()` |
  * | citations | `await client.citations(filter)` |
  *
- * The licences of the data require a citation of each dataset.
+ * DataStream requires a citation of each dataset.
  *
  * ## Resources
  *
@@ -136,7 +136,9 @@
  *
  * | page | content |
  * |---|---|
+ * | `docs/recipes.md` | twelve questions, each with a command, a URL and a program |
  * | `docs/client.md` | this client: options, results, filters, TypeScript |
+ * | `docs/endpoint.md` | the request builder |
  * | `docs/cli.md` | the command line |
  * | `docs/edge.md`, `docs/deploying.md` | the server |
  * | `docs/data.md` | fields, units, regions, citations |
@@ -169,6 +171,7 @@ export type { ResourceQuery, SelectedRow, Selection } from "./src/client/query.t
 export type { RateLimiter } from "./src/client/rate_limiter.ts";
 export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";
+export type { TidyRow } from "./src/formats/tidy.ts";
 export type { FormatName } from "./src/formats/formats.ts";
 export type { BoundingBox } from "./src/odata/bounding_box.ts";
 export type { Filter } from "./src/odata/filter.ts";

@@ -5,8 +5,7 @@
  * import them into the boxes "Usage", and links the first page to the other entries. Usage: `doc_html.ts`.
  */
 import deno from "../deno.json" with { type: "json" };
-import { PROJECT } from "../tests/helpers/project.ts";
-import { filesIn } from "../tests/helpers/tree.ts";
+import { filesIn, PROJECT } from "../tests/helpers/project.ts";
 import { run } from "./publish_config.ts";
 
 const DOC = `${PROJECT}dist/doc`;

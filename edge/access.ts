@@ -5,125 +5,85 @@ import { SIGNATURE_PARAMETERS, verifyUrl } from "../src/signing/signed_url.ts";
 import type { AccessMode, Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
-/** Access control of an app: which requests may use the service, and with which API key. */
+interface Authorized {
+  dataStream: DataStream;
+  apiKey: string | undefined;
+  credential?: string;
+}
+
+/** Decides which requests may use the service, and with which API key. */
 export interface AccessControl {
-  /** Names of the URL parameters that this access mode adds, such as `expires` and `signature`. */
+  /** URL parameters that this access mode adds, such as `expires` and `signature`. */
   parameters: readonly string[];
-  /**
-   * Returns the value of `cache-control` for a successful response.
-   *
-   * @param ttl Time (ms) for which a shared cache may store it
-   */
+  /** Value of `cache-control` if a shared cache may store a response for `ttl` (ms). */
   cacheControl(ttl: number): string;
-  /** Request header that responses vary by. */
   vary: string | undefined;
-  /** Client with the API key of the server, or without a key if the access mode has none. */
-  serverDataStream: DataStream;
-  /**
-   * Returns the `DataStream` for a download.
-   *
-   * @throws {HttpProblem} 401 or 403 if the request is not authorized
-   * @throws {ValidationError} If the request's API key is malformed
-   */
-  authorize(request: Request): Promise<DataStream>;
-  /**
-   * Returns the `DataStream` for the web page.
-   *
-   * @param token Token in the body of the request, where a form sends it without JavaScript
-   * @returns The `DataStream`, or `undefined` if the request has no credentials
-   * @throws {HttpProblem} 401 if the request's token is wrong
-   * @throws {ValidationError} If the request's API key is malformed
-   */
-  authorizePage(request: Request, token: string | undefined): Promise<DataStream | undefined>;
+  server: Authorized;
+  /** @throws {HttpProblem} 401 or 403 if not authorized */
+  authorize(request: Request): Promise<Authorized>;
+  /** `undefined` without credentials. Without JavaScript, a form sends `token` in the body. */
+  authorizePage(request: Request, token?: string): Promise<Authorized | undefined>;
 }
 
-/** `cache-control` for responses that depend on credentials or on a URL that expires. */
-const NO_CACHE = () => "private, no-store, no-transform";
-
-/**
- * Creates the access control of an app.
- *
- * @throws {ValidationError} If an option of `DataStream` is invalid
- */
-export function createAccessControl(settings: Settings): AccessControl {
-  const { access, dataStreamOptions, tokens } = settings;
-  const apiKey = access === "caller" ? PLACEHOLDER_KEY : settings.apiKey;
-  const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
-  const withCredentials = {
-    parameters: [],
-    cacheControl: NO_CACHE,
-    vary: undefined,
-    serverDataStream: dataStream,
-  };
-  const withToken: AccessControl = {
-    ...withCredentials,
-    vary: "authorization",
-    async authorize(request) {
-      await requireKnownToken(bearerToken(request), tokens);
-      return dataStream;
-    },
-    async authorizePage(request, formToken) {
-      const token = formToken ?? bearerToken(request);
-      if (token === undefined) return undefined;
-      await requireKnownToken(token, tokens);
-      return dataStream;
-    },
-  };
-  const modes: Record<AccessMode, AccessControl> = {
-    caller: {
-      ...withCredentials,
-      vary: "x-api-key",
-      serverDataStream: dataStream.with({ apiKey: undefined }),
-      async authorize(request) {
-        const client = await withKeyOf(request, dataStream);
-        if (client !== undefined) return client;
-        throw new HttpProblem({
-          status: 401,
-          title: "No API key",
-          detail: "The request has no x-api-key header",
-          hint: `send your own DataStream API key, or request one at ${KEY_SOURCE}; this server ` +
-            "uses the key for this request only",
-        });
-      },
-      authorizePage: (request) => withKeyOf(request, dataStream),
-    },
-    public: {
-      ...withCredentials,
-      cacheControl: (ttl) => `public, max-age=${Math.floor(ttl / 1000)}, no-transform`,
-      authorize: () => Promise.resolve(dataStream),
-      authorizePage: () => Promise.resolve(dataStream),
-    },
-    token: withToken,
-    signed: {
-      ...withToken,
-      parameters: SIGNATURE_PARAMETERS,
-      vary: undefined,
-      async authorize(request) {
-        await requireSignature(request, settings);
-        return dataStream;
-      },
-    },
-  };
-  return modes[access];
-}
-
-/**
- * API key of the client from which `callerAccess()` creates those of the callers. It is never sent. A
- * client without a key would accept a base URL that sends keys unencrypted.
- */
+/** Request header that responses vary by. */
+const VARY: Partial<Record<AccessMode, string>> = { caller: "x-api-key", token: "authorization" };
+/** Never sent. Without a key, a base URL that sends keys unencrypted would pass the check. */
 const PLACEHOLDER_KEY = "caller";
 
-/** Returns a client with the API key of a request; `undefined` if it has none. */
-// deno-lint-ignore require-await -- a malformed key must reject, not throw
-async function withKeyOf(
-  { headers }: Request,
-  dataStream: DataStream,
-): Promise<DataStream | undefined> {
-  const apiKey = headers.get("x-api-key")?.trim();
-  return apiKey ? dataStream.with({ apiKey }) : undefined;
+/** @throws {ValidationError} If an option of `DataStream` is invalid */
+export function createAccessControl(settings: Settings): AccessControl {
+  const { access, dataStreamOptions, tokens } = settings;
+  const isCaller = access === "caller";
+  const apiKey = isCaller ? PLACEHOLDER_KEY : settings.apiKey;
+  const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
+  const server = isCaller
+    ? { dataStream: dataStream.with({ apiKey: undefined }), apiKey: undefined }
+    : { dataStream, apiKey };
+
+  async function authorizePage(request: Request, formToken?: string) {
+    if (access === "public") return server;
+    if (isCaller) {
+      const key = request.headers.get("x-api-key")?.trim();
+      if (!key) return undefined;
+      return { dataStream: dataStream.with({ apiKey: key }), apiKey: key, credential: key };
+    }
+    const token = formToken ?? bearerToken(request);
+    if (token === undefined) return undefined;
+    await requireKnownToken(token, tokens);
+    return { ...server, credential: token };
+  }
+  async function authorize(request: Request) {
+    if (access === "signed") {
+      await requireSignature(request, settings);
+      return server;
+    }
+    const authorized = await authorizePage(request);
+    if (authorized !== undefined) return authorized;
+    throw isCaller ? noKey() : noToken();
+  }
+  return {
+    parameters: access === "signed" ? SIGNATURE_PARAMETERS : [],
+    cacheControl: (ttl) =>
+      access === "public"
+        ? `public, max-age=${Math.floor(ttl / 1000)}, no-transform`
+        : "private, no-store, no-transform",
+    vary: VARY[access],
+    server,
+    authorize,
+    authorizePage,
+  };
 }
 
-/** @throws {HttpProblem} 403 if the URL has no valid signature */
+function noKey(): HttpProblem {
+  return new HttpProblem({
+    status: 401,
+    title: "No API key",
+    detail: "The request has no x-api-key header",
+    hint: `send your own DataStream API key, or request one at ${KEY_SOURCE}; this server ` +
+      "uses the key for this request only",
+  });
+}
+
 async function requireSignature(
   { url }: Request,
   { signingSecret, tokens, now }: Settings,
@@ -145,29 +105,33 @@ async function requireSignature(
   throw new HttpProblem({ status: 403, title: title!, detail: detail!, hint });
 }
 
-/**
- * Checks a token.
- *
- * @param token The token, or `undefined` if the request has none
- * @throws {HttpProblem} 401 if it is not one of the known tokens
- */
+/** @throws {HttpProblem} 401 if the token is not one of the known tokens */
 export async function requireKnownToken(
   token: string | undefined,
   known: readonly string[],
 ): Promise<void> {
-  const matches = known.map((expected) => timingSafeEqual(token ?? "", expected));
+  if (token === undefined) throw noToken();
+  const matches = known.map((expected) => timingSafeEqual(token, expected));
   if ((await Promise.all(matches)).includes(true)) return;
   throw new HttpProblem({
     status: 401,
-    title: token === undefined ? "No token" : "Token refused",
-    detail: token === undefined
-      ? "The request has no authorization: Bearer header"
-      : "The token is not one of this server's tokens",
-    hint: "ask the operator of this server for a token",
-  }, { "www-authenticate": token === undefined ? "Bearer" : 'Bearer error="invalid_token"' });
+    title: "Token refused",
+    detail: "The token is not one of this server's tokens",
+    hint: TOKEN_HINT,
+  }, { "www-authenticate": 'Bearer error="invalid_token"' });
 }
 
-/** Returns the token in the header `authorization: Bearer`, if any. */
+const TOKEN_HINT = "ask the operator of this server for a token";
+
+function noToken(): HttpProblem {
+  return new HttpProblem({
+    status: 401,
+    title: "No token",
+    detail: "The request has no authorization: Bearer header",
+    hint: TOKEN_HINT,
+  }, { "www-authenticate": "Bearer" });
+}
+
 export function bearerToken({ headers }: Request): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(headers.get("authorization") ?? "")?.[1];
 }

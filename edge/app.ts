@@ -48,7 +48,8 @@
  * | `/Records.csv` | rows of a resource in a format: `Metadata`, `Locations`, `Observations` or `Records`, as `.csv`, `.ndjson` or `.json` |
  * | `/Locations.geojson` | locations for a map |
  * | `/Records?$count=true` | the number of rows |
- * | `/Citations.txt` | citations of the datasets; also `.json` |
+ * | `/Summary.csv` | number, years, units and non-detects of the results of each location and characteristic |
+ * | `/Citations.txt` | citations of the datasets; also `.bib`, `.ris`, `.csl.json` and `.json` |
  * | `/` | the web page |
  * | `/healthz` | status 200 |
  * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
@@ -92,7 +93,8 @@ import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
-import { createClientIdentifier } from "./client_limit.ts";
+import { respondWithSummary, SUMMARY_PATH } from "./summary.ts";
+import { createClientIdentifier } from "./clients.ts";
 import { type AppContext, respondWithDownload } from "./download.ts";
 import { Feeds } from "./downloads/feeds.ts";
 import { Starts } from "./downloads/starts.ts";
@@ -102,7 +104,7 @@ import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
 import { Readiness } from "./readiness.ts";
-import { TRACK_RESPONSES } from "./track_responses.ts";
+import { isWorkers } from "./runtime.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
@@ -126,21 +128,19 @@ export interface EdgeApp {
   request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
   /** Returns the metrics of this app in the text format of Prometheus. */
   metrics(): string;
+  /** Returns the number of responses that are not complete. On Workers, it is always 0. */
+  openResponses(): number;
+  /** Logs incomplete responses as interrupted, before a server ends them. Returns their number. */
+  interrupt(): number;
 }
 
 /**
  * Creates an app that serves downloads and a web page.
  *
- * `GET /Records.csv` returns records as CSV. Each resource and format has such a path. Query options
- * are URL parameters, whose `$` may be percent-encoded. Rows are sent while they arrive from the service. If the
- * result can have more rows than `maxRows`, the first page is sent when it is complete.
- *
- * An error before the first row is an HTTP error with a problem details object (RFC 9457). A later
- * error aborts the transfer, so that no client mistakes an incomplete file for a complete one.
- *
- * `GET /` returns the web page, and `GET /Citations.txt` returns citations. `GET /healthz` returns 200. `GET /readyz`
- * returns 200 if the service responds and accepts the API key. Each response has the header `x-request-id`, which is
- * also in the log.
+ * Rows are sent while they arrive from the service. If the result can have more rows than `maxRows`,
+ * the first page is sent when it is complete. An error after the first row aborts the transfer, so that
+ * no client mistakes an incomplete file for a complete one. Each response has the header
+ * `x-request-id`, which is also in the log.
  *
  * @param options Access mode, API key, base URL of the service and limits
  * @returns The app. Deno, Bun and Workers call its `fetch` method
@@ -167,7 +167,8 @@ export function createApp(options: AppOptions): EdgeApp {
     settings,
     metrics: new Metrics(context, settings),
     readiness: new Readiness(settings),
-    open: undefined,
+    // Workerd can drop a request without notice, so its exchange would stay here.
+    open: isWorkers() ? undefined : new Set(),
   };
   const app = createRoutes(context, recorders);
   const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
@@ -181,29 +182,29 @@ export function createApp(options: AppOptions): EdgeApp {
     try {
       response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
     } catch (error) {
-      // Hono passes only instances of Error to its handler. In Node, the reason of a request that the
-      // client aborted is a text.
+      // Hono passes only instances of Error to its handler; in Node, the reason of an abort can be
+      // a text.
       response = respondToError(error, exchange);
     }
     return await exchange.respond(response, () => emptyBody(settings));
   };
-  const served = {
+  const openResponses = () => recorders.open?.size ?? 0;
+  return {
     fetch,
-    // A path gets the host `localhost`.
-    request: (input: Request | URL | string, init?: RequestInit) =>
+    request: (input, init) =>
       fetch(
         new Request(input instanceof Request ? input : new URL(input, "http://localhost"), init),
       ),
     metrics: () => recorders.metrics.toText(),
-    [TRACK_RESPONSES]() {
-      const open = recorders.open ??= new Set();
-      return () => open.forEach((exchange) => exchange.end("interrupted"));
+    openResponses,
+    interrupt() {
+      const count = openResponses();
+      recorders.open?.forEach((exchange) => exchange.end("interrupted"));
+      return count;
     },
   };
-  return served;
 }
 
-/** Creates the objects that the request handlers share. */
 function createContext(settings: Settings): AppContext {
   const accessControl = createAccessControl(settings); // checks the options of the client
   const { clock, dataStreamOptions: { rateLimiter } } = settings;
@@ -220,10 +221,9 @@ const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
-/** Creates the routes of an app, and the headers of all responses. */
 function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
   const { settings, accessControl, starts } = context;
-  const { access, apiKey, corsOrigins, metricsToken, synthetic } = settings;
+  const { corsOrigins, metricsToken, synthetic } = settings;
   const app: Router = new Hono();
   let paths: Set<string> | undefined;
   const knownPaths = () =>
@@ -256,8 +256,8 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   app.get("/readyz", async ({ env: { exchange } }) => {
-    const limiter = starts.ofPage(access === "caller" ? undefined : apiKey);
-    const dataStream = exchange.countRequests(accessControl.serverDataStream, limiter);
+    const { server: { dataStream: server, apiKey } } = accessControl;
+    const dataStream = exchange.countRequests(server, starts.ofPage(apiKey));
     await readiness.check(dataStream, exchange);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
@@ -283,6 +283,7 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
   for (const path of CITATION_PATHS) {
     app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));
   }
+  app.get(SUMMARY_PATH, ({ env }) => respondWithSummary(env.exchange, context));
   addPage(app, context);
 
   app.notFound(({ req: { path } }) =>
@@ -297,7 +298,6 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
   return app;
 }
 
-/** Security headers of all responses. */
 const SECURE_HEADERS = {
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -316,7 +316,6 @@ const SECURE_HEADERS = {
   xFrameOptions: "DENY",
 };
 
-/** Headers of cross-origin requests and responses. */
 const CORS = {
   allowMethods: ["GET", "HEAD"],
   allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
@@ -331,7 +330,6 @@ const CORS = {
   maxAge: 86_400,
 };
 
-/** Converts an error of a handler to a response. Logs it if it is unexpected. */
 function respondToError(error: unknown, exchange: Exchange): Response {
   const problem = toProblem(error);
   if (problem !== undefined) return problemResponse(problem.details, problem.headers);
@@ -347,7 +345,7 @@ function respondToError(error: unknown, exchange: Exchange): Response {
   });
 }
 
-/** Responds to a request with an invalid `host` header (RFC 9112, 3.2), which some runtimes do not reject. */
+/** Some runtimes do not reject an invalid `host` header (RFC 9112, 3.2). */
 function rejectUrl(): Response {
   return problemResponse({
     status: 400,
@@ -357,10 +355,8 @@ function rejectUrl(): Response {
   });
 }
 
-/** Returns a hint for an unknown path: near matches, or the valid paths. */
 function pathHint(path: string, known: readonly string[]): string {
-  // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end:
-  // suggests /Records.
+  // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end.
   const bare = path.replace(/\/$/, "");
   const knownEnd = (text: string) => known.find((other) => other !== "/" && text.endsWith(other));
   const suffix = knownEnd(bare);
@@ -373,11 +369,9 @@ function pathHint(path: string, known: readonly string[]): string {
   const lower = bare.toLowerCase();
   if (!known.some((other) => other.toLowerCase() === lower)) {
     const paths = known.filter((other) => other.toLowerCase().startsWith(`${lower}.`));
-    const hint = suggestNames(paths);
-    if (hint !== undefined) return hint;
+    if (paths.length > 0) return suggestNames(paths) ?? `use one of ${paths.join(", ")}`;
   }
-  // A known path with an unknown extension. Compares only the extensions, because whole paths that
-  // differ in the extension are all near matches.
+  // Compares only the extensions: whole paths that differ in the extension are all near matches.
   const dot = path.lastIndexOf(".");
   const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(path.slice(0, dot + 1)));
   if (siblings.length > 0) {
@@ -391,10 +385,7 @@ function pathHint(path: string, known: readonly string[]): string {
   return suggestBySpelling(path, known, `use one of ${list}`);
 }
 
-/**
- * Returns an empty body for a response to `HEAD`. It is still open when the headers are sent, so no
- * server adds `content-length: 0`, which would be wrong for a download.
- */
+/** Is open when the headers are sent, so that no server adds `content-length: 0`. */
 function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     pull: (controller) => clock.sleep(0).then(() => controller.close()),

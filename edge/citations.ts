@@ -1,65 +1,46 @@
 import type { DataStream } from "../src/client/datastream.ts";
-import { type Citation, citationsText } from "../src/formats/citations.ts";
+import { type Citation, CITATION_FORMATS } from "../src/formats/citations.ts";
 import type { BoundingBox } from "../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../src/odata/dataset_filter.ts";
 import { clausesOf } from "../src/odata/query_options.ts";
-import { type AppContext, authorize, keyOf, valueSource } from "./download.ts";
-import { sendFeed } from "./download_response.ts";
+import { type AppContext, authorize } from "./download.ts";
 import type { Exchange } from "./exchange.ts";
 import { loggedParameters, readBoundingBox, readParameters } from "./search_params.ts";
+import { respondWithText } from "./text_response.ts";
 
-/** Paths of the citations. */
-export const CITATION_PATHS = ["/Citations.txt", "/Citations.json"] as const;
+const FORMATS_BY_PATH = new Map(
+  Object.values(CITATION_FORMATS).map((format) => [`/Citations.${format.extension}`, format]),
+);
 
-/**
- * Responds with the citation, with the DOI link, and licence of every dataset that has a matching row.
- *
- * @throws {HttpProblem} If the request is not authorized, the server is at its limit, or the service
- *   fails
- * @throws {ValidationError} If a URL parameter is invalid
- */
+export const CITATION_PATHS = [...FORMATS_BY_PATH.keys()];
+
+/** Responds with the citation and licence of every dataset that has a matching row. */
 export async function respondWithCitations(
   exchange: Exchange,
-  path: typeof CITATION_PATHS[number],
+  path: string,
   context: AppContext,
 ): Promise<Response> {
-  const { accessControl: { parameters, cacheControl, vary }, feeds, settings } = context;
-  const { request } = exchange;
+  const { parameters } = context.accessControl;
   const dataStream = await authorize(exchange, context);
-  const values = readParameters(new URL(request.url), ["$filter", "bbox", ...parameters]);
+  const url = new URL(exchange.request.url);
+  const values = readParameters(url, ["$filter", "bbox", ...parameters]);
   const filter = values.get("$filter");
   const within = readBoundingBox(values.get("bbox"));
   const findCitations = prepareCitations(dataStream, filter, within);
   exchange.query = loggedParameters(values, parameters);
-  const isText = path.endsWith(".txt");
-  const headers = {
-    "content-type": `${isText ? "text/plain" : "application/json"}; charset=utf-8`,
-    "cache-control": cacheControl(settings.cacheTtl),
-    ...(vary && { vary }),
-  };
-  if (request.method === "HEAD") return new Response(null, { headers });
-  const source = valueSource(exchange, async (signal) => {
-    const citations = await findCitations(signal);
-    const text = isText ? citationsText(citations) : `${JSON.stringify(citations, null, 2)}\n`;
-    return { text, rows: citations.length };
-  });
-  const key = await keyOf([path, filter, within], request, settings);
-  const reader = feeds.open(key, source, exchange.client);
-  return await sendFeed({
-    reader,
-    exchange,
-    settings,
+  const { mediaType, format } = FORMATS_BY_PATH.get(path)!;
+  return await respondWithText(exchange, context, {
+    mediaType,
+    id: [path, filter, within],
     task: "Request for citations",
-    headers: () => ({ ...headers, "cache-control": cacheControl(reader.remainingTtl) }),
+    async request(signal) {
+      const citations = await findCitations(signal);
+      return { text: format(citations), rows: citations.length };
+    },
   });
 }
 
-/**
- * Prepares the requests for citations. Nothing is sent yet.
- *
- * @returns Function that sends the requests
- * @throws {ValidationError} If the filter or the box is invalid
- */
+/** Throws if the filter or the box is invalid; nothing is sent yet. */
 function prepareCitations(
   dataStream: DataStream,
   filter: string | undefined,

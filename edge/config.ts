@@ -1,25 +1,43 @@
+// Options from environment variables. Not part of `app.ts`, which must not load the sandbox.
 import { ValidationError } from "../src/errors.ts";
 import { createSandbox } from "../src/sandbox/service.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
-import { invalidValue, requireOneOf } from "../src/validation.ts";
-import { ACCESS_MODES, type AppOptions, LOG_MODES, OPTIONS } from "./options.ts";
+import {
+  invalidValue,
+  nearNames,
+  parseWholeNumber,
+  requireOneOf,
+  requireRule,
+} from "../src/validation.ts";
+import { createApp, type EdgeApp } from "./app.ts";
+import {
+  ACCESS_MODES,
+  type AppOptions,
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  DROPPED_VARIABLES,
+  LOG_MODES,
+  type LogLevel,
+  type LogTarget,
+  OPTIONS,
+  toSettings,
+  toWholeNumber,
+  VARIABLES,
+  writeLine,
+} from "./options.ts";
+import { toIsoTime } from "./request_log.ts";
 
-/** Environment variables by name. */
 export type Environment = Record<string, string | undefined>;
 
-/**
- * Reads the options for `createApp()` from environment variables. `createApp()` checks whether the access mode has
- * its key, secret or tokens, and the values that `DataStream` checks.
- *
- * @throws {ValidationError} If a variable is missing or invalid; its `option` is the variable's name
- */
+/** `createApp()` checks the access mode and the values of `DataStream`. */
 export function readConfig(environment: Environment): AppOptions {
   const given: Record<string, unknown> = {};
-  for (const [name, { variable = "", parse, check }] of Object.entries(OPTIONS)) {
+  for (const [name, setting] of Object.entries(OPTIONS)) {
+    const { variable = "", min, parse = min === undefined ? String : parseNumber } = setting;
     const text = textOf(environment, variable);
     if (text === undefined) continue;
-    given[name] = parse === undefined ? text : parse(text, variable);
-    check?.(variable, given[name]);
+    given[name] = parse(text, variable);
+    requireRule(variable, given[name], setting);
   }
   const log = textOf(environment, "WEIR_LOG") ?? "text";
   requireOneOf("WEIR_LOG", log, Object.keys(LOG_MODES));
@@ -37,10 +55,9 @@ export function readConfig(environment: Environment): AppOptions {
   );
 }
 
-/**
- * Returns the text of a variable without white space around it, because a line of a file can end with a space or a
- * carriage return; `undefined` if it is empty.
- */
+const parseNumber = (text: string) => parseWholeNumber(text) ?? text;
+
+/** Trims: a line of a file can end with a space or a carriage return. */
 export function textOf(environment: Environment, variable: string): string | undefined {
   // In the configuration of Workers, a value can be a number.
   return String(environment[variable] ?? "").trim() || undefined;
@@ -53,12 +70,7 @@ function withSandbox(options: AppOptions): AppOptions {
   throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
 }
 
-/**
- * Returns options for an app that serves the synthetic data of a sandbox to everyone. Responses and
- * file names are marked as synthetic.
- *
- * @param limits Rate limit (requests per second) of `DataStream` and of the sandbox. Default 2
- */
+/** Responses and file names are marked as synthetic. `limits` (requests per s): default 2. */
 export function sandboxOptions(
   limits: { requestsPerSecond?: number | undefined } = {},
 ): AppOptions {
@@ -66,4 +78,89 @@ export function sandboxOptions(
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
   const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
+}
+
+export const KNOWN_VARIABLES: readonly string[] = VARIABLES.map(({ variable }) => variable);
+
+/** Names that only Weir has. */
+const PREFIX = /^(?:WEIR_|DATASTREAM_)+/i;
+
+export interface ListenOptions {
+  hostname: string;
+  /** 0 is any free port. */
+  port: number;
+}
+
+/** Seconds: the default of 10 interrupts slow downloads. `development` prints source code. */
+export const BUN_OPTIONS = { idleTimeout: 255, development: false } as const;
+
+/** Removes the brackets of an IPv6 address. */
+export function readListenOptions(environment: Environment): ListenOptions {
+  const host = textOf(environment, "HOST")?.replace(/^\[(.*)\]$/, "$1");
+  const port = textOf(environment, "PORT") ?? String(DEFAULT_PORT);
+  return { hostname: host || DEFAULT_HOST, port: toWholeNumber("PORT", port, 0, 65_535) };
+}
+
+export function unknownVariables(names: Iterable<string>): string[] {
+  const withoutPrefix = (name: string) => name.replace(PREFIX, "");
+  // A name with other characters comes from a malformed file, and can contain a value.
+  return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name))
+    .sort().map((name) => {
+      const dropped = Object.hasOwn(DROPPED_VARIABLES, name) && DROPPED_VARIABLES[name];
+      if (dropped) return `The variable ${name} has no effect: ${dropped}`;
+      const [near] = nearNames(withoutPrefix(name), KNOWN_VARIABLES.map(withoutPrefix));
+      const suggested = KNOWN_VARIABLES.find((known) => withoutPrefix(known) === near);
+      const hint = suggested === undefined
+        ? `use ${KNOWN_VARIABLES.filter((known) => known.startsWith("WEIR_")).join(", ")}`
+        : `did you mean ${suggested}?`;
+      return `Unknown variable ${name}: ${hint}`;
+    });
+}
+
+export function settingsLine(options: AppOptions): string {
+  const { dataStreamOptions, ...others } = toSettings(options);
+  const { synthetic, logRequests, logFormat } = others;
+  const values: Record<string, unknown> = { ...dataStreamOptions, ...others };
+  const hidden = synthetic ? ["apiKey", "baseUrl"] : [];
+  const parts = Object.entries(OPTIONS).flatMap(([name, { variable, show = settingText }]) =>
+    variable === undefined || hidden.includes(name) ? [] : [`${variable}=${show(values[name])}`]
+  );
+  const log = logRequests ? logFormat : "errors";
+  return `Settings: ${
+    [...parts, `WEIR_LOG=${log}`, `WEIR_SANDBOX=${Number(synthetic)}`].join(", ")
+  }`;
+}
+
+function settingText(value: unknown = "none"): string {
+  return value === Infinity ? "unlimited" : String(value);
+}
+
+export type Report = (line: string, level?: LogLevel) => void;
+
+/** Writes lines in the format that `WEIR_LOG` selects. */
+export function createReport(log: LogTarget, environment: Environment): Report {
+  const isJson = textOf(environment, "WEIR_LOG") === "json";
+  return (message, level = "info") => {
+    const line = isJson ? JSON.stringify({ time: toIsoTime(Date.now), level, message }) : message;
+    writeLine(log, line, level);
+  };
+}
+
+interface ConfiguredApp {
+  app: EdgeApp;
+  report: Report;
+  settings: string;
+}
+
+/** Reports variables without effect. `names` are all variables that can be listed. */
+export function createConfiguredApp(
+  environment: Environment,
+  names: Iterable<string>,
+  log: LogTarget,
+  others: Partial<AppOptions> = {},
+): ConfiguredApp {
+  const report = createReport(log, environment);
+  for (const message of unknownVariables(names)) report(message, "warn");
+  const options = { log, ...readConfig(environment), ...others };
+  return { app: createApp(options), report, settings: settingsLine(options) };
 }

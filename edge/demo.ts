@@ -1,17 +1,14 @@
 /**
- * Serves the app with synthetic data of the sandbox on the loopback interface, and prints a web page, a
- * download URL, and code that reads it.
+ * Serves the app with synthetic data on the loopback interface.
  *
  * @module
  */
 import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
-import { sandboxOptions } from "./config.ts";
+import { readListenOptions, sandboxOptions } from "./config.ts";
 import { DEFAULT_HOST } from "./options.ts";
-import { ListenError } from "./server/listening.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
-import { startServer } from "./server/http_server.ts";
-import { readListenOptions } from "./server/server_config.ts";
+import { ListenError, startServer } from "./server/start.ts";
 
 try {
   const options = readListenOptions({ PORT: Deno.env.get("PORT"), HOST: DEFAULT_HOST });
@@ -24,7 +21,6 @@ try {
   Deno.exit(1);
 }
 
-/** Returns the URLs, in at most 12 lines. */
 function introduction(root: string): string {
   const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
   const lines = createCodeSnippets("public", ph, ph, "ph")

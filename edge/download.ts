@@ -1,5 +1,5 @@
 import { accepts } from "@std/http/negotiation";
-import { sha256Hex, utf8Decoder, utf8Encoder } from "../src/bytes.ts";
+import { utf8Decoder, utf8Encoder } from "../src/bytes.ts";
 import type { DataStream } from "../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../src/errors.ts";
@@ -7,7 +7,7 @@ import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../src/forma
 import { isMeasured, type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { SERVICE_MEDIA_TYPE } from "../src/service_constants.ts";
 import type { AccessControl } from "./access.ts";
-import type { IdentifyClient } from "./client_limit.ts";
+import type { IdentifyClient } from "./clients.ts";
 import { downloadHeaders } from "./download_headers.ts";
 import { sendFeed, streamFeed } from "./download_response.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource } from "./downloads/feeds.ts";
@@ -24,49 +24,26 @@ import type { Settings } from "./options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./search_params.ts";
 
-/** Objects that the request handlers of an app share. */
 export interface AppContext {
   settings: Settings;
   accessControl: AccessControl;
   /** Documents, counts and citations that are being fetched, or were fetched recently. */
   feeds: Feeds;
-  /** Requests to the service. */
   starts: Starts;
   identifyClient: IdentifyClient;
 }
 
-/**
- * Checks that a request may use the service.
- *
- * @returns Client with the API key, whose requests are counted
- * @throws {HttpProblem} 401 or 403 if it may not
- */
+/** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, settings, starts }: AppContext,
+  { accessControl, identifyClient, starts }: AppContext,
 ): Promise<DataStream> {
-  const dataStream = await accessControl.authorize(exchange.request);
-  exchange.client = await identifyClient(exchange);
-  const apiKey = apiKeyOf(exchange.request, settings);
+  const { dataStream, apiKey, credential } = await accessControl.authorize(exchange.request);
+  exchange.client = await identifyClient(exchange, credential);
   return exchange.countRequests(dataStream, starts.of(exchange.client, apiKey));
 }
 
-/** Returns the API key with which a request uses the service. */
-export function apiKeyOf(
-  { headers }: Request,
-  { access, apiKey }: Pick<Settings, "access" | "apiKey">,
-): string | undefined {
-  return access === "caller" ? headers.get("x-api-key")?.trim() : apiKey;
-}
-
-/**
- * Responds to a request for the rows of a resource, or for their number.
- *
- * @param formatInPath Format of the extension in the path; `undefined` to negotiate it
- * @throws {HttpProblem} 401 or 403 without authorization, 406 if `accept` excludes every format, 429 or 503 at a
- *   limit. A failure of the service before the first row has its own status
- * @throws {ValidationError} If a URL parameter is invalid
- */
+/** Responds with rows or their number. Without `formatInPath`, the format is negotiated. */
 export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
@@ -95,7 +72,7 @@ export async function respondWithDownload(
   const source = count
     ? countSource(dataStream, download, exchange)
     : documentSource(dataStream, download, exchange);
-  const key = await keyOf(download.document, request, settings);
+  const key = keyOf(download.document, exchange, settings);
   const reader = feeds.open(key, source, exchange.client);
   return await (count ? sendFeed : streamFeed)({
     reader,
@@ -110,24 +87,16 @@ export async function respondWithDownload(
   });
 }
 
-/** A download whose parameters are valid. */
 interface Download extends DownloadParameters {
   resource: ResourceName;
   format: FormatName;
-  /** Options of the query for its rows. */
   options: AnyResourceQuery;
-  /** JSON value that identifies the document. */
   document: unknown;
   /** Headers that depend neither on the rows nor on the datasets. */
   headers: Record<string, string>;
 }
 
-/**
- * Reads the parameters of a download, and checks them.
- *
- * @throws {HttpProblem} 406 if `accept` excludes every format
- * @throws {ValidationError} If a URL parameter is invalid
- */
+/** @throws {HttpProblem} 406 if `accept` excludes every format */
 function parseDownload(
   request: Request,
   resource: ResourceName,
@@ -159,21 +128,11 @@ function parseDownload(
   return { ...parameters, resource, format, options, document, headers };
 }
 
-/**
- * Returns the key of a document: callers with different API keys can get different rows.
- *
- * @param document JSON value that identifies the document
- */
-export async function keyOf(
-  document: unknown,
-  request: Request,
-  settings: Settings,
-): Promise<string> {
-  const key = settings.access === "caller" ? apiKeyOf(request, settings) : undefined;
-  return JSON.stringify([document, key && await sha256Hex(key)]);
+/** Callers with different API keys can get different rows. */
+export function keyOf(document: unknown, { client }: Exchange, { access }: Settings): string {
+  return JSON.stringify([document, access === "caller" && client]);
 }
 
-/** The requests for the rows of a download. */
 function documentSource(
   dataStream: DataStream,
   { resource, format, csv, query, options }: Download,
@@ -196,7 +155,6 @@ function documentSource(
   };
 }
 
-/** The requests for the number of rows. */
 function countSource(
   dataStream: DataStream,
   { resource, options }: Download,
@@ -208,11 +166,7 @@ function countSource(
   });
 }
 
-/**
- * Creates a source whose document is one part.
- *
- * @param request Requests the text, and its number of rows
- */
+/** Creates a source whose document is one part. */
 export function valueSource(
   exchange: Exchange,
   request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
@@ -230,14 +184,7 @@ export function valueSource(
 /** Timeout (ms) of a request for the state of datasets that a client waits for. It is not retried. */
 const STATE_TIMEOUT = 10_000;
 
-/**
- * Returns the state of the datasets of a download, and the time at which it was complete.
- *
- * With `caller` access, there is none: responses must not be stored.
- *
- * @param mayRequest Whether to request it if it is not known
- * @returns `undefined` if it is not known, or the request fails for another reason than the API key or a limit
- */
+/** `undefined` if unknown, or with `caller` access, whose responses must not be stored. */
 async function findState(
   mayRequest: boolean,
   exchange: Exchange,
@@ -259,7 +206,7 @@ async function findState(
     rows: 0,
   }));
   const reader = feeds.open(key, source, exchange.client);
-  const { signal } = exchange;
+  const { request: { signal } } = exchange;
   try {
     const part = await reader.read(signal);
     return { state: parseState(part!), at: settings.clock.now() };
@@ -278,21 +225,12 @@ function parseState({ data }: FeedPart): DatasetState {
   return JSON.parse(utf8Decoder.decode(data));
 }
 
-/** Whether a request for rows would fail with the same error: of the API key or of a limit. */
 function isFinal(error: unknown): boolean {
   return !(error instanceof DataStreamError) || error.status === 401 || error.status === 403 ||
     error.kind === "rate-limit";
 }
 
-/**
- * Returns the format that a request selects with `$format` or, without it, the `accept` header.
- *
- * FeedSource: OData 4.01 FeedPart 1, 11.2.12; RFC 9110, section 12.5.1.
- *
- * @param given Value of `$format`, if any: the name or media type of a format
- * @throws {ValidationError} If the resource does not have the format of `$format`
- * @throws {HttpProblem} 406 if `accept` excludes every format of the resource
- */
+/** `$format`, else the `accept` header (OData 4.01 Part 1, 11.2.12; RFC 9110, 12.5.1). */
 export function negotiateFormat(
   request: Request,
   resource: ResourceName,
@@ -320,10 +258,7 @@ export function negotiateFormat(
   }, { vary: "accept" });
 }
 
-/**
- * Removes all parameters except `q` from media ranges, because `accepts()` would not match them.
- * Replaces `SERVICE_MEDIA_TYPE` with the media type of JSON.
- */
+/** Removes all parameters except `q`, because `accepts()` would not match them. */
 function normalizeAccept(accept: string): string {
   return accept.split(",").map((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
@@ -332,10 +267,7 @@ function normalizeAccept(accept: string): string {
   }).join(", ");
 }
 
-/**
- * Rejects parameters that cannot be combined: `$skiptoken` with `bbox`, which would omit rows, and
- * `$count` with a parameter that would have no effect.
- */
+/** `$skiptoken` with `bbox` would omit rows. `$count` excludes parameters without effect. */
 function requireValidCombination(
   { query: { skipToken, within, limit }, count }: DownloadParameters,
   resource: ResourceName,
@@ -358,10 +290,7 @@ function requireValidCombination(
 /** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/**
- * Returns the number of rows per page: `$top`, or the resource's default. A low `$top` is raised to
- * `MIN_PAGE_ROWS`, or to `limit` if that is lower. The result is at most `maxPageRows`.
- */
+/** Raises a low `$top` to `MIN_PAGE_ROWS`, or to `limit` if that is lower. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters["query"],

@@ -6,19 +6,12 @@ import { invalidValue } from "../src/validation.ts";
 import type { AccessControl } from "./access.ts";
 import type { DownloadParameters } from "./search_params.ts";
 
-/**
- * Returns the headers of a download.
- *
- * @param facts Facts on which the headers depend, other than the URL
- * @throws {ValidationError} If `filename` cannot be the name of a file
- */
 export function downloadHeaders(
   resource: ResourceName,
   format: FormatName,
   { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
   { synthetic, isNegotiated, accessControl: { vary } }: {
     synthetic: boolean;
-    /** Whether the format depends on the `accept` header. */
     isNegotiated: boolean;
     accessControl: AccessControl;
   },
@@ -38,26 +31,18 @@ export function downloadHeaders(
   };
 }
 
-/** Maximum length of a file name in characters. File systems limit it to 255 bytes. */
+/** Characters; file systems limit a name to 255 bytes. */
 const MAX_NAME_LENGTH = 60;
-/** Maximum length of the parameter `filename` in characters. */
+/** Characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
-/** Extension of any format. */
 const EXTENSION = new RegExp(
   `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
   "i",
 );
-/** Names that Windows reserves for devices, with or without an extension. */
+/** Windows reserves these names for devices. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/**
- * Returns a safe name for the file of a download. Removes or replaces characters that could change
- * the folder, hide the type of the file or end the header, and sets the extension of the format.
- *
- * @param wanted Value of the URL parameter `filename`, with or without an extension
- * @param extension Extension of the format, without a dot
- * @throws {ValidationError} If the value is too long, or has only characters that are removed
- */
+/** Removes or replaces characters that could change the folder, hide the type or end the header. */
 export function toFileName(wanted: string, extension: string): string {
   if (wanted.length > MAX_PARAMETER_LENGTH) {
     const problem = `must have at most ${MAX_PARAMETER_LENGTH} characters, got ${wanted.length}`;
@@ -76,11 +61,7 @@ export function toFileName(wanted: string, extension: string): string {
   return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
 }
 
-/**
- * Returns a `content-disposition` header that saves a file, with its name in ASCII and in UTF-8.
- *
- * Source: RFC 6266, section 4.3 and appendix D; RFC 8187.
- */
+/** RFC 6266, section 4.3 and appendix D; RFC 8187. */
 export function contentDisposition(name: string): string {
   // Decomposes accented letters. A percent sign could be read as an encoded octet.
   const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "")
@@ -90,13 +71,7 @@ export function contentDisposition(name: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
-/**
- * Returns a `link` header with the DOI of the dataset, if the filter names exactly one.
- *
- * Source: RFC 8574.
- *
- * @param filter Valid filter, or `undefined` for none
- */
+/** DOI of the dataset, if the filter names exactly one (RFC 8574). */
 export function citeAs(filter: string | undefined): string | undefined {
   const dois = clausesOf(filter)
     .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))

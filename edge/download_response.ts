@@ -1,4 +1,3 @@
-// Sends a feed to a client, and disconnects a client that reads nothing.
 import type { Bytes } from "../src/bytes.ts";
 import { concatBytes } from "../src/formats/page_writer.ts";
 import { startBeat } from "./downloads/beat.ts";
@@ -8,23 +7,17 @@ import type { Settings } from "./options.ts";
 import { toServiceProblem } from "./problem.ts";
 import type { RequestOutcome } from "./request_log.ts";
 
-/** A response with the parts of a feed. */
 interface FeedResponse {
   reader: Reader;
   exchange: Exchange;
   settings: Settings;
-  /** What is sent, for the log, such as "Download of Records". */
+  /** For the log, such as "Download of Records". */
   task: string;
-  /** Returns the headers, after the first part has arrived. */
+  /** Called after the first part has arrived. */
   headers: () => Record<string, string> | Promise<Record<string, string>>;
 }
 
-/**
- * Creates a response after the first part of a feed has arrived, so that an earlier error can become an HTTP status.
- * A later error aborts the transfer, so that no client mistakes a partial document for a complete one.
- *
- * @throws {HttpProblem} If the feed fails before its first part
- */
+/** An error before the first part is an HTTP status; a later one aborts the transfer. */
 export async function streamFeed(response: FeedResponse): Promise<Response> {
   const first = await readFirst(response);
   const headers = await response.headers();
@@ -32,11 +25,6 @@ export async function streamFeed(response: FeedResponse): Promise<Response> {
   return new Response(createBody(first, response), { headers });
 }
 
-/**
- * Creates a response with the whole content of a feed.
- *
- * @throws {HttpProblem} If the feed fails
- */
 export async function sendFeed(response: FeedResponse): Promise<Response> {
   const { reader, exchange } = response;
   const parts: Bytes[] = [];
@@ -53,7 +41,7 @@ async function readFirst(
 ): Promise<FeedPart | undefined> {
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
-  const { signal } = exchange;
+  const { request: { signal } } = exchange;
   signal.addEventListener("abort", close, { once: true });
   try {
     return await reader.read(signal);
@@ -66,21 +54,18 @@ async function readFirst(
   }
 }
 
-/**
- * Maximum size (bytes) of a chunk of the response. Small chunks show that a slow client still reads, so it is not
- * disconnected.
- */
+/** Bytes. Small chunks show that a slow client still reads, so it is not disconnected. */
 const MAX_CHUNK = 65_536;
 
-/** Creates a body that divides each part into small chunks. Reads the next part when the client has read the last one. */
+/** Reads the next part when the client has read the last one. */
 function createBody(
   first: FeedPart | undefined,
   { reader, exchange, settings: { clock, readerTimeout }, task }: FeedResponse,
 ): ReadableStream<Bytes> {
   let part = first;
-  /** Number of bytes of the part that were passed to the runtime. */
+  /** Bytes of the part that were passed to the runtime. */
   let taken = 0;
-  /** Time since which a chunk waits for the client; `undefined` if none does. */
+  /** Since when a chunk waits for the client. */
   let idleSince: number | undefined = clock.now();
   let stopBeat = () => {};
   const end = (outcome: RequestOutcome) => {

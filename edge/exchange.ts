@@ -1,4 +1,3 @@
-// A request and its response: request id, requests to DataStream, and data for the log and metrics.
 import type { Hono } from "hono";
 import type { DataStream } from "../src/client/datastream.ts";
 import type { RateLimiter } from "../src/client/rate_limiter.ts";
@@ -19,66 +18,53 @@ import {
 } from "./request_log.ts";
 import { StartDeadline } from "./start_deadline.ts";
 
-/** Objects of an app that its exchanges use. */
 export interface Recorders {
   settings: Settings;
   metrics: Metrics;
   readiness: Readiness;
-  /**
-   * Exchanges that have not ended; `undefined` unless a server can interrupt them. Workerd can drop a request
-   * without notice, so its exchange would stay here.
-   */
+  /** `undefined` if the runtime does not tell the end of each. */
   open: Set<Exchange> | undefined;
 }
 
-/** Hono app whose handlers read the exchange from `env.exchange`. */
+/** Handlers read `env.exchange`. */
 export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
 
-/** Status of a response to a client that has already disconnected, as in nginx. */
+/** The client has already disconnected; as in nginx. */
 export const CLIENT_CLOSED_REQUEST = 499;
-/** Status of a response without a body, also to HEAD (RFC 9110, section 15.4.5). */
+/** Has no body (RFC 9110, section 15.4.5). */
 const NOT_MODIFIED = 304;
-/** Path in the log and metrics for an unknown path, because the path itself may contain a key. */
+/** For the log and metrics: the path itself may contain a key. */
 const UNKNOWN_PATH = "(unknown)";
-/** Methods to log. A client can send any other text as a method. */
+/** A client can send any other text as a method. */
 const KNOWN_METHODS = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT)$/;
-/** Maximum time (ms) for which one page or count waits for the rate limiter, before the response has content. */
+/** Maximum wait (ms) of one page or count for the rate limiter, before the response has content. */
 const MAX_TURN_WAIT = 20_000;
-/** Valid request ids of clients. */
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
 
-/** A request that the app handles, and its response. */
 export class Exchange implements FailureLog {
-  /** Request id: from the header `x-request-id` if it is valid, else a random UUID. */
   readonly id: string;
-  /** Path, if the app has a route for it. */
+  /** Set if the app has a route for it. */
   route: string = UNKNOWN_PATH;
-  /** URL parameters to log. The handler sets them when all are valid. */
+  /** URL parameters to log, set when all are valid. */
   query: Readonly<Record<string, string>> = {};
-  /** Number of rows, or citations, in the response. */
   rows = 0;
-  /** Number of bytes of the body that the server has passed to the runtime. */
+  /** Bytes of the body that the server has passed to the runtime. */
   bytes = 0;
-  /** Whether the body is a stream that calls {@linkcode end}. */
+  /** A stream calls {@linkcode end} itself. */
   isStream = false;
-  /** Status of the response. Until the response is known, the status to log if the server stops. */
+  /** Until the response is known, the status to log if the server stops. */
   #status = 503;
-  /** Client, as `identifyClient()` returns it. */
   client: string | undefined;
-  /** Time (ms since 1970) of the last response of the service. */
+  /** Time (ms since 1970) of the service's last response. */
   responseDate = 0;
   #upstreamRequests = 0;
   #hasEnded = false;
-  /** Limits of the time until the response has its first content. */
   readonly deadline: StartDeadline;
   readonly #startedAt: number;
   readonly #secrets: Set<string>;
   readonly #recorders: Recorders;
 
-  /**
-   * @param connection Second argument of `EdgeApp.fetch()`: information about the connection
-   * @param waitUntil Keeps the request of a Worker alive while a promise is pending
-   */
+  /** `waitUntil` keeps the request of a Worker alive. */
   constructor(
     readonly request: Request,
     readonly connection: unknown,
@@ -96,21 +82,16 @@ export class Exchange implements FailureLog {
     this.id = isValid ? given : crypto.randomUUID();
   }
 
-  /** Adds a secret to replace in the log. */
   addSecret(secret: string | undefined): void {
     if (secret) this.#secrets.add(secret);
   }
 
-  /** Aborts when the client disconnects, or when DataStream is silent before the response has content. */
+  /** Aborts when the client disconnects, or DataStream is silent before the first content. */
   get signal(): AbortSignal {
     return AbortSignal.any([this.request.signal, this.deadline.signal]);
   }
 
-  /**
-   * Returns a client whose requests are counted as upstream requests of this exchange, and obey its deadline.
-   *
-   * @param rateLimiter Rate limiter of the client
-   */
+  /** Counts the requests of a client, which obeys the deadline of this exchange. */
   countRequests(dataStream: DataStream, rateLimiter: RateLimiter): DataStream {
     const { fetch = defaultFetch } = this.#recorders.settings.dataStreamOptions;
     const { metrics, readiness } = this.#recorders;
@@ -142,25 +123,17 @@ export class Exchange implements FailureLog {
     this.#logMessage("error", `${failure}: ${message}`);
   }
 
-  /** Creates the error of a response body that fails. */
   createBodyError(): Error {
     return createBodyError(this.#recorders.settings, this.id);
   }
 
-  /** Logs a warning about the client or the configuration of the server. */
-  logWarning(text: string): void {
-    this.#logMessage("warn", text);
-  }
+  readonly logWarning = (text: string): void => this.#logMessage("warn", text);
 
   #logMessage(level: LogLevel, text: string): void {
     logMessage(this.#recorders.settings, level, this.id, text, this.#redact);
   }
 
-  /**
-   * Adds the request id to a response. Ends the exchange unless the body is a stream.
-   *
-   * @param emptyBody Creates the body of a response to `HEAD`
-   */
+  /** Ends the exchange unless the body is a stream. */
   async respond(response: Response, emptyBody: () => ReadableStream): Promise<Response> {
     this.deadline.end();
     this.#status = response.status;
@@ -180,7 +153,7 @@ export class Exchange implements FailureLog {
     return new Response(body, response);
   }
 
-  /** Writes the exchange to the log and metrics. Later calls have no effect. */
+  /** Later calls have no effect. */
   end(outcome: RequestOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -202,11 +175,10 @@ export class Exchange implements FailureLog {
     logRequest(this.#recorders.settings, facts, this.#redact);
   }
 
-  /** Replaces the secrets of the server and of this request in a text. */
   readonly #redact = (text: string): string =>
     createRedactor([...this.#recorders.settings.secrets, ...this.#secrets])(text);
 
-  /** Returns the time (ms), or 0 if the clock fails, so that logging never throws. */
+  /** 0 if the clock fails: logging never throws. */
   #now(): number {
     try {
       return this.#recorders.settings.clock.now();
@@ -216,7 +188,6 @@ export class Exchange implements FailureLog {
   }
 }
 
-/** Returns the credentials in the headers and the URL of a request. */
 function secretsOf({ headers, url }: Request): Set<string> {
   const authorization = headers.get("authorization")?.trim() ?? "";
   return new Set([

@@ -26,16 +26,8 @@
  *
  * To configure a server by environment variables, run `npx @weir/datastream serve` instead.
  *
- * ## Options
- *
- * | option | meaning | default |
- * |---|---|---|
- * | `host` | address to listen on; `0.0.0.0` is all addresses | `127.0.0.1` |
- * | `port` | port to listen on; 0 is any free port | 8000 |
- * | `shutdownTimeout` | time in milliseconds that open downloads get to complete when the server stops | 25000 |
- * | `stopsOnSignals` | whether SIGTERM and SIGINT stop the server and end the process | `true` |
- *
- * Importing this module starts nothing.
+ * {@linkcode NodeServerOptions} has the address, the port and the shutdown timeout. Importing this module
+ * starts nothing.
  *
  * ## Stopping
  *
@@ -55,18 +47,17 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import { requireOptions, requireType, requireWholeNumber } from "../src/validation.ts";
-import type { EdgeApp } from "./app.ts";
+import { readOptions } from "../src/validation.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
+import { formatUrl, toListenError } from "./server/listening.ts";
+import { onStopSignal } from "./server/server_process.ts";
 import {
   interruptedMessage,
   type RunningServer,
   SHUTDOWN_TIMEOUT,
+  type Stoppable,
   stopWithin,
-} from "./server/graceful_stop.ts";
-import { formatUrl, toListenError } from "./server/listening.ts";
-import { currentProcess } from "./server/server_process.ts";
-import { TRACK_RESPONSES, trackResponses } from "./track_responses.ts";
+} from "./server/stop.ts";
 
 /**
  * Options of {@linkcode serveNode}.
@@ -84,10 +75,7 @@ export interface NodeServerOptions {
   host?: string | undefined;
   /** Port to listen on, 0 to 65535; 0 is any free port. Default 8000. */
   port?: number | undefined;
-  /**
-   * Time in milliseconds that open downloads get to complete when the server stops, 0 to 3600000.
-   * Default 25000.
-   */
+  /** Time in milliseconds to complete open downloads on stopping, 0 to 3600000. Default 25000. */
   shutdownTimeout?: number | undefined;
   /** Whether SIGTERM and SIGINT stop the server and end the process. Default true. */
   stopsOnSignals?: boolean | undefined;
@@ -95,13 +83,12 @@ export interface NodeServerOptions {
 
 export type { RunningServer as NodeServer };
 
-/** Defaults of the options. */
-const NODE_DEFAULTS = {
-  host: DEFAULT_HOST,
-  port: DEFAULT_PORT,
-  shutdownTimeout: SHUTDOWN_TIMEOUT,
-  stopsOnSignals: true,
-};
+const NODE_OPTIONS = {
+  host: { default: DEFAULT_HOST, type: "string" },
+  port: { default: DEFAULT_PORT, min: 0, max: 65_535 },
+  shutdownTimeout: { default: SHUTDOWN_TIMEOUT, min: 0, max: 3_600_000 },
+  stopsOnSignals: { default: true, type: "boolean" },
+} as const;
 
 /**
  * Serves an app with Node's HTTP server.
@@ -127,61 +114,45 @@ const NODE_DEFAULTS = {
  * ```
  */
 export async function serveNode(
-  app: Pick<EdgeApp, "fetch">,
+  app: Stoppable,
   options: NodeServerOptions = {},
 ): Promise<RunningServer> {
-  const { host, port, shutdownTimeout, stopsOnSignals } = requireOptions(
+  const { host, port, shutdownTimeout, stopsOnSignals } = readOptions(
     "serveNode()",
     options,
-    NODE_DEFAULTS,
+    NODE_OPTIONS,
   );
-  requireType("host", host, "string");
-  requireWholeNumber("port", port, 0, 65_535);
-  requireWholeNumber("shutdownTimeout", shutdownTimeout, 0, 3_600_000);
-  requireType("stopsOnSignals", stopsOnSignals, "boolean");
   const server = createHttpServer(app, host);
-  const logInterrupted = trackResponses(app);
-  const connections = new Set<Socket>();
-  const open = new Map<ServerResponse, Socket>();
-  let stopping: Promise<number> | undefined;
-  server.on("connection", (socket) => {
-    connections.add(socket);
-    socket.once("close", () => connections.delete(socket));
-  });
-  server.on("request", ({ socket }, response) => {
-    open.set(response, socket);
+  const open = new Set<ServerResponse>();
+  let onIdle = () => {};
+  server.on("request", (_, response) => {
+    open.add(response);
     response.once("close", () => {
       open.delete(response);
-      // Node would keep the connection open for another request, 5 s by default. Of pipelined requests,
-      // other responses may be open.
-      if (stopping && ![...open.values()].includes(socket)) socket.destroySoon();
+      if (open.size === 0) onIdle();
     });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(toListenError(host, port, error)));
     server.listen(port, host, resolve);
   });
+  let stopping: Promise<number> | undefined;
+  const complete = async () => {
+    server.close(); // closes idle connections too
+    if (open.size > 0) await new Promise<void>((resolve) => onIdle = resolve);
+    // Node would wait for a connection on which no request has arrived yet.
+    server.closeAllConnections();
+  };
   const interrupt = () => {
     const { size } = open;
-    logInterrupted();
-    for (const { req, socket } of open.keys()) if (!hasChunks(req)) socket?.resetAndDestroy();
+    app.interrupt?.();
+    for (const { req, socket } of open) if (!hasChunks(req)) socket?.resetAndDestroy();
     server.closeAllConnections();
     return size;
   };
-  const stop = () => {
-    stopping ??= stopWithin(
-      new Promise((resolve) => void server.close(resolve)),
-      shutdownTimeout,
-      interrupt,
-    );
-    // Node would wait for a connection on which no request has arrived yet, such as one that a browser
-    // opened in advance.
-    const busy = new Set(open.values());
-    for (const socket of connections) if (!busy.has(socket)) socket.destroy();
-    return stopping;
-  };
+  const stop = () => stopping ??= stopWithin(complete(), shutdownTimeout, interrupt);
   if (stopsOnSignals) {
-    currentProcess()?.onStopSignal(async () => {
+    onStopSignal(async () => {
       const interrupted = await stop();
       if (interrupted === 0) return 0;
       const message = interruptedMessage(interrupted, shutdownTimeout);
@@ -193,7 +164,7 @@ export async function serveNode(
   return { url: formatUrl(host, actualPort), openResponses: () => open.size, stop };
 }
 
-function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server {
+function createHttpServer(app: Stoppable, hostname: string): Server {
   const fetch = async (
     request: Request,
     { incoming }: { incoming: IncomingMessage | Http2ServerRequest },
@@ -202,8 +173,8 @@ function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server
     const response = await app.fetch(request, { clientAddress: socket.remoteAddress });
     if (!response.headers.has("content-disposition")) return response;
     if (!hasChunks(incoming)) return new Response(resetOnError(response.body, socket), response);
-    // Without this header, the server reads the first chunks before it sends the status, and responds to
-    // an error in these chunks with the error's message.
+    // Otherwise, the server reads the first chunks before it sends the status, and responds to an
+    // error in them with its message.
     response.headers.set("transfer-encoding", "chunked");
     return response;
   };
@@ -211,7 +182,7 @@ function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server
     const errorHandler = (error: unknown) => {
       if (!(error instanceof RequestError)) return new Response(null, { status: 500 });
       // Other apps can fail if the URL is invalid.
-      if (!(TRACK_RESPONSES in app)) return new Response(null, { status: 400 });
+      if (app.interrupt === undefined) return new Response(null, { status: 400 });
       const { remoteAddress: clientAddress } = incoming.socket;
       return app.fetch(toInvalidRequest(incoming), { clientAddress });
     };
@@ -219,12 +190,12 @@ function createHttpServer(app: Pick<EdgeApp, "fetch">, hostname: string): Server
   });
 }
 
-/** Returns whether the response is sent in chunks. In HTTP/1.0, the end of the connection is the end of the body. */
+/** HTTP/1.0 has no chunks: the end of the connection is the end of the body. */
 function hasChunks({ httpVersionMinor }: Pick<IncomingMessage, "httpVersionMinor">): boolean {
   return httpVersionMinor > 0;
 }
 
-/** Returns a body that resets the connection when it fails, so that a client without chunks detects this. */
+/** Resets the connection on failure, so that a client without chunks detects it. */
 function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStream | null {
   if (body === null) return null;
   const reader = body.getReader();
@@ -239,10 +210,7 @@ function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStre
   }, { highWaterMark: 0 });
 }
 
-/**
- * Creates a request with an invalid URL, for which the app responds with status 400. The adapter cannot create a
- * request whose `host` header or URL is invalid.
- */
+/** The adapter cannot create a request with an invalid `host` header or URL. */
 function toInvalidRequest({ method = "GET", headers }: IncomingMessage): Request {
   const id = headers["x-request-id"];
   const request = new Request("http://localhost", {

@@ -6,11 +6,11 @@ import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constant
 import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
 import {
   invalidValue,
+  type OptionRule,
   parseWholeNumber,
+  readOptions,
   requireOneOf,
-  requireOptions,
   requirePositive,
-  requireType,
   requireWholeNumber,
 } from "../src/validation.ts";
 import { isWorkers } from "./runtime.ts";
@@ -21,17 +21,14 @@ export type AccessMode = "caller" | "signed" | "token" | "public";
 /** Format of the log; see {@linkcode AppOptions.logFormat}. */
 export type LogFormat = "text" | "json";
 
-/** All formats of the log. */
 export const LOG_FORMATS: readonly LogFormat[] = ["text", "json"];
 
-/** Levels of the lines of the log. */
 const LOG_LEVELS = ["info", "warn", "error"] as const;
 export type LogLevel = typeof LOG_LEVELS[number];
 
 /** Where lines of the log are written; see {@linkcode AppOptions.log}. */
 export type LogTarget = NonNullable<AppOptions["log"]>;
 
-/** All access modes. */
 export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token", "public"];
 
 /**
@@ -61,9 +58,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   /** Secret that URLs are signed with, at least 32 bytes. Required for `signed` access. */
   signingSecret?: string | undefined;
   /**
-   * Tokens, each of at least 16 characters. If access is `token`, downloads and the web page require
-   * one. If access is `signed`, only the page requires one; without tokens there is no page.
-   * Default: none.
+   * Tokens, each of at least 16 characters. With `token` access, downloads and the web page require one;
+   * with `signed` access, only the page, which does not exist without tokens. Default: none.
    */
   tokens?: readonly string[] | undefined;
   /** Whether to mark responses and file names as synthetic data. Default false. */
@@ -71,8 +67,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
   /**
-   * Maximum number of downloads, counts and requests for citations that send requests concurrently. Further ones wait
-   * in line, for at most 60 s. Default 20.
+   * Maximum number of concurrent downloads, counts and requests for citations that need DataStream. Further ones wait
+   * in a queue, for at most 60 s. Default 20, in Cloudflare Workers 8.
    */
   maxDownloads?: number | undefined;
   /**
@@ -104,81 +100,57 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   /** Returns the current time in milliseconds since 1970, for signed URLs and the log. Default `Date.now`. */
   now?: (() => number) | undefined;
   /**
-   * Called with one line for each internal error and each error of the service that the client did not cause. Also
-   * called for each download that fails after its first rows or whose client is too slow, and with `logRequests`
-   * for each request. The line never contains a key, token, secret or signature. An object such as `console` has a
-   * function for each level. Default `console.error`.
+   * Called with one line for each error that the client did not cause, each download that fails after its first rows
+   * or whose client is too slow, and with `logRequests` for each request. The line never contains a key, token, secret
+   * or signature. An object such as `console` has a function for each level. Default `console.error`.
    */
   log?:
     | ((line: string) => void)
     | Readonly<Record<"info" | "warn" | "error", (line: string) => void>>
     | undefined;
-  /**
-   * Whether to log a line when a request ends: method, path, status, rows, bytes, duration and the known
-   * URL parameters. Default false.
-   */
+  /** Whether to log each request when it ends, with its valid URL parameters. Default false. */
   logRequests?: boolean | undefined;
   /** Format of the lines: `text` for people, or `json` for one JSON object per line. Default `text`. */
   logFormat?: LogFormat | undefined;
-  /**
-   * Token of at least 16 characters that enables `/metrics`, which then requires it as
-   * `authorization: Bearer …`. Default: none, and there is no `/metrics`.
-   */
+  /** Bearer token of at least 16 characters for `/metrics`. Default: none, and no `/metrics`. */
   metricsToken?: string | undefined;
 }
 
-/** A setting of the server: an option of `createApp()`, an environment variable, or both. */
-interface Setting {
-  /** Environment variable. Default: none, the setting is only an option. */
+/** An option of `createApp()`, an environment variable, or both. */
+interface Setting extends OptionRule {
   variable?: string;
-  /** Meaning of the variable, for `weir serve --help` and `docs/deploying.md`. */
+  /** For `weir serve --help` and `docs/deploying.md`. */
   help?: string;
-  /** Value if the option is not set. */
-  default?: unknown;
-  /** Value if the option is not set, if it depends on the access mode or the runtime. */
+  /** Default that depends on the access mode or the runtime. */
   defaultFor?: (access: AccessMode) => unknown;
-  /** Default in the help and the documents. Default: the value of `default`. */
+  /** Default in the help and the documents, if not that of `default`. */
   defaultText?: string;
-  /** Converts the text of the variable. Text that it cannot convert stays text, which `check` rejects. */
+  /** Converts the variable. Default: to a number if the rule has `min`. */
   parse?: (text: string, variable: string) => unknown;
-  /** Throws a `ValidationError` if a value is invalid. */
-  // deno-lint-ignore no-explicit-any -- the type of the option
-  check?: (name: string, value: any) => void;
-  /** Formats the value for the line of settings. Default: as in the variable. */
   // deno-lint-ignore no-explicit-any -- the type of the option
   show?: (value: any) => string;
 }
 
-/** Default address to listen on, to which only this computer can connect. */
 export const DEFAULT_HOST = "127.0.0.1";
-/** Default port to listen on. */
 export const DEFAULT_PORT = 8000;
-/** Default of `maxRows` for public access, so that no download occupies the service for hours. */
+/** So that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
-/** Defaults of `maxCachedBytes`. An isolate of Cloudflare Workers has 128 MB of memory. */
+/** A page that arrives takes about 5 MB; an isolate of Workers has 128 MB. */
+const MAX_DOWNLOADS = { process: 20, workers: 8 };
+/** Bytes. */
 const MAX_CACHED_BYTES = { process: 64_000_000, workers: 32_000_000 };
-/** Maximum of `cacheTtl` (s): a day. */
+/** Seconds: a day. */
 const MAX_CACHE_TTL = 86_400;
-/** Maximum of `readerTimeout` (ms). */
 const MAX_READER_TIMEOUT = 3_600_000;
 
-/** Setting that is a whole number. */
-const wholeNumber = (min: number, max?: number): Setting => ({
-  parse: (text) => parseWholeNumber(text) ?? text,
-  check: (name, value) => requireWholeNumber(name, value, min, max),
-});
-/** Setting whose value is not shown. */
 const secret: Setting = { show: (value) => value?.length > 0 ? "(set)" : "(not set)" };
 
-/**
- * All options of `createApp()`, in the order of the help and the documents. The environment variables, their
- * parsing and their help derive from this table.
- */
+/** In the order of the help; the environment variables and their help derive from it. */
 export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   access: {
     variable: "WEIR_ACCESS",
     help: "who may download: caller, signed, token or public",
-    check: (name, value) => requireOneOf(name, value, ACCESS_MODES),
+    values: ACCESS_MODES,
   },
   apiKey: {
     ...secret,
@@ -189,7 +161,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     ...secret,
     variable: "WEIR_SIGNING_SECRET",
     help: "secret of signed URLs, at least 32 bytes",
-    check: (name, value) => requireType(name, value, "string"),
+    type: "string",
   },
   tokens: {
     variable: "WEIR_TOKENS",
@@ -202,21 +174,22 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     show: ({ length }) => `(${length})`,
   },
   maxRows: {
-    ...wholeNumber(1),
+    min: 1,
     variable: "WEIR_MAX_ROWS",
     help: "maximum number of rows of a download; larger downloads get status 413",
     defaultFor: (access) => access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     defaultText: `${PUBLIC_MAX_ROWS} for public, else unlimited`,
   },
   maxDownloads: {
-    ...wholeNumber(1),
+    min: 1,
     variable: "WEIR_MAX_DOWNLOADS",
     help: "maximum number of downloads, counts and requests for citations that send requests " +
       "concurrently; further ones wait",
-    default: 20,
+    defaultFor: () => isWorkers() ? MAX_DOWNLOADS.workers : MAX_DOWNLOADS.process,
+    defaultText: `${MAX_DOWNLOADS.process}, on Workers ${MAX_DOWNLOADS.workers}`,
   },
   maxDownloadsPerClient: {
-    ...wholeNumber(1),
+    min: 1,
     variable: "WEIR_MAX_DOWNLOADS_PER_CLIENT",
     help: "the same maximum for each client",
     default: Infinity,
@@ -230,7 +203,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     check: requireHeaderName,
   },
   maxCachedBytes: {
-    ...wholeNumber(1),
+    min: 1,
     variable: "WEIR_MAX_CACHED_BYTES",
     help: "maximum number of bytes of all downloads in memory",
     defaultFor: () => isWorkers() ? MAX_CACHED_BYTES.workers : MAX_CACHED_BYTES.process,
@@ -243,12 +216,14 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
       "0 if each sends its own requests",
     default: 60_000,
     defaultText: "60",
+    min: 0,
+    max: 1000 * MAX_CACHE_TTL,
     parse: (text, variable) => 1000 * toWholeNumber(variable, text, 0, MAX_CACHE_TTL),
-    check: (name, value) => requireWholeNumber(name, value, 0, 1000 * MAX_CACHE_TTL),
     show: (milliseconds) => String(milliseconds / 1000),
   },
   pageRows: {
-    ...wholeNumber(1, MAXIMUM_TOP),
+    min: 1,
+    max: MAXIMUM_TOP,
     variable: "WEIR_PAGE_ROWS",
     help: `maximum number of rows per page, 1 to ${MAXIMUM_TOP}`,
     default: MAXIMUM_TOP,
@@ -282,12 +257,12 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     // Only the host, because the rest of the URL can contain a secret.
     show: (url = PRODUCTION_URL) => new URL(url).host,
   },
-  synthetic: { default: false, check: (name, value) => requireType(name, value, "boolean") },
-  readerTimeout: { ...wholeNumber(1, MAX_READER_TIMEOUT), default: 600_000 },
-  now: { default: Date.now, check: (name, value) => requireType(name, value, "function") },
+  synthetic: { default: false, type: "boolean" },
+  readerTimeout: { min: 1, max: MAX_READER_TIMEOUT, default: 600_000 },
+  now: { default: Date.now, type: "function" },
   log: { defaultFor: () => console.error, check: requireLog },
-  logRequests: { default: false, check: (name, value) => requireType(name, value, "boolean") },
-  logFormat: { default: "text", check: (name, value) => requireOneOf(name, value, LOG_FORMATS) },
+  logRequests: { default: false, type: "boolean" },
+  logFormat: { default: "text", values: LOG_FORMATS },
   // `DataStream` checks these.
   userAgent: {},
   retry: {},
@@ -297,14 +272,13 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   clock: {},
 };
 
-/** Values of the variable `WEIR_LOG`, with the options that they set. */
 export const LOG_MODES: Readonly<Record<string, Pick<AppOptions, "logRequests" | "logFormat">>> = {
   text: { logRequests: true, logFormat: "text" },
   json: { logRequests: true, logFormat: "json" },
   errors: { logRequests: false, logFormat: "text" },
 };
 
-/** Environment variables that are not one option each. */
+/** Not one option each. */
 const PROCESS_SETTINGS: readonly Setting[] = [
   {
     variable: "WEIR_LOG",
@@ -329,7 +303,6 @@ const PROCESS_SETTINGS: readonly Setting[] = [
   },
 ];
 
-/** All environment variables of a server, with their help and their default. */
 export const VARIABLES: readonly { variable: string; help: string; defaultText: string }[] = [
   ...Object.values(OPTIONS),
   ...PROCESS_SETTINGS,
@@ -337,7 +310,6 @@ export const VARIABLES: readonly { variable: string; help: string; defaultText: 
   variable === undefined ? [] : [{ variable, help, defaultText }]
 );
 
-/** Names for the messages of errors: the variable of an option, and of a hint. */
 export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(OPTIONS).flatMap(([name, { variable }]) =>
@@ -347,7 +319,7 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
   'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
 };
 
-/** Environment variables of earlier versions, each with what to do instead. */
+/** Variables of earlier versions, each with what to do instead. */
 export const DROPPED_VARIABLES: Readonly<Record<string, string>> = {
   WEIR_MAX_BUFFERED_BYTES: "set WEIR_MAX_CACHED_BYTES, which also limits buffers",
   WEIR_METRICS_PORT: "set WEIR_METRICS_TOKEN, and read /metrics with this token",
@@ -356,10 +328,9 @@ export const DROPPED_VARIABLES: Readonly<Record<string, string>> = {
   WEIR_SHUTDOWN_TIMEOUT: "remove it, open downloads always get 25 seconds",
 };
 
-/** Options that have no default. */
 type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
 
-/** Valid options of an app, with their defaults filled in. */
+/** Valid options, with their defaults. */
 export type Settings =
   & {
     [Name in Exclude<keyof AppOptions, keyof DataStreamOptions | OptionalName | "log">]-?: Exclude<
@@ -370,33 +341,20 @@ export type Settings =
   & { [Name in OptionalName]: AppOptions[Name] }
   & {
     clock: Clock;
-    /** Writes a line to the log. Never throws. */
     log: (line: string, level: LogLevel) => void;
-    /** Key, secret, tokens and path of the base URL, which must not be in the log. */
+    /** Must not be in the log. */
     secrets: readonly string[];
-    /** Options for `DataStream`, without the API key. */
     dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
   };
 
-/** Path of DataStream's base URL. */
 const DEFAULT_PATH = `${new URL(PRODUCTION_URL).pathname}/`;
 
-/**
- * Checks the options of an app and fills in defaults. `DataStream` checks its own options.
- *
- * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
- *   secret or tokens
- */
+/** @throws {ValidationError} If an option is invalid, or a key, secret or token is missing */
 export function toSettings(options: AppOptions): Settings {
-  const defaults = Object.fromEntries(
-    Object.entries(OPTIONS).map(([name, row]) => [name, row.default]),
-  ) as Record<keyof AppOptions, unknown>;
-  const given = requireOptions("createApp()", options, defaults) as Record<string, unknown>;
-  OPTIONS.access.check!("access", given.access);
-  const access = given.access as AccessMode;
-  for (const [name, { defaultFor, check }] of Object.entries(OPTIONS)) {
-    if (given[name] === undefined) given[name] = defaultFor?.(access);
-    if (given[name] !== undefined) check?.(name, given[name]);
+  const given = readOptions("createApp()", options, OPTIONS) as Record<string, unknown>;
+  requireOneOf("access", given.access, ACCESS_MODES);
+  for (const [name, { defaultFor }] of Object.entries(OPTIONS)) {
+    if (given[name] === undefined) given[name] = defaultFor?.(given.access as AccessMode);
   }
   const { userAgent, retry, timeouts, fetch, rateLimiter, clock, baseUrl, requestsPerSecond } =
     given as unknown as AppOptions;
@@ -415,7 +373,6 @@ export function toSettings(options: AppOptions): Settings {
   return { ...settings, signingSecret, secrets: secrets.filter((text) => !!text) as string[] };
 }
 
-/** Checks that the access mode has its key, secret or tokens. */
 function requireCredentials({ access, apiKey, signingSecret, tokens }: Settings): void {
   const requireSet = (name: string, isSet: boolean) => {
     if (!isSet) throw new ValidationError(name, `must be set for ${access} access`);
@@ -427,21 +384,17 @@ function requireCredentials({ access, apiKey, signingSecret, tokens }: Settings)
   requireSecret("signingSecret", signingSecret);
 }
 
-/** Reads a whole number from the text of a variable. */
+/** Other text, such as "1e3", stays text, so that the check rejects it and shows it. */
 export function toWholeNumber(name: string, text: string, min: number, max?: number): number {
-  // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   requireWholeNumber(name, parseWholeNumber(text) ?? text, min, max);
   return Number(text);
 }
 
-/** Splits a list at its commas. Ignores empty items. */
 function parseList(text: string): string[] {
   return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
 }
 
-/**
- * Returns the part of the base URL's path that only this server uses, such as `/a-key/`: a proxy can have a key in it.
- */
+/** The base URL's path, such as `/a-key/`: a proxy can have a key in it. */
 function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | undefined {
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return undefined;
   const path = new URL(baseUrl).pathname.replace(/\/*$/, "/");
@@ -450,7 +403,6 @@ function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | u
   return own === "/" ? undefined : own;
 }
 
-/** Checks the option `log`. */
 function requireLog(option: string, log: LogTarget): void {
   try {
     if (typeof log === "function") return;
@@ -461,13 +413,12 @@ function requireLog(option: string, log: LogTarget): void {
   throw invalidValue(option, "a function, or an object with info, warn and error", log);
 }
 
-/** Writes a line to a log, whose functions may depend on `this`. */
+/** The functions may depend on `this`. */
 export function writeLine(log: LogTarget, line: string, level: LogLevel): void {
   if (typeof log === "function") log(line);
   else log[level](line);
 }
 
-/** Returns a log that never throws. */
 function safeLog(log: LogTarget): Settings["log"] {
   return (line, level) => {
     try {
@@ -480,7 +431,7 @@ function safeLog(log: LogTarget): Settings["log"] {
   };
 }
 
-/** Rejects a token that is short, or that cannot be sent as a Bearer token (RFC 6750). */
+/** A Bearer token (RFC 6750). */
 function requireToken(option: string, token: unknown, noun = "a token"): void {
   if (typeof token === "string" && /^[\w\-.~+/]{16,}=*$/.test(token)) return;
   const problem =
@@ -493,7 +444,7 @@ function requireTokens(option: string, tokens: unknown): void {
   for (const token of tokens) requireToken(option, token, "tokens");
 }
 
-/** Rejects a text that is not the name of a header (RFC 9110, 5.1). */
+/** RFC 9110, 5.1. */
 function requireHeaderName(option: string, name: unknown): void {
   const isName = typeof name === "string" && /^[\w!#$%&'*+\-.^`|~]+$/.test(name);
   // Its value is a list of pairs (RFC 7239), not of addresses: no client would have a limit.

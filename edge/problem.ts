@@ -3,31 +3,23 @@ import type { AccessMode, Settings } from "./options.ts";
 import type { FailureLog } from "./request_log.ts";
 import { SilenceError } from "./start_deadline.ts";
 
-/** Problem details object (RFC 9457) without `type`. `hint` is an extension member. */
+/** RFC 9457, without `type`. `hint` is an extension member. */
 interface ProblemDetails {
-  /** HTTP status code. */
   status: number;
-  /** Kind of problem. It does not change between occurrences (RFC 9457, 3.1.3). */
+  /** Does not change between occurrences (RFC 9457, 3.1.3). */
   title: string;
-  /** What failed in this request, with the value received. */
+  /** Has the value received. */
   detail: string;
-  /** What to do next. */
   hint?: string | undefined;
 }
 
-/** An error that ends the handling of a request with a problem details object. */
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";
-  /**
-   * @param details Content of the response
-   * @param headers Additional headers of the response
-   */
   constructor(readonly details: ProblemDetails, readonly headers: Record<string, string> = {}) {
     super(details.detail);
   }
 }
 
-/** Creates the response for a problem. */
 export function problemResponse(
   details: ProblemDetails,
   headers: Record<string, string> = {},
@@ -42,7 +34,7 @@ export function problemResponse(
   });
 }
 
-/** Name in messages of each option that a {@linkcode ValidationError} can have. */
+/** Names in messages of the options of a {@linkcode ValidationError}. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   url: "The URL",
   select: "$select",
@@ -53,6 +45,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   "bom: true": "bom=true",
   'separator: "\\t"': "separator=tab",
   within: "bbox",
+  units: "unit",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",
   "within.east": "The east side of bbox",
@@ -60,12 +53,6 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   apiKey: "The header x-api-key",
 };
 
-/**
- * Converts an error to the problem to respond with.
- *
- * @returns The error itself if it is an `HttpProblem`, 400 for a `ValidationError`, and `undefined`
- *   for any other error
- */
 export function toProblem(error: unknown): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error;
   if (!(error instanceof ValidationError)) return undefined;
@@ -79,10 +66,7 @@ export function toProblem(error: unknown): HttpProblem | undefined {
   });
 }
 
-/**
- * Status to send for a status of the service, to which this server is a gateway (RFC 9110, 15.6.3).
- * For any other status it is 502.
- */
+/** This server is a gateway to the service (RFC 9110, 15.6.3). Otherwise 502. */
 const GATEWAY_STATUS: Record<number, number> = {
   400: 400,
   408: 504,
@@ -102,31 +86,20 @@ const TITLES: Record<number, string> = {
   504: "DataStream timeout",
 };
 const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
-/** Hints that replace those of `DataStream`, which suggest a lower page size: the server sets it. */
+/** Replace hints of `DataStream` that suggest a lower page size: the server sets it. */
 const STATUS_HINTS: Record<number, string> = {
   413: NARROW_QUERY_HINT,
   504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
 };
-/** Returns the hint for an error that the client cannot resolve. */
 export function requestIdHint(requestId: string): string {
   return "try again later; if it fails again, send the operator of this server the request id " +
     `${requestId}, which is in its log`;
 }
-/** Delay (s) before a retry if the service does not send `retry-after`. */
+/** Seconds, if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
 
-/**
- * Converts an error of the service to a problem, and logs it if the status to send is 500 or more.
- *
- * The problem never contains the API key or the URL of the service. Its detail is that of the error, with
- * "DataStream" instead of the address. If the service sent no status, or the status to send is 502, the
- * detail is a general message. The client could not use the error, which is in the log.
- *
- * @param error Error of a query
- * @param task What failed, for the log
- * @param exchange Exchange to which the error belongs
- * @returns The problem, or the same error if it is not a `DataStreamError`
- */
+// The problem never has the API key or the URL of the service. Without a status, or with 502, its
+// detail is general: the client could not use the error, which is in the log.
 export function toServiceProblem(
   error: unknown,
   task: string,
@@ -171,7 +144,6 @@ export function toServiceProblem(
   return new HttpProblem({ status, title, detail, hint });
 }
 
-/** Returns the status to send for an error of the service. */
 function statusFor(
   { kind, status, retryAfter, cause }: DataStreamError,
   access: AccessMode,
@@ -185,7 +157,7 @@ function statusFor(
   return GATEWAY_STATUS[status] ?? 502;
 }
 
-/** Returns the header with the delay (s), at least 1, after which a client may try again. */
+/** Seconds, at least 1. */
 function retryAfterHeader({ retryAfter }: DataStreamError): { "retry-after": string } {
   const seconds = retryAfter === undefined ? DEFAULT_RETRY_DELAY : Math.ceil(retryAfter / 1000);
   return { "retry-after": String(Math.max(1, seconds)) };

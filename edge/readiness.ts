@@ -5,28 +5,22 @@ import type { Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 import { type FailureLog, toIsoTime } from "./request_log.ts";
 
-/** Age (ms) at which a success or a failure is out of date, and minimum interval between probes. */
+/** Age (ms) at which a result is out of date, and minimum interval between probes. */
 const RESULT_TTL = 60_000;
-/** Maximum time (ms) that a request for `/readyz` waits for the result of a probe. */
+/** Milliseconds. */
 const PROBE_TIMEOUT = 10_000;
-/** Interval (ms) at which a request checks whether another request's probe has a result. */
+/** Milliseconds. */
 const PROBE_POLL_INTERVAL = 100;
 
-/** A response that shows that the service works and accepts the API key. */
 interface Success {
-  /** Time (ms) of the app's clock, for its age. */
+  /** Clock time (ms), for its age. */
   at: number;
-  /** Time (ISO 8601), for messages. */
+  /** ISO 8601, for messages. */
   time: string;
 }
 
-/**
- * Whether the service works and accepts the API key.
- *
- * The responses to downloads show this too, so a server with downloads sends no probes. At most one probe
- * starts per `RESULT_TTL`. Concurrent requests poll for its result instead of waiting for its promise, because
- * workerd cancels a request that waits for the I/O of another one.
- */
+// Downloads show the state of the service too, so a server with downloads sends no probes. Other
+// requests poll for a probe's result: workerd cancels those that wait for another request's I/O.
 export class Readiness {
   readonly #settings: Settings;
   #lastSuccess: Success | undefined;
@@ -37,7 +31,6 @@ export class Readiness {
     this.#settings = settings;
   }
 
-  /** Records a response of the service if it is a success. */
   recordResponse({ status, headers }: Response): void {
     const isPage = status === 200 && /\bjson\b/i.test(headers.get("content-type") ?? "");
     // With `caller` access, the server has no key, and these statuses show that the service works.
@@ -48,7 +41,7 @@ export class Readiness {
     this.#lastFailure = undefined;
   }
 
-  /** Records an error after the last retry if it shows that the service does not work, or rejects the key. */
+  /** Ignores errors that do not concern the service or the key. */
   recordError({ kind, status }: DataStreamError): void {
     const isRejected = status === 401 || status === 403;
     const isOutage = kind === "network" || kind === "page" || status !== undefined && status >= 500;
@@ -58,12 +51,6 @@ export class Readiness {
     }
   }
 
-  /**
-   * Checks that the last success is recent. Sends a probe if there is neither a recent success nor failure.
-   *
-   * @param dataStream Client with the API key of the server, or without a key for `caller` access
-   * @throws {HttpProblem} 503 with the reason if the server is not ready
-   */
   async check(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     const deadline = this.#now() + PROBE_TIMEOUT;
@@ -80,7 +67,7 @@ export class Readiness {
     this.#requireReady();
   }
 
-  /** Sends the cheapest request for which the service checks the key: one row with one field. */
+  /** The cheapest request for which the service checks the key. */
   async #probe(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     // The time limit includes the wait for the rate limiter. Meanwhile, a download can succeed.

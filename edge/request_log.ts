@@ -1,55 +1,40 @@
-// Lines of the log, in text or JSON, without secrets.
 import { oneLine } from "../src/errors.ts";
 import type { LogLevel, Settings } from "./options.ts";
 
 /**
- * How a response ended: `complete` with any status, `aborted` by the client, `disconnected` by the server,
- * `failed` after its first byte, or `interrupted` because the server stopped. The server disconnects a client
- * that reads nothing or too slowly.
+ * How a response ended: `aborted` by the client, `disconnected` by the server because the client
+ * reads too slowly, `failed` after its first byte, or `interrupted` because the server stopped.
  */
 export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
 
-/** Facts about a request that has ended, in the order of the log. */
 export interface RequestFacts {
   requestId: string;
-  /** HTTP method; `OTHER` for an unknown one. */
+  /** `OTHER` for an unknown one. */
   method: string;
-  /** Path, if the app has a route for it; else `(unknown)`. */
+  /** `(unknown)` without a route. */
   path: string;
-  /** Valid URL parameters. A value can contain a secret. */
+  /** A value can contain a secret. */
   query: Readonly<Record<string, string>>;
   status: number;
   outcome: RequestOutcome;
-  /** Number of rows, or citations, in the response. */
   rows: number;
-  /** Number of bytes of the body that the server passed to the runtime. */
+  /** Bytes passed to the runtime. */
   bytes: number;
-  /** Duration (ms) from the request to the end of the response. */
+  /** From the request to the end of the response. */
   milliseconds: number;
-  /** Number of requests to DataStream. */
   upstreamRequests: number;
 }
 
-/** Writes errors of one request to the log. */
 export interface FailureLog {
-  /** Request id, which each line contains. */
   readonly id: string;
-  /**
-   * Logs an error that the client did not cause.
-   *
-   * @param failure Start of the message, such as "Download of Records failed"
-   * @param error Error whose message follows
-   */
+  /** For errors that the client did not cause. */
   logFailure(failure: string, error: unknown): void;
 }
 
-/** Replaces secrets in a text by `[secret]`. */
 export type Redact = (text: string) => string;
 
-/** Settings of the log. */
 type LogSettings = Pick<Settings, "log" | "logFormat" | "logRequests" | "now">;
 
-/** Writes a line about a request that has ended, unless only errors are logged. */
 export function logRequest(settings: LogSettings, facts: RequestFacts, redact: Redact): void {
   if (!settings.logRequests) return;
   const query = Object.fromEntries(
@@ -61,11 +46,6 @@ export function logRequest(settings: LogSettings, facts: RequestFacts, redact: R
   settings.log(formatLine(settings, level, describeRequest(redacted), members), level);
 }
 
-/**
- * Writes a line about an error, a client or the configuration of the server.
- *
- * @param requestId Id of the request to which the line belongs
- */
 export function logMessage(
   settings: LogSettings,
   level: LogLevel,
@@ -78,13 +58,7 @@ export function logMessage(
   settings.log(formatLine(settings, level, message, { message, requestId }), level);
 }
 
-/**
- * Creates the error of a response body that fails. It does not contain the reason, which can quote a secret.
- *
- * Deno and `@hono/node-server` print this error. Its custom inspection makes that a line of the log.
- *
- * @param requestId Id of the request whose response fails
- */
+/** Deno and `@hono/node-server` print this error. Its reason could quote a secret. */
 export function createBodyError(settings: LogSettings, requestId: string): Error {
   const message = "The download was interrupted (the log has the reason)";
   const line = formatLine(settings, "info", message, { message, requestId });
@@ -94,7 +68,6 @@ export function createBodyError(settings: LogSettings, requestId: string): Error
   });
 }
 
-/** Formats a line: plain text, or one JSON object. */
 function formatLine(
   { logFormat, now }: LogSettings,
   level: LogLevel,
@@ -109,9 +82,7 @@ function formatLine(
   );
 }
 
-/**
- * Formats a request as text. The query comes last and in quotes, because the client chooses its content.
- */
+/** The query comes last and in quotes, because the client chooses its content. */
 function describeRequest(
   { method, path, query, status, outcome, rows, bytes, milliseconds, upstreamRequests }:
     RequestFacts,
@@ -136,7 +107,7 @@ function levelOf({ status, outcome }: RequestFacts): LogLevel {
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
 
-/** Formats the current time as ISO 8601. Uses the system clock if `now` fails, so that logging never throws. */
+/** Uses the system clock if `now` fails: logging never throws. */
 export function toIsoTime(now: () => number): string {
   try {
     return new Date(now()).toISOString();
@@ -145,17 +116,14 @@ export function toIsoTime(now: () => number): string {
   }
 }
 
-/** Maximum length (characters) of a message and of a URL parameter's value. */
+/** Characters. */
 const MAX_LOGGED_LENGTH = 2_000;
 
 function limitLength(text: string): string {
   return text.length > MAX_LOGGED_LENGTH ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text;
 }
 
-/**
- * Escapes characters that could end a line or change the order of the text on a screen: control
- * characters, direction marks, line separators. `JSON.stringify()` escapes only some of them.
- */
+/** Characters that could end a line or change its order; `JSON.stringify()` escapes only some. */
 function escapeInvisible(line: string): string {
   return line.replace(
     /[\p{C}\p{Zl}\p{Zp}]/gu,
@@ -165,10 +133,9 @@ function escapeInvisible(line: string): string {
   );
 }
 
-/** Text in place of a secret. */
 const REDACTED = "[secret]";
 
-/** Creates a function that replaces secrets, also in the forms that a URL, a message, a filter and JSON have. */
+/** Replaces secrets, also in the forms that a URL, a message, a filter and JSON have. */
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
   if (forms.size === 0) return (text) => text;
@@ -179,7 +146,6 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   return (text) => text.replace(pattern, REDACTED);
 }
 
-/** Returns the forms of a secret in a URL, a message, a filter and JSON. */
 function formsOf(secret: string): string[] {
   const decoded = new URLSearchParams(`secret=${secret.replaceAll("&", "%26")}`).get("secret")!;
   // A secret that was put into a URL unencoded, after the server has decoded it.
@@ -192,10 +158,7 @@ function formsOf(secret: string): string[] {
   ]);
 }
 
-/**
- * Returns the URL parameters of a request; none if its URL is invalid. In Deno and Bun, an
- * invalid `host` header makes the URL invalid.
- */
+/** In Deno and Bun, an invalid `host` header makes the URL invalid. */
 export function searchParamsOf(url: string): URLSearchParams {
   return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();
 }

@@ -2,6 +2,7 @@ import type { AnyResourceQuery } from "../src/client/query.ts";
 import { ValidationError } from "../src/errors.ts";
 import type { CsvOptions } from "../src/formats/csv.ts";
 import { type FormatName, FORMATS } from "../src/formats/formats.ts";
+import { parseUnits } from "../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../src/odata/resources.ts";
 import {
@@ -11,26 +12,19 @@ import {
   suggestBySpelling,
 } from "../src/validation.ts";
 
-/** Parameters of a download URL. */
 export interface DownloadParameters {
-  /**
-   * `$select`, `$filter`, `$top`, `$skiptoken`, `limit` and `bbox` as options of `DataStream`. `$top` is
-   * the number of rows per page. In OData, it is the number of rows of the result.
-   */
+  /** `$top` is the number of rows per page. In OData, it is that of the result. */
   query: AnyResourceQuery & { filter: string | undefined };
-  /** `$count`: whether to return the number of rows, without the rows. OData returns both. */
+  /** The number of rows, without the rows; OData returns both. */
   count: boolean;
-  /** `$format`: name or media type of a format. */
+  /** Name or media type. */
   format: string | undefined;
-  /** `separator`, `bom`, `header` and `escapeFormulas`. */
   csv: CsvOptions;
-  /** `filename`. */
   fileName: string | undefined;
-  /** Parameters to log; see {@linkcode loggedParameters}. */
   logged: Readonly<Record<string, string>>;
 }
 
-/** Names of the URL parameters of a download. OData defines those that begin with `$`. */
+/** OData defines those that begin with `$`. */
 export const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$select",
   "$filter",
@@ -40,6 +34,11 @@ export const DOWNLOAD_PARAMETERS: readonly string[] = [
   "$format",
   "limit",
   "bbox",
+  "tidy",
+  "from",
+  "to",
+  "excludeQualityControl",
+  "unit",
   "separator",
   "bom",
   "header",
@@ -47,16 +46,7 @@ export const DOWNLOAD_PARAMETERS: readonly string[] = [
   "filename",
 ];
 
-/**
- * Reads the parameters of a download URL. `DataStream` checks the fields, the filter, the position,
- * the bounding box and the separator.
- *
- * @param url URL of the request
- * @param accessParameters Names of parameters that the access mode adds, such as `expires` and
- *   `signature`
- * @param formatInPath Format of the extension in the path, if any
- * @throws {ValidationError} If a parameter is unknown, repeated, empty or invalid
- */
+/** `DataStream` checks the fields, the filter, the position, the bounding box and the separator. */
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
@@ -79,6 +69,11 @@ export function readDownloadParameters(
       skipToken: values.get("$skiptoken"),
       limit: readWholeNumber(values, "limit", 0),
       within: readBoundingBox(values.get("bbox")),
+      tidy: readBoolean(values, "tidy"),
+      from: values.get("from"),
+      to: values.get("to"),
+      excludeQualityControl: readBoolean(values, "excludeQualityControl"),
+      units: values.has("unit") ? parseUnits(values.get("unit")!.split(";")) : undefined,
     },
     count: readBoolean(values, "$count") ?? false,
     format: values.get("$format"),
@@ -93,7 +88,7 @@ export function readDownloadParameters(
   };
 }
 
-/** Returns the parameters to log: all except `filename`, which can be any text, and those of the access mode. */
+/** Omits `filename`, which can be any text, and the parameters of the access mode. */
 export function loggedParameters(
   values: ReadonlyMap<string, string>,
   accessParameters: readonly string[],
@@ -102,7 +97,7 @@ export function loggedParameters(
   return Object.fromEntries([...values].filter(([name]) => !hidden.includes(name)));
 }
 
-/** Hints for OData options that are not supported, common other names, and API keys. */
+/** OData options that are not supported, common other names, and API keys. */
 const PARAMETER_HINTS = new Map([
   ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken=Id:<last Id>"'],
@@ -117,13 +112,6 @@ const PARAMETER_HINTS = new Map([
   ),
 ]);
 
-/**
- * Reads the values of a URL's parameters, by name. `$` may be percent-encoded.
- *
- * @param url URL of the request
- * @param known Names of the parameters that the URL may have
- * @throws {ValidationError} If a parameter is unknown, repeated or empty
- */
 export function readParameters(url: URL, known: readonly string[]): Map<string, string> {
   const values = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
@@ -151,12 +139,6 @@ export function readParameters(url: URL, known: readonly string[]): Map<string, 
   return values;
 }
 
-/**
- * Reads a bounding box.
- *
- * @param text Value of the parameter `bbox`, if any
- * @throws {ValidationError} If the value is not four numbers
- */
 export function readBoundingBox(text: string | undefined): BoundingBox | undefined {
   if (text === undefined) return undefined;
   const box = parseBox(text);
@@ -181,17 +163,18 @@ function readWholeNumber(
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
 
-function readBoolean(values: ReadonlyMap<string, string>, name: string): boolean | undefined {
+export function readBoolean(
+  values: ReadonlyMap<string, string>,
+  name: string,
+): boolean | undefined {
   const text = values.get(name);
   if (text === undefined) return undefined;
   if (Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text];
   throw invalidValue(name, "true or false", shorten(text));
 }
 
-/** Maximum length of a value in a message, in characters. */
 const MAX_SHOWN_LENGTH = 60;
 
-/** Shortens a value for a message. */
 export function shorten(text: string): string {
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }

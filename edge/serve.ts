@@ -50,11 +50,8 @@
  * @module
  */
 import { createServerEntry, type ServerEntry } from "./server/server_entry.ts";
-import { currentProcess, type ServerProcess } from "./server/server_process.ts";
 
 export type { ServerEntry };
-
-const runtime: ServerProcess | undefined = currentProcess();
 
 /**
  * The server that Deno, Bun and Cloudflare Workers start.
@@ -64,10 +61,5 @@ const runtime: ServerProcess | undefined = currentProcess();
  * export { default } from "@weir/datastream/serve";
  * ```
  */
-const entry: ServerEntry = createServerEntry(
-  runtime,
-  import.meta.main === true,
-  // Workers have no standard error: Cloudflare shows the level of each line.
-  runtime === undefined ? console : console.error,
-);
+const entry: ServerEntry = createServerEntry(import.meta.main === true);
 export default entry;

@@ -1,15 +1,14 @@
 import type { Clock } from "../src/clock.ts";
 
-/** Options of a {@linkcode TtlCache}. */
 interface CacheOptions {
-  /** Age (ms) at which a value is stale. */
+  /** Milliseconds. */
   ttl: number;
-  /** Maximum number of values. Default: no limit. */
+  /** Default: no limit. */
   maxEntries?: number;
   clock: Clock;
 }
 
-/** A cache that evicts the value that was stored first, and keeps stale values until then. */
+/** Evicts the value that was stored first, and keeps stale values until then. */
 export class TtlCache<V> {
   readonly #entries = new Map<string, { value: V; storedAt: number }>();
   readonly #options: CacheOptions;
@@ -18,19 +17,17 @@ export class TtlCache<V> {
     this.#options = options;
   }
 
-  /** Returns a value, or `undefined` if it is missing or stale. */
+  /** `undefined` if missing or stale. */
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     const { ttl, clock } = this.#options;
     return entry && clock.now() - entry.storedAt < ttl ? entry.value : undefined;
   }
 
-  /** Returns a value of any age, or `undefined` if it is missing. */
   getStale(key: string): V | undefined {
     return this.#entries.get(key)?.value;
   }
 
-  /** Stores a value. */
   set(key: string, value: V): void {
     const { maxEntries = Infinity, clock } = this.#options;
     // A Map iterates in the order of insertion, and replacing a value does not change its position.

@@ -21,7 +21,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Clock of the process: `performance.now()` and `setTimeout()`. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: (milliseconds, signal) =>
@@ -35,25 +34,18 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(finish, milliseconds);
+      // Bun warns of a negative time.
+      const timer = setTimeout(finish, Math.max(0, milliseconds));
       signal?.addEventListener("abort", abort, { once: true });
     }),
 };
 
-/** Time limit that {@linkcode startTimeLimit} has started. */
 export interface TimeLimit {
-  /** Aborts when the time has passed. */
   readonly signal: AbortSignal;
-  /** Stops the timer. */
   stop(): void;
 }
 
-/**
- * Starts a time limit.
- *
- * @param milliseconds Time after which the signal aborts
- * @param missing Start of the error message, such as "no response"
- */
+/** The signal aborts after `milliseconds`. */
 export function startTimeLimit(clock: Clock, milliseconds: number, missing: string): TimeLimit {
   const expired = new AbortController();
   const stopped = new AbortController();
@@ -65,16 +57,21 @@ export function startTimeLimit(clock: Clock, milliseconds: number, missing: stri
   return { signal: expired.signal, stop: () => stopped.abort("stopped") };
 }
 
-/** Waits for a promise, and rejects immediately when the signal aborts. */
+/** Rejects immediately when the signal aborts. */
 export function abortable<T>(
   promise: PromiseLike<T>,
   signal: AbortSignal | undefined,
+  onLate?: (value: T) => unknown,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     const finish = () => signal?.removeEventListener("abort", abort);
-    promise.then(resolve, reject).then(finish, finish);
+    const accept = (value: T) => {
+      resolve(value);
+      return signal?.aborted && onLate?.(value);
+    };
+    promise.then(accept, reject).then(finish, finish);
     if (signal?.aborted) abort();
   });
 }

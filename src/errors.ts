@@ -7,7 +7,7 @@
  *   would be too long;
  * - `page`: the response is not a page of the service (HTML, invalid JSON, no array of rows), or its
  *   rows have a field that the header of the CSV does not have;
- * - `next-link`: the link to the next page has another origin or does not advance;
+ * - `next-link`: the link to the next page has another origin, path, `$select` or `$filter`;
  * - `incomplete`: fewer rows arrived than the service counted;
  * - `too-many-rows`: the service counted more rows than `maxRows` allows.
  */
@@ -20,35 +20,15 @@ export type DataStreamErrorKind =
   | "incomplete"
   | "too-many-rows";
 
-/** Properties of a {@linkcode DataStreamError}. */
-export interface DataStreamErrorFacts {
-  /** Kind of the error. */
-  kind: DataStreamErrorKind;
-  /** URL of the request. It never contains the API key. */
-  url: string;
-  /** What to do next. Options are in braces, as in the hint of a {@linkcode ValidationError}. */
-  hint: string;
-  /**
-   * Address that the detail is about, without the query; the message begins with it. Default: none,
-   * if the detail is a whole sentence.
-   */
-  address?: string | undefined;
-  /** HTTP status, if there was a response. */
-  status?: number | undefined;
-  /** Time in milliseconds that the service asks to wait before the next request. */
-  retryAfter?: number | undefined;
-  /** Number of rows that were delivered before the error. Default 0. */
-  rows?: number | undefined;
-  /**
-   * Position after the last delivered row, for the option `skipToken` of a query that continues there.
-   * It is `undefined` if nothing was delivered, or the query was split.
-   */
-  skipToken?: string | undefined;
-  /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
-  expectedRows?: number | undefined;
-  /** The error behind this one. */
-  cause?: unknown;
-}
+/** Properties of a {@linkcode DataStreamError}. The message begins with the address if there is one. */
+export type DataStreamErrorFacts =
+  & Pick<DataStreamError, "kind" | "url" | "hint">
+  & Partial<
+    Pick<
+      DataStreamError,
+      "address" | "status" | "retryAfter" | "rows" | "skipToken" | "expectedRows" | "cause"
+    >
+  >;
 
 /**
  * Error of a query whose rows the service did not return completely.
@@ -96,14 +76,7 @@ export class DataStreamError extends Error {
   /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
   declare readonly expectedRows: number | undefined;
 
-  /**
-   * Creates an error whose message is the address, the detail and the hint.
-   *
-   * @param detail What was expected and what was received, without the API key
-   * @param facts Kind, URL, hint, and further properties
-   *
-   * @internal
-   */
+  /** @internal */
   constructor(detail: string, facts: DataStreamErrorFacts) {
     super("", facts);
     Object.assign(this, facts, { rows: facts.rows ?? 0, detail });
@@ -111,20 +84,10 @@ export class DataStreamError extends Error {
   }
 }
 
-/** Properties of a {@linkcode ValidationError}. */
-export interface ValidationErrorFacts {
-  /** Value of the option. Never the API key or another secret. Default `undefined`. */
-  received?: unknown;
-  /** What to do next. Default: empty, where the problem already says what is accepted. */
-  hint?: string;
-  /**
-   * Whether to suggest the query option `unchecked`, which would let the value through. Not where the
-   * hint is a correction. Default false.
-   */
-  canBeUnchecked?: boolean;
-  /** The error that this one explains. */
-  cause?: unknown;
-}
+/** A hint that is a correction does not suggest `unchecked`. */
+export type ValidationErrorFacts = Partial<
+  Pick<ValidationError, "received" | "hint" | "canBeUnchecked" | "cause">
+>;
 
 /** Key of the option `unchecked` in the names of an interface. */
 const UNCHECKED = "unchecked: true";
@@ -159,15 +122,7 @@ export class ValidationError extends TypeError {
   /** Whether the message suggests the query option `unchecked`, which lets the value through. */
   declare readonly canBeUnchecked: boolean;
 
-  /**
-   * Creates an error whose message is the option, the problem and the hint.
-   *
-   * @param option Name of the option
-   * @param problem What is wrong, as a predicate of the option, without a secret
-   * @param facts The value received and what to do next
-   *
-   * @internal
-   */
+  /** @internal */
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
     const { received, hint = "", canBeUnchecked = false } = facts;
     super("", facts);
@@ -183,12 +138,8 @@ export class ValidationError extends TypeError {
 }
 
 /**
- * Formats the message of an error for an interface that has other names for the options, such as the flags
- * of a command line or the parameters of a URL.
- *
- * @param names Names by option, or by option and value, such as `format: "csv"`; an option that is missing
- *   keeps its own. Without a name for `unchecked: true`, the message does not suggest it
- * @returns The message, on one line
+ * Keys of `names` are options, or options with a value (`format: "csv"`). Without a name for
+ * `unchecked: true`, the message does not suggest it.
  */
 export function messageFor(
   error: DataStreamError | ValidationError,
@@ -203,7 +154,6 @@ export function messageFor(
   return describeInvalid(nameIn(names, error.option), error.problem, hint, unchecked);
 }
 
-/** Formats the message of a {@linkcode ValidationError}. */
 function describeInvalid(
   option: string,
   problem: string,
@@ -215,13 +165,10 @@ function describeInvalid(
   }`;
 }
 
-/** An option, or an option and its value, in the braces of a hint. */
+/** Also an option with its value. */
 const OPTION_IN_BRACES = /\{([\w.]+(?:: [^{}]+)?)\}/g;
 
-/**
- * Replaces each option in braces, such as `{top}` or `{incomplete: "warn"}`, by its name in an interface.
- * An option without another name is replaced by the text in the braces.
- */
+/** Replaces options in braces, such as `{top}`, by their names, else by the text in the braces. */
 export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
   return hint.replace(OPTION_IN_BRACES, (_, option) => nameIn(names, option));
 }
@@ -230,7 +177,6 @@ function nameIn(names: Readonly<Record<string, string>>, option: string): string
   return Object.hasOwn(names, option) ? names[option]! : option;
 }
 
-/** Copies an error with another detail, another hint or other properties. */
 export function amendError(
   error: DataStreamError,
   { detail = error.detail, ...facts }: Partial<DataStreamErrorFacts> & { detail?: string },
@@ -238,7 +184,7 @@ export function amendError(
   return new DataStreamError(detail, { ...error, cause: error.cause, ...facts });
 }
 
-/** Returns the message of a thrown value, on one line and without control characters. */
+/** On one line and without control characters. */
 export function oneLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ");
 }

@@ -29,7 +29,7 @@ export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
  */
 export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
 
-/** Page with the link to the form for an API key: the DataStream Public API documentation. */
+/** Page with the link to the form for an API key. */
 export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs/blob/main/docs/README.md";
 
 /**
@@ -39,8 +39,8 @@ export const KEY_SOURCE = "https://github.com/datastreamapp/api-docs/blob/main/d
  */
 export const MAX_REQUESTS_PER_SECOND = 2;
 
-/** An API key: visible ASCII characters, which a header can carry. */
+/** Visible ASCII characters, which a header can carry. */
 export const API_KEY_PATTERN = /^(?!["'])[\x21-\x7e]+$/;
 
-/** Media type that clients of the service request. It answers with plain JSON. */
+/** The service answers with plain JSON. */
 export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";

@@ -1,2 +1,2 @@
-/** The version of this package, as in `jsr.json`. */
+/** As in `jsr.json`. */
 export const VERSION = "0.1.0";

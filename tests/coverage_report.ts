@@ -2,8 +2,7 @@
 // is the folder of profiles, which the test run wrote to DENO_COVERAGE_DIR.
 import { stripTypeScriptTypes } from "node:module";
 import { pathToFileURL } from "node:url";
-import { PROJECT } from "./helpers/project.ts";
-import { sourceFiles } from "./helpers/tree.ts";
+import { PROJECT, sourceFiles } from "./helpers/project.ts";
 
 const [profiles = "coverage/profiles"] = Deno.args;
 const root = pathToFileURL(PROJECT).href;

@@ -57,13 +57,9 @@ export {
 } from "./rate_limiter_object.ts";
 export type { ServerEntry };
 
-/**
- * Specifier of the runtime's module. Its type is not a literal, so that other runtimes and bundlers do not
- * resolve it.
- */
+/** Not a literal type, so that other runtimes and bundlers do not resolve it. */
 const WORKERS_MODULE: string = "cloudflare:workers";
 
-/** The exports of that module that the server uses. */
 let workers: { waitUntil?: (promise: Promise<unknown>) => void } | undefined;
 
 const server: ServerEntry = createWorkersEntry(console, ({ RATE_LIMITER: namespace }) => {

@@ -9,7 +9,7 @@ export interface ObjectStub {
 }
 
 /**
- * Methods of a Durable Object namespace that the rate limiter uses. The namespace is a binding of the Worker.
+ * Methods of a Durable Object namespace, a binding of the Worker, that the rate limiter uses.
  *
  * @typeParam Id Type of the ids of objects
  */
@@ -34,16 +34,15 @@ export interface ObjectNamespace<Id = unknown> {
  */
 export interface ObjectLimiterOptions {
   /**
-   * `waitUntil` of `cloudflare:workers`, which keeps a request of the Worker running until a promise settles.
-   * It is needed to release a permit after the client has disconnected. Without it, such a permit expires after
-   * 5 s.
+   * `waitUntil` of `cloudflare:workers`. It is needed to release a permit after the client has
+   * disconnected. Without it, such a permit expires after 5 s.
    */
   waitUntil?: ((promise: Promise<unknown>) => void) | undefined;
   /** Clock for tests. Default: the clock of the process. */
   clock?: Clock;
 }
 
-/** Origin of the URLs of messages. The object uses only their paths. */
+/** The object uses only the paths of the URLs. */
 const OBJECT_URL = "https://rate-limiter.invalid";
 
 /**

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Gate, type GateMessages, NEW_GATE, openGate } from "../../src/client/rate_limiter.ts";
 import { MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 
-/** Name of the state in the storage of the object. Change it with the format. */
+/** Change it with the format of the state. */
 const STATE = "gate-2";
 
 /** Methods of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
@@ -37,13 +37,7 @@ const objectClock: Clock = { ...systemClock, now: () => Date.now() };
 export class RateLimiterObject {
   readonly #gate: GateMessages;
 
-  /**
-   * Creates the object. The runtime calls the constructor.
-   *
-   * @param context State of the object, from the runtime
-   * @param _environment Bindings of the Worker; not used
-   * @param clock Clock for tests. Default: the wall clock
-   */
+  /** The runtime calls the constructor. `clock` is for tests; default: the wall clock. */
   constructor({ storage }: ObjectContext, _environment?: unknown, clock: Clock = objectClock) {
     let gate: Gate | undefined;
     async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
@@ -60,12 +54,7 @@ export class RateLimiterObject {
     this.#gate = openGate(change, clock, MAX_POLL_TIME);
   }
 
-  /**
-   * Responds to a message of {@linkcode durableObjectRateLimiter}.
-   *
-   * @param request Message; the path is its type
-   * @returns The result as JSON
-   */
+  /** Responds to a message of {@linkcode durableObjectRateLimiter} with JSON. */
   async fetch(request: Request): Promise<Response> {
     const message = await request.json();
     const name = new URL(request.url).pathname.slice(1);
@@ -83,7 +72,7 @@ export class RateLimiterObject {
   }
 }
 
-/** Text that differs after each change that must be stored. */
+/** Differs after each change that must be stored. */
 function storedFields({ holder, blockedUntil, slowdown }: Gate): string {
   return `${holder} ${blockedUntil} ${slowdown}`;
 }

@@ -46,7 +46,7 @@ import {
   type RateLimitTarget,
 } from "../../src/client/rate_limiter.ts";
 import { MAX_POLL_TIME, sendUntilAnswered } from "../../src/client/shared_limiter.ts";
-import { invalidValue, requireOptions, requireType } from "../../src/validation.ts";
+import { invalidValue, readOptions } from "../../src/validation.ts";
 
 export type {
   Permit,
@@ -57,13 +57,13 @@ export type {
 
 /** Assumed maximum difference (ms) between the clocks of two machines. */
 const CLOCK_TOLERANCE = 5_000;
-/** Time (ms) after which an unchanged entry expires. A penalty lasts for an hour at most. */
+/** Milliseconds without a change. A penalty lasts for an hour at most. */
 const EXPIRY = 2 * 3_600_000;
-/** Maximum delay (ms) before a change is retried after a conflict. */
+/** Maximum delay (ms) of a retry after a conflict. */
 const MAX_CONFLICT_DELAY = 20;
-/** Start of the keys of entries. Change its number with the format of the entries. */
+/** Change the number with the format of the entries. */
 const KEY_PREFIX = ["weir", "rate-limit-2"];
-/** Time (ms) between two reads of the entry while another process has the permit. */
+/** Interval (ms) of reads while another process has the permit. */
 const POLL_INTERVAL = 50;
 /**
  * The methods of `Deno.Kv` that the limiter uses. Another store can implement them.
@@ -155,9 +155,9 @@ export interface KvRateLimiterOptions {
   now?: (() => number) | undefined;
 }
 
-/** Gate in the store. Its times count from the change that wrote it. */
+/** Times count from the change that wrote it. */
 interface StoredGate extends Gate {
-  /** Time of the change in ms since 1970, by the clock of the process that wrote it. */
+  /** In ms since 1970, by the clock of the process that wrote it. */
   writtenAt: number;
 }
 
@@ -182,17 +182,16 @@ interface StoredGate extends Gate {
  * ```
  */
 export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions = {}): RateLimiter {
-  const { clock, now } = requireOptions("createKvRateLimiter()", options, {
-    clock: systemClock,
-    now: Date.now,
+  const { clock, now } = readOptions("createKvRateLimiter()", options, {
+    clock: { default: systemClock },
+    now: { default: Date.now, type: "function" },
   });
-  requireType("now", now, "function");
   if (typeof kv?.get !== "function" || typeof kv.atomic !== "function") {
     throw invalidValue("kv", "a database, such as the result of Deno.openKv()", kv);
   }
   const openKvGate = ({ origin, keyHash = "none" }: RateLimitTarget) => {
     const key = [...KEY_PREFIX, origin, keyHash];
-    /** The last known version of the entry, and the latest time at which it can have been written. */
+    /** Latest known version, and the latest time at which it can have been written. */
     let known: { versionstamp?: string | null | undefined; writtenAt: number } = { writtenAt: 0 };
     async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
       for (;;) {
@@ -222,7 +221,6 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   return createLimiter(cacheByTarget(openKvGate, clock), clock, sendUntilAnswered(clock));
 }
 
-/** Returns a gate whose times are later by a number of milliseconds. */
 function addToTimes(gate: Gate, time: number): Gate {
   return {
     ...gate,

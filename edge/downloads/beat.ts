@@ -1,16 +1,12 @@
 import type { Clock } from "../../src/clock.ts";
 
-/** Interval (ms) of the signs of life. */
+/** Milliseconds. */
 const BEAT_INTERVAL = 1_000;
-/** Age (ms) of the last sign of life after which its owner is treated as gone. */
+/** Age (ms) of the last heartbeat after which its owner is treated as gone. */
 export const BEAT_TTL = 2_500;
 
-/**
- * Calls a function each second. In workerd, a request that is woken by another one must also have a timer of its own,
- * and a request that workerd has dropped is recognised because its timer has stopped.
- *
- * @returns Function that stops the timer
- */
+// In workerd, a request that another one wakes must also have a timer of its own. A dropped request
+// is recognized because its timer has stopped.
 export function startBeat(clock: Clock, beat: () => void): () => void {
   const stopped = new AbortController();
   const run = async () => {

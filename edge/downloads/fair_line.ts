@@ -2,47 +2,39 @@ import type { Clock } from "../../src/clock.ts";
 import { HttpProblem } from "../problem.ts";
 import { BEAT_TTL, startBeat } from "./beat.ts";
 
-/** Maximum number of tasks in a line. A further one is refused. */
 const MAX_WAITING = 200;
-/** Maximum time (ms) for which a task waits. */
+/** Milliseconds. */
 export const MAX_LINE_WAIT = 60_000;
-/** Delay (s) after which a refused client may try again. */
+/** Seconds. */
 const RETRY_DELAY = 30;
 
-/** Options of a {@linkcode FairLine}. */
 interface LineOptions {
-  /** Maximum number of tasks that run concurrently. */
   max: number;
-  /** The same maximum for each client. Default: no maximum. */
+  /** Default: no maximum. */
   maxPerClient?: number;
-  /** Plural noun for the tasks, used in messages. */
   tasks: string;
   clock: Clock;
 }
 
-/** A task that waits, or that runs. Plain data: in workerd, one request cannot use the promises of another one. */
+/** Plain data: in workerd, one request cannot use the promises of another one. */
 interface LineEntry {
   readonly client: string | undefined;
   readonly since: number;
   seenAt: number;
   isRunning: boolean;
-  /** Wakes the task. Its own request has created the promise. */
+  /** Its own request has created the promise that this resolves. */
   wake(): void;
 }
 
-/**
- * Limits how many tasks run concurrently. The next one is the task of the client that runs the fewest, then the one that
- * has waited longest.
- */
+/** Next is the client that runs the fewest tasks, then the task that waited longest. */
 export class FairLine {
-  /** Number of tasks that were refused. */
   refused = 0;
-  /** Number of tasks that were refused because their client ran its maximum. */
+  /** Refused because their client ran its maximum. */
   refusedPerClient = 0;
   readonly max: number;
   readonly #options: LineOptions;
   #entries: LineEntry[] = [];
-  /** Clients of the last tasks, the last one at the end. */
+  /** The last one is at the end. */
   readonly #recent: (string | undefined)[] = [];
 
   constructor(options: LineOptions) {
@@ -50,24 +42,15 @@ export class FairLine {
     this.#options = options;
   }
 
-  /** Number of tasks that wait or run. */
   get size(): number {
     return this.#present().length;
   }
 
-  /** Number of tasks that run. */
   get running(): number {
     return this.#present().filter(({ isRunning }) => isRunning).length;
   }
 
-  /**
-   * Waits until a task may run.
-   *
-   * @param maxWait Maximum time (ms) to wait. Default: 60 s
-   * @returns Function that ends the task. Further calls have no effect
-   * @throws {HttpProblem} 503 or 429 if the line is too long, or after the maximum time
-   * @throws The reason of the signal
-   */
+  /** `maxWait` is in ms; default 60 s. */
   async enter(
     client: string | undefined,
     signal: AbortSignal,
@@ -108,11 +91,6 @@ export class FairLine {
     }
   }
 
-  /**
-   * Runs a task in its turn.
-   *
-   * @throws {HttpProblem} As {@linkcode enter} does
-   */
   async run<T>(
     task: () => Promise<T>,
     client: string | undefined,
@@ -127,13 +105,12 @@ export class FairLine {
     }
   }
 
-  /** Whether a client should interrupt one of its tasks, because a client waits that runs at least two fewer. */
+  /** True if a client waits that runs at least two fewer. */
   shouldYield(client: string | undefined): boolean {
     const running = this.#runningOf(client);
     return this.#waiting().some((entry) => this.#runningOf(entry.client) + 1 < running);
   }
 
-  /** Starts the next tasks. */
   #admit(): void {
     while (this.running < this.max) {
       const rank = ({ client }: LineEntry) => [
@@ -152,7 +129,6 @@ export class FairLine {
     }
   }
 
-  /** Returns the waiting tasks of the clients that may run another one. */
   #waiting(): LineEntry[] {
     const { maxPerClient = Infinity } = this.#options;
     return this.#present().filter(({ isRunning, client }) =>
@@ -164,7 +140,7 @@ export class FairLine {
     return this.#entries.filter((entry) => entry.isRunning && entry.client === client).length;
   }
 
-  /** Returns the tasks whose requests were not dropped. */
+  /** Tasks whose requests were not dropped. */
   #present(): LineEntry[] {
     const now = this.#options.clock.now();
     return this.#entries = this.#entries.filter(({ seenAt }) => now - seenAt <= BEAT_TTL);

@@ -1,9 +1,9 @@
-// Downloads that belong to no client. A feed is one document. One run fetches it, and each client is a reader with an
-// index into its parts.
+// Downloads that belong to no client. A feed is one document. One run at a time fetches it, and each client is a reader
+// with an index into its parts.
 //
 // Requests share plain data only, never a promise, stream, signal or iterator: in workerd, a request that awaits a
-// promise of another one fails, and what a request has created ends with it. A waiting request creates its own promise,
-// leaves the function that resolves it in its reader, and has a timer of its own.
+// promise of another one fails, and everything that a request has created ends with it. A request that waits creates
+// its own promise and timer, and stores the function that resolves the promise in its reader.
 import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
@@ -23,6 +23,8 @@ export interface FeedPart {
   readonly isLast: boolean;
   /** Position after the part. Absent if the document has only one part. */
   readonly cursor?: Cursor;
+  /** Number of rows that the service counted, which it does if they came in more than one response. */
+  readonly expectedRows?: number | undefined;
 }
 
 /** State of all datasets that can contain rows of a document. */
@@ -51,9 +53,9 @@ export interface FeedSource {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** Time (ms) that a publication can precede the first rows with it. */
+/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
 const PUBLICATION_TIME = 600_000;
-/** Maximum time (ms) for which a document without a part waits for memory. */
+/** Maximum time (ms) for which a document without parts waits for memory. */
 const MAX_MEMORY_WAIT = 20_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
@@ -63,7 +65,7 @@ const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 /** A document. */
 interface Feed {
   readonly key: string;
-  /** Whether more than one page needs the state of the datasets. */
+  /** Whether the source can request the state of the datasets, which a document of several pages needs. */
   readonly hasState: boolean;
   /** Parts that are in memory, and `undefined` for those that were dropped. */
   readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[];
@@ -71,7 +73,7 @@ interface Feed {
   dropped: number;
   /** Number of bytes of the parts in memory. */
   bytes: number;
-  /** Number of bytes that the page which is being requested will probably add. */
+  /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved: number;
   /** Length of the longest page. */
   pageLength: number;
@@ -99,6 +101,7 @@ interface Feed {
 /** Fetches the document of a feed, with the requests of one reader. */
 interface FeedRun {
   readonly reader: Reader;
+  /** Time of the last heartbeat. */
   beat: number;
   /** Ends the run. Only its own request calls it. */
   readonly stop: AbortController;
@@ -113,17 +116,11 @@ export class Reader {
   isReading = false;
   /** Error with which another request ends the reader. */
   error: Error | undefined;
-  /** Time of the last sign of life. */
+  /** Time at which the request of the reader was last known to exist. */
   seenAt = 0;
-  /** Time since which the client always has a part to read; `undefined` if it waits for one. */
+  /** Time since which the client has always had a part to read; `undefined` if it waits for one. */
   behindSince: number | undefined;
   isClosed = false;
-  /** Requests of an earlier run, the position after them, and what ends them. */
-  paused: {
-    parts: AsyncIterator<FeedPart>;
-    position: Cursor | undefined;
-    stop: AbortController;
-  } | undefined;
   wake: () => void = () => {};
   readonly #feeds: Feeds;
   readonly #clock: Clock;
@@ -148,7 +145,9 @@ export class Reader {
 
   #giveSignOfLife(): void {
     this.seenAt = this.#clock.now();
-    if (this.error === undefined) this.feed.readers.add(this);
+    if (this.error !== undefined || this.isClosed) return;
+    this.feed.readers.add(this);
+    this.#feeds.keep(this.feed);
   }
 
   /** Time (ms) for which the rows can still be cached. */
@@ -174,6 +173,7 @@ export class Reader {
   async read(signal?: AbortSignal): Promise<FeedPart | undefined> {
     const wake = () => this.wake();
     signal?.addEventListener("abort", wake);
+    this.#giveSignOfLife(); // the timer is late if the process was suspended
     if (this.isReading) {
       this.isReading = false;
       this.next++;
@@ -183,7 +183,11 @@ export class Reader {
       for (;;) {
         signal?.throwIfAborted();
         if (this.error !== undefined) throw this.error;
-        this.#giveSignOfLife(); // its timer is late after the process was suspended
+        this.#giveSignOfLife();
+        // While the process was suspended, the reader was treated as gone.
+        if (this.next < this.feed.dropped) {
+          throw new Error("the next rows of this download are no longer in memory: repeat it");
+        }
         const part = this.feed.parts[this.next];
         if (part !== undefined) {
           this.isReading = true;
@@ -280,6 +284,11 @@ export class Feeds {
     return { part, at: feed!.endedAt };
   }
 
+  /** Counts the memory of a feed again, if it was dropped because its readers seemed to be gone. */
+  keep(feed: Feed): void {
+    this.#feeds.add(feed);
+  }
+
   remainingTtl({ startedAt }: Feed): number {
     const { clock, cacheTtl } = this.#limits;
     return Math.max(0, cacheTtl - (startedAt === undefined ? 0 : clock.now() - startedAt));
@@ -295,7 +304,7 @@ export class Feeds {
 
   /** Called when a client has read a part. */
   onRead({ feed }: Reader): void {
-    this.#dropReadParts(feed, !this.#canJoin(feed));
+    this.#dropReadParts(feed);
     for (const other of this.#feeds) other.run?.wake();
   }
 
@@ -303,37 +312,35 @@ export class Feeds {
     const { feed } = reader;
     feed.readers.delete(reader);
     const { run } = feed;
-    if (run?.reader === reader && this.#readersOf(feed).length === 0) run.stop.abort();
-    if (run?.reader !== reader) dropPaused(reader);
-    this.#dropReadParts(feed, !this.#canJoin(feed));
+    // Before the first part, another reader starts a run of its own, because its requests have their own time limit.
+    const isUseless = this.#readersOf(feed).length === 0 || feed.parts.length === 0;
+    if (run?.reader === reader && isUseless) run.stop.abort();
+    this.#dropReadParts(feed);
     for (const other of this.#feeds) other.run?.wake();
   }
 
-  /** Starts a run of a feed with the requests of a reader, unless a run is alive. */
+  /** Starts a run that fetches the feed with the requests of a reader, unless the feed has a run. */
   fetch(reader: Reader): void {
     const { feed, source } = reader;
     const { clock } = this.#limits;
-    // A run of the reader's own request lives as long as the reader, also if its timer is late.
+    // A run of the reader's own request ends with the reader, so a late timer does not matter.
     const isAlive = feed.run?.reader === reader ||
       feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL;
     if (isAlive) return;
-    const { paused } = reader;
-    if (paused?.position !== feed.position || paused?.stop.signal.aborted) dropPaused(reader);
-    const stop = reader.paused?.stop ?? new AbortController();
-    const run: FeedRun = { reader, beat: clock.now(), stop, wake() {} };
+    const run: FeedRun = { reader, beat: clock.now(), stop: new AbortController(), wake() {} };
     feed.run = run;
     feed.reserved = 0;
     const running = this.#run(feed, run);
     source.waitUntil?.(running);
   }
 
-  /** Fetches pages as long as readers need them, the client of the run is there and no other client has to wait. */
+  /** Fetches pages while readers need them, until its own reader is closed or another client waits for a slot. */
   async #run(feed: Feed, run: FeedRun): Promise<void> {
     const { clock } = this.#limits;
     const { reader, stop: { signal } } = run;
     const stopBeat = startBeat(clock, () => {
       run.beat = clock.now();
-      // Nobody else can end it: only its own request can abort the signal.
+      // Only the request that created the signal can abort it.
       const isAbandoned = reader.isClosed && this.#readersOf(feed).length === 0;
       if (feed.run !== run || isAbandoned) run.stop.abort();
       run.wake();
@@ -343,23 +350,18 @@ export class Feeds {
       const maxWait = feed.parts.length === 0 ? MAX_LINE_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
       feed.startedAt ??= clock.now();
-      const parts = reader.paused?.parts ?? reader.source.start(feed.position, signal);
-      reader.paused = undefined;
+      const parts = reader.source.start(feed.position, signal);
       while (feed.end === undefined && this.#isNeeded(feed)) {
-        if (feed.pages > 0) await this.#checkFirstPage(feed, run);
+        // The document has rows of more than one response, so it needs the state of the datasets.
+        if (feed.parts.length > 0) await this.#checkFirstPage(feed, run);
         await this.#reserve(feed, run);
         await this.#fetchPage(feed, run, parts);
         if (reader.isClosed || this.slots.shouldYield(reader.client)) break;
       }
-      if (feed.end === undefined && !reader.isClosed) {
-        reader.paused = { parts, position: feed.position, stop: run.stop };
-      } else {
-        parts.return?.().catch(() => {});
-      }
+      parts.return?.().catch(() => {});
     } catch (error) {
       // A run that was replaced or abandoned leaves the feed to other readers.
-      if (feed.run !== run) return;
-      if (signal.aborted) return;
+      if (feed.run !== run || signal.aborted) return;
       const isOwn = error instanceof HttpProblem && !(error instanceof DataChanged);
       if (isOwn) reader.error = error;
       else this.#fail(feed, error);
@@ -374,16 +376,21 @@ export class Feeds {
     }
   }
 
-  /** Requests one page, and gives its parts to the readers while they arrive. */
+  /** Requests one page, and publishes its parts while they arrive. */
   async #fetchPage(feed: Feed, run: FeedRun, parts: AsyncIterator<FeedPart>): Promise<void> {
-    /** End of a page that is perhaps the last one, until the versions of the datasets are compared. */
+    /** Last part of a page without a link, held back until the state of the datasets is compared. */
     let held: FeedPart | undefined;
     for (;;) {
+      // The page is longer than expected.
+      if (feed.arrived >= feed.reserved) {
+        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0));
+      }
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
       if (part.rows > 0 && feed.pages > 0) await this.#checkFirstPage(feed, run);
       if (part.isLast) {
         if (feed.state !== undefined) await this.#compareState(feed, run);
+        else if (part.expectedRows !== undefined) await this.#checkFirstPage(feed, run);
         if (held !== undefined) this.#publish(feed, run, held);
         this.#publish(feed, run, part);
         this.#finish(feed);
@@ -392,8 +399,9 @@ export class Feeds {
       if (held !== undefined) this.#publish(feed, run, held);
       held = undefined;
       feed.firstPageDate ??= run.reader.source.responseDate?.();
-      if (!part.isPageEnd || part.hasMore || feed.pages === 0) this.#publish(feed, run, part);
-      else held = part;
+      if (!part.isPageEnd || part.hasMore || feed.state === undefined) {
+        this.#publish(feed, run, part);
+      } else held = part;
       if (!part.isPageEnd) continue;
       feed.pages++;
       this.misses++;
@@ -402,8 +410,8 @@ export class Feeds {
   }
 
   /**
-   * Requests the state of the datasets after the first page, if it is not known. If a dataset was published shortly
-   * before the first page or later, requests the page again.
+   * Requests the state of the datasets after the first page, if it is not known. Requests the page again if a dataset
+   * was published after it or shortly before it.
    *
    * @throws {HttpProblem} If the page has changed
    */
@@ -415,6 +423,7 @@ export class Feeds {
     this.#requireCurrent(feed, run);
     const { publishedAt = -Infinity } = state;
     if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
+      if (feed.dropped > 0) throw new DataChanged(); // other downloads needed the memory
       const known = concatBytes(feed.parts.map((part) => part!.data));
       const again = source.start(undefined, signal);
       try {
@@ -435,7 +444,11 @@ export class Feeds {
     feed.state = state;
   }
 
-  /** Compares the state of the datasets with the one after the first page. */
+  /**
+   * Compares the state of the datasets with the one after the first page.
+   *
+   * @throws {HttpProblem} If it has changed
+   */
   async #compareState(feed: Feed, run: FeedRun): Promise<void> {
     const { digest } = await run.reader.source.requestState!(run.stop.signal);
     this.#requireCurrent(feed, run);
@@ -452,7 +465,6 @@ export class Feeds {
     feed.position = part.cursor;
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
-    feed.reserved = Math.max(0, feed.reserved - part.data.length);
     feed.parts.push({ ...part, fetchedBy: run.reader.id });
     if (part.isPageEnd) {
       feed.pageLength = Math.max(feed.pageLength, feed.arrived);
@@ -464,7 +476,7 @@ export class Feeds {
   #finish(feed: Feed): void {
     feed.end = {};
     feed.endedAt = this.#limits.clock.now();
-    this.#dropReadParts(feed, !this.#canJoin(feed));
+    this.#dropReadParts(feed);
   }
 
   #fail(feed: Feed, error: unknown): void {
@@ -476,39 +488,49 @@ export class Feeds {
   #isNeeded(feed: Feed): boolean {
     return this.#readersOf(feed).some(({ next, isReading, source }) =>
       next >= feed.parts.length ||
-      source.readsAhead === true && isReading && next >= feed.pageStart && this.#hasRoom(feed)
+      source.readsAhead === true && isReading && next >= feed.pageStart &&
+        this.#hasRoom(feed, this.#expectedLength(feed))
     );
   }
 
-  /**
-   * Waits until the next page fits into memory, and reserves its length.
-   *
-   * @throws {HttpProblem} 503 if the document has no part after 20 s
-   */
+  /** Waits until the next page fits into memory, and reserves its length. */
   async #reserve(feed: Feed, run: FeedRun): Promise<void> {
-    const { clock } = this.#limits;
-    const since = clock.now();
-    for (;;) {
-      this.#requireCurrent(feed, run);
+    await this.#waitForRoom(feed, run, () => {
       const others = [...this.#feeds].filter((other) =>
         other !== feed && other.bytes + other.reserved > 0
       );
-      if (this.#hasRoom(feed) || others.length === 0 && feed.bytes <= feed.pageLength) break;
-      const waited = clock.now() - since;
-      if (waited >= SLOW_READER_TIME && this.#disconnectSlowest()) continue;
-      if (feed.parts.length === 0 && waited >= MAX_MEMORY_WAIT) throw noMemory();
-      await new Promise<void>((resolve) => run.wake = resolve);
-    }
+      return this.#hasRoom(feed, this.#expectedLength(feed)) ||
+        others.length === 0 && feed.bytes <= feed.pageLength;
+    });
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
     feed.reserved = this.#expectedLength(feed);
   }
 
-  /** Whether the next page of a feed fits into memory, after what nobody reads was dropped. */
-  #hasRoom(feed: Feed): boolean {
+  /**
+   * Waits for room in memory. If a reader waits for the feed, slow readers are disconnected.
+   *
+   * @throws {HttpProblem} 503 if the document has no part after 20 s
+   */
+  async #waitForRoom(feed: Feed, run: FeedRun, hasRoom: () => boolean): Promise<void> {
+    const { clock } = this.#limits;
+    const since = clock.now();
+    for (;;) {
+      this.#requireCurrent(feed, run);
+      if (hasRoom()) return;
+      const waited = clock.now() - since;
+      const isAwaited = this.#readersOf(feed).some(({ next }) => next >= feed.parts.length);
+      if (isAwaited && waited >= SLOW_READER_TIME && this.#disconnectSlowest()) continue;
+      if (feed.parts.length === 0 && waited >= MAX_MEMORY_WAIT) throw noMemory();
+      await new Promise<void>((resolve) => run.wake = resolve);
+    }
+  }
+
+  /** Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. */
+  #hasRoom(feed: Feed, bytes: number): boolean {
     const { maxCachedBytes } = this.#limits;
     const fits = () => {
-      let used = feed.bytes + this.#expectedLength(feed);
+      let used = feed.bytes + bytes;
       for (const other of this.#feeds) if (other !== feed) used += other.bytes + other.reserved;
       return used <= maxCachedBytes;
     };
@@ -520,13 +542,13 @@ export class Feeds {
     return fits();
   }
 
-  /** Returns the length (bytes) to reserve for the next page. The first pages of all runs fit into memory together. */
+  /** Returns the length (bytes) to reserve for the next page. It is chosen so that the first pages of all runs fit. */
   #expectedLength({ pageLength }: Feed): number {
     const { maxCachedBytes, maxDownloads } = this.#limits;
     return pageLength || Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
   }
 
-  /** Disconnects the reader for which a part has waited longest, if that is long enough. */
+  /** Disconnects the reader that has been behind for the longest time, if it is slow. Returns whether it did. */
   #disconnectSlowest(): boolean {
     const { clock } = this.#limits;
     const readers = [...this.#feeds].flatMap((feed) => this.#readersOf(feed));
@@ -552,11 +574,16 @@ export class Feeds {
     return [...readers];
   }
 
-  /** Drops the parts that all readers have read, if no further client can join. */
-  #dropReadParts(feed: Feed, isAllowed: boolean): void {
-    // The first page may have to be compared.
-    const isKept = feed.hasState && feed.state === undefined && feed.end === undefined;
-    if (!isAllowed || isKept && feed.readers.size > 0) return;
+  /**
+   * Drops the parts that all readers have read. Keeps them if further clients can join, or the first page may have
+   * to be compared.
+   *
+   * @param isForced Whether to drop them even then, because other downloads need the memory
+   */
+  #dropReadParts(feed: Feed, isForced = false): void {
+    const isUnchecked = feed.hasState && feed.state === undefined && feed.end === undefined;
+    const isKept = this.#canJoin(feed) || isUnchecked && feed.readers.size > 0;
+    if (isKept && !isForced) return;
     const readers = this.#readersOf(feed);
     if (readers.length === 0 && feed.end === undefined && feed.run === undefined) {
       return this.#drop(feed);
@@ -613,12 +640,6 @@ export class Feeds {
   }
 }
 
-/** Ends the requests of an earlier run of a reader. */
-function dropPaused(reader: Reader): void {
-  reader.paused?.stop.abort();
-  reader.paused = undefined;
-}
-
 /** A dataset was published while its rows were being fetched. */
 class DataChanged extends HttpProblem {
   constructor() {
@@ -634,7 +655,7 @@ class DataChanged extends HttpProblem {
 function noMemory(): HttpProblem {
   return new HttpProblem({
     status: 503,
-    title: "Too many concurrent requests",
+    title: "Not enough memory",
     detail: "Other downloads use all the memory that this server has for downloads",
     hint: "try again after 30 s",
   }, { "retry-after": "30" });

@@ -12,18 +12,14 @@ import type { Settings } from "../options.ts";
 import type { DownloadParameters } from "../search_params.ts";
 import type { DatasetState } from "./feeds.ts";
 
-/** Options of a download that determine its rows and datasets. */
 type DownloadQuery = DownloadParameters["query"];
 
-/** Returns the key of the state of the datasets of a query: queries with the same key have the same datasets. */
+/** Queries with the same key have the same datasets. */
 export function keyOfState(query: DownloadQuery): string {
   return JSON.stringify(["versions", toWiderMetadataFilter(query)]);
 }
 
-/**
- * Requests the state of the datasets that can have rows of a query. Clauses by which Metadata cannot be filtered are
- * left out.
- */
+/** Omits clauses by which Metadata cannot be filtered. */
 export async function requestState(
   dataStream: DataStream,
   query: DownloadQuery,
@@ -37,19 +33,13 @@ export async function requestState(
   };
 }
 
-/** Everything that determines the bytes of a response, except the datasets. */
+/** Everything that determines the bytes, except the datasets. */
 interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
   resource: ResourceName;
   format: FormatName;
 }
 
-/**
- * Returns the headers `etag` and `last-modified` of a download or a count.
- *
- * The ETag is weak, because the server compares versions and not bytes.
- *
- * @param state State of the datasets with rows in the result; `undefined` if it is not known
- */
+/** The ETag is weak, because the server compares versions and not bytes. */
 export async function validatorsOf(
   { resource, format, query: { select, filter, within, limit, skipToken }, csv, count }:
     Representation,
@@ -76,22 +66,20 @@ export async function validatorsOf(
   };
 }
 
-/** Whether the header `if-none-match` of a request has the ETag of the response. */
 export function isNotModified({ headers }: Request, etag: string | undefined): boolean {
   const given = headers.get("if-none-match");
   return given !== null && etag !== undefined && !ifNoneMatch(given, etag);
 }
 
-/** Names of the headers of a 304 response that a download with status 200 also has (RFC 9110, section 15.4.5). */
+/** RFC 9110, section 15.4.5. */
 const NOT_MODIFIED_HEADERS = ["cache-control", "vary", "etag"];
 
-/** Creates the response for a client that has the current representation. */
 export function notModified(headers: Readonly<Record<string, string>>): Response {
   const entries = Object.entries(headers).filter(([name]) => NOT_MODIFIED_HEADERS.includes(name));
   return new Response(null, { status: 304, headers: Object.fromEntries(entries) });
 }
 
-/** Returns the first 128 bits of the SHA-256 hash of a JSON value, as hexadecimal digits. */
+/** First 128 bits of the SHA-256, in hexadecimal. */
 async function hash(value: unknown): Promise<string> {
   return (await sha256Hex(JSON.stringify(value))).slice(0, 32);
 }

@@ -1,21 +1,15 @@
 import { html } from "hono/html";
 import type { AccessMode } from "../options.ts";
 
-/** Code that opens a download in another program. */
 interface CodeSnippet {
-  /** Name of the program. */
   program: string;
-  /** Where to enter the code, or what the code requires. */
   usage: string;
   code: string;
 }
 
-/** A header that a download requires. */
 interface CredentialHeader {
   name: string;
-  /** Text before the credential in the header's value. */
   prefix: string;
-  /** Environment variable from which the code reads the credential. */
   variable: string;
 }
 
@@ -24,14 +18,7 @@ const CREDENTIAL_HEADERS: Partial<Record<AccessMode, CredentialHeader>> = {
   token: { name: "authorization", prefix: "Bearer ", variable: "WEIR_TOKEN" },
 };
 
-/**
- * Creates code for other programs that opens a download. It never contains a key or token.
- *
- * @param access Access mode, which determines whether a download requires a header
- * @param csv URL of the CSV. It is percent-encoded, so it contains no quotation marks
- * @param excel URL of the CSV for Excel
- * @param variable Name for the variable that contains the rows
- */
+/** The code never contains a key or token. */
 export function createCodeSnippets(
   access: AccessMode,
   csv: string,
@@ -89,7 +76,6 @@ function curlOption({ name, prefix, variable }: CredentialHeader): string {
   return `--header "${name}: ${prefix}$${variable}" `;
 }
 
-/** Renders the URL of a download and its snippets. The script adds a copy button to each. */
 export function renderCodeSnippets(
   url: string,
   snippets: readonly CodeSnippet[],

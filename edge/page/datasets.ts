@@ -2,17 +2,11 @@ import { html } from "hono/html";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 
-/** A dataset to choose in the form. */
 export interface DatasetChoice {
   doi: string;
   name: string;
 }
 
-/**
- * Requests all datasets, sorted by name.
- *
- * @throws {DataStreamError} If a request fails
- */
 export async function fetchDatasets(
   dataStream: DataStream,
   signal: AbortSignal,
@@ -24,12 +18,7 @@ export async function fetchDatasets(
     .sort((a, b) => a.name.localeCompare(b.name, "en"));
 }
 
-/**
- * Renders the form's control for datasets: checkboxes, or a text field if the datasets are not known.
- *
- * @param datasets Datasets to offer, or `undefined` if they are not known
- * @param selected DOIs of the selected datasets, which need not be among the datasets to offer
- */
+/** Checkboxes, or a text field if the datasets are not known. */
 export function renderDatasets(
   datasets: readonly DatasetChoice[] | undefined,
   selected: readonly string[],
@@ -67,12 +56,10 @@ export function renderDatasets(
   `;
 }
 
-/** Renders the number of selected options of a list, or "all" if none is selected. */
 export function renderSelectedCount(count: number): ReturnType<typeof html> {
   return html`<small>${count > 0 ? `${count} selected` : "all"}</small>`;
 }
 
-/** Renders one option of a list. */
 export function renderCheckbox(
   name: string,
   value: string,

@@ -7,14 +7,10 @@ import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resour
 import { shorten } from "../search_params.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
 
-/**
- * Values of the page's form. Text is trimmed; `toFormQuery()` checks it. An empty string means no
- * value.
- */
+/** Trimmed text; `toFormQuery()` checks it. An empty string means no value. */
 export interface Form {
-  /** Resource that the URL parameter `endpoint` names. */
   resource: ResourceName;
-  /** DOIs of the selected datasets. Empty for all datasets. */
+  /** DOIs. Empty for all datasets. */
   datasets: readonly string[];
   region: string;
   characteristic: string;
@@ -24,13 +20,12 @@ export interface Form {
   south: string;
   east: string;
   north: string;
-  /** Selected fields. Empty for all fields. */
+  /** Empty for all fields. */
   fields: readonly string[];
-  /** Lifetime (days) of signed URLs: a whole number from 1 to `MAX_DAYS`. */
+  /** Whole number from 1 to `MAX_DAYS`. */
   days: string;
 }
 
-/** Labels of the resources, in the order of the form. */
 export const RESOURCE_LABELS: Record<ResourceName, string> = {
   Records: "Measurements (all columns)",
   Observations: "Measurements (short)",
@@ -38,7 +33,7 @@ export const RESOURCE_LABELS: Record<ResourceName, string> = {
   Metadata: "Datasets",
 };
 
-/** Labels on the page, by the name of the option in a `ValidationError`. */
+/** By the name of the option in a `ValidationError`. */
 export const FORM_LABELS = {
   apiKey: "Your API key",
   filter: "Filter",
@@ -52,12 +47,9 @@ export const FORM_LABELS = {
   "within.north": "North",
 } as const;
 
-/** Maximum lifetime (days) of a signed URL. */
 const MAX_DAYS = 366;
-/** Default lifetime (days) of a signed URL. */
 const DEFAULT_DAYS = String(DEFAULT_LIFETIME_DAYS);
 
-/** Reads the form from the parameters that a browser sent. Uses defaults for missing parameters. */
 export function readForm(parameters: URLSearchParams): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();
   const resources = Object.keys(RESOURCES) as ResourceName[];
@@ -81,23 +73,16 @@ export function readForm(parameters: URLSearchParams): Form {
   };
 }
 
-/** Converts text to a whole number from 1 to `MAX_DAYS`. */
 function toDays(text: string): string {
   return String(Math.min(Math.max(1, Math.floor(Number(text)) || 1), MAX_DAYS));
 }
 
-/** Query that a form describes. */
 export interface FormQuery extends AnyResourceQuery {
   resource: ResourceName;
   filter: string | undefined;
   select: readonly string[] | undefined;
 }
 
-/**
- * Converts a form to a query.
- *
- * @throws {ValidationError} If a year or the bounding box is invalid
- */
 export function toFormQuery(form: Form): FormQuery {
   const { datasets, region, characteristic, fields } = form;
   const from = toYear("from", form.from);
@@ -147,15 +132,9 @@ function toBoundingBox(form: Form): BoundingBox | undefined {
   return { west: west!, south: south!, east: east!, north: north! };
 }
 
-/** Maximum number of DOIs or fields to name in a description. */
 const MAX_NAMES = 10;
 
-/**
- * Describes the form that the results belong to. The page shows the description with the results,
- * because a later change to the form does not change them.
- *
- * @returns A sentence such as "Locations; characteristic “pH”; years 2010 to 2019; all fields."
- */
+/** Shown with the results, because a later change to the form does not change them. */
 export function describeForm(form: Form): string {
   const { resource, datasets, region, characteristic, west, east, south, north, fields } = form;
   const filters = [

@@ -10,22 +10,15 @@ import {
 } from "./datasets.ts";
 import { type Form, FORM_LABELS, RESOURCE_LABELS } from "./form.ts";
 
-/** Content of the form. */
 export interface FormContent {
   access: AccessMode;
   form: Form;
-  /** Datasets to offer, or `undefined` if they are not known. */
+  /** `undefined` if they are not known. */
   datasets: readonly DatasetChoice[] | undefined;
-  /**
-   * Counter that makes the URL of each submission new, or `undefined` on the first page.
-   *
-   * Without it, sending the same form again changes only the #fragment of the URL. The browser then
-   * sends no request, so the user cannot retry.
-   */
+  /** Makes each URL new, because the browser sends no request if only the #fragment changes. */
   submission: number | undefined;
 }
 
-/** Renders the form. */
 export function renderForm(content: FormContent): ReturnType<typeof html> {
   const { access, form, datasets, submission } = content;
   const method = access === "signed" || access === "token" ? "post" : "get";
@@ -72,8 +65,7 @@ export function renderForm(content: FormContent): ReturnType<typeof html> {
 function renderCredential(access: AccessMode): ReturnType<typeof html> | undefined {
   if (access === "public") return undefined;
   const isKey = access === "caller";
-  // Only the script can send a key. The input has no name, so without JavaScript the key does not get
-  // into the URL.
+  // The input has no name, so that without JavaScript the key does not get into the URL.
   const attributes = isKey ? html`hidden data-script` : undefined;
   const name = isKey ? undefined : html`name="token"`;
   return html`
@@ -130,7 +122,7 @@ function renderRegions({ region }: Form): ReturnType<typeof html> {
   `;
 }
 
-/** Characteristics that many datasets have. They are suggestions: the input accepts any name. */
+/** Suggestions that many datasets have: the input accepts any name. */
 const SUGGESTED_CHARACTERISTICS: readonly string[] = [
   "Alkalinity, total",
   "Ammonia",
@@ -189,7 +181,7 @@ function renderInput(
   `;
 }
 
-/** Renders the fields of all resources. The script shows only the fields of the chosen resource. */
+/** The script shows only the fields of the chosen resource. */
 function renderFields(form: Form): ReturnType<typeof html> {
   return html`
     <details class="chooser" ${form.fields.length > 0 && "open"}>
@@ -213,7 +205,7 @@ function renderFields(form: Form): ReturnType<typeof html> {
   `;
 }
 
-/** Lifetimes of signed links to choose from, by number of days. */
+/** By number of days. */
 const LINK_LIFETIMES: Record<string, string> = {
   1: "a day",
   7: "a week",

@@ -5,36 +5,23 @@ import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import type { FormQuery } from "./form.ts";
 
-/** A download in one format. */
 export interface DownloadLink {
-  /** Text of the button. */
   label: string;
-  /** Absolute URL. */
   url: string;
   format: FormatName;
 }
 
-/** Download links of a query. */
 export interface Links {
-  /** CSV first, then CSV for Excel, then one link for each other format. */
+  /** CSV, CSV for Excel, then the other formats. */
   buttons: readonly DownloadLink[];
-  /** URL of the CSV. */
   csv: string;
-  /** URL of the CSV for Excel. */
   excel: string;
-  /** Time at which the URLs expire, if they are signed. */
+  /** Set if the URLs are signed. */
   expires: Date | undefined;
 }
 
-/** Number of milliseconds in a day. */
 const DAY = 86_400_000;
 
-/**
- * Creates the download links of a query. They are signed if the access mode is `signed`.
- *
- * @param origin Origin of the server
- * @param days Lifetime (days) of signed links
- */
 export async function createLinks(
   { access, signingSecret, now }: Settings,
   origin: string,
@@ -76,12 +63,7 @@ function downloadUrl(
   return endpoint({ method: "GET", baseUrl: origin, url: path, ...parameters }).url;
 }
 
-/**
- * Returns the origin at which a client reaches this server. A reverse proxy that terminates TLS
- * states it in `x-forwarded-proto` and `x-forwarded-host`.
- *
- * A client can forge these headers. Use the origin only in the response to the same client.
- */
+/** A client can forge the headers of a proxy: use it only in the response to the same client. */
 export function publicOrigin({ url, headers }: Request): string {
   const { protocol, host, origin } = new URL(url);
   const first = (name: string) => headers.get(name)?.split(",")[0]?.trim().toLowerCase();
@@ -94,7 +76,6 @@ export function publicOrigin({ url, headers }: Request): string {
   return href === `${forwardedOrigin}/` ? forwardedOrigin : origin;
 }
 
-/** Renders disabled buttons for downloads that would have no rows. */
 export function renderDisabledButtons(buttons: readonly DownloadLink[]): ReturnType<typeof html> {
   return html`
     <p class="buttons" role="group" aria-label="Downloads" aria-describedby="settings no-rows">
@@ -106,12 +87,6 @@ export function renderDisabledButtons(buttons: readonly DownloadLink[]): ReturnT
   `;
 }
 
-/**
- * Renders the links as buttons.
- *
- * @param needsHeader Whether a download needs a key or token in a header. A link cannot send a header,
- *   so only the script shows these buttons, and downloads when one is pressed
- */
 export function renderButtons(
   buttons: readonly DownloadLink[],
   needsHeader: boolean,
@@ -132,7 +107,7 @@ export function renderButtons(
   `;
 }
 
-/** Removes the origin, so that a link works at any origin at which the page was opened. */
+/** So that a link works at any origin at which the page was opened. */
 function toPath(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname + search;

@@ -2,7 +2,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
 import { FairLine } from "../downloads/fair_line.ts";
-import { apiKeyOf, type AppContext } from "../download.ts";
+import type { AppContext } from "../download.ts";
 import type { Exchange, Router } from "../exchange.ts";
 import { HttpProblem, toServiceProblem } from "../problem.ts";
 import { TtlCache } from "../ttl_cache.ts";
@@ -14,19 +14,15 @@ import { preparePreview, type Preview } from "./preview.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
-/** Files of the page, by path. */
 const FILES: Record<string, { type: string; body: string }> = {
   "/weir.css": { type: "text/css; charset=utf-8", body: STYLE },
   "/weir.js": { type: "text/javascript; charset=utf-8", body: SCRIPT },
   "/weir.svg": { type: "image/svg+xml", body: ICON },
 };
-/** Maximum size (bytes) of a form in a request body. */
+/** Bytes. */
 const MAX_FORM_SIZE = 100_000;
 
-/**
- * Adds the page and its files to the app. An access mode that requires a token has no page if the
- * server has no tokens.
- */
+/** If access requires a token and the server has none, there is no page. */
 export function addPage(app: Router, context: AppContext): void {
   const { access, tokens } = context.settings;
   const requiresToken = access === "signed" || access === "token";
@@ -80,24 +76,14 @@ const TOKEN_REQUIRED = new HttpProblem({
   hint: "enter yours above",
 }, { "www-authenticate": "Bearer" });
 
-/**
- * Maximum number of requests for the page that send requests to the service concurrently. It is low
- * because downloads have priority.
- */
+/** Requests that wait for the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
-/** Age (ms) at which the list of datasets is requested again. */
+/** Milliseconds. */
 const DATASETS_TTL = 3_600_000;
-/** Age (ms) at which a preview is requested again. */
+/** Milliseconds. */
 const PREVIEW_TTL = 300_000;
-/** Maximum number of cached previews. */
 const MAX_PREVIEWS = 50;
 
-/**
- * Responds to a request for the page.
- *
- * @param parameters Submitted form; empty for the first page
- * @param token Token in the request body, where a form sends it without JavaScript
- */
 type PageHandler = (
   exchange: Exchange,
   parameters: URLSearchParams,
@@ -116,7 +102,6 @@ function createPageHandler(
     clock,
   });
 
-  /** Runs a task that sends requests to the service, while it holds a permit. */
   async function requestWithPermit<T>(exchange: Exchange, task: () => Promise<T>): Promise<T> {
     try {
       return await limit.run(task, undefined, exchange.signal, 0);
@@ -125,7 +110,7 @@ function createPageHandler(
     }
   }
 
-  /** Returns the datasets. If the request fails, returns stale ones, or `undefined` without any. */
+  /** If the request fails, returns stale datasets, if any. */
   async function loadDatasets(
     dataStream: DataStream,
     exchange: Exchange,
@@ -134,8 +119,7 @@ function createPageHandler(
     const key = "all";
     const cached = datasetsCache.get(key);
     if (cached) return cached;
-    // Concurrent requests do not share a promise: workerd cancels a request that waits for the I/O of
-    // another one.
+    // Without a shared promise: workerd cancels a request that waits for the I/O of another one.
     const datasets = await alerts.capture(() =>
       requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.signal))
     );
@@ -158,7 +142,7 @@ function createPageHandler(
     return preview;
   }
 
-  /** @param dataStream `undefined` if the user has not entered a key: then there is no preview */
+  /** Without a `dataStream`, there is no preview: the user has not entered a key. */
   async function loadResults(
     exchange: Exchange,
     form: Form,
@@ -180,7 +164,7 @@ function createPageHandler(
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
     const dataStream = authorized &&
-      exchange.countRequests(authorized, starts.ofPage(apiKeyOf(request, settings)));
+      exchange.countRequests(authorized.dataStream, starts.ofPage(authorized.apiKey));
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty
@@ -206,7 +190,6 @@ function createPageHandler(
   };
 }
 
-/** Errors to show on the page. The first one sets the status and headers of the response. */
 class Alerts {
   status = 200;
   headers: Record<string, string> = {};
@@ -216,17 +199,11 @@ class Alerts {
     return this.#texts.length === 0;
   }
 
-  /** The messages, or `undefined` if there are none. */
   get text(): string | undefined {
     return this.#texts.join(" ") || undefined;
   }
 
-  /**
-   * Runs a task. If it throws an `HttpProblem` or a `ValidationError`, adds the error to the alerts.
-   *
-   * @returns The result of the task, or `undefined` after one of these errors
-   * @throws Any other error
-   */
+  /** Adds a thrown `HttpProblem` or `ValidationError` to the alerts. */
   async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {
       return await task();
@@ -251,7 +228,6 @@ class Alerts {
   }
 }
 
-/** Returns the counter for the next submission; see `FormContent.submission`. */
 function nextSubmission(previous: string | null): number {
   return /^\d{1,9}$/.test(previous ?? "") ? Number(previous) + 1 : 2;
 }

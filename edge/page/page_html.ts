@@ -12,18 +12,13 @@ import {
   renderRows,
 } from "./preview.ts";
 
-/** Content of the page. */
 export interface PageContent extends FormContent {
-  /** Whether the server has synthetic data. */
   isSynthetic: boolean;
-  /** Whether the user has submitted the form. */
   isSubmitted: boolean;
-  /** Error message: what failed and what to do next. */
   alert: string | undefined;
   results: Results | undefined;
 }
 
-/** Renders the page. */
 export function renderPage(content: PageContent): ReturnType<typeof html> {
   const { isSynthetic, isSubmitted, alert, results, access } = content;
   return html`
@@ -70,11 +65,10 @@ export function renderPage(content: PageContent): ReturnType<typeof html> {
   `;
 }
 
-/** Results of a submitted form. */
 export interface Results {
   form: Form;
   links: Links;
-  /** Preview; `undefined` if the access mode is `caller` and the user has not entered an API key. */
+  /** `undefined` with `caller` access until the user enters an API key. */
   preview: Preview | undefined;
 }
 
@@ -109,7 +103,7 @@ function renderResults(
   `;
 }
 
-/** Renders the heading of the results. It gets the focus after the form is submitted. */
+/** Gets the focus after the form is submitted. */
 function renderHeading(text: string): ReturnType<typeof html> {
   return html`<h2 id="results-heading" tabindex="-1">${text}</h2>`;
 }

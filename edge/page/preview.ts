@@ -7,23 +7,20 @@ import type { FormQuery } from "./form.ts";
 
 type Html = ReturnType<typeof html>;
 
-/** Preview of the result of a query. */
 export interface Preview {
-  /** Number of rows of the whole result. */
   count: number;
-  /** First rows of its CSV. */
   rows: readonly CsvRow[];
-  /** Fields of the rows that are not selected, and have no columns. */
+  /** Not selected, so they have no columns. */
   added: readonly string[];
   citations: readonly Citation[];
-  /** Why there are no rows: sentences without a period. Empty if there are rows. */
+  /** Sentences without a period; empty if there are rows. */
   reasons: readonly string[];
 }
 
-/** Cells of a row of CSV, by field. Numbers have the service's digits; `null` is an empty string. */
+/** By field. Numbers have the service's digits; `null` is an empty string. */
 type CsvRow = Readonly<Record<string, string>>;
 
-/** Fields that the text of a result needs besides `ResultValue`. */
+/** Fields that the text of a result needs in addition to `ResultValue`. */
 const RESULT_FIELDS = [
   "ResultUnit",
   "ResultDetectionCondition",
@@ -31,15 +28,8 @@ const RESULT_FIELDS = [
   "ResultDetectionQuantitationLimitUnit",
 ];
 
-/** Number of rows to preview. */
 const PREVIEW_ROWS = 20;
 
-/**
- * Prepares the requests for a preview. Nothing is sent yet.
- *
- * @returns A function that sends the requests. It throws a `DataStreamError` if one fails
- * @throws {ValidationError} If the query is invalid
- */
 export function preparePreview(
   dataStream: DataStream,
   { resource, ...options }: FormQuery,
@@ -70,10 +60,10 @@ export function preparePreview(
   };
 }
 
-/** A cell, with or without quotes, and the separator after it. */
+/** A cell with or without quotes, and the separator after it. */
 const CSV_CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n)/g;
 
-/** Parses CSV with a header row, as Weir writes it (RFC 4180). */
+/** As Weir writes it (RFC 4180). */
 function parseCsv(csv: string): CsvRow[] {
   const lines: string[][] = [[]];
   for (const [, quoted, plain = "", end] of csv.matchAll(CSV_CELL)) {
@@ -84,40 +74,32 @@ function parseCsv(csv: string): CsvRow[] {
   return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
 }
 
-/** Nouns for the rows, in the singular and plural. */
 const ROW_NOUNS: Record<ResourceName, [one: string, many: string]> = {
   Metadata: ["dataset", "datasets"],
   Locations: ["location", "locations"],
   Observations: ["measurement", "measurements"],
   Records: ["measurement", "measurements"],
 };
-/** Smallest count that the service estimates. */
+/** The service estimates counts from this one on. */
 const MIN_ESTIMATE = 1_000_000;
 
-/** Formats a number of rows, such as "1,234 measurements". */
+/** Such as "1,234 measurements". */
 export function formatCount(count: number, resource: ResourceName): string {
   const [one, many] = ROW_NOUNS[resource];
   const about = count >= MIN_ESTIMATE ? "About " : "";
   return `${about}${count.toLocaleString("en-CA")} ${count === 1 ? one : many}`;
 }
 
-/** A column of the preview. */
 interface Column {
   heading: string;
-  /** CSS class of its cells. */
   className: string;
   /** Fields that the column shows, so that they need no column of their own. */
   fields: readonly string[];
-  /** Returns the text of a cell. Default: the value of the first field. */
+  /** Default: the value of the first field. */
   format?: ((row: CsvRow) => string) | undefined;
 }
 
-/**
- * Returns the columns with which a preview of measurements begins. A phone shows only these.
- *
- * @param field Field of the location
- * @param format Formats that field. Default: its value
- */
+/** A phone shows only these. */
 function measurementColumns(field: string, format?: Column["format"]): readonly Column[] {
   return [
     { heading: "Date", className: "date", fields: ["ActivityStartDate"] },
@@ -132,7 +114,6 @@ function measurementColumns(field: string, format?: Column["format"]): readonly 
   ];
 }
 
-/** Columns with which a preview begins, if their fields are selected. */
 const FIRST_COLUMNS: Record<ResourceName, readonly Column[]> = {
   Records: measurementColumns("MonitoringLocationName"),
   Observations: measurementColumns("LocationId", ({ LocationId }) => `Id ${LocationId}`),
@@ -142,14 +123,12 @@ const FIRST_COLUMNS: Record<ResourceName, readonly Column[]> = {
     .map((field) => fieldColumn("Metadata", field)),
 };
 
-/** Returns a column that shows a field under its own name. */
 function fieldColumn(resource: ResourceName, field: string): Column {
   const types: Record<string, string> = RESOURCES[resource].fields;
   const isNumber = /^(integer|number)/.test(types[field] ?? "");
   return { heading: field, className: isNumber ? "number" : "text", fields: [field] };
 }
 
-/** Returns the columns of a preview. */
 function columnsOf(
   resource: ResourceName,
   { rows: [row = {}], added }: Preview,
@@ -160,7 +139,7 @@ function columnsOf(
   return [...first, ...others.map((field) => fieldColumn(resource, field))];
 }
 
-/** Formats a result: `7.1 mg/L`, `< 0.05 mg/L`, `> 2419.6 MPN/100mL` or `not detected`. */
+/** Such as `7.1 mg/L`, `< 0.05 mg/L`, `> 2419.6 MPN/100mL` or `not detected`. */
 function formatResult(row: CsvRow): string {
   const { ResultValue, ResultUnit, ResultDetectionCondition: condition = "" } = row;
   const limit = row.ResultDetectionQuantitationLimitMeasure;
@@ -174,12 +153,11 @@ function formatResult(row: CsvRow): string {
   return `${sign} ${withUnit(limit, row.ResultDetectionQuantitationLimitUnit)}`;
 }
 
-/** Appends a unit. `None` is the unit of a number without one, such as a pH. */
+/** `None` is the unit of a number without one, such as a pH. */
 function withUnit(number: string, unit: string | undefined): string {
   return unit && unit !== "None" ? `${number} ${unit}` : number;
 }
 
-/** Renders the first rows as a table. */
 export function renderRows(preview: Preview, resource: ResourceName): Html {
   const { rows, count } = preview;
   // A count of the service can be wrong.
@@ -205,7 +183,6 @@ export function renderRows(preview: Preview, resource: ResourceName): Html {
   `;
 }
 
-/** Maximum length of a cell's text in characters. */
 const MAX_CELL_LENGTH = 120;
 
 function renderCell({ className, fields, format }: Column, row: CsvRow): Html {
@@ -217,12 +194,10 @@ function renderCell({ className, fields, format }: Column, row: CsvRow): Html {
   return html`<td class="${className}">${shown}</td>`;
 }
 
-/** Renders why there are no rows. */
 export function renderReasons(reasons: readonly string[]): Html {
   return html`<div class="reasons">${reasons.map((text) => html`<p>${text}</p>`)}</div>`;
 }
 
-/** Renders the citations, or nothing if there are none. */
 export function renderCitations(citations: readonly Citation[]): Html {
   if (citations.length === 0) return html``;
   const datasets = citations.length === 1 ? "this dataset" : `these ${citations.length} datasets`;
@@ -241,14 +216,13 @@ export function renderCitations(citations: readonly Citation[]): Html {
   `;
 }
 
-/** Renders the text of a citation, in which the DOI is a link. */
 function renderCitation({ citation, link, doi }: Citation): Html {
   const text = citation.includes(link) ? link : doi;
   const [before, ...after] = citation.split(text);
   return html`${before}<a href="${link}">${text}</a>${after.join(text)}`;
 }
 
-/** Renders a licence, as a link only if it is an HTTP URL: data could contain a `javascript:` URL. */
+/** A link only if it is an HTTP URL: data could contain a `javascript:` URL. */
 function renderLicence(licence: string): string | Html {
   return /^https?:\/\//.test(licence) ? html`<a href="${licence}">${licence}</a>` : licence;
 }

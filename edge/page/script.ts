@@ -1,9 +1,4 @@
-/**
- * Source text of the page's script, served as `/weir.js`.
- *
- * It sends a key or token in a header, shows only the fields of the chosen resource, copies code
- * snippets, blocks results that do not match the form, and shows that results are loading.
- */
+/** Served as `/weir.js`. Without it, the page works, but cannot send keys or tokens in headers. */
 export const SCRIPT = `const form = document.querySelector("form");
 const results = document.querySelector("#results");
 // Not form.dataset, which is the input with the name "dataset".

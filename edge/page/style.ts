@@ -1,7 +1,4 @@
-/**
- * Style sheet of the page. It is a string, because each runtime has its own way to read a file of a
- * module.
- */
+/** A string, because each runtime has its own way to read a file of a module. */
 export const STYLE = `:root {
   color-scheme: light dark;
   --paper: #f6f9fa;
@@ -175,6 +172,5 @@ footer { color: var(--soft); font-size: .9rem; }
 }
 `;
 
-/** Icon of the page: water that flows over a weir. */
 export const ICON =
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48"><rect width="48" height="48" rx="11" fill="#0b5c73"/><path d="M6 17h17c5 0 5 14 10 14h9" fill="none" stroke="#9fe0f2" stroke-width="4" stroke-linecap="round"/><path d="M6 25h11c6 0 5 14 12 14h13" fill="none" stroke="#fff" stroke-width="4" stroke-linecap="round"/></svg>`;

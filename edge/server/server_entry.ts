@@ -1,20 +1,34 @@
 import { messageFor, ValidationError } from "../../src/errors.ts";
 import type { EdgeApp } from "../app.ts";
-import type { Environment } from "../config.ts";
-import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../options.ts";
-import { problemResponse } from "../problem.ts";
-import { TRACK_RESPONSES, trackResponses } from "../track_responses.ts";
-import { hideAbortWarning } from "./abort_warning.ts";
-import { interruptedMessage, SHUTDOWN_TIMEOUT, StoppableApp } from "./graceful_stop.ts";
-import { BUN_IDLE_TIMEOUT } from "./listening.ts";
 import {
+  BUN_OPTIONS,
   createConfiguredApp,
   createReport,
+  type Environment,
   KNOWN_VARIABLES,
   readListenOptions,
   type Report,
-} from "./server_config.ts";
-import type { ServerProcess } from "./server_process.ts";
+} from "../config.ts";
+import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../options.ts";
+import { problemResponse } from "../problem.ts";
+import {
+  exit,
+  hasProcess,
+  hideAbortWarning,
+  isBun,
+  onStopSignal,
+  permissionHint,
+  permittedVariables,
+  variableNames,
+} from "./server_process.ts";
+import {
+  type BunServer,
+  interruptedMessage,
+  SHUTDOWN_TIMEOUT,
+  stopBun,
+  stopWithin,
+  until,
+} from "./stop.ts";
 
 /** Type of the default export of `@weir/datastream/serve`. */
 export interface ServerEntry {
@@ -27,11 +41,9 @@ export interface ServerEntry {
   /**
    * Responds to a request.
    *
-   * @param request Request for a path of the app
    * @param context Second argument of the runtime: the environment on Workers, the server in Bun, and
    *   information about the request in Deno
    * @param worker Third argument on Workers
-   * @returns The response
    */
   fetch(
     request: Request,
@@ -40,64 +52,37 @@ export interface ServerEntry {
   ): Response | Promise<Response>;
 }
 
-/**
- * Creates a server from environment variables, for runtimes that serve the default export of a module.
- *
- * On Workers, a missing or invalid variable does not throw: the server responds with status 503.
- *
- * @param runtime Process of the server; `undefined` on Workers, which pass the environment with each request
- * @param isMain Whether this module is the program. If so, an invalid variable ends the process
- * @param log Receives the lines of the log
- * @param timeout Shutdown timeout (ms)
- * @throws {Error} If a variable is missing or invalid, and this module is not the program
- */
-export function createServerEntry(
-  runtime: ServerProcess | undefined,
-  isMain: boolean,
-  log: LogTarget,
-  timeout: number = SHUTDOWN_TIMEOUT,
-): ServerEntry {
-  if (runtime === undefined) return createWorkersEntry(log);
-  const entries = KNOWN_VARIABLES.map((name) => [name, runtime.variable(name)] as const);
-  const environment: Environment = Object.fromEntries(entries);
-  const report = createReport(log, environment);
+/** On Workers, an invalid variable does not throw: the server responds with status 503. */
+export function createServerEntry(isMain: boolean): ServerEntry {
+  // Workers have no standard error: Cloudflare shows the level of each line.
+  if (!hasProcess) return createWorkersEntry(console);
+  const environment = permittedVariables(KNOWN_VARIABLES);
+  const report = createReport(console.error, environment);
   try {
     // Bun would ignore an invalid port and listen on its default port.
-    const { host: hostname } = readListenOptions(
-      runtime.isBun ? environment : { HOST: environment.HOST },
-    );
-    const { app, settings } = createConfiguredApp(environment, runtime.variableNames(), log);
+    const { hostname } = readListenOptions(isBun ? environment : { HOST: environment.HOST });
+    const { app, settings } = createConfiguredApp(environment, variableNames(), console.error);
     report(settings);
-    return {
-      idleTimeout: BUN_IDLE_TIMEOUT,
-      hostname,
-      development: false,
-      fetch: stopOnSignals(app, runtime, report, timeout),
-      // For `serveNode()`.
-      [TRACK_RESPONSES]: () => trackResponses(app),
-    } as ServerEntry;
+    // `interrupt` is for `serveNode()`.
+    const { interrupt } = app;
+    const entry = { ...BUN_OPTIONS, hostname, fetch: stopOnSignals(app, report), interrupt };
+    return entry;
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const name = VARIABLE_NAMES[error.option] ?? error.option;
-    const message = failureMessage(error) + runtime.permissionHint(name);
+    const message = failureMessage(error) + permissionHint(name);
     if (isMain) {
       report(message, "error");
-      runtime.exit(1);
+      exit(1);
     }
     // Deno and Node print the stack, which is only the message here.
     throw Object.assign(new Error(message), { stack: `Error: ${message}` });
   }
 }
 
-/** Variables and other bindings of a Worker, by name. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
-/**
- * Creates the entry for Workers. The app is created at the first request, which has the environment. If a variable is
- * missing or invalid, the entry responds with status 503.
- *
- * @param readOptions Returns options from bindings that are not variables
- */
+/** The first request creates the app, because it has the environment. */
 export function createWorkersEntry(
   log: LogTarget,
   readOptions: (bindings: Bindings) => Partial<AppOptions> = () => ({}),
@@ -117,9 +102,8 @@ export function createWorkersEntry(
     }
   };
   return {
-    idleTimeout: BUN_IDLE_TIMEOUT,
+    ...BUN_OPTIONS,
     hostname: DEFAULT_HOST,
-    development: false,
     fetch(request, bindings, worker) {
       app ??= create(bindings as Bindings | undefined ?? {});
       return app.fetch(request, undefined, worker);
@@ -131,10 +115,7 @@ function failureMessage(error: ValidationError): string {
   return `Not serving: ${messageFor(error, VARIABLE_NAMES)}`;
 }
 
-/**
- * Responds with status 503, and with 200 to `/healthz`: a platform that sees a failed health check can stop
- * the server and hide its log.
- */
+/** 200 to `/healthz`: a failed health check could stop the server and hide its log. */
 function respondNotServing(request: Request): Response {
   if (URL.canParse(request.url) && new URL(request.url).pathname === "/healthz") {
     return new Response("ok\n");
@@ -147,38 +128,44 @@ function respondNotServing(request: Request): Response {
   }, { "retry-after": "60" });
 }
 
-/** Returns the handler of an app that finishes its open responses after a signal, and then ends the process. */
-function stopOnSignals(
-  app: EdgeApp,
-  runtime: ServerProcess,
-  report: Report,
-  timeout: number,
-): ServerEntry["fetch"] {
-  const served = new StoppableApp(app, timeout);
+function stopOnSignals(app: EdgeApp, report: Report): ServerEntry["fetch"] {
+  /** Known from the first request. */
+  let bun: BunServer | undefined;
   const stop = async () => {
-    const deadline = performance.now() + timeout;
-    // Bun passes its server with the first request.
-    const interrupted = await served.stop();
+    const deadline = performance.now() + SHUTDOWN_TIMEOUT;
+    const interrupted =
+      await (bun
+        ? stopBun(bun, app, SHUTDOWN_TIMEOUT)
+        : stopWithin(until(() => app.openResponses() === 0), SHUTDOWN_TIMEOUT, app.interrupt));
     if (interrupted > 0) {
-      report(interruptedMessage(interrupted, timeout), "error");
+      report(interruptedMessage(interrupted, SHUTDOWN_TIMEOUT), "error");
       return 1;
     }
     // `deno serve` exits when all connections are closed. This can be after the last response is complete,
     // while a slow client still reads it.
-    if (!runtime.isBun) await sleepUnlessIdle(deadline - performance.now());
+    if (!isBun) await sleepUnlessIdle(deadline - performance.now());
     return 0;
   };
-  let handlesSignals = runtime.isBun;
-  if (handlesSignals) runtime.onStopSignal(stop);
+  let handlesSignals = isBun;
+  if (handlesSignals) onStopSignal(stop);
   return (request, context) => {
-    if (!handlesSignals && (context as { completed?: unknown } | undefined)?.completed) {
+    const { completed, pendingRequests } = (context ?? {}) as Partial<RequestContext>;
+    if (pendingRequests !== undefined) bun = context as BunServer;
+    if (!handlesSignals && completed !== undefined) {
       // Before the first request, no response is open, and Deno handles signals itself.
       handlesSignals = true;
-      runtime.onStopSignal(stop);
+      onStopSignal(stop);
       hideAbortWarning();
     }
-    return served.fetch(request, context);
+    return app.fetch(request, context);
   };
+}
+
+interface RequestContext {
+  /** Deno. */
+  completed: Promise<void>;
+  /** Bun. */
+  pendingRequests: number;
 }
 
 /** Waits without keeping the process running. */

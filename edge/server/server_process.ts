@@ -1,76 +1,73 @@
-// Environment and signals of the server's process, with one interface for Deno, Node and Bun.
-import { isWorkers, type NavigatorGlobals } from "../runtime.ts";
+import type { Environment } from "../config.ts";
+import { isWorkers } from "../runtime.ts";
 
-/** Signals that stop a server. Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
+/** Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];
-/** Exit code after a second signal: 128 plus 2, the number of SIGINT. */
+/** 128 plus 2, the number of SIGINT. */
 const INTERRUPTED_EXIT_CODE = 130;
+const ABORT_WARNING = "request.signal aborts on successful responses";
 
-/** The process of a server. */
-export interface ServerProcess {
-  /** Whether the runtime is Bun, which exits on a signal without waiting for open responses. */
-  isBun: boolean;
-  /** Returns an environment variable; `undefined` if it is not set, or Deno may not read it. */
-  variable(name: string): string | undefined;
-  /** Returns the names of all variables; none if Deno may not list them. */
-  variableNames(): string[];
-  /** Returns a hint to append to an error about a variable that Deno may not read; else an empty text. */
-  permissionHint(name: string): string;
-  /**
-   * Handles signals. At the first one, calls a function and exits with its result. At the second one, exits
-   * immediately.
-   *
-   * @param stop Stops the server and returns the exit code
-   */
-  onStopSignal(stop: () => Promise<number>): void;
-  /** Ends the process. */
-  exit(code: number): void;
-}
-
-/** Globals of Deno, Node and Bun that are used here. */
-export interface ProcessGlobals extends NavigatorGlobals {
+interface Globals {
   process?: {
-    env: Record<string, string | undefined>;
+    env: Environment;
     on(signal: string, listener: () => void): void;
-    exit(code: number): void;
+    exit(code: number): never;
   };
   Deno?: {
     permissions: { querySync(of: { name: "env"; variable?: string }): { state: string } };
   };
   Bun?: unknown;
 }
+const { process, Deno: deno, Bun } = globalThis as Globals;
 
-/** Returns the process; `undefined` on Cloudflare Workers, whose `process` is not a real one. */
-export function currentProcess(
-  { process, Deno, Bun, navigator }: ProcessGlobals = globalThis as ProcessGlobals,
-): ServerProcess | undefined {
-  if (process === undefined || isWorkers({ navigator })) return undefined;
-  // Reading a variable without the permission would prompt the user or throw.
-  const isPermitted = (variable?: string) => {
-    const { state } = Deno?.permissions.querySync({ name: "env", variable }) ??
-      { state: "granted" };
-    return state === "granted";
+/** On Cloudflare Workers, `process` is not a real one. */
+export const hasProcess: boolean = process !== undefined && !isWorkers();
+/** Exits on a signal without waiting for open responses. */
+export const isBun: boolean = Bun !== undefined;
+
+/** Reading a variable without permission would prompt the user or throw. */
+function isPermitted(variable?: string): boolean {
+  const { state = "granted" } = deno?.permissions.querySync({ name: "env", variable }) ?? {};
+  return state === "granted";
+}
+
+export function permittedVariables(names: readonly string[]): Environment {
+  return Object.fromEntries(names.filter(isPermitted).map((name) => [name, process?.env[name]]));
+}
+
+/** None if Deno may not list them. */
+export function variableNames(): string[] {
+  return isPermitted() ? Object.keys(process?.env ?? {}) : [];
+}
+
+/** For a variable that Deno may not read; else empty. */
+export function permissionHint(name: string): string {
+  return isPermitted(name) ? "" : ` (Deno may not read ${name}: pass --allow-env)`;
+}
+
+export function exit(code: number): void {
+  process?.exit(code);
+}
+
+/** The first signal calls a function and exits with its result; the second exits immediately. */
+export function onStopSignal(stop: () => Promise<number>): void {
+  let signals = 0;
+  const onSignal = async () => exit(++signals > 1 ? INTERRUPTED_EXIT_CODE : await stop());
+  for (const signal of STOP_SIGNALS) {
+    try {
+      process?.on(signal, onSignal);
+    } catch {
+      // The system does not have this signal.
+    }
+  }
+}
+
+/** Deno warns, but the app uses `request.signal` only until it returns the response. */
+export function hideAbortWarning(): void {
+  const { warn } = console;
+  const filter = (...data: unknown[]) => {
+    if (!String(data[0]).includes(ABORT_WARNING)) return warn.apply(console, data);
+    if (console.warn === filter) console.warn = warn;
   };
-  return {
-    isBun: Bun !== undefined,
-    variable: (name) => isPermitted(name) ? process.env[name] : undefined,
-    variableNames: () => isPermitted() ? Object.keys(process.env) : [],
-    permissionHint: (name) =>
-      isPermitted(name) ? "" : ` (Deno may not read ${name}: pass --allow-env)`,
-    exit: (code) => process.exit(code),
-    onStopSignal(stop) {
-      let signals = 0;
-      const onSignal = async () => {
-        if (++signals > 1) process.exit(INTERRUPTED_EXIT_CODE);
-        else process.exit(await stop());
-      };
-      for (const signal of STOP_SIGNALS) {
-        try {
-          process.on(signal, onSignal);
-        } catch {
-          // The system does not have this signal.
-        }
-      }
-    },
-  };
+  console.warn = filter;
 }

@@ -13,4 +13,4 @@ records = pd.read_csv(
 
 year = records["ActivityStartDate"].str[:4]
 for name, values in records.groupby(year)["ResultValue"]:
-    print(name, len(values), f"{values.mean():.2f}")
+    print(name, values.count(), f"{values.mean():.2f}")

@@ -11,6 +11,6 @@ options(timeout = 3600) # seconds; the default of 60 interrupts long downloads
 records <- read.csv(url, na.strings = "")
 
 year <- substr(records$ActivityStartDate, 1, 4)
-count <- tapply(records$ResultValue, year, length)
+count <- tapply(!is.na(records$ResultValue), year, sum)
 mean <- tapply(records$ResultValue, year, mean, na.rm = TRUE)
 cat(sprintf("%s %d %.2f\n", names(count), count, mean), sep = "")

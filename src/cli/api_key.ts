@@ -3,17 +3,13 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { oneLine } from "../errors.ts";
 import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
+import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 import { explainingErrors } from "./output.ts";
 
-/** Variable with the path of the user's folder. */
 const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
 
-/**
- * Reads the API key from the environment, else from the file that `weir setup` writes.
- *
- * @throws {UsageError} If there is no key, or it is invalid
- */
+/** Without a key in the environment, reads the file that `weir setup` writes. */
 export async function readKey(context: Context): Promise<string> {
   const variable = context.environment("DATASTREAM_API_KEY")?.trim();
   if (variable) return requireKeyFrom(variable, "DATASTREAM_API_KEY");
@@ -31,13 +27,8 @@ export async function readKey(context: Context): Promise<string> {
   );
 }
 
-/**
- * Saves a key that is typed, or read from standard input, in a file that only its owner can read.
- *
- * @throws {UsageError} If the key is missing or invalid, or no folder for it is known
- * @throws {FileError} If the file cannot be written
- */
-export async function setup(context: Context): Promise<void> {
+/** Only the owner of the file can read it. */
+export async function setup(_given: Arguments, context: Context): Promise<void> {
   context.printError(`Request an API key at ${KEY_SOURCE}.`);
   const key = (await context.promptSecret("API key (not shown): ")).trim();
   if (key === "") {
@@ -49,7 +40,6 @@ export async function setup(context: Context): Promise<void> {
   );
 }
 
-/** Writes a key to its file. Returns the path. */
 async function writeKey(key: string, context: Context): Promise<string> {
   requireKeyFrom(key, "The key");
   const path = keyPath(context.environment);
@@ -79,7 +69,7 @@ function requireKeyFrom(key: string, source: string): string {
   );
 }
 
-/** Returns the path of the key's file. Source: XDG Base Directory Specification. */
+/** XDG Base Directory Specification. */
 function keyPath(environment: Context["environment"]): string | undefined {
   const config = environment("XDG_CONFIG_HOME");
   if (config) return join(config, "weir", "key");

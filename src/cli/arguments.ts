@@ -1,48 +1,36 @@
-import { FORMAT_NAMES, FORMATS } from "../formats/formats.ts";
+import { formatOfExtension } from "../formats/formats.ts";
 import { nearNames, suggestBySpelling, suggestNames } from "../validation.ts";
 import { UsageError } from "./context.ts";
 
-/** A flag of a command. */
 export interface Flag {
-  /** Placeholder for its value in the help; `undefined` for a flag without a value. */
+  /** Placeholder in the help; `undefined` for a flag without a value. */
   value?: string;
-  /** Valid values, for hints. Default: not known. */
+  /** For hints. */
   choices?: readonly string[];
-  /** Whether it can be given several times. */
+  /** Can be given several times. */
   isList?: boolean;
   /** One-letter form. */
   letter?: string;
-  /** Description in the help. */
   help: string;
 }
 
-/** Flags by name, without the hyphens. */
 export type Flags = Readonly<Record<string, Flag>>;
 
-/** The syntax of a command. */
 export interface Syntax {
-  /** The argument that is not a flag; `undefined` if the command has none. */
+  /** The argument that is not a flag, if any. */
   operand?: { name: string; help: string };
   flags: Flags;
 }
 
 /** A parsed command line. */
 export interface Arguments {
-  /** Name of the command; `undefined` for the help or the version of the program. */
   command: string | undefined;
-  /** The argument that is not a flag; `undefined` if the command has none. */
   operand: string | undefined;
-  /** Values of the given flags by name; one empty string each time for a flag without a value. */
+  /** By name; one empty string each time for a flag without a value. */
   flags: ReadonlyMap<string, readonly string[]>;
 }
 
-/**
- * Parses a command line.
- *
- * @param args Arguments after the name of the program
- * @param commands Syntax of each command by name
- * @throws {UsageError} If the command or a flag is unknown, or a value is missing or unexpected
- */
+/** @throws {UsageError} If the command or a flag is unknown, or a value is missing or unexpected */
 export function parseArguments(
   args: readonly string[],
   commands: Readonly<Record<string, Syntax>>,
@@ -83,7 +71,6 @@ export function parseArguments(
   return { command, operand: operands[0]?.text, flags };
 }
 
-/** Creates the error for a first argument that is not a command. */
 function unknownCommand(
   first: string,
   others: readonly string[],
@@ -98,19 +85,13 @@ function unknownCommand(
   return new UsageError(`Put the command before the flags: weir ${command} ${flag}`);
 }
 
-/** An argument that is not a flag. */
 interface Operand {
   text: string;
-  /** Words of an unquoted value, including this one; `undefined` if the value is one word. */
+  /** Words of an unquoted value; `undefined` if it is one word. */
   splitValue: readonly string[] | undefined;
 }
 
-/**
- * Separates the flags from the operands; `help` as the first operand is `--help`.
- *
- * `parseArgs` of `node:util` is not used: it is quadratic for long groups such as `-qqqq` and for over
- * 16,000 arguments, and with our messages it would not save code.
- */
+/** `parseArgs` of `node:util` is quadratic for long groups (`-qqqq`) and many arguments. */
 function parseFlags(
   args: readonly string[],
   known: Flags,
@@ -119,7 +100,7 @@ function parseFlags(
   const flags = new Map<string, string[]>();
   const operands: Operand[] = [];
   const remaining = args.values();
-  /** Value of the previous flag, and the operands directly after it. */
+  /** The previous flag's value, and the operands directly after it. */
   let valueWords: string[] | undefined;
   for (const arg of remaining) {
     if (arg === "--") {
@@ -151,11 +132,7 @@ function parseFlags(
   return { flags, operands };
 }
 
-/**
- * Parses one argument with flags: `--limit=5` is one flag, and `-qn5` is `--quiet` and `--limit 5`.
- *
- * @returns Each flag, and its value if the argument contains it
- */
+/** `--limit=5` is one flag; `-qn5` is `--quiet` and `--limit 5`. */
 function* parseGroup(
   arg: string,
   known: Flags,
@@ -179,73 +156,54 @@ function* parseGroup(
   }
 }
 
-/** Returns the next argument as a value; empty at the end of the line or before a flag. */
+/** Empty at the end of the line or before a flag. */
 function nextValue(remaining: Iterator<string, undefined>): string {
   const { value = "" } = remaining.next();
   // `-`, and what begins with a negative number, are values.
   return /^-[^\d.]/.test(value) ? "" : value;
 }
 
-/** Flags, with a value if one is needed, by the name that other programs use. */
-const FLAG_SYNONYMS = new Map([
-  ["box", "bbox"],
-  ["bounding-box", "bbox"],
-  ["within", "bbox"],
-  ["parameter", "characteristic"],
-  ["analyte", "characteristic"],
-  ["citations", "cite"],
-  ["dataset", "doi"],
-  ["where", "filter"],
-  ["overwrite", "force"],
-  ...FORMAT_NAMES.flatMap((format) =>
-    [format, ...FORMATS[format].aliases ?? []].map((name) => [name, `format ${format}`] as const)
-  ),
-  ["since", "from"],
-  ["start", "from"],
-  ["year", "from"],
-  ["max", "limit"],
-  ["rows", "limit"],
-  ["delimiter", "separator"],
-  ["file", "output"],
-  ["domain", "base-url"],
-  ["host", "base-url"],
-  ["url", "base-url"],
-  ["test", "qa"],
-  ["silent", "quiet"],
-  ["province", "region"],
-  ["site", "location"],
-  ["station", "location"],
-  ["continue", "resume"],
-  ["demo", "sandbox"],
-  ["columns", "select"],
-  ["fields", "select"],
-  ["end", "to"],
-  ["until", "to"],
-  ["page-size", "top"],
-]);
+/** Words of other programs, by the flag. */
+const FLAG_WORDS: Readonly<Record<string, string>> = {
+  "base-url": "domain host url",
+  bbox: "box bounding-box within",
+  characteristic: "parameter analyte",
+  cite: "citations",
+  doi: "dataset",
+  filter: "where",
+  force: "overwrite",
+  from: "since start year",
+  limit: "max rows",
+  location: "site station",
+  output: "file",
+  qa: "test",
+  quiet: "silent",
+  region: "province",
+  resume: "continue",
+  sandbox: "demo",
+  select: "columns fields",
+  separator: "delimiter",
+  to: "end until",
+  top: "page-size",
+};
 
-/** Commands by the name that other programs use. */
-const COMMAND_SYNONYMS = new Map([
-  ["citations", "cite"],
-  ["citation", "cite"],
-  ["columns", "fields"],
-  ["schema", "fields"],
-  ["sites", "locations"],
-  ["stations", "locations"],
-  ["datasets", "metadata"],
-  ["measurements", "observations"],
-  ["results", "observations"],
-  ["download", "records"],
-  ["get", "records"],
-  ["key", "setup"],
-  ["login", "setup"],
-]);
+/** Words of other programs, by the command. */
+const COMMAND_WORDS: Readonly<Record<string, string>> = {
+  cite: "citations citation",
+  fields: "columns schema",
+  locations: "sites stations",
+  metadata: "datasets",
+  observations: "measurements results",
+  records: "download get",
+  setup: "key login",
+};
 
-/**
- * Creates the error for a flag that a command does not have.
- *
- * @param flag The flag with its hyphens, without a value
- */
+function replaceWord(word: string, table: Readonly<Record<string, string>>): string {
+  const wanted = word.toLowerCase();
+  return Object.keys(table).find((name) => table[name]!.split(" ").includes(wanted)) ?? "";
+}
+
+/** `flag` has its hyphens. */
 function unknownFlag(
   flag: string,
   command: string,
@@ -256,7 +214,7 @@ function unknownFlag(
   const owners = Object.keys(commands).filter((other) =>
     Object.hasOwn(commands[other]!.flags, name)
   );
-  const hasSynonym = Object.hasOwn(flags, FLAG_SYNONYMS.get(name) ?? "");
+  const hasSynonym = Object.hasOwn(flags, replaceWord(name, FLAG_WORDS));
   if (flag === `--${name}` && owners.length > 0 && !hasSynonym) {
     const last = owners.pop();
     const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
@@ -266,47 +224,33 @@ function unknownFlag(
   return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
 }
 
-/**
- * Returns what to use instead of an unknown flag; empty if nothing is similar.
- *
- * @param name Name of the flag without its hyphens
- * @param known Flags of the command
- */
+/** Empty if nothing is similar; `name` has no hyphens. */
 function flagHint(name: string, known: Flags): string {
   // No flag takes the API key: other users of the machine can see command lines.
   if (/(^|[-_])(api)?key$/i.test(name)) {
     return "set DATASTREAM_API_KEY, or save the key with weir setup";
   }
-  // A synonym can contain a value, such as "format csv". It is suggested if this command has the flag.
-  const synonym = FLAG_SYNONYMS.get(name.toLowerCase()) ?? "";
-  const [synonymName = "", value] = synonym.split(" ");
-  if (Object.hasOwn(known, synonymName)) {
-    const { choices } = known[synonymName]!;
-    const isValid = value === undefined || choices === undefined || choices.includes(value);
-    return isValid ? `use --${synonym}` : `use --${synonymName} with one of ${choices.join(", ")}`;
+  const synonym = replaceWord(name, FLAG_WORDS);
+  if (Object.hasOwn(known, synonym)) return `use --${synonym}`;
+  const choices = known.format?.choices;
+  const format = choices?.includes(name) ? name : formatOfExtension(name);
+  if (format !== undefined && choices !== undefined) {
+    return choices.includes(format)
+      ? `use --format ${format}`
+      : `use --format with one of ${choices.join(", ")}`;
   }
   return suggestNames(nearNames(name, Object.keys(known)).map((flag) => `--${flag}`)) ?? "";
 }
 
-/**
- * Returns what to use instead of an unknown command or resource.
- *
- * @param known Names of the commands to choose from
- */
 export function commandHint(name: string, known: readonly string[]): string {
   // A synonym is suggested only if it is among the choices: weir url takes a resource, not setup.
-  const synonym = COMMAND_SYNONYMS.get(name.toLowerCase()) ?? "";
+  const synonym = replaceWord(name, COMMAND_WORDS);
   return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);
 }
 
-/** Maximum number of values of one flag in a suggested command. A list from a file can have thousands. */
+/** Values of one flag in a suggested command. A list from a file can have thousands. */
 const MAX_FORMATTED = 20;
 
-/**
- * Formats flags for a shell, to be part of a suggested command.
- *
- * @param names Names of the flags to include if they are given
- */
 export function formatFlags(flags: Arguments["flags"], names: readonly string[]): string {
   return [...flags]
     .filter(([name]) => names.includes(name))
@@ -318,11 +262,7 @@ export function formatFlags(flags: Arguments["flags"], names: readonly string[])
     .join("");
 }
 
-/**
- * Formats a flag for a shell, after a space.
- *
- * @param value Value of the flag; empty for a flag without a value
- */
+/** Begins with a space. `value` is empty for a flag without one. */
 export function formatFlag(name: string, value: string): string {
   if (value === "") return ` --${name}`;
   // After a space, a value such as -Id would be read as flags.
@@ -331,7 +271,6 @@ export function formatFlag(name: string, value: string): string {
     : ` --${name} ${quoteForShell(value)}`;
 }
 
-/** Puts a text in single quotes if it has characters that a shell interprets. */
 function quoteForShell(text: string): string {
   return /^[\w%+=:,./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

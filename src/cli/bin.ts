@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line as npm installs it, for Node and Bun, where a module cannot always detect that it
- * is the main one.
+ * The command line as npm installs it: in Node and Bun, a module cannot always detect that it is
+ * the main one.
  *
  * @module
  */

@@ -1,71 +1,61 @@
 import { DataStream } from "../client/datastream.ts";
-import { explainNoRows } from "../client/no_rows.ts";
+import { explainNoRows, unmatchedValues } from "../client/no_rows.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
-import { type Citation, citationsText } from "../formats/citations.ts";
+import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
-import { type Context, UsageError } from "./context.ts";
+import type { Context } from "./context.ts";
 import { explainingErrors, FileError, writeText } from "./output.ts";
 import {
-  CITATION_FORMATS,
   FILTER_FLAGS,
   type FlagValues,
   messageOf,
   readBox,
   readClientOptions,
   readFilter,
+  readFlag,
   SERVICE_FLAGS,
 } from "./flags.ts";
 import { noRowsLines } from "./value_hints.ts";
 
-/** Prints the citations of the datasets that match a filter. */
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
-  const [format = CITATION_FORMATS[0]!] = flags.get("format") ?? [];
-  if (!CITATION_FORMATS.includes(format)) {
-    throw new UsageError(
-      `--format must be ${CITATION_FORMATS.join(" or ")} for citations, got "${format}"`,
-    );
-  }
+  const formats = new Map(Object.entries(CITATION_FORMATS));
+  const form = `one of ${[...formats.keys()].join(", ")} for citations`;
+  const { format } = readFlag(flags, "format", form, (name) => formats.get(name)) ??
+    CITATION_FORMATS.text;
   const filter = readFilter(flags);
   const within = readBox(flags);
   const client = new DataStream(await readClientOptions(flags, context));
   const { signal } = context;
   const citations = await client.citations(filter, { within, signal });
-  await context.print(
-    format === "json" ? `${JSON.stringify(citations, null, 2)}\n` : citationsText(citations),
-  );
-  if (citations.length > 0) return;
-  const reasons = await explainNoRows(client, "Metadata", { filter, within, signal });
-  noRowsLines(reasons, filter, flags).forEach(context.printError);
+  await context.print(format(citations));
+  const reasons = citations.length > 0
+    ? await unmatchedValues(client, "Metadata", { filter }, {
+      DOI: citations.map(({ doi }) => doi),
+    })
+    : await explainNoRows(client, "Metadata", { filter, within, signal });
+  noRowsLines(reasons, flags).forEach(context.printError);
 }
 
-/** Maximum number of citations on standard error. A download of all datasets has hundreds. */
+/** Citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
-/** Maximum number of DOIs in a suggested command. */
+/** DOIs in a suggested command. */
 const MAX_SUGGESTED_DOIS = 6;
 
-/** A finished download. */
 interface CitedDownload {
-  /** Filter of the rows. */
   filter: string | undefined;
-  /** Bounding box of the rows. */
   within: AnyResourceQuery["within"];
-  /** DOIs of the rows; `undefined` if they are unknown. */
+  /** `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
-  /** File for the citations; `undefined` for standard error. */
+  /** For the citations; `undefined` for standard error. */
   path: string | undefined;
-  /** File with the rows; `undefined` for standard output. */
+  /** With the rows; `undefined` for standard output. */
   file: string | undefined;
   flags: FlagValues;
 }
 
-/**
- * Writes the citations of a download to a file, or the first few to standard error. The licences of
- * the datasets require citing them.
- *
- * @throws {FileError} If the citations are for a file, and cannot be requested or written
- */
+/** The licences of the datasets require citing them. Without a file, prints the first few. */
 export async function citeDownload(
   client: DataStream,
   download: CitedDownload,
@@ -79,7 +69,9 @@ export async function citeDownload(
       ? await client.citations(filter, { within, signal })
       : await client.citations(undefined, { dois, signal });
     if (path !== undefined) {
-      await explainingErrors(path, writeText(path, citationsText(citations), context));
+      const { format } = Object.values(CITATION_FORMATS)
+        .find(({ extension }) => path.endsWith(`.${extension}`)) ?? CITATION_FORMATS.text;
+      await explainingErrors(path, writeText(path, format(citations), context));
     }
   } catch (error) {
     if (context.signal.aborted) throw error;
@@ -114,10 +106,7 @@ function formatDois(dois: readonly string[]): string {
   return dois.slice(0, MAX_PRINTED).join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
-/**
- * Returns the command that prints the citations of a download. It has `--doi` if there are few DOIs, else the
- * flags of the filter, which may match more datasets than the download has.
- */
+/** With few DOIs `--doi`, else the filter, which may match more datasets. */
 function citeCommand(download: CitedDownload): string {
   const { dois, flags } = download;
   const usesDois = dois !== undefined &&
@@ -128,7 +117,7 @@ function citeCommand(download: CitedDownload): string {
   return `weir cite${filter}${formatFlags(flags, Object.keys(SERVICE_FLAGS))}`;
 }
 
-/** Whether `weir cite`, which has no flag `--unchecked`, accepts the filter of a download. */
+/** `weir cite` has no flag `--unchecked`. */
 function canCite(filter: CitedDownload["filter"]): boolean {
   const names: readonly string[] = RESOURCES.Metadata.filters;
   const clauses = clausesOf(filter);

@@ -1,41 +1,33 @@
-// Scripts that complete commands, flags and values in a shell.
-import type { Flags, Syntax } from "./arguments.ts";
-import { UsageError } from "./context.ts";
+import type { Arguments, Flags } from "./arguments.ts";
+import { COMMANDS } from "./commands.ts";
+import { type Context, UsageError } from "./context.ts";
+import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
 
-/** Flags whose values `weir values` lists, and the field. */
-const LISTED_FLAGS: Readonly<Record<string, string>> = {
-  characteristic: "characteristic",
-  region: "region",
-};
+/** `weir values` lists their values. */
+const LISTED_FLAGS = Object.keys(VALUE_FIELDS).filter((name) => name in FILTER_FLAGS);
 
-/**
- * Returns the script for a shell.
- *
- * @param commands Syntax of each command by name
- * @throws {UsageError} If the shell is unknown
- */
-export function completionScript(
-  shell: string,
-  commands: Readonly<Record<string, Syntax>>,
-): string {
-  if (shell === "bash") return bashScript(commands);
-  // The completion of bash runs in zsh too.
-  if (shell === "zsh") {
-    return `autoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`;
+export async function printCompletion({ operand }: Arguments, context: Context): Promise<void> {
+  const script = {
+    bash: bashScript,
+    // The completion of bash runs in zsh too.
+    zsh: () => `autoload -U +X bashcompinit && bashcompinit\n${bashScript()}`,
+    fish: fishScript,
+  }[operand!];
+  if (script === undefined) {
+    throw new UsageError(`Unknown shell "${operand}": use one of bash, zsh, fish`);
   }
-  if (shell === "fish") return fishScript(commands);
-  throw new UsageError(`Unknown shell "${shell}": use one of bash, zsh, fish`);
+  await context.print(script());
 }
 
-function bashScript(commands: Readonly<Record<string, Syntax>>): string {
-  const flagsOf = Object.entries(commands).map(([name, { flags }]) =>
+function bashScript(): string {
+  const flagsOf = Object.entries(COMMANDS).map(([name, { flags }]) =>
     `    ${name}) words="${Object.keys(flags).map((flag) => `--${flag}`).join(" ")}" ;;`
   );
-  const choices = choicesOf(commands).map(([flag, values]) =>
+  const choices = choicesOf().map(([flag, values]) =>
     `    --${flag}) words="${values.join(" ")}" ;;`
   );
-  const listed = Object.entries(LISTED_FLAGS).map(([flag, field]) =>
-    `    --${flag}) words=$(weir values ${field} | cut -f1); listed=1 ;;`
+  const listed = LISTED_FLAGS.map((flag) =>
+    `    --${flag}) words=$(weir values ${flag} | cut -f1); listed=1 ;;`
   );
   return `_weir() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
@@ -47,13 +39,18 @@ ${[...choices, ...listed].join("\n")}
   if [[ -z $words ]]; then
     case \${COMP_WORDS[1]} in
 ${flagsOf.map((line) => `  ${line}`).join("\n")}
-      *) words="${Object.keys(commands).join(" ")}" ;;
+      *) words="${Object.keys(COMMANDS).join(" ")}" ;;
     esac
   fi
   if [[ -n $listed ]]; then
-    # Values can have spaces.
-    IFS=$'\\n'
-    COMPREPLY=($(compgen -W "$words" -- "$current" | while read -r value; do printf '%q\\n' "$value"; done))
+    # Values can have spaces and quotes, which compgen -W would interpret.
+    local value
+    COMPREPLY=()
+    while IFS= read -r value; do
+      [[ $value == "$current"* ]] || continue
+      printf -v value '%q' "$value"
+      COMPREPLY+=("$value")
+    done <<< "$words"
   else
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
@@ -62,12 +59,11 @@ complete -F _weir weir
 `;
 }
 
-function fishScript(commands: Readonly<Record<string, Syntax>>): string {
-  const names = Object.keys(commands).join(" ");
-  const lines = Object.entries(commands).flatMap(([name, { flags }]) =>
+function fishScript(): string {
+  const names = Object.keys(COMMANDS).join(" ");
+  const lines = Object.entries(COMMANDS).flatMap(([name, { flags }]) =>
     Object.entries(flags).map(([flag, { value, choices, letter }]) => {
-      const field = LISTED_FLAGS[flag];
-      const values = field === undefined ? choices?.join(" ") : `(weir values ${field})`;
+      const values = LISTED_FLAGS.includes(flag) ? `(weir values ${flag})` : choices?.join(" ");
       return `complete -c weir -n '__fish_seen_subcommand_from ${name}' -l ${flag}` +
         (letter ? ` -s ${letter}` : "") + (value ? " -r" : "") +
         (values === undefined ? "" : ` -f -a '${values}'`);
@@ -77,10 +73,10 @@ function fishScript(commands: Readonly<Record<string, Syntax>>): string {
     lines.map((line) => `${line}\n`).join("");
 }
 
-/** Returns the flags with a fixed list of values. The lists of the commands are joined. */
-function choicesOf(commands: Readonly<Record<string, Syntax>>): [flag: string, values: string[]][] {
+/** Joins the lists of the commands. */
+function choicesOf(): [flag: string, values: string[]][] {
   const choices = new Map<string, Set<string>>();
-  for (const { flags } of Object.values<{ flags: Flags }>(commands)) {
+  for (const { flags } of Object.values<{ flags: Flags }>(COMMANDS)) {
     for (const [flag, { choices: values = [] }] of Object.entries(flags)) {
       for (const value of values) choices.set(flag, (choices.get(flag) ?? new Set()).add(value));
     }

@@ -1,9 +1,8 @@
-// The versions of the datasets of a download. They are requested after the first of several pages, and compared when
-// the download resumes and before FILE is complete, because one file must not contain rows of two versions.
+// Requested after the first of several pages. Compared on resuming and before FILE is complete,
+// because a file must not contain rows of two versions.
 import type { DatasetVersion } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 
-/** Rethrows the error of a request for dataset versions, with the reason for the request in its hint. */
 export function explainVersionError(error: unknown): never {
   if (!(error instanceof DataStreamError)) throw error;
   const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
@@ -11,10 +10,10 @@ export function explainVersionError(error: unknown): never {
   throw amendError(error, { hint });
 }
 
-/** Maximum number of changes that a message names. */
+/** Changes that a message names. */
 const MAX_CHANGES = 3;
 
-/** Describes the differences between two lists of datasets; `undefined` if they are equal. */
+/** `undefined` if they are equal. */
 export function describeChanges(
   before: readonly DatasetVersion[],
   after: readonly DatasetVersion[],
@@ -37,7 +36,6 @@ export function describeChanges(
   return shown.join("; ");
 }
 
-/** Returns the datasets of `list` that `other` lacks or has in another version. */
 function changedDatasets(
   list: readonly DatasetVersion[],
   other: readonly DatasetVersion[],

@@ -4,10 +4,12 @@ import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
 import {
   comparedFields,
+  describeUnusedUnits,
   explainNoRows,
   type NoRowsReason,
   unmatchedValues,
 } from "../client/no_rows.ts";
+import type { Progress } from "../client/progress.ts";
 import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { FormatName } from "../formats/formats.ts";
@@ -27,15 +29,18 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { ProgressReport } from "./progress_report.ts";
+import { countText, type ProgressReport, startReport } from "./progress_report.ts";
 import {
-  FILTER_FLAGS,
+  CSV_FLAGS,
   type FlagValues,
+  hasDays,
+  QUERY_FLAGS,
   readClientOptions,
   readCsvOptions,
   readFormat,
-  readOutputOptions,
   readQuery,
+  readResource,
+  ROW_RULE_FLAGS,
 } from "./flags.ts";
 import {
   type FileOptions,
@@ -46,29 +51,38 @@ import {
   readFinished,
 } from "./part_file.ts";
 import { describeChanges } from "./dataset_versions.ts";
-import { noRowsLines } from "./value_hints.ts";
+import { explainCount, noRowsLines } from "./value_hints.ts";
 
-/** Downloads the rows of a resource, or counts them. */
 export async function download(
-  resource: ResourceName,
-  { flags }: Arguments,
+  { command, flags }: Arguments,
   context: Context,
 ): Promise<number> {
+  const resource = readResource(command);
   requireCompatibleFlags(flags);
-  const options = readOutputOptions(flags);
-  const { file, citationFile, resume, update, isCountOnly, isQuiet } = options;
+  const has = (name: string) => flags.has(name);
+  const [output = "-"] = flags.get("output") ?? [];
+  const file = isStandardOutput(output) ? undefined : output;
+  const [citationFile] = flags.get("cite") ?? [];
+  const [isQuiet, update] = [has("quiet"), has("update")];
   const format = readFormat(resource, flags.get("format")?.[0], file);
   // Programs that read standard output expect lines that end in LF.
-  const csv = readCsvOptions(flags, file === undefined && format === "csv" ? { eol: "\n" } : {});
+  const csv = readCsvOptions(
+    flags,
+    file === undefined && format === "csv" ? { eol: "\n" } : undefined,
+  );
   const input = readQuery(flags);
   const clientOptions = await readClientOptions(flags, context);
   const { signal } = context;
   const client = new DataStream(clientOptions);
   let report: ProgressReport | undefined = undefined;
+  let notes: Progress["notes"];
   const query = client.query(resource, {
     ...input,
     signal,
-    onProgress: (progress) => report?.update(progress),
+    onProgress(progress) {
+      notes = progress.notes;
+      report?.update(progress);
+    },
   });
   const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
     fieldNames(resource);
@@ -78,20 +92,23 @@ export async function download(
   ]);
   const pagesAfter = (after?: Cursor) =>
     query.batches({ format, csv, after, distinct: [...distinct] });
-  /** Prints the values that match nothing. Returns the exit code. */
   const printReasons = (reasons: readonly NoRowsReason[]) => {
-    noRowsLines(reasons, input.filter, flags).forEach(context.printError);
+    noRowsLines(reasons, flags).forEach(context.printError);
     return reasons.length > 0 && flags.has("strict") ? 1 : 0;
   };
-  const printNoRows = async () =>
-    printReasons(await explainNoRows(client, resource, { ...input, signal }));
 
-  if (isCountOnly) {
+  if (has("count")) {
     const count = await query.count();
+    if (hasDays(flags) || has("exclude-quality-control")) {
+      context.printError(
+        "The count is of whole years, with quality control, because DataStream cannot count by day " +
+          "or type of activity: a download can have fewer rows",
+      );
+    }
     await context.print(`${count}\n`);
-    return count === 0
-      ? await printNoRows()
-      : printReasons(await unmatchedValues(client, resource, input, undefined));
+    const { filter, within, unchecked } = input;
+    const counted = { filter, within, unchecked, signal };
+    return printReasons(await explainCount(client, resource, counted, count));
   }
   // Created before any file, so that an invalid option of the format leaves none.
   const allPages = pagesAfter();
@@ -108,16 +125,17 @@ export async function download(
   const fileOptions: FileOptions = {
     query: toQueryRecord(resource, clientOptions.baseUrl, flags, format),
     pagesAfter,
-    resume: resume || update,
+    resume: has("resume") || update,
     restart: update,
-    force: options.force,
+    force: has("force"),
     requestDatasets: () => requestDatasetVersions(client, toWiderMetadataFilter(input), signal),
   };
   const finished = fileOptions.resume && target?.isStream === false
     ? await readFinished(target.path, fileOptions)
     : undefined;
   if (finished !== undefined) {
-    const changes = update ? await describeUpdate(finished, fileOptions) : undefined;
+    const mayLackRows = has("allow-incomplete");
+    const changes = update ? await describeUpdate(finished, fileOptions, mayLackRows) : undefined;
     if (changes === undefined) {
       context.printError(`${file} is ${describeFinished(finished, update)}`);
       const isCited = citeTarget === undefined ||
@@ -132,8 +150,8 @@ export async function download(
     await requireReplaceable(citeTarget.path, fileOptions.force);
   }
 
-  const { output, after, pages = allPages } = await openOutput(target, fileOptions, context);
-  report = new ProgressReport(context, {
+  const { output: sink, after, pages = allPages } = await openOutput(target, fileOptions, context);
+  report = startReport(context, {
     isQuiet,
     mayDraw: file !== undefined || !context.isStdoutTerminal,
     limit: input.limit ?? Infinity,
@@ -141,17 +159,25 @@ export async function download(
   });
   let rows = after?.rows ?? 0;
   let missingRows = 0;
+  let expectedRows: number | undefined;
   let found: Readonly<Record<string, readonly string[]>> | undefined;
   try {
     for await (const page of pages) {
-      await output.write(page);
-      ({ totalRows: rows, missingRows, distinct: found } = page);
+      await sink.write(page);
+      ({ totalRows: rows, missingRows, expectedRows, distinct: found } = page);
     }
-    report.finish(await output.finish(missingRows), file);
+    report.finish(await sink.finish(missingRows), file);
+    const extraRows = rows - (expectedRows ?? Infinity);
+    if (extraRows > 0 && has("allow-incomplete")) {
+      const accepted = "than DataStream counted (accepted by --allow-incomplete)";
+      context.printError(`${countText(extraRows)} more ${accepted}`);
+    }
   } catch (error) {
     report.end();
-    const part = await output.abandon(rows);
-    if (part !== undefined) context.printError(`${part} has ${rows} rows: ${resumeHint(error)}`);
+    const part = await sink.abandon(rows);
+    if (part !== undefined) {
+      context.printError(`${part} has ${rows} rows: ${resumeHint(error, fileOptions)}`);
+    }
     throw error;
   }
 
@@ -160,23 +186,36 @@ export async function download(
       await writeCitations(found?.DOI);
     }
     const { limit = Infinity } = input;
-    if (rows < limit) return printReasons(await unmatchedValues(client, resource, input, found));
+    if (rows < limit) {
+      describeUnusedUnits(input.units, notes).forEach(context.printError);
+      return printReasons(await unmatchedValues(client, resource, input, found));
+    }
   } else if (input.limit !== 0) {
     if (citationFile !== undefined) {
       context.printError(`${citationFile} is not written: there is nothing to cite`);
     }
-    return await printNoRows();
+    return printReasons(await explainNoRows(client, resource, { ...input, signal }));
   }
   return 0;
 }
 
-/** Flags that determine the content of a file, in addition to the resource, the service and the format. */
-const CONTENT_FLAGS = [
-  ...["select", ...Object.keys(FILTER_FLAGS), "limit", "unchecked"],
-  ...["separator", "eol", "no-header", "bom", "escape-formulas"],
+/** In addition to the resource, the service and the format. */
+const CONTENT_FLAGS = Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS, ...CSV_FLAGS }).filter((
+  name,
+) => name !== "top");
+const ROW_FLAGS = [
+  "output",
+  "format",
+  "cite",
+  "select",
+  "limit",
+  "top",
+  "tidy",
+  "unit",
+  ...Object.keys(CSV_FLAGS),
 ];
 
-/** Returns what determines the content of a file, for its record and for --resume. */
+/** For its record and for --resume. */
 function toQueryRecord(
   resource: ResourceName,
   service: string = PRODUCTION_URL,
@@ -191,7 +230,7 @@ function toQueryRecord(
   return { resource, service, ...Object.fromEntries(given), format };
 }
 
-/** Says in a sentence that begins with "FILE is" what is known about a finished file. */
+/** A sentence that begins with "FILE is". */
 function describeFinished({ rows, missingRows }: FileRecord, update: boolean): string {
   const count = missingRows > 0
     ? `, with ${rows} rows, ${missingRows} fewer than DataStream counted`
@@ -201,17 +240,20 @@ function describeFinished({ rows, missingRows }: FileRecord, update: boolean): s
     : `complete${count}. To download it again if there are new data, pass --update`;
 }
 
-/** Says why a file must be downloaded again; `undefined` if its datasets have no new versions. */
+/** `undefined` if the datasets have no new versions. */
 async function describeUpdate(
-  { datasets }: FileRecord,
+  { datasets, missingRows }: FileRecord,
   { requestDatasets }: FileOptions,
+  mayLackRows: boolean,
 ): Promise<string | undefined> {
+  if (missingRows > 0 && !mayLackRows) {
+    return `DataStream counted ${missingRows} rows more, and --allow-incomplete is not given`;
+  }
   return datasets === undefined
     ? "the versions of its datasets are not known"
     : describeChanges(datasets, await requestDatasets());
 }
 
-/** Rejects flags that need a file, or that exclude each other. */
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
   const continuing = ["resume", "update"].find(has);
@@ -234,32 +276,20 @@ function requireCompatibleFlags(flags: FlagValues): void {
     );
   }
   requireDifferentFiles(output, cite);
-  const unused = [
-    "output",
-    "format",
-    "cite",
-    "select",
-    "limit",
-    "top",
-    "bom",
-    "separator",
-    "eol",
-    "no-header",
-    "escape-formulas",
-  ].find(has);
+  const unused = ROW_FLAGS.find(has);
   if (has("count") && unused !== undefined) {
     throw new UsageError(`--count prints only a number: remove --${unused}`);
   }
 }
 
-/** Checks that `--cite` does not name FILE, FILE.part or another file that the download writes. */
+/** `--cite` must not name FILE, FILE.part or another file that the download writes. */
 function requireDifferentFiles(output: string | undefined, cite: string | undefined): void {
   if (output === undefined || cite === undefined || isStandardOutput(cite)) return;
   if (pathsOf(output).every((path) => resolve(path) !== resolve(cite))) return;
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** Opens the output. If a part is resumed, also returns its cursor, and the pages after it. */
+/** If a part is resumed, also returns its cursor, and the pages after it. */
 async function openOutput(
   target: OutputPath | undefined,
   options: FileOptions,
@@ -276,9 +306,10 @@ async function openOutput(
   );
 }
 
-/** Returns how to continue after an error that left FILE.part. */
-function resumeHint(error: unknown): string {
-  return error instanceof DataStreamError && error.kind === "incomplete"
-    ? "start again with --force, or accept the missing rows with --resume --allow-incomplete"
-    : "run the same command with --resume to continue";
+/** After an error that left FILE.part. */
+function resumeHint(error: unknown, { resume }: FileOptions): string {
+  if (error instanceof DataStreamError && error.kind === "incomplete") {
+    return "start again with --force, or accept the rows with --resume --allow-incomplete";
+  }
+  return `run the same command ${resume ? "again" : "with --resume"} to continue`;
 }

@@ -1,12 +1,6 @@
-// The flags of the commands: how they are declared, and how their values are read.
-//
-// A new flag is
-// - declared in one of the objects ..._FLAGS, with the text of its help;
-// - read by one of the functions read...();
-// - named in FLAG_NAMES if it sets an option of the client, for the messages of its errors;
-// - added to CONTENT_FLAGS in download.ts if it changes the content of the file, so that --resume
-//   rejects a file that was written with another value;
-// - added to the list `unused` in requireCompatibleFlags() in download.ts if --count has no use for it.
+// A new flag is declared in one of the objects ..._FLAGS, and read by one of the functions
+// read...(). It is in FLAG_NAMES if it sets an option of the client, and in QUERY_FLAGS or
+// CSV_FLAGS if it changes the content of a file, so that --resume rejects another value.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
@@ -18,21 +12,20 @@ import {
   formatsOf,
   unknownFormat,
 } from "../formats/formats.ts";
+import { parseUnits } from "../formats/units.ts";
 import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { commonFilter } from "../odata/filter.ts";
-import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
+import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
 import { type Arguments, commandHint, type Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
-import { isStandardOutput } from "./output.ts";
 
-/** The flags of a command line. */
 export type FlagValues = Arguments["flags"];
 
-/** Flags that filter. Their conditions are joined by `and`. */
+/** Joined by `and`. */
 export const FILTER_FLAGS = {
   filter: { value: '"…"', help: "OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"" },
   doi: {
@@ -56,14 +49,16 @@ export const FILTER_FLAGS = {
     help: "location, by the Id of weir locations; can be repeated, or @FILE",
   },
   from: {
-    value: "YEAR",
-    help: "first sampling year; excludes rows without a start date",
+    value: "DATE",
+    help: "first sampling year, or day such as 2024-05-15; excludes rows without a start date",
   },
-  to: { value: "YEAR", help: "last sampling year; excludes rows without a start date" },
+  to: {
+    value: "DATE",
+    help: "last sampling year, or day; excludes rows without a start date",
+  },
   bbox: { value: "W,S,E,N", help: "bounding box of the locations, in degrees" },
 } as const satisfies Flags;
 
-/** Flags that select the service. */
 export const SERVICE_FLAGS = {
   "base-url": {
     value: "URL",
@@ -73,7 +68,16 @@ export const SERVICE_FLAGS = {
   sandbox: { help: "use built-in synthetic data: no key, no network" },
 } as const satisfies Flags;
 
-/** Flags that describe a query. */
+export const ROW_RULE_FLAGS = {
+  tidy: { help: "add columns for analysis: value, unit, censoring, lower, upper, datetime_utc, …" },
+  unit: {
+    value: "NAME=UNIT",
+    isList: true,
+    help: 'with --tidy, convert a characteristic: "Nitrate=mg/L"; can be repeated, or @FILE',
+  },
+  "exclude-quality-control": { help: "leave out rows of quality control" },
+} as const satisfies Flags;
+
 export const QUERY_FLAGS = {
   select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
   ...FILTER_FLAGS,
@@ -82,25 +86,7 @@ export const QUERY_FLAGS = {
   unchecked: { help: "accept fields and filters that weir does not know" },
 } as const satisfies Flags;
 
-/** Flags of the output of a download, except `--format`. */
-const OUTPUT_FLAGS = {
-  output: {
-    value: "FILE",
-    letter: "o",
-    help: "write to FILE, which is named FILE.part until complete; - is standard output",
-  },
-  resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
-  update: { help: "replace the FILE of --output if its datasets have new versions" },
-  force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
-  strict: { help: "exit with 1 if a value of a filter matches no row" },
-  "allow-incomplete": {
-    help: "accept fewer rows than DataStream counted, and report how many are missing",
-  },
-  count: { help: "print only the number of rows" },
-  cite: {
-    value: "FILE",
-    help: "write the citations of the datasets to FILE; - is standard output",
-  },
+export const CSV_FLAGS = {
   separator: {
     value: "MARK",
     help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
@@ -113,13 +99,30 @@ const OUTPUT_FLAGS = {
   },
   bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
-  quiet: { letter: "q", help: "no progress and no citations on standard error" },
 } as const satisfies Flags;
 
-/**
- * Returns the flags of the command that downloads a resource, in the order of its help, except those
- * of every command.
- */
+const OUTPUT_FLAGS = {
+  output: {
+    value: "FILE",
+    letter: "o",
+    help: "write to FILE, which is named FILE.part until complete; - is standard output",
+  },
+  resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
+  update: { help: "replace the FILE of --output if its datasets have new versions" },
+  force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
+  strict: { help: "exit with 1 if a value of a filter matches no row" },
+  "allow-incomplete": {
+    help: "accept another number of rows than DataStream counted, and report the difference",
+  },
+  count: { help: "print only the number of rows" },
+  cite: {
+    value: "FILE",
+    help: "write the citations of the datasets to FILE, as text, .bib, .ris or .csl.json; " +
+      "- is standard output",
+  },
+} as const satisfies Flags;
+
+/** In the order of the help, without the flags of every command. */
 export function downloadFlags(resource: ResourceName): Flags {
   const choices = formatsOf(resource);
   const format = {
@@ -130,13 +133,16 @@ export function downloadFlags(resource: ResourceName): Flags {
   };
   return {
     ...QUERY_FLAGS,
+    ...isMeasured(resource) ? ROW_RULE_FLAGS : {},
     format,
     ...OUTPUT_FLAGS,
+    ...CSV_FLAGS,
+    quiet: { letter: "q", help: "no progress and no citations on standard error" },
     ...SERVICE_FLAGS,
   };
 }
 
-/** Fields of the command `values`, by the names of its operand. */
+/** By the names of the operand of `weir values`. */
 export const VALUE_FIELDS: Readonly<Record<string, string>> = {
   characteristic: "CharacteristicName",
   region: "RegionId",
@@ -145,52 +151,40 @@ export const VALUE_FIELDS: Readonly<Record<string, string>> = {
   unit: "ResultUnit",
 };
 
-/** Values of `--format` for citations, the default first. */
-export const CITATION_FORMATS: readonly string[] = ["txt", "json"];
-/** Forms of the value of `--expires`. */
 export const EXPIRES_FORM = "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w";
-/** Default of `--expires`. */
 export const DEFAULT_EXPIRES = "7d";
 
-/**
- * Names of flags and variables by the option of the client that they set, for messages of errors. An
- * option with a value has an entry if a hint suggests that value.
- */
+/** By the option of the client, for messages; with a value if a hint suggests that value. */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
-  select: "--select",
-  filter: "--filter",
+  ...Object.fromEntries(
+    "select filter top limit unchecked format separator eol bom expires".split(" ")
+      .map((name) => [name, `--${name}`]),
+  ),
   within: "--bbox",
-  "within.west": "west of --bbox",
-  "within.south": "south of --bbox",
-  "within.east": "east of --bbox",
-  "within.north": "north of --bbox",
-  top: "--top",
-  limit: "--limit",
-  unchecked: "--unchecked",
+  ...Object.fromEntries(
+    "west south east north".split(" ").map((side) => [`within.${side}`, `${side} of --bbox`]),
+  ),
   "unchecked: true": "--unchecked",
   incomplete: "--allow-incomplete",
+  tidy: "--tidy",
+  from: "--from",
+  to: "--to",
+  ActivityStartYear: "a year",
+  excludeQualityControl: "--exclude-quality-control",
+  units: "--unit",
   'incomplete: "warn"': "--allow-incomplete",
-  format: "--format",
-  separator: "--separator",
   'separator: "\\t"': "--separator tab",
   header: "--no-header",
-  eol: "--eol",
-  bom: "--bom",
   "bom: true": "--bom",
   escapeFormulas: "--escape-formulas",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
   url: "The URL",
-  expires: "--expires",
   secret: "WEIR_SIGNING_SECRET",
 };
 
-/**
- * Returns the message of an error on one line. It names flags instead of options of the client.
- *
- * @param flags The given flags: those that filter are named instead of `--filter` if it is not one of them
- */
+/** Names flags instead of options: the given `flags` that filter, instead of `--filter`. */
 export function messageOf(error: unknown, flags: FlagValues = new Map()): string {
   const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
   const filters = SHORT_FILTERS.filter((name) => flags.has(name)).map((name) => `--${name}`);
@@ -200,7 +194,6 @@ export function messageOf(error: unknown, flags: FlagValues = new Map()): string
   return oneLine(hasNames ? messageFor(error, names) : error);
 }
 
-/** Resources by the name of the command that downloads them. */
 export const RESOURCE_COMMANDS = {
   metadata: "Metadata",
   locations: "Locations",
@@ -208,7 +201,6 @@ export const RESOURCE_COMMANDS = {
   records: "Records",
 } as const satisfies Record<string, ResourceName>;
 
-/** Returns the resource of a command. */
 export function readResource(command: string | undefined): ResourceName {
   const resources: Record<string, ResourceName> = RESOURCE_COMMANDS;
   if (command !== undefined && Object.hasOwn(resources, command)) return resources[command]!;
@@ -217,7 +209,6 @@ export function readResource(command: string | undefined): ResourceName {
   );
 }
 
-/** Reads the flags of a query. */
 export function readQuery(
   flags: FlagValues,
 ): AnyResourceQuery & { filter: string | undefined } {
@@ -225,17 +216,22 @@ export function readQuery(
     select: flags.get("select")?.[0],
     filter: readFilter(flags),
     within: readBox(flags),
-    top: readNumber(flags, "top", "from 1 to 10000"),
-    limit: readNumber(flags, "limit", "of at least 0"),
+    tidy: flags.has("tidy"),
+    from: readDay(flags, "from"),
+    to: readDay(flags, "to"),
+    excludeQualityControl: flags.has("exclude-quality-control"),
+    units: flags.has("unit") ? parseUnits(flags.get("unit")!) : undefined,
+    top: readFlag(flags, "top", "a whole number from 1 to 10000", parseWholeNumber),
+    limit: readFlag(flags, "limit", "a whole number of at least 0", parseWholeNumber),
     unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
   };
 }
 
-/** Flags that can also be written as a condition of `--filter`. */
+/** Can also be written as a condition of `--filter`. */
 const SHORT_FILTERS = ["doi", "characteristic", "region", "location", "from", "to"];
 
-/** Joins the flags that filter, except `--bbox`, to an OData filter. */
+/** `--bbox` is not part of the filter. */
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
   if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
@@ -244,10 +240,17 @@ export function readFilter(flags: FlagValues): string | undefined {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
   const common = commonFilter({
-    dois: flags.get("doi") ?? [],
-    regions: flags.get("region") ?? [],
-    locations: flags.get("location")?.map(readLocation) ?? [],
-    characteristics: flags.get("characteristic") ?? [],
+    dois: flags.get("doi"),
+    regions: flags.get("region"),
+    locations: flags.get("location")?.map((text) => {
+      const id = parseWholeNumber(text);
+      if (id !== undefined) return id;
+      throw new UsageError(
+        `--location must be a whole number, got "${text}": ` +
+          "weir locations lists the numbers in the column Id",
+      );
+    }),
+    characteristics: flags.get("characteristic"),
     from,
     to,
   });
@@ -256,117 +259,69 @@ export function readFilter(flags: FlagValues): string | undefined {
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
 }
 
-/** Reads a value of `--location`. */
-function readLocation(text: string): number {
-  const id = parseWholeNumber(text);
-  if (id !== undefined) return id;
-  throw new UsageError(
-    `--location must be a whole number, got "${text}": weir locations lists the numbers in the column Id`,
-  );
-}
-
-/** Reads `--bbox`. */
-export function readBox(flags: FlagValues): BoundingBox | undefined {
-  const [text] = flags.get("bbox") ?? [];
-  if (text === undefined) return undefined;
-  const box = parseBox(text);
-  if (box !== undefined) return box;
-  throw new UsageError(
-    `--bbox must be ${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}, got "${text}"`,
-  );
-}
-
-/** Where a download writes, and what it prints. */
-export interface OutputOptions {
-  /** File for the rows; `undefined` for standard output. */
-  file: string | undefined;
-  /** File for the citations, which can be `-`; `undefined` for standard error. */
-  citationFile: string | undefined;
-  /** Whether to continue FILE.part. */
-  resume: boolean;
-  /** Whether to replace the file only if its datasets have new versions. */
-  update: boolean;
-  /** Whether to overwrite files. */
-  force: boolean;
-  /** Whether to print only the number of rows. */
-  isCountOnly: boolean;
-  /** Whether to print no progress and no citations on standard error. */
-  isQuiet: boolean;
-}
-
-/** Reads the flags of the output, except those of its format. */
-export function readOutputOptions(flags: FlagValues): OutputOptions {
-  const [output = "-"] = flags.get("output") ?? [];
-  return {
-    file: isStandardOutput(output) ? undefined : output,
-    citationFile: flags.get("cite")?.[0],
-    resume: flags.has("resume"),
-    update: flags.has("update"),
-    force: flags.has("force"),
-    isCountOnly: flags.has("count"),
-    isQuiet: flags.has("quiet"),
-  };
-}
-
-/** Values of `--separator` for a tab. */
-const TAB_NAMES = ["tab", "\\t"];
-
-/** Values of `--eol`. */
-const LINE_ENDS: Readonly<Record<string, CsvOptions["eol"]>> = { lf: "\n", crlf: "\r\n" };
-
-/**
- * Reads the options of CSV; `undefined` if none is set.
- *
- * @param defaults Options that no flag sets
- */
-export function readCsvOptions(
+/** The last value, if any. */
+export function readFlag<T>(
   flags: FlagValues,
-  defaults: CsvOptions = {},
-): CsvOptions | undefined {
+  name: string,
+  form: string,
+  parse: (text: string) => T | undefined,
+): T | undefined {
+  const text = flags.get(name)?.at(-1);
+  if (text === undefined) return undefined;
+  const value = parse(text);
+  if (value !== undefined) return value;
+  throw new UsageError(`--${name} must be ${form}, got "${text}"`);
+}
+
+export function readBox(flags: FlagValues): BoundingBox | undefined {
+  return readFlag(flags, "bbox", `${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}`, parseBox);
+}
+
+const LINE_ENDS = new Map([["lf", "\n"], ["crlf", "\r\n"]] as const) as ReadonlyMap<
+  string,
+  "\n" | "\r\n"
+>;
+
+/** `undefined` if no flag is given and there are no defaults. */
+export function readCsvOptions(flags: FlagValues, defaults?: CsvOptions): CsvOptions | undefined {
+  if (!Object.keys(CSV_FLAGS).some((name) => flags.has(name))) return defaults;
   const [separator] = flags.get("separator") ?? [];
-  const [eol] = flags.get("eol") ?? [];
-  if (eol !== undefined && !Object.hasOwn(LINE_ENDS, eol)) {
-    throw new UsageError(`--eol must be ${Object.keys(LINE_ENDS).join(" or ")}, got "${eol}"`);
-  }
-  const options = {
+  const eol = readFlag(flags, "eol", "lf or crlf", (text) => LINE_ENDS.get(text));
+  return {
     ...defaults,
-    ...(eol !== undefined && { eol: LINE_ENDS[eol] }),
-    ...(separator !== undefined && { separator: TAB_NAMES.includes(separator) ? "\t" : separator }),
+    ...(eol !== undefined && { eol }),
+    ...(separator !== undefined && { separator: /^(tab|\\t)$/.test(separator) ? "\t" : separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),
     ...(flags.has("escape-formulas") && { escapeFormulas: true }),
   };
-  return Object.keys(options).length === 0 ? undefined : options;
 }
 
 function readYear(flags: FlagValues, name: string): number | undefined {
   const [text] = flags.get(name) ?? [];
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{3}$/.test(text)) return Number(text);
-  const [year] = /^[1-9]\d{3}(?=-)/.exec(text) ?? [];
-  const hint = year === undefined
-    ? ""
-    : `: pass --${name} ${year}, then keep the rows you need by their ActivityStartDate, ` +
-      "because DataStream filters by year only";
-  throw new UsageError(`--${name} must be a year with four digits, got "${text}"${hint}`);
+  if (/^[1-9]\d{3}$/.test(text) || isDay(text)) return Number(text.slice(0, 4));
+  throw new UsageError(
+    `--${name} must be a year with four digits, or a day such as 2024-05-15, got "${text}"`,
+  );
 }
 
-function readNumber(flags: FlagValues, name: string, range: string): number | undefined {
+/** `undefined` for a year. The client checks that the day exists. */
+function readDay(flags: FlagValues, name: string): string | undefined {
   const [text] = flags.get(name) ?? [];
-  if (text === undefined) return undefined;
-  const number = parseWholeNumber(text);
-  if (number !== undefined) return number;
-  throw new UsageError(`--${name} must be a whole number ${range}, got "${text}"`);
+  return text !== undefined && isDay(text) ? text : undefined;
 }
 
-/**
- * Reads the format: `--format`, else the extension of the file, else the default.
- *
- * @param given Value of `--format`
- * @param file Value of `--output`, unless it is standard output
- * @throws {ValidationError} If the resource does not have the format of `--format`
- * @throws {UsageError} If the resource does not have the format of the extension
- */
+/** Only Weir compares days with the rows. */
+export function hasDays(flags: FlagValues): boolean {
+  return ["from", "to"].some((name) => isDay(flags.get(name)?.[0] ?? ""));
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text);
+}
+
+/** `--format`, else the extension of the file, else the default. */
 export function readFormat(
   resource: ResourceName,
   given: string | undefined,
@@ -382,9 +337,8 @@ export function readFormat(
   const format = extension ? formatOfExtension(extension) : FORMAT_NAMES[0];
   if (format === undefined) {
     throw new UsageError(
-      `The extension of "${file}" does not name a format: pass --format with one of ${
-        names.join(", ")
-      }`,
+      `The extension of "${file}" does not name a format: ` +
+        `pass --format with one of ${names.join(", ")}`,
     );
   }
   if (names.includes(format)) return format;
@@ -394,10 +348,7 @@ export function readFormat(
   );
 }
 
-/**
- * Reads the root address of the service from flags or environment; `undefined` for the production
- * service.
- */
+/** `undefined` for the production service. */
 export function readBaseUrl(flags: FlagValues, context: Context): string | undefined {
   const [first, second] = Object.keys(SERVICE_FLAGS).filter((name) => flags.has(name));
   if (second !== undefined) {
@@ -408,7 +359,6 @@ export function readBaseUrl(flags: FlagValues, context: Context): string | undef
     (context.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
 }
 
-/** Reads the options of a client from the flags, the environment and the saved key. */
 export async function readClientOptions(
   flags: FlagValues,
   context: Context,

@@ -72,24 +72,16 @@
  *
  * The page `docs/cli.md` in the repository describes every flag, file and variable.
  *
- * @example Run a command from a script
- * ```ts
- * import { main } from "@weir/datastream/cli";
- *
- * const exitCode = await main(["records", "--sandbox", "--limit", "2"]);
- * console.log(exitCode); // 0, after two rows of CSV
- * ```
- *
  * @module
  */
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
-import { run } from "./commands.ts";
 import { INTERRUPTED, setExitCode } from "./context.ts";
 import { explainWriteError } from "./output.ts";
 import { ignoredProxyHint } from "./proxy.ts";
+import { run } from "./run.ts";
 
 /**
  * Runs the command line in this process. Calls can overlap.
@@ -166,6 +158,10 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
         const { promptSecret } = await import("./command_functions.ts");
         return await promptSecret(prompt, stop.signal);
       },
+      async confirm(question) {
+        const { confirm } = await import("./command_functions.ts");
+        return await confirm(question, stop.signal);
+      },
       endProcess: () => void (endsProcess = true),
       signal: stop.signal,
     });
@@ -183,18 +179,15 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
   }
 }
 
-/** Signals that end the process. SIGBREAK (Ctrl-Break) exists only on Windows. */
+/** SIGBREAK (Ctrl-Break) exists only on Windows. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"] as const;
 
-/** Handlers of the events of a process. */
 interface ProcessHandlers {
-  /** Handles a write to standard output that failed. */
   onOutputError(error: Error): void;
-  /** Handles a signal that ends the process. */
   onSignal(): void;
 }
 
-/** Registered handlers. They share one listener per event, because Node warns of more than ten. */
+/** They share one listener per event, because Node warns of more than ten. */
 const registered = new Set<ProcessHandlers>();
 
 const onOutputError = (error: Error) => registered.forEach((call) => call.onOutputError(error));
@@ -202,7 +195,6 @@ const onOutputError = (error: Error) => registered.forEach((call) => call.onOutp
 const onMessageError = () => {};
 const onSignal = () => registered.forEach((call) => call.onSignal());
 
-/** Calls handlers on the events of the process until {@linkcode removeHandlers}. */
 function addHandlers(handlers: ProcessHandlers): void {
   registered.add(handlers);
   if (registered.size > 1) return;
@@ -211,7 +203,7 @@ function addHandlers(handlers: ProcessHandlers): void {
   for (const signal of SIGNALS) process.on(signal, onSignal);
 }
 
-/** Removes handlers, and the listeners of the process with the last of them. */
+/** The last removal also removes the listeners of the process. */
 function removeHandlers(handlers: ProcessHandlers): void {
   registered.delete(handlers);
   if (registered.size > 0) return;
@@ -220,7 +212,6 @@ function removeHandlers(handlers: ProcessHandlers): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
-/** The APIs of Deno that are used here; `undefined` in other runtimes. */
 const deno = (globalThis as {
   Deno?: {
     stdout: { write(bytes: Uint8Array): Promise<number> };
@@ -229,10 +220,7 @@ const deno = (globalThis as {
   };
 }).Deno;
 
-/**
- * Writes to standard error. A failed write is ignored: it must not end a download. `process.stderr` is
- * not used in Deno, where a failed write to it stops the event loop, and the process exits with 0.
- */
+/** Ignores failed writes. After one to `process.stderr`, Deno would exit with 0. */
 function writeMessage(text: string): void {
   if (!deno) return void process.stderr.write(text);
   const bytes = new TextEncoder().encode(text);
@@ -243,13 +231,12 @@ function writeMessage(text: string): void {
   }
 }
 
-/** Whether a variable may be read; without a name, whether all variables may be listed. */
+/** Without a name, whether all variables may be listed. */
 function isAllowed(variable?: string): boolean {
   const { state = "granted" } = deno?.permissions.querySync({ name: "env", variable }) ?? {};
   return state === "granted";
 }
 
-/** Returns a variable; `undefined` if it is not set or may not be read. */
 function environment(name: string): string | undefined {
   try {
     return process.env[name];
@@ -262,7 +249,7 @@ function environmentIfAllowed(name: string): string | undefined {
   return isAllowed(name) ? environment(name) : undefined;
 }
 
-/** Writes to standard output without locking it, because calls of `main()` can overlap. */
+/** Does not lock it, because calls of `main()` can overlap. */
 async function writeOutput(bytes: Uint8Array): Promise<void> {
   if (deno === undefined) {
     return await new Promise((resolve, reject) => {

@@ -1,12 +1,17 @@
-// Commands that send no request: fields, url and sign.
 import { DataStream } from "../client/datastream.ts";
 import { FILTER_FIELDS, RESOURCES } from "../odata/resources.ts";
 import { signUrl } from "../signing/signed_url.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
-import { DEFAULT_EXPIRES, EXPIRES_FORM, readBaseUrl, readQuery, readResource } from "./flags.ts";
+import {
+  DEFAULT_EXPIRES,
+  EXPIRES_FORM,
+  hasDays,
+  readBaseUrl,
+  readQuery,
+  readResource,
+} from "./flags.ts";
 
-/** Prints the fields of a resource for `--select` and `--filter`. */
 export async function printFields({ operand }: Arguments, context: Context): Promise<void> {
   const resource = readResource(operand);
   const { fields, filters } = RESOURCES[resource];
@@ -20,7 +25,6 @@ export async function printFields({ operand }: Arguments, context: Context): Pro
   );
 }
 
-/** Descriptions of the types of fields. */
 const TYPE_LABELS: Record<string, string> = {
   "integer": "whole number",
   "number": "number",
@@ -33,14 +37,15 @@ const TYPE_LABELS: Record<string, string> = {
   "date": "date, written as '2015-01-31'",
 };
 
-/** Prints the URL of the first request of a query. */
 export async function printUrl({ operand, flags }: Arguments, context: Context): Promise<void> {
   const client = new DataStream({ baseUrl: readBaseUrl(flags, context) });
   const { url } = client.query(readResource(operand), readQuery(flags));
   await context.print(`${url}\n`);
+  if (hasDays(flags)) {
+    context.printError("The URL selects whole years, because DataStream cannot select days");
+  }
 }
 
-/** Prints a signed download URL of the server (see the folder `edge`). */
 export async function printSignedUrl(
   { operand, flags }: Arguments,
   context: Context,
@@ -56,17 +61,10 @@ export async function printSignedUrl(
   await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
 }
 
-/** Number of seconds in each unit of `--expires`: hours, days, weeks. */
+/** Hours, days, weeks. */
 const SECONDS_PER_UNIT: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
 
-/**
- * Parses the value of `--expires`.
- *
- * @param text A date, or a duration from now such as `12h`
- * @param now Current time in Unix milliseconds
- * @returns The time of expiry in Unix seconds
- * @throws {UsageError} If the text is neither, or the time is not in the future
- */
+/** `now` is in ms, the result in s, both since 1970. */
 function readExpires(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
   const seconds = count !== undefined

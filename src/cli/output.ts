@@ -1,47 +1,23 @@
 import { constants, type Stats } from "node:fs";
-import {
-  type FileHandle,
-  lstat,
-  open,
-  readlink,
-  realpath,
-  stat,
-  writeFile,
-} from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
+import { type FileHandle, lstat, open, realpath, rm, stat } from "node:fs/promises";
+import { dirname, relative } from "node:path";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/batches.ts";
 import { oneLine } from "../errors.ts";
 import { CommandError, type Context } from "./context.ts";
 
-/** A page of a download: bytes in the format of the output. */
 export type DownloadPage = Batch<Uint8Array>;
 
-/** Destination of the pages of a download. */
 export interface Output {
-  /**
-   * Writes a page. A file also records the page's cursor, so that a later run can continue after it.
-   *
-   * @throws {FileError} If it cannot be written
-   */
+  /** A file also records the cursor, so that a later run can continue after it. */
   write(page: DownloadPage): Promise<void>;
-  /**
-   * Completes the output after the last page.
-   *
-   * @param missingRows Number of rows that the service counted and did not deliver, if accepted
-   * @returns The size of a file in bytes; `undefined` for standard output
-   */
+  /** Returns the size of a file in bytes. `missingRows` were counted and not delivered. */
   finish(missingRows: number): Promise<number | undefined>;
-  /**
-   * Ends an incomplete output.
-   *
-   * @param rows Number of rows that were written
-   * @returns The path of a part that a later run can continue; `undefined` if no part is kept
-   */
+  /** Returns the path of a part that a later run can continue, if any. */
   abandon(rows: number): Promise<string | undefined>;
 }
 
-/** Opens standard output. */
 export function openStandardOutput({ write, signal }: Context): Output {
   return {
     write: ({ data }) => unlessAborted(write(data), signal),
@@ -50,46 +26,72 @@ export function openStandardOutput({ write, signal }: Context): Output {
   };
 }
 
-/** Opens a device, a pipe or a file descriptor. A pipe opens when another process reads it. */
+/** Milliseconds until a pipe is tried again that has no reader, or a slower one. */
+const PIPE_INTERVAL = 50;
+
+/** Waits until another process reads a pipe. */
 export async function openStream(path: string, { signal }: Context): Promise<Output> {
-  const attempt = <T>(step: Promise<T>) =>
-    unlessAborted(
-      step.catch((error) => {
-        throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
-      }),
-      signal,
-    );
-  // Without O_CREAT and O_TRUNC: a descriptor can refer to a file that others write to.
-  const file = await attempt(open(path, constants.O_WRONLY | constants.O_APPEND));
+  const isPipe = (await statIfExists(path))?.isFIFO();
+  // Without O_CREAT and O_TRUNC: others can write to the file of a descriptor. With O_NONBLOCK:
+  // Node cannot exit while a pipe blocks a thread. Deno can, but does not tell how much of a
+  // blocking write it wrote.
+  const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants;
+  const mayBlock = !isPipe || process.versions.deno !== undefined;
+  const flags = O_WRONLY | O_APPEND | (mayBlock ? 0 : O_NONBLOCK);
+  const attempt = async <T>(step: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await unlessAborted(step(), signal);
+      } catch (error) {
+        const { code = "" } = error as { code?: string };
+        if (signal.aborted) throw error;
+        if (mayBlock || !["ENXIO", "EAGAIN"].includes(code)) {
+          throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
+        }
+      }
+      await setTimeout(PIPE_INTERVAL, undefined, { signal });
+    }
+  };
+  const file = await attempt(() => open(path, flags));
   let size = 0;
   return {
     async write({ data }) {
-      await attempt(file.writeFile(data));
-      size += data.length;
+      for (let at = 0; at < data.length;) {
+        const { bytesWritten } = await attempt(() => file.write(data, at));
+        at += bytesWritten;
+        size += bytesWritten;
+      }
     },
     async finish() {
-      await attempt(file.close());
+      await attempt(() => file.close());
       return size;
     },
     abandon: () => file.close().then(() => undefined, () => undefined),
   };
 }
 
-/**
- * Writes a text to standard output, a device, a pipe or a file. A file keeps its permissions.
- *
- * @throws {FileError} If it cannot be written
- */
+/** A file keeps its permissions. */
 export async function writeText(path: string, text: string, context: Context): Promise<void> {
   if (isStandardOutput(path)) return await context.print(text);
   const target = await resolveOutput(path);
-  if (!target.isStream) return await explainingErrors(path, writeFile(target.path, text));
+  if (!target.isStream) {
+    const file = await explainingErrors(path, open(target.path, "w"));
+    try {
+      return await explainingErrors(path, file.writeFile(text));
+    } catch (error) {
+      // Such as a full disk. A later run would take an incomplete file for a complete one.
+      await rm(target.path, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
   const stream = await openStream(target.path, context);
   await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
   await stream.finish(0);
 }
 
-/** Waits for a promise until the signal aborts: a reader that stopped can block a write. */
+/** A reader that stopped can block a write. */
 async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => onAbort = () => reject(signal.reason));
@@ -102,37 +104,26 @@ async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** A file that cannot be written as requested. */
 export class FileError extends CommandError {}
 
-/** The target of an output path. */
 export interface OutputPath {
-  /** Path after symbolic links. */
+  /** After symbolic links. */
   path: string;
-  /** Whether it is a device, a pipe, a socket or a file descriptor instead of a regular file. */
+  /** A device, a pipe, a socket or a file descriptor. */
   isStream: boolean;
 }
 
-/**
- * Returns whether a path names the standard output of this process.
- *
- * The names are compared as text: opening `/dev/stdout` would overwrite a file that the shell
- * redirects to from its start, and Deno allows it only with `--allow-all`.
- */
+/** Compares text: opening `/dev/stdout` would overwrite a redirected file from its start. */
 export function isStandardOutput(path: string): boolean {
   return /^(-|\/dev\/stdout|\/dev\/fd\/1|\/proc\/self\/fd\/1)$/.test(path);
 }
 
-/** Maximum number of symbolic links to follow, as in Linux (path_resolution(7)). */
-const MAX_LINKS = 40;
-
-/**
- * Follows the symbolic links of an output path. The target may be missing.
- *
- * @throws {FileError} If it is a directory, its directory is missing, or its links form a loop
- */
+/** The file may be missing, but not its directory. */
 export async function resolveOutput(path: string): Promise<OutputPath> {
-  if (isStandardOutput(path)) return { path, isStream: true };
+  // Names of file descriptors, whose files belong to other processes.
+  if (isStandardOutput(path) || /^\/(proc\/|dev\/(fd\/|std))/.test(path)) {
+    return { path, isStream: true };
+  }
   const found = await statIfExists(path).catch(async (error) => {
     // The missing permission to read the directory is reported first, because a download needs it.
     await requireDirectory(path);
@@ -141,16 +132,13 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
   if (found?.isDirectory() || /[\\/]$/.test(path)) {
     throw new FileError(`${path} is a directory: name a file in it`);
   }
-  if (found !== undefined && !found.isFile()) return { path, isStream: true };
-  let target = path;
-  for (let links = 0; (await statIfExists(target, lstat))?.isSymbolicLink(); links++) {
-    // A link to a file descriptor, whose file belongs to another process.
-    if (/^\/(proc\/|dev\/(fd\/|std))/.test(target)) return { path, isStream: true };
-    if (links === MAX_LINKS) throw loopError(path);
-    target = await joinLink(dirname(target), await readlink(target));
+  if (found?.isFile() === false) return { path, isStream: true };
+  await requireDirectory(path);
+  const isLink = (await statIfExists(path, lstat))?.isSymbolicLink();
+  if (isLink && found === undefined) {
+    throw new FileError(`${path} is a symbolic link to a missing file: name the file itself`);
   }
-  await requireDirectory(target);
-  return { path: target, isStream: false };
+  return { path: isLink ? relative("", await realpath(path)) : path, isStream: false };
 }
 
 async function requireDirectory(path: string): Promise<void> {
@@ -159,18 +147,7 @@ async function requireDirectory(path: string): Promise<void> {
   throw new FileError(`There is no directory ${directory}: create it first`);
 }
 
-/** Returns the path that a link in a directory leads to. */
-async function joinLink(directory: string, link: string): Promise<string> {
-  if (isAbsolute(link)) return link;
-  // `..` after a symbolic link is the parent of the link's target.
-  return join(link.includes("..") ? await realpath(directory) : directory, link);
-}
-
-function loopError(path: string): FileError {
-  return new FileError(`${path} is a loop of symbolic links: name a file`);
-}
-
-/** Returns the status of a file; `undefined` if the file does not exist. */
+/** `undefined` if the file does not exist. */
 export async function statIfExists(
   path: string,
   read: (path: string) => Promise<Stats> = stat,
@@ -181,18 +158,12 @@ export async function statIfExists(
     // Any other error, such as a missing permission, does not mean that the file is missing.
     const { code } = error as { code?: string };
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
-    if (code === "ELOOP") throw loopError(path);
+    if (code === "ELOOP") throw new FileError(`${path} is a loop of symbolic links: name a file`);
     throw error;
   }
 }
 
-/**
- * Checks that a file can be created or replaced.
- *
- * @param hint What to do if a file exists and `force` is false
- * @returns The status of the file to replace; `undefined` if the file does not exist
- * @throws {FileError} If the file is read-only, or exists without `force`
- */
+/** Throws if the file is read-only, or exists without `force`. `hint` is for the latter. */
 export async function requireReplaceable(
   path: string,
   force: boolean,
@@ -220,7 +191,7 @@ async function isReadOnly(path: string, { mode }: Stats): Promise<boolean> {
   }
 }
 
-/** Gives a new file the permissions of the file that it replaces and, if allowed, its owner. */
+/** Also copies the owner, if allowed. */
 export async function copyPermissions(file: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   if (process.platform === "win32") return;
   // Only root can change the owner.
@@ -230,7 +201,7 @@ export async function copyPermissions(file: FileHandle, { mode, uid, gid }: Stat
 
 const DENIED = "permission denied: change the permissions, or choose another directory";
 
-/** Cause and advice by the error code of the operating system. */
+/** By the error code of the operating system. */
 const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
   ["ENOSPC", "no space left on the disk: free some space, or choose a file on another disk"],
   ["EDQUOT", "the disk quota is used up: free some space, or choose a file on another disk"],
@@ -241,13 +212,7 @@ const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
   ["EISDIR", "it is a directory: name a file in it"],
 ]);
 
-/**
- * Explains why a file cannot be written.
- *
- * @param error Error with a `code`, and with a `path` and `syscall` if the runtime knows them
- * @param file Name of the file, for an error without a path: a write to an open file has none
- * @returns The explanation; the error itself if its code is not in the table
- */
+/** Returns the error itself if its code is not in the table. An error of a write has no path. */
 export function explainWriteError(error: unknown, file: string): unknown {
   if (!(error instanceof Error)) return error;
   const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
@@ -256,7 +221,6 @@ export function explainWriteError(error: unknown, file: string): unknown {
   return new FileError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
 }
 
-/** Waits for work on a file, and explains its error. */
 export async function explainingErrors<T>(file: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

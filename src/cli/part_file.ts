@@ -1,7 +1,7 @@
 // The files of a download to FILE:
 //
 // - FILE.part: the rows so far, renamed to FILE when they are complete;
-// - FILE.part.json: the query, the dataset versions, and position, number of bytes and hash after the last page;
+// - FILE.part.json: the query, the dataset versions, and the cursor, number of bytes and hash after the last page;
 // - FILE.datapackage.json: the record of a finished FILE, with its hash, query and dataset versions.
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
@@ -23,7 +23,7 @@ import {
   statIfExists,
 } from "./output.ts";
 
-/** What determines the content of a file: the resource, the service, and values of flags by name. */
+/** The inputs that determine the content of a file: the resource, the service, and values of flags by name. */
 export type QueryRecord = Readonly<Record<string, unknown>>;
 
 /** The record of a finished file. The names of its members are those of Frictionless Data Package v1. */
@@ -36,14 +36,14 @@ interface DataPackage {
     rows: number;
     /** Number of rows that the service counted and did not deliver. */
     missingRows: number;
-    /** Cursor after the last page, which tells whether another query has the same result. */
+    /** Cursor after the last page, by which the client recognizes other flags of the same query. */
     cursor: Cursor;
     /** Versions of the datasets that match the query, if they are known. */
     datasets?: readonly DatasetVersion[] | undefined;
   };
 }
 
-/** What is known about a finished file. */
+/** Weir's part of the record of a finished file. */
 export type FileRecord = DataPackage["weir"];
 
 /** Content of FILE.part.json. */
@@ -62,8 +62,6 @@ interface PartState {
   cursor?: Cursor;
   /** Dataset versions; `undefined` if they were not requested. */
   datasets?: readonly DatasetVersion[] | undefined;
-  /** The record of FILE, from the time at which FILE.part is complete. */
-  finished?: DataPackage;
 }
 
 /** Version of the format of FILE.part.json. */
@@ -100,6 +98,17 @@ const RESTART = "start again with --force";
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
 const MOVE = "move it, then resume";
 
+/** Returns the paths of the files of a download to FILE. */
+function filesOf(path: string) {
+  return { part: `${path}.part`, state: `${path}.part.json`, record: `${path}.datapackage.json` };
+}
+
+/** Returns the paths of all files that a download to FILE can write, including FILE itself. */
+export function pathsOf(path: string): string[] {
+  const { part, state, record } = filesOf(path);
+  return [path, part, state, record, `${state}.new`, `${record}.new`];
+}
+
 /**
  * Opens a file as the output of a download.
  *
@@ -113,20 +122,18 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   const { query, resume } = options;
-  const partPath = partPathOf(path);
-  const found = await statIfExists(partPath, lstat);
-  const earlier = !resume || found === undefined
-    ? undefined
-    : await readState(path, options).catch((error) => {
-      // A run that was killed at its start leaves an empty part without a state.
-      if (found.size > 0 || !(error instanceof FileError)) throw error;
-    });
+  const { part } = filesOf(path);
+  const found = await statIfExists(part, lstat);
+  // A run that was killed at its start leaves an empty part without a state.
+  const earlier = resume && found !== undefined
+    ? await readState(path, options, found.size === 0)
+    : undefined;
   const force = options.force || earlier?.state.force === true;
   const replaced = await requireReplaceable(path, force, found && resume ? MOVE : undefined);
   if (earlier?.pages !== undefined) {
-    if (!found!.isFile()) throw new FileError(`${partPath} is not a regular file: ${RESTART}`);
+    if (!found!.isFile()) throw new FileError(`${part} is not a regular file: ${RESTART}`);
     const { state, pages } = earlier;
-    const file = await open(partPath, "r+");
+    const file = await open(part, "r+");
     try {
       const hash = await hashPart(path, file, state.bytes, state.hash);
       const changes = await findChanges(state.datasets, options);
@@ -142,12 +149,12 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
     }
   }
   if (force || resume) await removePart(path);
-  // The permissions of the file to replace, with read and write for the owner, which --resume needs.
+  // The part gets the permissions of FILE. The owner may always read and write it, because --resume must.
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
-  const file = await open(partPath, "wx", mode).catch((error) => {
+  const file = await open(part, "wx", mode).catch((error) => {
     if (error.code !== "EEXIST") throw error;
     throw new FileError(
-      `${partPath} already exists: another download is running or was interrupted: ` +
+      `${part} already exists: another download is running or was interrupted: ` +
         `continue it with --resume, or ${RESTART}`,
     );
   });
@@ -159,9 +166,10 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   try {
     return { output: await createOutput(path, { ...options, force }, file, { state, hash }) };
   } catch (error) {
-    // Such as a full disk. An empty part would block the next run.
+    const isOwn = (await statIfExists(part, lstat))?.ino === (await file.stat()).ino;
     await file.close();
-    await removePart(path).catch(() => {});
+    // For example, the disk is full: an empty part would block the next run. Another run may have replaced the part.
+    if (isOwn) await removePart(path).catch(() => {});
     throw error;
   }
 }
@@ -172,10 +180,10 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
  * A page is committed once its bytes are on disk and a FILE.part.json that includes them has been renamed into
  * place. A run that resumes overwrites the bytes after the last committed page.
  *
- * A run can resume a part while the run that started it is still alive: a file lock is not used, because no portable
- * lock is released when the process that holds it is killed. The later run writes FILE.part.json, and the earlier one
- * fails at its next step, because it finds a text that it did not write. If it writes in between, the later run
- * detects it at its end, when it hashes the whole part.
+ * A run can resume a part while the run that started it is still alive. There is no file lock, because no portable
+ * lock is released when the process that holds it is killed. The later run writes FILE.part.json, and the earlier run
+ * fails at its next step, because FILE.part.json is not what it wrote. If the earlier run writes rows before that
+ * step, the later run detects them at its end, when it hashes the whole part.
  *
  * @param earlier State of the part, and the hash of its bytes
  */
@@ -186,6 +194,7 @@ async function createOutput(
   earlier: { state: PartState; hash: Hash },
 ): Promise<Output> {
   const { hash } = earlier;
+  const { part, state: statePath, record: recordPath } = filesOf(path);
   const isResumed = earlier.state.cursor !== undefined;
   const startedAt = Date.now();
   let state: PartState = { ...earlier.state, run: randomUUID() };
@@ -193,14 +202,13 @@ async function createOutput(
   let stateText = "";
   let { bytes } = state;
   let last: DownloadPage | undefined;
-  let hasNewPages = false;
   /** Whether a later run can complete the part. */
   let canResume = true;
 
   const isOwned = async () => {
     try {
-      if (await readFile(statePathOf(path), "utf8") !== stateText) return false;
-      const [opened, named] = [await file.stat(), await lstat(partPathOf(path))];
+      if (await readFile(statePath, "utf8") !== stateText) return false;
+      const [opened, named] = [await file.stat(), await lstat(part)];
       return opened.ino === named.ino && opened.dev === named.dev;
     } catch {
       return false;
@@ -209,12 +217,12 @@ async function createOutput(
   const requireOwned = async () => {
     if (await isOwned()) return;
     throw new FileError(
-      `${partPathOf(path)} was taken over by another download, moved or removed: ${RESTART}`,
+      `${part} was taken over by another download, moved or removed: wait for that download, or ${RESTART}`,
     );
   };
   const writeState = async (changes: Partial<PartState>) => {
     state = { ...state, ...changes };
-    stateText = await replaceFile(statePathOf(path), state);
+    stateText = await replaceFile(statePath, state);
   };
   /** Rethrows an error. After a `FileError` the part cannot be resumed: a later run would fail too. */
   const fail = (error: unknown): never => {
@@ -238,10 +246,9 @@ async function createOutput(
     await file.datasync();
     await requireOwned();
     await writeState({ bytes, hash: hashText(hash), cursor, datasets });
-    hasNewPages = true;
   };
   const finish = async (missingRows: number) => {
-    if (hasNewPages) {
+    if (state.cursor !== earlier.state.cursor) {
       const changes = await findChanges(state.datasets, options);
       if (changes !== undefined) fail(changedError(path, changes));
     }
@@ -257,11 +264,11 @@ async function createOutput(
     const { query } = options;
     const { cursor, totalRows: rows } = last!;
     const record = { version: VERSION, query, rows, missingRows, cursor, datasets };
-    const finished = toPackage(path, bytes, finalHash, record);
-    await writeState({ finished });
+    // The record is written first, so that FILE never exists without it. A run that is killed before the rename
+    // leaves FILE.part, which can be resumed.
+    await replaceFile(recordPath, toPackage(path, bytes, finalHash, record), 2);
     await file.close();
-    await rename(partPathOf(path), path);
-    await replaceFile(recordPathOf(path), finished, 2);
+    await rename(part, path);
     await removeState(path);
     return bytes;
   };
@@ -276,7 +283,7 @@ async function createOutput(
       await file.close().catch(() => {});
       if (!mayRemove) return undefined;
       if (rows === 0) await removePart(path);
-      return rows > 0 && canResume ? partPathOf(path) : undefined;
+      return rows > 0 && canResume ? part : undefined;
     },
   };
 }
@@ -284,7 +291,7 @@ async function createOutput(
 /**
  * Returns the record of a finished download of a query; `undefined` if FILE is missing or FILE.part exists.
  *
- * A run that was killed just after it renamed FILE.part leaves FILE.part.json, from which the record is written.
+ * A run that was killed just after it renamed FILE.part leaves FILE.part.json, which is removed.
  *
  * @throws {FileError} If FILE has no record, belongs to another query, or was changed
  */
@@ -293,16 +300,11 @@ export async function readFinished(
   options: FileOptions,
 ): Promise<FileRecord | undefined> {
   if (await statIfExists(path) === undefined) return undefined;
-  if (await statIfExists(partPathOf(path), lstat) !== undefined) return undefined;
-  const recordPath = recordPathOf(path);
+  const { part, record: recordPath } = filesOf(path);
+  if (await statIfExists(part, lstat) !== undefined) return undefined;
   const file = await open(path, "r");
   const { hash } = await hashFile(file).finally(() => file.close());
-  const state = await readJson(statePathOf(path)) as Partial<PartState> | undefined;
-  let record = await readJson(recordPath) as Partial<DataPackage> | undefined;
-  if (state?.finished?.resources?.[0]?.hash === hash) {
-    await replaceFile(recordPath, state.finished, 2);
-    record = state.finished;
-  }
+  const record = await readJson(recordPath) as Partial<DataPackage> | undefined;
   await removeState(path);
   const again = "pass --force to download it again, or choose another name";
   const { weir, resources } = record ?? {};
@@ -321,7 +323,7 @@ export async function readFinished(
   return weir;
 }
 
-/** Whether a cursor belongs to the query of this run: the same query can have other flags. */
+/** Whether a cursor belongs to the query of this run. Different flags can mean the same query. */
 function isSameQuery(cursor: Cursor, { pagesAfter }: FileOptions): boolean {
   try {
     pagesAfter(cursor);
@@ -359,12 +361,12 @@ function toPackage(path: string, bytes: number, hash: string, weir: FileRecord):
   return { name, resources: [{ name, path: basename(path), bytes, hash }], weir };
 }
 
-/** Time (ms) before a download within which a dataset may have been published while its first page was read. */
+/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
 const RECENT = 600_000;
 
 /**
- * Returns the dataset versions for the record of a file; `undefined` if a dataset was published so recently that
- * the first page can have an earlier version, or if the versions cannot be requested.
+ * Returns the dataset versions for the record of a file; `undefined` if they cannot be requested, or if a dataset was
+ * published so recently that the first page may have an earlier version.
  */
 async function knownVersions(
   datasets: readonly DatasetVersion[] | undefined,
@@ -396,7 +398,7 @@ async function findChanges(
 function changedError(path: string, changes: string): FileError {
   return new FileError(
     `DataStream has published new data since ${
-      partPathOf(path)
+      filesOf(path).part
     } was started (${changes}): ${RESTART}`,
   );
 }
@@ -404,56 +406,55 @@ function changedError(path: string, changes: string): FileError {
 /**
  * Reads the state of a part, and the pages after its cursor if a page was committed.
  *
- * @throws {FileError} If the state is missing or damaged, or was written for another query or by an earlier
- *   version of weir
+ * @param isEmpty Whether the part is empty, so that it needs no state
+ * @throws {FileError} If the state is missing or damaged, or was written for another query or by another version of
+ *   weir
  */
 async function readState(
   path: string,
   options: FileOptions,
-): Promise<{ state: PartState; pages?: AsyncIterable<DownloadPage> }> {
-  const statePath = statePathOf(path);
-  const state = await readJson(statePath) as PartState | undefined;
-  if (Number(state?.version) < STATE_VERSION) {
-    throw new FileError(`${statePath} was written by an earlier version of weir: ${RESTART}`);
-  }
+  isEmpty: boolean,
+): Promise<{ state: PartState; pages?: AsyncIterable<DownloadPage> } | undefined> {
+  const { part, state: statePath } = filesOf(path);
+  const state = await readJson(statePath);
   const damaged = new FileError(`${statePath} is missing or damaged: ${RESTART}`);
-  if (!isState(state)) throw damaged;
+  if (!isState(state)) {
+    if (isEmpty) return undefined;
+    throw damaged;
+  }
   const { cursor } = state;
   if (cursor !== undefined && isSameQuery(cursor, options)) {
     return { state, pages: options.pagesAfter(cursor) };
   }
   const differences = describeDifferences(state.query, options.query);
-  if (differences !== undefined) {
-    throw new FileError(
-      `${partPathOf(path)} belongs to another query (${differences}): ` +
-        `pass the same flags as before, or ${RESTART}`,
-    );
-  }
-  if (cursor !== undefined) throw damaged;
-  return { state };
+  if (differences === undefined && cursor === undefined) return { state };
+  if (isEmpty) return undefined;
+  if (differences === undefined) throw damaged;
+  throw new FileError(
+    `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
+  );
 }
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
 function isState(value: unknown): value is PartState {
-  if (typeof value !== "object" || value === null) return false;
-  const { version, query, force, bytes, hash, cursor, datasets } = value as Partial<PartState>;
-  const areDatasets = datasets === undefined ||
-    Array.isArray(datasets) &&
-      datasets.every((dataset) =>
-        Array.isArray(dataset) && dataset.length === 3 &&
-        dataset.every((text) => typeof text === "string")
-      );
+  const { version, query, force, bytes, hash, cursor, datasets = [] } = (value ?? {}) as Partial<
+    PartState
+  >;
+  const isDataset = (dataset: unknown) =>
+    Array.isArray(dataset) && dataset.length === 3 &&
+    dataset.every((text) => typeof text === "string");
   return version === STATE_VERSION && typeof query === "object" && query !== null &&
     typeof force === "boolean" && Number.isSafeInteger(bytes) && bytes! >= 0 &&
-    typeof hash === "string" && areDatasets && (cursor !== undefined || bytes === 0);
+    typeof hash === "string" && Array.isArray(datasets) && datasets.every(isDataset) &&
+    (cursor !== undefined || bytes === 0);
 }
 
-/** Reads a JSON file; `undefined` if it is missing or no JSON. */
+/** Reads a JSON file; `undefined` if it is missing or not valid JSON. */
 async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8")) ?? undefined;
   } catch (error) {
-    // With another code, such as EACCES, the file may be valid. A SyntaxError (invalid JSON) has no code.
+    // After another error of the file system, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     return undefined;
   }
@@ -478,7 +479,7 @@ async function hashFile(
   return { hasher, hash: hashText(hasher) };
 }
 
-/** Returns the text of a hash, which can be updated with more bytes. */
+/** Returns the text of a hash of the bytes so far. The hash can still be updated. */
 function hashText(hash: Hash): string {
   return `sha256:${hash.copy().digest("hex")}`;
 }
@@ -495,7 +496,7 @@ async function hashPart(
   expected: string,
 ): Promise<Hash> {
   const changed = (reason: string) =>
-    new FileError(`${partPathOf(path)} was changed: ${reason}: ${RESTART}`);
+    new FileError(`${filesOf(path).part} was changed: ${reason}: ${RESTART}`);
   const { size } = await file.stat();
   if (size < bytes) throw changed(`it has ${size} bytes, weir wrote ${bytes}`);
   const { hasher, hash } = await hashFile(file, bytes);
@@ -503,51 +504,24 @@ async function hashPart(
   throw changed(`its first ${bytes} bytes differ from what weir wrote`);
 }
 
-/** Returns the path of FILE.part. */
-function partPathOf(path: string): string {
-  return `${path}.part`;
-}
-
-/** Returns the path of FILE.part.json. */
-function statePathOf(path: string): string {
-  return `${path}.part.json`;
-}
-
-/** Returns the path of FILE.datapackage.json. */
-function recordPathOf(path: string): string {
-  return `${path}.datapackage.json`;
-}
-
-/** Returns the path under which a file is written before it is renamed. */
-function temporaryPathOf(path: string): string {
-  return `${path}.new`;
-}
-
-/** Returns the paths of all files that a download to FILE can write, including FILE itself. */
-export function pathsOf(path: string): string[] {
-  const sidecars = [statePathOf(path), recordPathOf(path)];
-  return [path, partPathOf(path), ...sidecars, ...sidecars.map(temporaryPathOf)];
-}
-
 /** Replaces a JSON file atomically. Returns its text. */
 async function replaceFile(path: string, content: unknown, indent?: number): Promise<string> {
   const text = JSON.stringify(content, null, indent) + (indent === undefined ? "" : "\n");
-  const temporaryPath = temporaryPathOf(path);
   // If this path is a symbolic link, writing would change the link's target.
-  await rm(temporaryPath, { force: true });
-  await writeFile(temporaryPath, text, { flag: "wx" });
-  await rename(temporaryPath, path);
+  await rm(`${path}.new`, { force: true });
+  await writeFile(`${path}.new`, text, { flag: "wx" });
+  await rename(`${path}.new`, path);
   return text;
 }
 
 /** Removes FILE.part.json, and files that a killed run did not rename. */
 async function removeState(path: string): Promise<void> {
-  for (const name of pathsOf(path).slice(-2)) await rm(name, { force: true });
-  await rm(statePathOf(path), { force: true });
+  const { state, record } = filesOf(path);
+  for (const name of [`${state}.new`, `${record}.new`, state]) await rm(name, { force: true });
 }
 
 /** Removes FILE.part, then its state. */
 async function removePart(path: string): Promise<void> {
-  await rm(partPathOf(path), { force: true });
+  await rm(filesOf(path).part, { force: true });
   await removeState(path);
 }

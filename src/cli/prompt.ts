@@ -4,13 +4,7 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { CommandError } from "./context.ts";
 
-/**
- * Asks for a line without showing it; without a terminal, returns the first line of standard input
- * that is not blank.
- *
- * @param signal Aborts the prompt
- * @throws {CommandError} If the input ends first
- */
+/** Without a terminal, returns the first line of standard input that is not blank. */
 export async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
   const { stdin, stderr } = process;
   if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
@@ -32,5 +26,24 @@ export async function promptSecret(prompt: string, signal: AbortSignal): Promise
   } finally {
     lines.close();
     stderr.write("\n");
+  }
+}
+
+/** `false` without a terminal, and for any answer but "y" or "yes". */
+export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY || !stderr.isTTY) return false;
+  const lines = createInterface({ input: stdin, output: stderr });
+  const ended = new AbortController();
+  lines.once("SIGINT", () => process.emit("SIGINT"));
+  lines.once("close", () => ended.abort());
+  try {
+    const answer = lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
+    return /^\s*y(es)?\s*$/i.test(await answer);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return false;
+  } finally {
+    lines.close();
   }
 }

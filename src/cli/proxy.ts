@@ -1,12 +1,9 @@
 import process from "node:process";
 
-/** Result of configuring `fetch` in {@linkcode useProxy}; `undefined` if it was not configured. */
+/** Result of {@linkcode useProxy}. */
 let configured: "used" | "invalid" | undefined;
 
-/**
- * Makes `fetch` use HTTPS_PROXY, HTTP_PROXY and NO_PROXY in Node 24.14 or later. Deno and Bun use
- * them by default.
- */
+/** Node needs 24.14 or later. Deno and Bun use the proxy variables by default. */
 export async function useProxy(): Promise<void> {
   if (!isIgnored()) return;
   const { default: http } = await import("node:http");
@@ -19,7 +16,6 @@ export async function useProxy(): Promise<void> {
   }
 }
 
-/** Returns what to do if `fetch` ignores the proxy of the environment; `undefined` if it does not. */
 export function ignoredProxyHint(): string | undefined {
   if (!isIgnored()) return undefined;
   // The value is not shown, because it can contain a password.
@@ -38,7 +34,7 @@ function isIgnored(): boolean {
   return Boolean(isSet) && !(env.NODE_USE_ENV_PROXY === "1" && canSetVariable());
 }
 
-/** Whether Node supports `NODE_USE_ENV_PROXY=1`: since 22.21 and 24.5. */
+/** Node supports `NODE_USE_ENV_PROXY=1` since 22.21 and 24.5. */
 function canSetVariable(): boolean {
   return process.allowedNodeEnvironmentFlags.has("--use-env-proxy");
 }

@@ -5,19 +5,12 @@ import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
 
-/** Flags that replace an environment variable, by variable. */
 const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as const;
 
-/**
- * Runs the server until the process receives a signal, then waits for the open responses.
- *
- * @returns The exit code: 1 if responses were interrupted
- * @throws {UsageError} If a flag or a variable is missing or invalid
- * @throws {CommandError} If the file of variables cannot be read, or the server cannot listen
- */
+/** Runs until a signal, then waits for the open responses. */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
   // Imports the server only for this command.
-  const server = await import("../../edge/server/configured_server.ts");
+  const server = await import("../../edge/server/start.ts");
   const fileVariables = await readVariables(flags.get("env-file")?.[0]);
   const environment: Record<string, string | undefined> = { ...fileVariables };
   for (const name of server.KNOWN_VARIABLES) {
@@ -26,9 +19,9 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   applyFlags(flags, environment);
   const names = new Set([...Object.keys(fileVariables), ...context.environmentNames()]);
   try {
-    const running = await server.startConfiguredServer(environment, names, context.printError);
+    const stop = await server.startConfiguredServer(environment, names, context.printError);
     await untilAborted(context.signal);
-    const isComplete = await running.stop();
+    const isComplete = await stop();
     context.endProcess();
     return isComplete ? 0 : 1;
   } catch (error) {
@@ -40,16 +33,14 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   }
 }
 
-/** Returns the environment variables of the server, with their meaning and their default. */
 export async function serverVariables(): Promise<[variable: string, help: string][]> {
-  const { VARIABLES } = await import("../../edge/server/configured_server.ts");
+  const { VARIABLES } = await import("../../edge/server/start.ts");
   return VARIABLES.map(({ variable, help, defaultText }) => [
     variable,
     defaultText === "none" ? help : `${help} (default: ${defaultText})`,
   ]);
 }
 
-/** Sets the variables that flags replace. */
 function applyFlags(flags: FlagValues, environment: Record<string, string | undefined>): void {
   if (flags.has("sandbox")) {
     environment.WEIR_SANDBOX = "1";
@@ -62,7 +53,7 @@ function applyFlags(flags: FlagValues, environment: Record<string, string | unde
   }
 }
 
-/** Returns names of flags for messages, by the variable that they replace. */
+/** By the variable that they replace. */
 function flagNames(
   flags: FlagValues,
   environment: Record<string, string | undefined>,
@@ -76,7 +67,6 @@ function flagNames(
   };
 }
 
-/** Reads environment variables from a file. */
 async function readVariables(path: string | undefined): Promise<Record<string, string>> {
   if (path === undefined) return {};
   const text = await readFile(path, "utf8").catch((error) => {
@@ -93,7 +83,6 @@ async function readVariables(path: string | undefined): Promise<Record<string, s
   return variables;
 }
 
-/** Resolves when a signal is aborted. */
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -1,5 +1,5 @@
 /**
- * The command `weir serve` as a program of its own: `deno task bundle` makes `dist/server.js` of it.
+ * `deno task bundle` makes `dist/server.js` of it.
  *
  * @module
  */

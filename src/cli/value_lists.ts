@@ -1,24 +1,19 @@
-// The values of flags that can be repeated: they are trimmed, checked, and read from files.
 import { readFile } from "node:fs/promises";
 import { oneLine } from "../errors.ts";
 import { normalizeDoi } from "../odata/clause.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 
-/** Flags with lists, and the names of the columns that can be the first line of a file with their values. */
+/** Columns that can be the first line of a file with the values of a flag. */
 const LIST_COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  doi: ["DOI"],
-  characteristic: ["CharacteristicName"],
+  doi: ["DOI", "dataset"],
+  characteristic: ["CharacteristicName", "characteristic"],
   region: ["RegionId"],
-  location: ["LocationId", "Id"],
+  location: ["LocationId", "Id", "location_id"],
+  unit: [],
 };
 
-/**
- * Replaces the values `@FILE` of flags by the lines of the file, and `@-` by those of standard input.
- *
- * @throws {UsageError} If a value has a control character, or a file has no values
- * @throws {CommandError} If a file cannot be read
- */
+/** `@FILE` stands for the lines of a file, `@-` for those of standard input. */
 export async function readLists(given: Arguments, context: Context): Promise<Arguments> {
   const flags = new Map(given.flags);
   for (const [name, columns] of Object.entries(LIST_COLUMNS)) {
@@ -45,19 +40,29 @@ export async function readLists(given: Arguments, context: Context): Promise<Arg
 
 async function readText(name: string, path: string, context: Context): Promise<string> {
   if (path === "-") return await context.readInput();
-  return await readFile(path, "utf8").catch((error) => {
+  const bytes = await readFile(path).catch((error) => {
     throw new CommandError(
       `Cannot read ${path}: ${oneLine(error)}: check the path of --${name} @${path}`,
     );
   });
+  // Windows PowerShell writes UTF-16 with a byte order mark.
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
 }
 
-/** Returns the values in a text: the first column of CSV or of text with tabs, one value per line. */
+/** The first column of CSV or of text with tabs, one value per line. */
 function linesOf(text: string, columns: readonly string[]): string[] {
-  const lines = text.replace(/^\uFEFF/, "").split(/\r\n?|\n/).map((line) => {
+  const all = text.replace(/^\uFEFF/, "").split(/\r\n?|\n/);
+  // A comma ends the first cell only if there is a header, because a value can have one: "Ammonia, total".
+  const end = columns.some((column) => all[0]!.replaceAll('"', "").startsWith(`${column},`))
+    ? ","
+    : "\t";
+  const lines = all.map((line) => {
     // A characteristic such as "Ammonia, total" is in quotes in CSV.
-    const [, quoted] = /^\s*"((?:[^"]|"")*)"\s*$/.exec(line) ?? [];
-    return (quoted?.replaceAll('""', '"') ?? line.split("\t")[0]!).trim();
+    const [, quoted, rest = ""] = /^\s*"((?:[^"]|"")*)"\s*(.*)$/.exec(line) ?? [];
+    const isCell = rest === "" || rest.startsWith(end);
+    return (isCell && quoted !== undefined ? quoted.replaceAll('""', '"') : line.split(end)[0]!)
+      .trim();
   }).filter((line) => line !== "");
   return columns.includes(lines[0]!) ? lines.slice(1) : lines;
 }

@@ -1,14 +1,13 @@
-import { utf8Encoder } from "../bytes.ts";
-import { ValidationError } from "../errors.ts";
+import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { PageData, PageWriter, WriterState } from "../formats/page_writer.ts";
+import type { PageData, PageWriter } from "../formats/page_writer.ts";
+import type { RowNotes } from "../formats/tidy.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { invalidValue, isCount, isObject } from "../validation.ts";
-import type { StartConversion } from "./convert_page.ts";
+import type { StartConversion } from "./page_reader.ts";
 import { type Position, readParts } from "./read_parts.ts";
-import type { Run } from "./run.ts";
-import type { Shard } from "./page_request.ts";
+import type { Run } from "./progress.ts";
 
 /**
  * Options for {@linkcode Query.batches}.
@@ -19,13 +18,12 @@ import type { Shard } from "./page_request.ts";
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const options: BatchOptions & { format: "csv" } = { format: "csv", distinct: ["DOI"] };
+ * const options: BatchOptions & { format: "csv" } = { format: "csv" };
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
  * let saved = "";
- * for await (const { cursor, distinct } of client.records({ limit: 10 }).batches(options)) {
+ * for await (const { cursor } of client.records({ limit: 10 }).batches(options)) {
  *   saved = JSON.stringify(cursor);
- *   assertEquals(distinct?.DOI, ["10.25976/weir-aa00"]);
  * }
  * assertEquals(JSON.parse(saved).rows, 10);
  * ```
@@ -86,7 +84,6 @@ export interface Batch<T> {
   readonly distinct: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Version of the cursor's format. */
 const CURSOR_VERSION: Cursor["version"] = 2;
 
 /**
@@ -107,8 +104,14 @@ export interface Cursor {
   readonly rows: number;
   /** Number of these rows that are compared with the next count. */
   readonly unitRows: number;
+  /** Number of rows before this position that were left out. */
+  readonly leftOut?: number | undefined;
   /** This count, if it is known. */
   readonly unitCount?: number | undefined;
+  /** Whether it was decided if the shards with this count are to be split. */
+  readonly isSplitDecided?: boolean | undefined;
+  /** Page size that the service can deliver. Opaque. */
+  readonly pageSize?: unknown;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;
   /** Number of counted rows that were not received and are accepted. */
@@ -121,55 +124,40 @@ export interface Cursor {
   readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** A validated cursor. */
-export interface CheckedCursor extends Cursor {
-  readonly shards: readonly Shard[];
-  readonly writer?: WriterState | undefined;
-}
-
-/** Converts the pages of one result to rows, or to the bytes of a document. */
 export interface PageConverter<T> {
-  /** Starts the conversion of a page. */
   readonly start: StartConversion<PageData<T>>;
-  /** Returns the data after the last page. */
   end(): T;
-  /** Writer of the document. Cursors contain its state. */
+  notes?(): RowNotes | undefined;
   readonly writer?: PageWriter;
 }
 
-/** Position at which batches begin, and contents of their cursors. */
 export interface BatchPosition {
-  /** Digest of the options that determine the result. Default: none, if the cursors are not used. */
   digest?: string;
-  /** Cursor to continue after. Default: none, to begin with the first row. */
-  after?: CheckedCursor | undefined;
-  /** Fields whose distinct values are collected; `undefined` for none. */
+  after?: Cursor | undefined;
   distinct?: readonly string[] | undefined;
-  /** Whether a batch can have a part of a page, which is delivered before the page is complete. Default false. */
+  /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
 
-/**
- * Prepares the batches of a query. Nothing is requested yet.
- *
- * @param converter Converts the pages; used for this result only
- * @returns A function that requests the next batch; it returns `undefined` after the last one
- */
+/** Returns `undefined` after the last batch. Not called concurrently. */
+export type NextBatch<T> = () => Promise<Batch<T> | undefined>;
+
 export function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
   converter: PageConverter<T>,
   { digest = "", after, distinct, deliversEarly }: BatchPosition,
-): () => Promise<Batch<T> | undefined> {
-  const parts = readParts(run, query, converter.start, { from: after, deliversEarly });
+): NextBatch<T> {
+  const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
-  let position: Position = after ?? { shards: [], rows: 0, unitRows: 0 };
+  let position = after as Position ?? { shards: [], rows: 0, unitRows: 0 };
   let isLast = after?.isComplete === true;
   return async () => {
     if (isLast) return undefined;
     const { done, value: part } = await parts.next();
     isLast = done === true;
-    position = part?.position ?? { shards: [], rows: position.rows, unitRows: 0 };
+    position = part?.position ??
+      { shards: [], rows: position.rows, leftOut: position.leftOut, unitRows: 0 };
     for (const [field, value] of part?.content.values ?? []) known.get(field)?.add(value);
     const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
@@ -198,9 +186,8 @@ export function requestBatches<T>(
   };
 }
 
-/** Returns a digest of the options that determine the result of a query. */
 export function digestOf(
-  { resource, select, filter, box, limit, skipToken, partition }: CheckedQuery,
+  { resource, select, filter, box, limit, skipToken, partition, rules }: CheckedQuery,
   baseUrl: string,
   format: FormatName | undefined,
   csv: CheckedCsvOptions | undefined,
@@ -216,11 +203,12 @@ export function digestOf(
     partition,
     format,
     csv,
+    ...rules ? [rules] : [],
   ];
   return toHash(JSON.stringify(options));
 }
 
-/** Returns a hash (64 bits) of a text in hexadecimal: two FNV-1a hashes. It only has to tell queries apart. */
+/** Two FNV-1a hashes (64 bits) in hexadecimal. Only has to tell queries apart. */
 function toHash(text: string): string {
   let [low, high] = [0x811c9dc5, 0xc9dc5118];
   for (const byte of utf8Encoder.encode(text)) {
@@ -230,34 +218,76 @@ function toHash(text: string): string {
   return [low, high].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/**
- * Checks the option `after`.
- *
- * @param digest Digest of the query that continues
- * @throws {ValidationError} If it is not a cursor, or belongs to another query
- */
 export function checkCursor(
   after: unknown,
   digest: string,
   format: FormatName | undefined,
-): CheckedCursor {
-  const hint = "start again without {after}";
-  const hasWriter = isCursor(after) && after.writer !== undefined;
-  if (!isCursor(after) || after.query === digest && hasWriter !== (format !== undefined)) {
-    throw invalidValue("after", "a cursor that batches() returned", after, hint);
-  }
-  if (after.query === digest) return after;
-  throw new ValidationError("after", "is a cursor of another query", {
-    received: after.query,
-    hint: "pass the same options as before, or start without {after}",
-  });
+): Cursor {
+  const isOfQuery = isCursor(after) && after.query === digest;
+  if (isOfQuery && (after.writer !== undefined) === (format !== undefined)) return after;
+  const hint = "pass the same options as before, or start without {after}";
+  throw invalidValue("after", "a cursor of a query with the same options", after, hint);
 }
 
-/**
- * Whether a value, which may have been read from a file, has the form of a cursor. The digest tells whether it belongs to
- * the query, so the members that `batches()` wrote are not checked one by one.
- */
-export function isCursor(value: unknown): value is CheckedCursor {
+/** Does not check each member: the digest tells whether the cursor belongs to the query. */
+export function isCursor(value: unknown): value is Cursor {
   return isObject(value) && value.version === CURSOR_VERSION && typeof value.query === "string" &&
     Array.isArray(value.shards) && isCount(value.rows) && isCount(value.unitRows);
+}
+
+/** Bytes of buffered items and the next page, which is probably as long as the page before. */
+const MAX_BUFFERED = 1 << 25;
+
+/**
+ * Reads a page without waiting for the reader, because a page in transit blocks other requests.
+ * Buffers at most the page that the reader takes, and the next one if `readsNextPage`.
+ */
+export function readAhead(
+  next: NextBatch<Bytes>,
+  readsNextPage: boolean,
+): NextBatch<Bytes> {
+  const queue: (Batch<Bytes> | undefined)[] = [];
+  let queueLength = 0;
+  /** Bytes of the last page; 0 until it is complete. */
+  let pageLength = 0;
+  let failure: { error: unknown } | undefined;
+  let isReading = false;
+  let wake = () => {};
+  const readPage = async () => {
+    isReading = true;
+    pageLength = 0;
+    let arrived = 0;
+    try {
+      for (;;) {
+        const batch = await next();
+        arrived += batch?.data.length ?? 0;
+        queueLength += batch?.data.length ?? 0;
+        queue.push(batch);
+        wake();
+        if (batch?.isPageEnd ?? true) break;
+      }
+      pageLength = arrived;
+    } catch (error) {
+      failure = { error };
+    }
+    isReading = false;
+    wake();
+    readNextPage();
+  };
+  const readNextPage = () => {
+    const isPartlyTaken = queueLength < pageLength;
+    if (!readsNextPage || !isPartlyTaken || queueLength + pageLength > MAX_BUFFERED) return;
+    readPage();
+  };
+  return async () => {
+    while (queue.length === 0) {
+      if (failure !== undefined) throw failure.error;
+      if (!isReading) readPage();
+      else await new Promise<void>((resolve) => wake = resolve);
+    }
+    const batch = queue.shift();
+    queueLength -= batch?.data.length ?? 0;
+    readNextPage();
+    return batch;
+  };
 }

@@ -1,5 +1,4 @@
-import { unknownSelectFieldHint } from "../odata/name_hints.ts";
-import { checkQuery } from "../odata/query_options.ts";
+import { checkQuery, QUERY_RULES, requireFields } from "../odata/query_options.ts";
 import {
   createWriter,
   type FormatName,
@@ -7,19 +6,20 @@ import {
   formatsOf,
   type WriterOptions,
 } from "../formats/formats.ts";
-import { ValidationError } from "../errors.ts";
-import { startRowConversion } from "./convert_page.ts";
+import { startRowConversion } from "./page_reader.ts";
 import type { Clause } from "../odata/clause.ts";
-import type { Bytes } from "../bytes.ts";
+import { type Bytes, utf8Decoder } from "../bytes.ts";
+import { fieldsOfRules, type RowNotes, type TidyRow } from "../formats/tidy.ts";
+import { checkUnits } from "../formats/units.ts";
 import {
+  invalidOption,
   invalidValue,
   isListOfStrings,
-  listNames,
-  requireOptions,
-  requireType,
+  type OptionRule,
+  readOptions,
 } from "../validation.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { createRun } from "./run.ts";
+import type { ResourceName } from "../odata/resources.ts";
+import { createRun } from "./progress.ts";
 import { firstUrlOf } from "./split.ts";
 import { countQuery } from "./read_parts.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
@@ -31,58 +31,51 @@ import {
   type BatchPosition,
   checkCursor,
   digestOf,
+  type NextBatch,
   type PageConverter,
+  readAhead,
   requestBatches,
 } from "./batches.ts";
 import { iterate, toIterableStream } from "./iterable_stream.ts";
-import { readAhead } from "./read_ahead.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
-import type { PageWriter } from "../formats/page_writer.ts";
+import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 
-/** Names of the query options; `checkQuery` adds the defaults. The type requires each name. */
-const QUERY_OPTIONS: Record<keyof AnyResourceQuery, undefined> = {
-  select: undefined,
-  filter: undefined,
-  within: undefined,
-  top: undefined,
-  limit: undefined,
-  skipToken: undefined,
-  partition: undefined,
-  unchecked: undefined,
-  incomplete: undefined,
-  maxRows: undefined,
-  signal: undefined,
-  onProgress: undefined,
+const QUERY_OPTIONS: Record<keyof AnyResourceQuery, OptionRule> = {
+  ...QUERY_RULES,
+  signal: {
+    // A frequent mistake is to pass the AbortController.
+    check(option, value) {
+      if (value instanceof AbortSignal) return;
+      const hint = "pass the signal property of an AbortController";
+      throw invalidValue(option, "an AbortSignal", value, hint);
+    },
+  },
+  onProgress: { type: "function" },
 };
 
-/**
- * Creates a query of a resource. Only Locations has `geojson()`.
- *
- * @param clauses Clauses that the rows must match too. They are not checked. Default: none
- * @throws {ValidationError} If an option is unknown or invalid, or the request would be too long
- */
+/** Only Locations has `geojson()`. `clauses` are not checked. */
 export function createQuery<R extends object>(
   resource: ResourceName,
   options: AnyResourceQuery,
   settings: ClientSettings,
   clauses?: readonly Clause[],
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  const given = requireOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
+  const given: AnyResourceQuery = readOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
   const { signal, onProgress, unchecked } = given;
-  requireSignal(signal);
-  requireType("onProgress", onProgress, "function");
   const query = checkQuery(resource, given, { added: clauses });
-  const { select } = query;
+  const { select, rules } = query;
+  if (rules?.units !== undefined) checkUnits(rules.units);
   const url = firstUrlOf(query, settings);
 
-  const startRun = (stop: AbortSignal) =>
-    createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress);
-  /**
-   * Creates a stream of batches. Cancelling it stops the request in flight.
-   *
-   * @param toChunks Converts a batch to chunks of the stream
-   * @param readBatches Requests the batches. Default: each when it is pulled
-   */
+  const startRun = (stop: AbortSignal, getNotes?: () => RowNotes | undefined) =>
+    createRun(
+      settings,
+      signal ? AbortSignal.any([signal, stop]) : stop,
+      onProgress && rules && getNotes
+        ? (progress) => onProgress({ ...progress, notes: getNotes() })
+        : onProgress,
+    );
+  /** Cancelling the stream stops the request in flight. */
   const streamBatches = <T, C>(
     converter: PageConverter<T>,
     toChunks: (batch: Batch<T>) => readonly C[],
@@ -91,8 +84,8 @@ export function createQuery<R extends object>(
   ) => {
     const stop = new AbortController();
     const batches = requestBatches(
-      startRun(stop.signal),
-      { ...query, distinct: position.distinct ?? [] },
+      startRun(stop.signal, converter.notes),
+      { ...query, distinct: [...position.distinct ?? [], ...rules ? fieldsOfRules(rules) : []] },
       converter,
       position,
     );
@@ -124,46 +117,52 @@ export function createQuery<R extends object>(
     );
   };
   const createFormatWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
-    createWriter(format, { resource, select, unchecked, ...options });
+    createWriter(format, { resource, select, unchecked, rules, ...options });
+  const toRowConverter = (distinct?: readonly string[]) =>
+    rules === undefined
+      ? rowConverter<R>(distinct)
+      : ruledRowConverter<R>(createFormatWriter("ndjson", {}), distinct);
 
   // The last batch holds only the end of a document, which rows do not have.
-  const pages = () => streamBatches(rowConverter<R>(), ({ isLast, data }) => isLast ? [] : [data]);
+  const pages = () =>
+    streamBatches(toRowConverter(), ({ isLast, rows, data }) => isLast || rows === 0 ? [] : [data]);
   // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
-  const rows = () => streamBatches(rowConverter<R>(), ({ data }) => data);
+  const rows = () => streamBatches(toRowConverter(), ({ data }) => data);
 
   const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
-    const { csv } = requireOptions("bytes()", options, { csv: undefined });
+    const { csv } = readOptions("bytes()", options, { csv: {} });
     const converter = byteConverter(createFormatWriter(format, { csv }));
     const toChunks = ({ data }: Batch<Bytes>) => data.length > 0 ? [data] : [];
     // With a limit, fewer rows may be left than the next page would have.
     const readsNextPage = query.limit === Infinity;
-    return streamBatches(converter, toChunks, { deliversEarly: true }, (next) =>
-      readAhead(next, {
-        isPageEnd: ({ isPageEnd }) => isPageEnd,
-        lengthOf: ({ data }) => data.length,
-        readsNextPage,
-      }));
+    return streamBatches(
+      converter,
+      toChunks,
+      { deliversEarly: true },
+      (next) => readAhead(next, readsNextPage),
+    );
   };
 
   const batches = (options: BatchOptions = {}) => {
-    const { format, csv, distinct: fields, parts, after: cursor } = requireOptions(
+    const { format, csv, distinct: fields, parts, after: cursor } = readOptions(
       "batches()",
       options,
       {
-        format: undefined,
-        csv: undefined,
-        after: undefined,
-        distinct: undefined,
-        parts: undefined,
+        format: {},
+        csv: {},
+        after: {},
+        distinct: {
+          check(option, fields) {
+            if (!isListOfStrings(fields)) throw invalidValue(option, "an array of fields", fields);
+            requireFields(option, resource, fields);
+          },
+        },
+        parts: { type: "boolean" },
       },
     );
-    if (fields !== undefined) requireFields(resource, fields);
-    requireType("parts", parts, "boolean");
     if (format === undefined && csv !== undefined) {
-      throw new ValidationError("csv", "must not be set without a format", {
-        received: csv,
-        hint: 'set {format: "csv"}',
-      });
+      const hint = 'set {format: "csv"}';
+      throw invalidOption("csv", "must not be set without a format", csv, hint);
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
     const checkedCsv = format && FORMATS[format].hasCsvOptions ? checkCsvOptions(csv) : undefined;
@@ -174,9 +173,10 @@ export function createQuery<R extends object>(
       fields?.every((field) => after.distinct?.[field] !== undefined);
     const distinct = isKnown ? fields : undefined;
     const createConverter = (): PageConverter<unknown> =>
-      format === undefined
-        ? rowConverter<R>(distinct)
-        : byteConverter(createFormatWriter(format, { csv, state: after?.writer }), distinct);
+      format === undefined ? toRowConverter(distinct) : byteConverter(
+        createFormatWriter(format, { csv, state: after?.writer as WriterState }),
+        distinct,
+      );
     return {
       [Symbol.asyncIterator]() {
         const position = { digest, after, distinct, deliversEarly: parts };
@@ -192,6 +192,7 @@ export function createQuery<R extends object>(
 
   return {
     url,
+    tidy: () => createQuery<R & TidyRow>(resource, { ...options, tidy: true }, settings, clauses),
     count: () => countQuery(startRun(new AbortController().signal), query),
     pages,
     rows,
@@ -207,10 +208,6 @@ export function createQuery<R extends object>(
   };
 }
 
-/** Requests the next batch; returns `undefined` after the last one. */
-type NextBatch<T> = ReturnType<typeof requestBatches<T>>;
-
-/** Creates a converter of pages to rows. */
 function rowConverter<R extends object>(distinct: readonly string[] = []): PageConverter<R[]> {
   const toContent = (data: R[]) => ({
     data,
@@ -225,29 +222,13 @@ function rowConverter<R extends object>(distinct: readonly string[] = []): PageC
   };
 }
 
-/** Returns the value of a row in a field; an empty list without one. */
+/** Returns an empty list for a field without a value. */
 function valueOf(row: Record<string, unknown>, field: string): FoundValue[] {
   const value = row[field];
   const isValue = typeof value === "number" || typeof value === "string" && value !== "";
   return isValue ? [[field, String(value)]] : [];
 }
 
-/** Checks the option `distinct`. */
-function requireFields(resource: ResourceName, fields: unknown): void {
-  if (!isListOfStrings(fields)) throw invalidValue("distinct", "an array of fields", fields);
-  const unknown = fields.find((field) => !fieldNames(resource).some((name) => name === field));
-  if (unknown === undefined) return;
-  throw new ValidationError(
-    "distinct",
-    `includes "${unknown}", which is not a field of ${resource}`,
-    {
-      received: fields,
-      hint: unknownSelectFieldHint(resource, unknown) ?? listNames(fieldNames(resource)),
-    },
-  );
-}
-
-/** Creates a converter of pages to the bytes of a document. */
 function byteConverter(
   writer: PageWriter,
   distinct: readonly string[] = [],
@@ -255,13 +236,39 @@ function byteConverter(
   return {
     start: (options) => writer.openPage({ ...options, distinct }),
     end: () => writer.end(),
+    notes: () => writer.state.notes,
     writer,
   };
 }
 
-/** Checks the option `signal`. A frequent mistake is to pass the AbortController. */
-function requireSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  const hint = "pass the signal property of an AbortController";
-  throw invalidValue("signal", "an AbortSignal", signal, hint);
+function ruledRowConverter<R extends object>(
+  writer: PageWriter,
+  distinct: readonly string[] = [],
+): PageConverter<R[]> {
+  return {
+    start(options) {
+      const page = writer.openPage({ ...options, distinct });
+      return {
+        get ids() {
+          return page.ids;
+        },
+        takeableLength: 0,
+        feed: (bytes) => page.feed(bytes),
+        take: () => ({ content: { data: [], values: [] }, rows: 0, kept: 0 }),
+        end() {
+          const { take, ...end } = page.end();
+          return {
+            ...end,
+            take() {
+              const { data, values } = take();
+              const lines = utf8Decoder.decode(data).trimEnd();
+              return { data: JSON.parse(`[${lines.replaceAll("\n", ",")}]`), values };
+            },
+          };
+        },
+      };
+    },
+    end: () => [],
+    notes: () => writer.state.notes,
+  };
 }

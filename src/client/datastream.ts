@@ -4,6 +4,7 @@ import {
   MAXIMUM_TOP,
   RESOURCE_NAMES,
   type ResourceName,
+  SUMMARY_KEYS,
 } from "../odata/resources.ts";
 import {
   type Citation,
@@ -13,9 +14,10 @@ import {
   type CitedDataset,
   toCitation,
 } from "../formats/citations.ts";
-import { requireOneOf, requireOptions } from "../validation.ts";
+import { readOptions, requireOneOf } from "../validation.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
+import { summarize, type SummaryOptions, type SummaryRow } from "./summary.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,
@@ -35,7 +37,6 @@ import type {
  * Its methods create queries, which send nothing yet. They throw a {@linkcode ValidationError} for an
  * option that cannot succeed: an unknown name, an invalid filter, a number out of range, or a request
  * of more than 8000 bytes.
- *
  * Source: DataStream Public API.
  *
  * @example The records of a dataset
@@ -98,12 +99,10 @@ export class DataStream {
 
   /**
    * Creates a query of Metadata: the datasets with their names, citations, licences and extents.
+   * Source: DataStream Public API, "Endpoints", `GET /Metadata`.
    *
    * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
-   * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
-   *
-   * Source: DataStream Public API, "Endpoints", `GET /Metadata`.
    *
    * @example The datasets with a location in a bounding box
    * ```ts
@@ -115,10 +114,7 @@ export class DataStream {
    * });
    * ```
    */
-  metadata<
-    const S extends Selection<"Metadata"> | undefined = undefined,
-    U extends boolean = false,
-  >(
+  metadata<const S extends Selection<"Metadata"> = undefined, U extends boolean = false>(
     query: ResourceQuery<"Metadata", S, U> = {},
   ): Query<SelectedRow<"Metadata", S, U>> {
     return createQuery("Metadata", query, this.#settings);
@@ -126,12 +122,10 @@ export class DataStream {
 
   /**
    * Creates a query of Locations: the monitoring locations with their names, positions and types.
+   * Source: DataStream Public API, "Endpoints", `GET /Locations`.
    *
    * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
-   * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
-   *
-   * Source: DataStream Public API, "Endpoints", `GET /Locations`.
    *
    * @example The number of locations in a province
    * ```ts
@@ -144,49 +138,32 @@ export class DataStream {
    * assertEquals(await client.locations({ filter: eq("RegionId", "admin.4.ca.pe") }).count(), 4);
    * ```
    */
-  locations<
-    const S extends Selection<"Locations"> | undefined = undefined,
-    U extends boolean = false,
-  >(
+  locations<const S extends Selection<"Locations"> = undefined, U extends boolean = false>(
     query: ResourceQuery<"Locations", S, U> = {},
   ): LocationsQuery<SelectedRow<"Locations", S, U>> {
-    const locations = createQuery<SelectedRow<"Locations", S, U>>(
-      "Locations",
-      query,
-      this.#settings,
-    );
+    const locations = createQuery("Locations", query, this.#settings);
     return locations as LocationsQuery<SelectedRow<"Locations", S, U>>;
   }
 
   /**
    * Creates a query of Observations: the measurements, each with the id of its location.
+   * Source: DataStream Public API, "Endpoints", `GET /Observations`.
    *
    * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
-   * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
-   *
-   * Source: DataStream Public API, "Endpoints", `GET /Observations`.
    *
    * @example The pH values in a bounding box
    * ```ts
    * import { DataStream, eq } from "@weir/datastream";
-   * import { createSandbox } from "@weir/datastream/sandbox";
-   * import { assertEquals } from "@std/assert";
    *
-   * const { apiKey, url, fetch } = createSandbox();
-   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
-   * const query = client.observations({
+   * const { url } = new DataStream().observations({
    *   select: ["LocationId", "ActivityStartDate", "ResultValue"],
    *   filter: eq("CharacteristicName", "pH"),
    *   within: { west: -64, south: 46, east: -62, north: 47 },
    * });
-   * assertEquals((await query.toArray()).length, 180);
    * ```
    */
-  observations<
-    const S extends Selection<"Observations"> | undefined = undefined,
-    U extends boolean = false,
-  >(
+  observations<const S extends Selection<"Observations"> = undefined, U extends boolean = false>(
     query: ResourceQuery<"Observations", S, U> = {},
   ): Query<SelectedRow<"Observations", S, U>> {
     return createQuery("Observations", query, this.#settings);
@@ -195,26 +172,20 @@ export class DataStream {
   /**
    * Creates a query of Records: the measurements with all columns of their dataset and location, for a
    * CSV file. For other purposes, Observations are smaller.
+   * Source: DataStream Public API, "Endpoints", `GET /Records`.
    *
    * @param query Fields, filter, bounding box, page size and limit. Default: all rows, all fields
-   * @returns A query, not yet sent
    * @throws {ValidationError} If an option is unknown or invalid
-   *
-   * Source: DataStream Public API, "Endpoints", `GET /Records`.
    *
    * @example The URL of the first request
    * ```ts
    * import { DataStream } from "@weir/datastream";
-   * import { assertEquals } from "@std/assert";
    *
-   * const query = new DataStream().records({ select: ["Id"], top: 100 });
-   * assertEquals(
-   *   query.url,
-   *   "https://api.datastream.org/v1/odata/v4/Records?%24select=Id&%24top=100",
-   * );
+   * const { url } = new DataStream().records({ select: ["Id"], top: 100 });
+   * console.log(url); // https://api.datastream.org/v1/odata/v4/Records?%24select=Id&%24top=100
    * ```
    */
-  records<const S extends Selection<"Records"> | undefined = undefined, U extends boolean = false>(
+  records<const S extends Selection<"Records"> = undefined, U extends boolean = false>(
     query: ResourceQuery<"Records", S, U> = {},
   ): Query<SelectedRow<"Records", S, U>> {
     return createQuery("Records", query, this.#settings);
@@ -224,29 +195,23 @@ export class DataStream {
    * Creates a query of a resource that is known only at run time.
    *
    * @param resource Name of the resource
-   * @param options Fields, filter, bounding box, page size and limit: the options that the
-   *   method of the resource has
+   * @param options The options of the resource's own method. Default: all rows, all fields
    * @returns A query, not yet sent. If the name is a literal, its rows have the type of that resource
    * @throws {ValidationError} If there is no such resource, or an option is invalid
    *
    * @example
    * ```ts
    * import { DataStream, type ResourceName, RESOURCES } from "@weir/datastream";
-   * import { createSandbox } from "@weir/datastream/sandbox";
-   * import { assertEquals } from "@std/assert";
    *
-   * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
-   * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
-   * const counts: Record<string, number> = {};
+   * const client = new DataStream();
    * for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
-   *   counts[resource] = await client.query(resource, { filter: "DOI eq '10.25976/weir-aa00'" }).count();
+   *   console.log(client.query(resource, { filter: "DOI eq '10.25976/weir-aa00'" }).url);
    * }
-   * assertEquals(counts.Metadata, 1);
    * ```
    */
   query<
     const N extends ResourceName,
-    const S extends Selection<N> | undefined = undefined,
+    const S extends Selection<N> = undefined,
     U extends boolean = false,
   >(
     resource: N & (ResourceName extends N ? never : unknown),
@@ -264,21 +229,18 @@ export class DataStream {
 
   /**
    * Requests the citations of the datasets that have a row which matches a filter, or of datasets by
-   * their DOIs. The licences of the data require them.
-   *
+   * their DOIs. DataStream requires them.
    * A clause with `ne` on a property of records or locations is ignored: a dataset whose other rows
    * match is cited, too.
+   * Source: DataStream Public API, "Attribution/Citation".
    *
    * @param filter The filter of the query that returned the data, as an expression or text. Default:
    *   none, for all datasets
    * @param options Bounding box of that query, DOIs of the datasets, which must also match the filter,
    *   and a signal that stops the requests
-   * @returns DOI, name, version, citation, licence and DOI link of each dataset. A DOI that the service
-   *   does not have is left out
+   * @returns One citation for each dataset. A DOI that the service does not have is left out
    * @throws {DataStreamError} If a request fails
    * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
-   *
-   * Source: DataStream Public API, "Attribution/Citation".
    *
    * @example
    * ```ts
@@ -290,23 +252,15 @@ export class DataStream {
    * const client = new DataStream({ apiKey, baseUrl: url, fetch });
    * const [dataset] = await client.citations(eq("DOI", "10.25976/weir-aa00"));
    * assertEquals(dataset?.link, "https://doi.org/10.25976/weir-aa00");
-   *
-   * // The datasets of rows that were downloaded before
-   * const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-aa00"];
-   * assertEquals((await client.citations(undefined, { dois })).length, 2);
    * ```
    */
   async citations(
     filter?: Filter<FilterFieldOf<"Metadata">> | string,
     options: CitationOptions = {},
   ): Promise<Citation[]> {
-    const given = requireOptions("citations()", options, {
-      signal: undefined,
-      dois: undefined,
-      within: undefined,
-    });
+    const given = readOptions("citations()", options, { signal: {}, dois: {}, within: {} });
     const { signal } = given;
-    const citations: Citation[] = [];
+    const citations = new Map<string, Citation>();
     for (const clauses of citationClauses(filter, given)) {
       const query = createQuery<CitedDataset>(
         "Metadata",
@@ -314,13 +268,47 @@ export class DataStream {
         this.#settings,
         clauses,
       );
-      citations.push(...(await query.toArray()).map(toCitation));
+      for (const row of await query.toArray()) citations.set(row.DOI, toCitation(row));
     }
-    return citations;
+    return [...citations.values()];
+  }
+
+  /**
+   * Summarizes the observations of a filter before they are downloaded: per location and characteristic, the number of
+   * results, first and last year, units, chemical forms, fractions, and numbers of each {@linkcode TidyRow.censoring}.
+   * It reads the rows with few fields, 10,000 per request, keeps only the groups, and requests the names at its end.
+   * Source: DataStream Public API, "Endpoints", `GET /Observations`.
+   *
+   * @param options Filter, bounding box, days, quality control, `maxRows`, signal, progress; `by`: what to group by
+   * instead of location and characteristic: `characteristic`, `location`, `dataset` or `year`
+   * @returns The groups, in order of location, characteristic, dataset or year
+   * @throws {ValidationError} If an option is unknown or invalid
+   * @throws {DataStreamError} Of kind `too-many-rows` if there are more rows than `maxRows` (default: no maximum), or
+   *   of another kind if a request fails
+   *
+   * @example
+   * ```ts
+   * import { DataStream, eq } from "@weir/datastream";
+   * import { createSandbox } from "@weir/datastream/sandbox";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const { apiKey, url, fetch } = createSandbox();
+   * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+   * const filter = eq("DOI", "10.25976/weir-aa00");
+   * const [first] = await client.summary({ filter, by: "characteristic" });
+   * assertEquals([first?.characteristic, first?.units], ["Chloride", ["mg/L"]]);
+   * ```
+   */
+  async summary(options: SummaryOptions = {}): Promise<SummaryRow[]> {
+    requireOneOf("by", options.by ?? SUMMARY_KEYS[0], SUMMARY_KEYS);
+    return await summarize(
+      (resource, query) => createQuery(resource, query, this.#settings),
+      options,
+    );
   }
 }
 
-/** Creates a client. Bundlers rename a class that refers to itself, and consoles then show that name. */
+/** Bundlers rename a class that refers to itself, and consoles then show that name. */
 function createClient(options: DataStreamOptions): DataStream {
   return new DataStream(options);
 }

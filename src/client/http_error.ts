@@ -1,14 +1,8 @@
-// Errors of one attempt at a request.
 import { DataStreamError, oneLine } from "../errors.ts";
 import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
-/** Error of one attempt at a request; the caller decides whether to retry. */
 export class FailedAttempt extends Error {
   override readonly name = "FailedAttempt";
-  /**
-   * @param error Error to throw if there is no retry
-   * @param isPermanent Whether a retry cannot succeed. Default false
-   */
   constructor(readonly error: DataStreamError, readonly isPermanent = false) {
     super(error.message, { cause: error });
   }
@@ -17,11 +11,7 @@ export class FailedAttempt extends Error {
 const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
-/**
- * Hints by status.
- *
- * Source: DataStream Public API, "Errors".
- */
+/** By status. Source: DataStream Public API, "Errors". */
 const HINTS: Record<number, string> = {
   400: "check the names and the filter",
   401: `send an API key, ${OR_REQUEST_ONE}`,
@@ -33,14 +23,6 @@ const HINTS: Record<number, string> = {
   504: TIMEOUT_HINT,
 };
 
-/**
- * Creates the error for a response whose status is not 200.
- *
- * @param response The response; its body is not read
- * @param url URL of the request
- * @param body Start of the body
- * @param redact Removes the API key from a text
- */
 export function statusError(
   response: Response,
   url: string,
@@ -65,12 +47,12 @@ export function statusError(
   });
 }
 
-/** Whether a response is a redirect. In a browser, a redirect that is not followed has status 0. */
+/** In a browser, a redirect that is not followed has status 0. */
 export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400 && status !== 304);
 }
 
-/** Returns the `message` or `error.message` of a JSON body on one line, or an empty string. */
+/** Reads `message` or `error.message` of a JSON body; empty without one. */
 function messageIn(body: string): string {
   try {
     const { error, message = error?.message } = JSON.parse(body);
@@ -81,15 +63,8 @@ function messageIn(body: string): string {
 }
 
 /**
- * Reads the `Retry-After` header of a response.
- *
- * A date is compared with the `Date` header of the response, because the clocks of server and client may
- * differ. Without that header, it is compared with the client's clock.
- *
- * @returns Milliseconds to wait, 0 for a date in the past; `undefined` if the header is missing or
- *   invalid
- *
- * Source: RFC 9110, section 10.2.3.
+ * In ms (RFC 9110, section 10.2.3). A date is compared with the `Date` header, if there is one,
+ * because the clocks of server and client may differ.
  */
 export function readRetryAfter(headers: Headers): number | undefined {
   const text = headers.get("retry-after")?.trim();
@@ -102,12 +77,6 @@ export function readRetryAfter(headers: Headers): number | undefined {
   return Math.max(0, until - (Number.isNaN(sentAt) ? Date.now() : sentAt));
 }
 
-/**
- * Creates the error for a request without a complete response.
- *
- * @param error Why it has none
- * @param redact Removes the API key from a text; `undefined` if there is no key
- */
 export function networkFailure(
   error: unknown,
   url: string,
@@ -130,63 +99,32 @@ export function networkFailure(
   );
 }
 
-/**
- * Creates the error for a request to which the rate limiter gives no permit in time.
- *
- * @param retryAfter Estimated time (ms) until it can give one
- */
+/** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */
 export function permitRefusal(retryAfter: number, url: string): FailedAttempt {
-  const seconds = Math.ceil(retryAfter / 1000);
-  const error = new DataStreamError(
-    "The rate limit of DataStream delays the request for too long",
-    {
-      kind: "rate-limit",
-      url,
-      retryAfter,
-      hint: `try again in ${seconds} s`,
-    },
-  );
-  return new FailedAttempt(error, true);
+  const hint = `try again in ${Math.ceil(retryAfter / 1000)} s`;
+  const problem = "The rate limit of DataStream delays the request for too long";
+  const facts = { kind: "rate-limit", url, retryAfter, hint } as const;
+  return new FailedAttempt(new DataStreamError(problem, facts), true);
 }
 
-/** Creates the error for a request to which the rate limiter gives no permit because it fails. */
-export function limiterFailure(error: unknown, url: string): FailedAttempt {
-  return new FailedAttempt(
-    new DataStreamError(`The rate limiter failed (${messagesOf(error)})`, {
-      kind: "rate-limit",
-      url,
-      hint: "check that its store can be reached, then try again",
-      cause: error,
-    }),
-  );
+export function limiterFailure(url: string, problem: string, cause?: unknown): FailedAttempt {
+  const hint = "check that its store can be reached, then try again";
+  const facts = { kind: "rate-limit", url, hint, cause } as const;
+  return new FailedAttempt(new DataStreamError(`The rate limiter ${problem}`, facts));
 }
 
-/** Creates the error for a request that was aborted because its permit may have been given to another one. */
-export function lostPermit(url: string): FailedAttempt {
-  return new FailedAttempt(
-    new DataStreamError("The rate limiter did not extend the permit of a running request", {
-      kind: "rate-limit",
-      url,
-      hint: "check that its store can be reached, then try again",
-    }),
-  );
-}
-
-/** Maximum number of causes to follow, because an error may be its own cause. */
+/** An error may be its own cause. */
 const MAX_CAUSES = 5;
 
-/** Returns the messages of an error and its causes, because some runtimes put the reason into a cause. */
-function messagesOf(error: unknown, depth = 0): string {
+/** Includes the causes, because some runtimes put the reason there. */
+export function messagesOf(error: unknown, depth = 0): string {
   const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
   return cause instanceof Error
     ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
     : oneLine(error);
 }
 
-/**
- * Copies an error and its causes without the API key. Only name, message and stack are copied, because
- * any other property may hold the request's headers.
- */
+/** Copies name, message and stack only: any other property may hold the request's headers. */
 function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
   if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
   const { name, message, stack } = error;

@@ -28,11 +28,7 @@ export interface IterableStream<T> extends ReadableStream<T> {
   ):
     & { read(): Promise<{ done: false; value: T } | { done: true; value: undefined }> }
     & ReadableStreamDefaultReader<T>;
-  /**
-   * Pipes the stream through a transform stream.
-   *
-   * @returns The readable side of the transform stream
-   */
+  /** Pipes the stream through a transform stream. */
   pipeThrough<R>(
     transform: { readable: R; writable: StreamDestination<T> },
     options?: Parameters<ReadableStream["pipeThrough"]>[1],
@@ -50,13 +46,7 @@ export interface IterableStream<T> extends ReadableStream<T> {
   [Symbol.asyncIterator](): AsyncIteratorObject<T, undefined, unknown>;
 }
 
-/**
- * A stream to pipe to: the members that the `WritableStream` types of browsers, Deno and Node have in common.
- *
- * @typeParam T Type of a chunk
- *
- * @internal
- */
+/** @internal Members that the `WritableStream` types of browsers, Deno and Node have in common. */
 interface StreamDestination<T> {
   /** Whether a writer is active. */
   readonly locked: boolean;
@@ -68,10 +58,7 @@ interface StreamDestination<T> {
   getWriter(): { write(chunk: T): Promise<void> };
 }
 
-/**
- * Makes a stream async-iterable in runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such
- * as Safari 18. Elsewhere returns it unchanged.
- */
+/** For runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such as Safari 18. */
 export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T> {
   if (Symbol.asyncIterator in stream) return stream as IterableStream<T>;
   const values = () => iterate(stream);
@@ -84,13 +71,8 @@ export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T
 }
 
 /**
- * Iterates over the items of the chunks of a stream.
- *
- * Not a generator: its `return()` would wait for a pending `next()` instead of cancelling the request. The
- * same is true for the iterator of a stream.
- *
- * @param signal Stops the iteration, also between two items of a chunk
- * @param itemsOf Returns the items of a chunk. Default: the chunk itself
+ * Not a generator or a stream's own iterator: their `return()` would wait for a pending `next()`
+ * instead of cancelling the request.
  */
 export function iterate<C, T = C>(
   chunks: ReadableStream<C>,
@@ -110,18 +92,26 @@ export function iterate<C, T = C>(
   };
   return {
     async next() {
-      while (!isDone && taken === items.length) {
-        // Concurrent calls of `next()` wait for the same chunk.
-        reading ??= read().finally(() => reading = undefined);
-        await reading;
+      try {
+        while (!isDone && taken === items.length) {
+          // Concurrent calls of `next()` wait for the same chunk.
+          reading ??= read().finally(() => reading = undefined);
+          await reading;
+        }
+        if (isDone) return { done: true, value: undefined };
+        signal?.throwIfAborted();
+        return { done: false, value: items[taken++]! };
+      } catch (error) {
+        isDone = true;
+        throw error;
       }
-      if (isDone) return { done: true, value: undefined };
-      signal?.throwIfAborted();
-      return { done: false, value: items[taken++]! };
     },
     async return() {
-      isDone = true;
-      await reader.cancel();
+      // A stream that has failed cannot be cancelled. `Array.fromAsync()` of V8 repeats a `return()` that fails forever.
+      if (!isDone) {
+        isDone = true;
+        await reader.cancel();
+      }
       return { done: true, value: undefined };
     },
     [Symbol.asyncIterator]() {

@@ -1,48 +1,48 @@
-// Explains an empty result, and names the values that no row has. The command line and the web page show the same text.
+// The command line and the web page show the same explanation of an empty result.
 import { DataStreamError, oneLine } from "../errors.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describeClauses, hintValues, REGION_IDS } from "../odata/value_hints.ts";
-import { type Clause, formatClauses } from "../odata/clause.ts";
+import { type Clause, formatClauses, valueClause } from "../odata/clause.ts";
+import type { RowNotes } from "../formats/tidy.ts";
 import type { DataStream } from "./datastream.ts";
 import type { AnyResourceQuery } from "./query.ts";
 
-/** Why a query has no rows. */
 export interface NoRowsReason {
   /** One sentence without a period. */
   text: string;
-  /** Field of the clauses that no row matches; `undefined` for another reason. */
+  /** `undefined` if the reason is not a clause. */
   field?: string | undefined;
-  /** Whether one of the values in these clauses is not a documented one. */
   hasUnknownValue: boolean;
 }
 
-/** A condition that every row of a query must meet. */
 interface Condition extends NoRowsReason {
-  /** Counts what meets only this condition. */
+  /** Counts rows that meet only this condition. */
   count(client: DataStream): Promise<number>;
-  /** The conditions of the single values, if it is a list of which a row must have one. */
   values: readonly Condition[];
 }
 
-/** Maximum number of counts. */
 const MAX_COUNTS = 20;
 
 /**
- * Explains why a query has no rows: names the conditions that no row meets, with hints for their values.
- *
- * If there are several conditions, at most one count is requested for each, or for each value of a list.
- * Conditions with unknown values are counted first, and the others only if all of these have rows. If a count
- * fails, the result is less precise.
- *
- * @param query Options of the query that had no rows
- * @returns At least one reason
+ * Names the conditions that no row meets. Requests at most one count for each condition or value of
+ * a list: first for those with unknown values, and for the others only if all of these have rows.
+ * If a count fails, the result is less precise.
  */
 export async function explainNoRows(
   client: DataStream,
   resource: ResourceName,
-  query: Pick<AnyResourceQuery, "filter" | "within" | "unchecked" | "signal">,
+  query: Pick<
+    AnyResourceQuery,
+    "filter" | "within" | "unchecked" | "signal" | "from" | "to" | "excludeQualityControl"
+  >,
 ): Promise<NoRowsReason[]> {
+  if (await isAnyLeftOut(client, resource, query)) {
+    return [{
+      text: "Rows match the filters, but all are left out: by their day, or as quality control",
+      hasUnknownValue: false,
+    }];
+  }
   const conditions = conditionsOf(resource, query);
   if (conditions.length < 2) {
     const text = query.filter === undefined ? "There are no rows" : "No row matches the filter";
@@ -76,15 +76,31 @@ export async function explainNoRows(
   return [...empty, { text, hasUnknownValue: false }];
 }
 
-/** Maximum number of values that one sentence names. */
+/** Whether only rules leave rows out, which the service cannot select. */
+async function isAnyLeftOut(
+  client: DataStream,
+  resource: ResourceName,
+  { filter, within, unchecked, signal, from, to, excludeQualityControl }: Parameters<
+    typeof explainNoRows
+  >[2],
+): Promise<boolean> {
+  if (from === undefined && to === undefined && !excludeQualityControl) return false;
+  const query = { filter, within, unchecked, signal, from, to };
+  try {
+    return await client.with({ retry: { attempts: 2 } }).query(resource, query).count() > 0;
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    return false;
+  }
+}
+
 const MAX_NAMED = 3;
 
-/** Returns the reason that no row meets a condition; for a long list, one for each value. */
+/** Returns one reason, or one for each value of a long list. */
 function reasonsOf(condition: Condition): readonly NoRowsReason[] {
   return condition.values.length > MAX_NAMED ? condition.values : [condition];
 }
 
-/** Returns the reason that no row has the values of some clauses of one field. */
 function reasonOf(clauses: readonly Clause[]): NoRowsReason {
   const hint = hintValues(clauses);
   return {
@@ -94,13 +110,11 @@ function reasonOf(clauses: readonly Clause[]): NoRowsReason {
   };
 }
 
-/** Returns a clause for each value of a list of which a row must have one; none for other clauses. */
 function clausesOfValues({ field, operator, values }: Clause): Clause[] {
   if (operator !== "in" || values.length < 2) return [];
   return values.map((value) => ({ field, operator: "eq", values: [value] }));
 }
 
-/** Returns the conditions of a query, those with unknown values first. */
 function conditionsOf(
   resource: ResourceName,
   { filter, within, unchecked, signal }: Parameters<typeof explainNoRows>[2],
@@ -132,12 +146,10 @@ function conditionsOf(
   return conditions.sort((a, b) => Number(b.hasUnknownValue) - Number(a.hasUnknownValue));
 }
 
-/** Filter fields whose values rows can have. */
 const ROW_FIELDS = [
   ...["DOI", "CharacteristicName", "ActivityMediaName", "MonitoringLocationType", "LocationId"],
 ];
 
-/** Returns the field of the rows with the values of a filter field; `undefined` if they lack it. */
 function rowFieldOf(resource: ResourceName, field: string): string | undefined {
   // The Id of a location is the LocationId of other resources.
   if (field === "LocationId" && resource === "Locations") return "Id";
@@ -145,7 +157,6 @@ function rowFieldOf(resource: ResourceName, field: string): string | undefined {
   return ROW_FIELDS.includes(field) && fields.includes(field) ? field : undefined;
 }
 
-/** Returns the fields whose values in the rows are compared with the lists of a filter. */
 export function comparedFields(
   resource: ResourceName,
   filter: AnyResourceQuery["filter"],
@@ -154,12 +165,21 @@ export function comparedFields(
     .flatMap(({ field }) => rowFieldOf(resource, field) ?? []);
 }
 
+/** Datasets and locations only; `undefined` for another field. */
+async function findExisting(client: DataStream, list: Clause): Promise<string[] | undefined> {
+  const filter = formatClauses([list]);
+  if (list.field === "DOI") {
+    const datasets = client.metadata({ filter, select: ["DOI"] });
+    return (await datasets.toArray()).map(({ DOI }) => DOI);
+  }
+  if (list.field !== "LocationId") return undefined;
+  return (await client.locations({ filter, select: ["Id"] }).toArray()).map(({ Id }) => `${Id}`);
+}
+
 /**
- * Returns the values of lists in the filter that no row matches, if other values matched.
- *
- * Unknown regions need no request. Unknown values of other fields are counted if there are no rows to compare with.
- *
- * @param found Distinct values of all rows by field; `undefined` if the rows were only counted
+ * Values of lists that no row matches, if other values matched. Unknown regions need no request. If
+ * the rows lack a field, its datasets or locations are requested, and unknown values of other
+ * fields are counted.
  */
 export async function unmatchedValues(
   client: DataStream,
@@ -169,30 +189,42 @@ export async function unmatchedValues(
 ): Promise<NoRowsReason[]> {
   const counter = client.with({ retry: { attempts: 2 } });
   let counts = 0;
-  const isUnmatched = async (clause: Clause) => {
-    const { field, values: [value] } = clause;
-    if (field === "RegionId") return !REGION_IDS.includes(value!.text);
-    const rowField = rowFieldOf(resource, field);
-    if (rowField === undefined) return false;
-    const values = found?.[rowField];
-    if (values !== undefined) {
-      // DOIs are case-insensitive.
-      const isSame = (text: string) =>
-        text === value!.text || field === "DOI" && text.toLowerCase() === value!.text;
-      return !values.some(isSame);
-    }
-    if (hintValues([clause]) === "" || counts++ === MAX_COUNTS) return false;
+  const isUnmatched = async (clause: Clause, values: readonly string[] | undefined) => {
+    const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
+    if (field === "RegionId") return !REGION_IDS.includes(text);
+    // DOIs are case-insensitive.
+    const isSame = (other: string) =>
+      other === text || field === "DOI" && other.toLowerCase() === text;
+    if (values !== undefined) return !values.some(isSame);
+    if (hintValues([clause]) === "" || counts++ >= MAX_COUNTS) return false;
     return await counter.query(resource, { filter: formatClauses([clause]), unchecked }).count() ===
       0;
   };
   const reasons: NoRowsReason[] = [];
   try {
-    for (const clause of clausesOf(filter).flatMap(clausesOfValues)) {
-      if (await isUnmatched(clause)) reasons.push(reasonOf([clause]));
+    for (const list of clausesOf(filter)) {
+      const clauses = clausesOfValues(list);
+      if (clauses.length === 0) continue;
+      // Rows that were only counted, or that lack the field, are not compared.
+      const values = found?.[rowFieldOf(resource, list.field) ?? ""] ??
+        await findExisting(counter, list);
+      for (const clause of clauses) {
+        if (await isUnmatched(clause, values)) reasons.push(reasonOf([clause]));
+      }
     }
   } catch (error) {
     // The rows are complete without this report.
     if (!(error instanceof DataStreamError)) throw error;
   }
   return reasons;
+}
+
+export function describeUnusedUnits(
+  units: Readonly<Record<string, string>> = {},
+  { forms = {} }: RowNotes = {},
+): string[] {
+  return Object.keys(units).filter((name) => !Object.hasOwn(forms, name)).map((name) => {
+    const hint = hintValues([valueClause("CharacteristicName", "eq", name)]);
+    return oneLine(`The unit of no row of "${name}" was converted${hint && `: ${hint}`}`);
+  });
 }

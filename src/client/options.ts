@@ -1,5 +1,4 @@
 import { sha256Hex } from "../bytes.ts";
-import { ValidationError } from "../errors.ts";
 import {
   API_KEY_PATTERN,
   MAX_REQUESTS_PER_SECOND,
@@ -9,28 +8,21 @@ import {
 } from "../service_constants.ts";
 import { TOKEN } from "../endpoint/endpoint.ts";
 import {
-  emptyOption,
+  invalidOption,
   invalidValue,
+  type OptionRule,
   readMembers,
-  requireOptions,
+  readOptions,
   requirePositive,
   requireType,
-  requireWholeNumber,
 } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { processLimiter, type RateLimiter } from "./rate_limiter.ts";
-import { DEFAULT_RETRY, type RetryPolicy } from "./retry.ts";
-import {
-  DEFAULT_TIMEOUTS,
-  defaultFetch,
-  type Timeouts,
-  type TransportOptions,
-} from "./transport.ts";
+import { defaultFetch, type Timeouts, type TransportOptions } from "./transport.ts";
 
-/** Maximum (ms) of each option that is a time, so that no request blocks the queue indefinitely. */
+/** Maximum (ms) of each time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;
-/** Maximum of `retry.attempts`. */
 const MAX_ATTEMPTS = 1_000;
 
 /**
@@ -60,7 +52,7 @@ export interface DataStreamOptions {
   baseUrl?: string | undefined;
   /**
    * Maximum number of requests that start per second. They are sent one at a time. All clients of this
-   * process with the same origin share one rate: the lowest that any of them used in the last minute.
+   * process with the same origin and key share one rate: the lowest that any of them used in the last minute.
    * Default 2, the service's limit. More is for other servers; `Infinity` is for tests.
    */
   requestsPerSecond?: number | undefined;
@@ -87,10 +79,7 @@ export interface DataStreamOptions {
   } | undefined;
   /** Timeouts of each request, in milliseconds. */
   timeouts?: {
-    /**
-     * Maximum time from the start of a request to the headers of its response, from 1 to 3600000.
-     * Default 45000.
-     */
+    /** Maximum time from a request's start to the response headers, 1 to 3600000. Default 45000. */
     headers?: number;
     /** Maximum time between two chunks of the body (idle timeout), from 1 to 3600000. Default 30000. */
     bytes?: number;
@@ -115,87 +104,85 @@ export interface DataStreamOptions {
   clock?: Clock | undefined;
 }
 
-/** Checked options of a client, with defaults for missing ones. */
+export interface RetryPolicy {
+  attempts: number;
+  backoff: number;
+  retryAfter: number;
+}
+
 export interface ClientSettings extends TransportOptions {
   baseUrl: string;
-  /** Headers of every request. */
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
 }
 
-/** Defaults of the options. */
-const DEFAULT_OPTIONS = {
-  apiKey: undefined,
-  baseUrl: PRODUCTION_URL,
-  requestsPerSecond: MAX_REQUESTS_PER_SECOND,
-  userAgent: undefined,
-  retry: DEFAULT_RETRY,
-  timeouts: DEFAULT_TIMEOUTS,
-  fetch: defaultFetch,
-  rateLimiter: undefined,
-  maxWait: undefined,
-  clock: systemClock,
-} satisfies Record<keyof DataStreamOptions, unknown>;
+/** Rule of a time in milliseconds. */
+const time = (min: number): Pick<OptionRule, "check"> => ({
+  check(option, value) {
+    if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
+    throw invalidValue(option, `a number of milliseconds from ${min} to ${MAX_TIME}`, value);
+  },
+});
 
-/**
- * Checks the options of a client and adds the defaults.
- *
- * @throws {ValidationError} If an option is unknown or has an invalid value
- */
+const withFunctions = (...names: string[]): Pick<OptionRule, "check"> => ({
+  check(option, value) {
+    const members = readMembers(option, value, names);
+    for (const name of names) requireType(`${option}.${name}`, members[name], "function");
+  },
+});
+
+const CLIENT_OPTIONS = {
+  apiKey: { default: undefined, check: requireApiKey },
+  baseUrl: { default: PRODUCTION_URL },
+  requestsPerSecond: { default: MAX_REQUESTS_PER_SECOND, check: requirePositive },
+  userAgent: { check: requireUserAgent },
+  retry: { default: {} },
+  timeouts: { default: {} },
+  fetch: { default: defaultFetch, type: "function" },
+  rateLimiter: withFunctions("acquire", "penalize"),
+  maxWait: time(0),
+  clock: { default: systemClock, ...withFunctions("now", "sleep") },
+} satisfies Record<keyof DataStreamOptions, OptionRule>;
+
+export const RETRY_OPTIONS = {
+  attempts: { default: 6, min: 1, max: MAX_ATTEMPTS },
+  backoff: { default: 30_000, ...time(0) },
+  retryAfter: { default: 120_000, ...time(0) },
+};
+
+/** The service ends a request after 30 s; the network may add to that. */
+export const TIMEOUT_OPTIONS = {
+  headers: { default: 45_000, ...time(1) },
+  bytes: { default: 30_000, ...time(1) },
+};
+
 export function toClientSettings(options: DataStreamOptions): ClientSettings {
-  const given = requireOptions("DataStream", options, DEFAULT_OPTIONS);
-  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, rateLimiter, maxWait, clock } =
-    given;
+  const given = readOptions("DataStream", options, CLIENT_OPTIONS);
+  const { apiKey, baseUrl, requestsPerSecond, userAgent, fetch, clock, rateLimiter } = given;
   requireBaseUrl(baseUrl, apiKey !== undefined);
   requireRate(requestsPerSecond, baseUrl);
-  requireType("fetch", fetch, "function");
-  const { now, sleep } = readMembers("clock", clock, { now: null, sleep: null });
-  requireType("clock.now", now, "function");
-  requireType("clock.sleep", sleep, "function");
-  if (rateLimiter !== undefined) requireLimiter(rateLimiter);
-  if (maxWait !== undefined) requireTime("maxWait", maxWait, 0);
-  if (apiKey !== undefined) requireApiKey(apiKey);
-  const retry = requireOptions("DataStream", given.retry as RetryPolicy, DEFAULT_RETRY, "retry");
-  const timeouts = requireOptions(
-    "DataStream",
-    given.timeouts as Timeouts,
-    DEFAULT_TIMEOUTS,
-    "timeouts",
-  );
-  requireWholeNumber("retry.attempts", retry.attempts, 1, MAX_ATTEMPTS);
-  requireTime("retry.backoff", retry.backoff, 0);
-  requireTime("retry.retryAfter", retry.retryAfter, 0);
-  requireTime("timeouts.headers", timeouts.headers, 1);
-  requireTime("timeouts.bytes", timeouts.bytes, 1);
   return {
     apiKey,
     baseUrl: new URL(baseUrl).href,
     requestsPerSecond,
-    retry,
-    timeouts,
+    retry: readOptions("DataStream", given.retry as RetryPolicy, RETRY_OPTIONS, "retry"),
+    timeouts: readOptions("DataStream", given.timeouts as Timeouts, TIMEOUT_OPTIONS, "timeouts"),
     fetch,
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
-    maxWait,
+    maxWait: given.maxWait,
     keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
     headers: {
       accept: SERVICE_MEDIA_TYPE,
-      "user-agent": toUserAgent(userAgent),
+      "user-agent": `${userAgent === undefined ? "" : `${userAgent} `}weir/${VERSION}`,
       ...(apiKey !== undefined && { "x-api-key": apiKey }),
     },
   };
 }
 
-/** Checks the option `rateLimiter`. */
-function requireLimiter(rateLimiter: RateLimiter): void {
-  const limiter = readMembers("rateLimiter", rateLimiter, { acquire: null, penalize: null });
-  requireType("rateLimiter.acquire", limiter.acquire, "function");
-  requireType("rateLimiter.penalize", limiter.penalize, "function");
-}
-
 /**
- * Returns a function that hashes an API key on its first call. The limiter of the process needs no hash: its
- * state never leaves the process, and a request takes its place in the queue without waiting for Web Crypto.
+ * Hashes on the first call. The limiter of the process needs no hash: its state never leaves the
+ * process, and a request takes its place in the queue without waiting for Web Crypto.
  */
 function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.
@@ -203,59 +190,48 @@ function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
   return apiKey === undefined ? () => undefined : async () => hash ??= await sha256Hex(apiKey);
 }
 
-function requireTime(option: string, value: unknown, min: number): void {
-  if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
-  throw invalidValue(option, `a number of milliseconds from ${min} to ${MAX_TIME}`, value);
-}
-
-/** Checks that a header can carry the API key. The message never contains the key. */
-function requireApiKey(apiKey: unknown): void {
+/** The message never contains the key. */
+function requireApiKey(_: string, apiKey: unknown): void {
   const trimmed = typeof apiKey === "string" ? apiKey.trim() : undefined;
   if (trimmed === apiKey && API_KEY_PATTERN.test(trimmed!)) return;
-  if (trimmed === "") throw emptyOption("apiKey", apiKey, "omit it, or set it");
+  if (trimmed === "") {
+    throw invalidOption("apiKey", "must not be empty", apiKey, "omit it, or set it");
+  }
   // A key that was read from a file often ends with a line feed.
-  throw trimmed !== undefined && API_KEY_PATTERN.test(trimmed)
-    ? new ValidationError("apiKey", "begins or ends with white space, such as a line feed", {
-      hint: "pass apiKey.trim()",
-    })
-    : new ValidationError(
-      "apiKey",
+  const [problem, hint] = trimmed !== undefined && API_KEY_PATTERN.test(trimmed)
+    ? ["begins or ends with white space, such as a line feed", "pass apiKey.trim()"]
+    : [
       "must be visible ASCII characters, got others (not shown)",
-      { hint: "send the key alone, without quotes or spaces" },
-    );
+      "send the key alone, without quotes or spaces",
+    ];
+  throw invalidOption("apiKey", problem!, undefined, hint);
 }
 
-/** Checks the base URL. The message shows at most its origin: the rest may be an API key. */
+/** The message shows at most the origin: the rest may be an API key. */
 function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
+  const fail = (problem: string, hint = ""): never => {
+    throw invalidOption("baseUrl", problem, undefined, hint);
+  };
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) {
-    throw new ValidationError(
-      "baseUrl",
-      `must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`,
-    );
+    fail(`must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`);
   }
   const { protocol, hostname, username, password } = new URL(baseUrl);
-  const isLoopback = hostname === "localhost" || hostname === "[::1]" ||
-    /^127(\.\d{1,3}){3}$/.test(hostname);
+  const isLoopback = /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(hostname);
   if (protocol !== "https:" && !(protocol === "http:" && (isLoopback || !hasKey))) {
-    throw new ValidationError(
-      "baseUrl",
+    fail(
       `must begin with https://, got "${protocol}//${hostname}"`,
-      {
-        hint: "http:// is accepted for loopback addresses, and for other hosts without {apiKey}",
-      },
+      "http:// is accepted for loopback addresses, and for other hosts without {apiKey}",
     );
   }
   if (username || password || /[?#]/.test(baseUrl)) {
-    throw new ValidationError(
-      "baseUrl",
+    fail(
       "must have no user name, password, query or fragment",
-      { hint: "pass only the origin and the path" },
+      "pass only the origin and the path",
     );
   }
 }
 
 function requireRate(requestsPerSecond: number, baseUrl: string): void {
-  requirePositive("requestsPerSecond", requestsPerSecond);
   // A host name may end with a dot.
   const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
   const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
@@ -271,17 +247,10 @@ const COMMENT = "\\([ -'*-~]*\\)";
 const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
 
 /**
- * Returns the value of the `user-agent` header: the caller's product, then Weir's.
- *
- * @param product Products and comments, such as `my-app/1.0 (mailto:me@example.org)`
- * @returns The value; `toRequest` leaves it out in browsers
- * @throws {ValidationError} If it has another syntax. A line feed in it could add another header
- *
- * Source: RFC 9110, section 10.1.5.
+ * Products and comments, such as `my-app/1.0 (mailto:me@example.org)` (RFC 9110, section 10.1.5). A
+ * line feed could add another header.
  */
-function toUserAgent(product: string | undefined): string {
-  if (product !== undefined && !(typeof product === "string" && USER_AGENT.test(product))) {
-    throw invalidValue("userAgent", 'a product and its version such as "my-app/1.0"', product);
-  }
-  return `${product === undefined ? "" : `${product} `}weir/${VERSION}`;
+function requireUserAgent(option: string, product: unknown): void {
+  if (typeof product === "string" && USER_AGENT.test(product)) return;
+  throw invalidValue(option, 'a product and its version such as "my-app/1.0"', product);
 }

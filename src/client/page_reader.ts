@@ -1,301 +1,277 @@
-// Reads the response to a request for a page or a count, and checks it.
 import type { Clock } from "../clock.ts";
-import { DataStreamError, oneLine } from "../errors.ts";
+import { amendError, DataStreamError, oneLine } from "../errors.ts";
 import { PageFault } from "../formats/json_scanner.ts";
-import { ByteBuffer, type CompleteIds, type PageConversion } from "../formats/page_writer.ts";
-import { isCount, isObject } from "../validation.ts";
-import { parseBody } from "./convert_page.ts";
+import {
+  brokenJson,
+  ByteBuffer,
+  completeIds,
+  NO_ROW_LIST,
+  type PageConversion,
+  type PageOptions,
+  releaseBuffer,
+  RowIdList,
+} from "../formats/page_writer.ts";
+import { type RowId, toRowId } from "../formats/row_reader.ts";
+import { firstRepeated, isCount, isObject } from "../validation.ts";
 import { FailedAttempt } from "./http_error.ts";
 import { readSkipToken } from "./next_link.ts";
-import { type PageRequest, toSystemQueryOptions } from "./page_request.ts";
+import type { PageRequest } from "./page_request.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
-/** Rows of a page that can be delivered. */
 export interface PageRows<T> {
   content: T;
-  /** Number of rows in the content. */
+  /** Includes rows that were left out of the content. */
   rows: number;
-  /** Greatest Id up to the end of these rows, if Ids are integers. */
+  kept: number;
   lastId: number | undefined;
 }
 
-/** The last rows of a page, and what its response says about the rows after them. */
-export interface CheckedPage<T> extends Omit<PageRows<T>, "content"> {
-  /** Converts the last rows. Call it at most once, and only if there are any: it changes the state of the writer. */
-  take: () => T;
-  /** Ids of the rows of the response if they are not integers; `undefined` also if a row has no Id. */
-  otherIds: readonly string[] | undefined;
-  /** Number of rows of the response. */
+/** The last rows of a page, and what its response says about later rows. */
+export interface PageEnd<T> extends Omit<PageRows<T>, "content"> {
+  content: T | undefined;
+  /** Ids of the response that are not integers. */
+  otherIds: readonly string[];
   length: number;
-  /** Skip token of the link to the next page; `undefined` without a link. */
+  isFull: boolean;
   nextToken: string | undefined;
 }
 
-/** What earlier pages tell about the next one. */
 export interface PageOrder {
-  /** Greatest Id of the rows before the page, if Ids are integers; -1 at the start. */
+  request: PageRequest;
+  /** Greatest Id before the page, if Ids are integers; -1 at the start. */
   lastId: number;
-  /** Whether rows are delivered before the page is complete. */
+  /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
+  seen: ReadonlySet<string>;
   deliversEarly: boolean;
-  /** Skip tokens of earlier requests, if they do not have the form `Id:<digits>`. */
-  seenTokens: ReadonlySet<string>;
-  /** Ids of earlier rows that are not integers. */
-  seenIds: ReadonlySet<string>;
+  clock: Clock;
 }
 
-/** A page that is arriving. */
-export interface PageReader<T> {
-  /**
-   * Reads until enough rows have arrived, or to the end of the page. If the page breaks, returns the rows that have
-   * arrived, and throws the error at the next call.
-   *
-   * @returns The next rows; `undefined` at the end of the page
-   * @throws {DataStreamError | FailedAttempt} If the response is not the requested page
-   */
-  read(): Promise<PageRows<T> | undefined>;
-  /**
-   * Checks the complete page.
-   *
-   * @returns Its last rows
-   * @throws {DataStreamError | FailedAttempt} If the response is not the requested page
-   */
-  end(): CheckedPage<T>;
-  /**
-   * Whether rows were delivered, and rows before them may follow: an Id was lower than the one before. Such a page
-   * cannot be continued after its last delivered row.
-   */
-  readonly hasGaps: boolean;
-  /** Ends the request. */
-  close(): void;
-}
-
-/** Length (bytes) at which rows that have arrived are delivered. Shorter parts take more time per row. */
+/** Bytes. Shorter parts take more time per row. */
 const PART_LENGTH = 1 << 18;
 
-/** Interval (ms) after which rows that have arrived are delivered, even if they are short. */
+/** Time (ms) after which rows are delivered even if they are short. */
 const PART_INTERVAL = 100;
 
 /**
- * Opens a page.
- *
- * Rows are delivered before the page is complete as long as each Id is greater than the one before. Otherwise they
- * are delivered at the end of the page, if their Ids are distinct and greater than the Ids before the page.
- *
- * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5 (an error in a page).
+ * Yields rows while the page arrives as long as each Id is greater than the one before. Other rows
+ * are returned at its end, if their Ids are distinct and greater than the Ids before the page. Rows
+ * that have arrived are delivered before an error is thrown.
+ * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5 (an error
+ * in a page).
  */
-export function openPage<T>(
+export async function* readPage<T, P>(
   response: ServiceResponse,
   conversion: PageConversion<T>,
-  sent: PageRequest,
-  { lastId: start, deliversEarly, seenTokens, seenIds }: PageOrder,
-  clock: Clock,
-): PageReader<T> {
+  { request, lastId: start, seen, deliversEarly, clock }: PageOrder,
+  toPart: (rows: PageRows<T>) => P,
+): AsyncGenerator<P, PageEnd<T>, void> {
   let isRising = deliversEarly;
-  let greatest = start;
   let checked = 0;
   let delivered = 0;
   let deliveredAt = clock.now();
-  let failure: unknown;
   const checkOrder = () => {
     const { ids } = conversion;
-    if (ids.length > sent.top) {
-      throw rowError(response, `${ids.length} rows instead of at most ${sent.top}`);
+    if (ids.length > request.top) {
+      throw new PageFault(`${ids.length} rows instead of at most ${request.top}`);
     }
-    for (; isRising && checked < ids.length; checked++) {
-      const id = ids[checked];
-      isRising = typeof id === "number" && id > greatest;
-      if (isRising) greatest = id as number;
-    }
+    isRising &&= ids instanceof Float64Array && findFall(ids, start, checked) < 0;
+    checked = ids.length;
   };
-  const take = (): PageRows<T> => {
-    const { content, rows } = conversion.take();
+  const canTake = () => isRising && conversion.takeableLength > 0;
+  const take = () => {
+    const { content, rows, kept } = conversion.take();
     delivered += rows;
     deliveredAt = clock.now();
-    return { content, rows, lastId: conversion.ids[delivered - 1] as number };
+    return toPart({ content, rows, kept, lastId: conversion.ids[delivered - 1] as number });
   };
-  return {
-    async read() {
-      if (failure !== undefined) throw failure;
-      requireJson(response);
-      try {
-        for (;;) {
-          const bytes = await response.read();
-          if (bytes === undefined) return undefined;
-          conversion.feed(bytes);
-          checkOrder();
-          const isDue = conversion.takeableLength >= PART_LENGTH ||
-            clock.now() - deliveredAt >= PART_INTERVAL;
-          if (isRising && isDue && conversion.takeableLength > 0) return take();
-        }
-      } catch (error) {
-        if (error instanceof PageFault) throw toAttemptError(response, error);
-        const isBroken = error instanceof FailedAttempt && !error.isPermanent;
-        if (!isBroken || !isRising || conversion.takeableLength === 0) throw error;
-        // The next attempt begins after the rows that have arrived.
-        failure = error;
-        return take();
-      }
-    },
-    end() {
-      try {
-        const { envelope, fault, rows, ids, take } = conversion.end();
-        const error = errorIn(envelope);
-        if (error !== undefined) throw errorInPage(response, error);
-        if (fault !== undefined) throw fault;
+  try {
+    requireJson(response);
+    try {
+      for (let bytes = await response.read(); bytes; bytes = await response.read()) {
+        conversion.feed(bytes);
         checkOrder();
-        const rowFault = findRowFault(ids, start, seenIds) ??
-          (ids instanceof Float64Array || delivered === 0 && (start < 0 || rows === 0)
-            ? undefined
-            : "a row without an integer Id");
-        // Before the link is read: a page of a wrong position also has a wrong link.
-        if (rowFault !== undefined) throw rowError(response, rowFault);
-        const options = toSystemQueryOptions(sent);
-        const nextToken = readSkipToken(envelope, response, options, seenTokens);
-        const { length } = conversion.ids;
-        if (length === 0 && nextToken !== undefined) {
-          throw rowError(response, "no rows, and a link to a next page");
-        }
-        const areIntegers = ids instanceof Float64Array;
-        return {
-          take,
-          rows,
-          length,
-          lastId: areIntegers && length > 0 ? greatestOf(ids) : undefined,
-          otherIds: areIntegers ? undefined : ids?.map(String),
-          nextToken,
-        };
-      } catch (error) {
-        throw error instanceof PageFault ? toAttemptError(response, error) : error;
+        const isDue = conversion.takeableLength >= PART_LENGTH ||
+          clock.now() - deliveredAt >= PART_INTERVAL;
+        if (isDue && canTake()) yield take();
       }
-    },
-    get hasGaps() {
-      return delivered > 0 && !isRising;
-    },
-    close: () => response.close(),
-  };
+    } catch (error) {
+      const isBroken = error instanceof FailedAttempt && !error.isPermanent;
+      if (isBroken && canTake()) yield take();
+      throw error;
+    }
+    const { envelope, fault, rows, kept, ids, take: takeLast } = conversion.end();
+    requireNoError(envelope, response.redact);
+    if (fault !== undefined) throw fault;
+    checkOrder();
+    const { length } = conversion.ids;
+    const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
+    const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids ?? [], seen);
+    // Read after the Ids are checked: a page of a wrong position also has a wrong link.
+    const nextToken = readSkipToken(envelope, response, request.options);
+    if (nextToken !== undefined && length === 0) {
+      throw new PageFault("no rows, and a link to a next page");
+    }
+    if (nextToken !== undefined && seen.has(nextToken)) {
+      throw new PageFault("a link to the same or an earlier page");
+    }
+    // A page without Ids cannot be told from a repeated one. Those of Metadata are not integers.
+    const mustHaveIds = request.resource !== "Metadata" || ids === undefined && nextToken;
+    if (length > 0 && lastId === undefined && mustHaveIds && request.hasIds) {
+      throw new PageFault("a row without an integer Id");
+    }
+    const content = rows > 0 ? takeLast() : undefined;
+    const isFull = length === request.top;
+    return { content, rows, kept, length, isFull, lastId, otherIds, nextToken };
+  } catch (error) {
+    const failure = toAttemptError(response, error);
+    throw delivered > 0 && !isRising ? toGapError(failure) : failure;
+  } finally {
+    response.close();
+  }
+}
+
+/** Ids must be distinct and greater than `start`, in any order. Returns the greatest. */
+function checkIds(ids: Float64Array, start: number): number | undefined {
+  const sorted = findFall(ids, start) < 0 ? ids : ids.toSorted();
+  const fall = findFall(sorted, start);
+  if (fall < 0) return sorted.at(-1);
+  const problem = fall === 0 ? `after the position Id:${start}` : "twice";
+  throw new PageFault(`the row with Id ${sorted[fall]} ${problem}`);
+}
+
+/** Index of the first Id that is not greater than the one before; -1 without one. */
+function findFall(ids: Float64Array, start: number, from = 0): number {
+  let previous = from > 0 ? ids[from - 1]! : start;
+  // `ids.findIndex()` would create an object for each Id: together 160 KB for a page.
+  for (let index = from; index < ids.length; index++) {
+    if (ids[index]! <= previous) return index;
+    previous = ids[index]!;
+  }
+  return -1;
+}
+
+function checkOtherIds(ids: readonly RowId[], seen: ReadonlySet<string>): string[] {
+  const texts = ids.map(String);
+  const repeated = firstRepeated([...seen, ...texts]);
+  if (repeated === undefined) return texts;
+  throw new PageFault(`the row with Id ${repeated} a second time`);
+}
+
+function requireNoError(
+  { error, errors }: Record<string, unknown>,
+  redact: ServiceResponse["redact"],
+): void {
+  const found = error ?? (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
+  if (found === undefined || found === null) return;
+  const message = isObject(found) ? found.message : found;
+  const text = typeof message === "string" ? ` (${oneLine(message)})` : "";
+  throw new PageFault(`an error in the page${redact(text)}`);
 }
 
 /**
- * Finds a fault of the rows of a complete page: an Id that is not after the position, or a repeated row.
- *
- * @param ids Ids of the rows; `undefined` if a row has no Id
- * @returns The error in the rows, for a message; `undefined` if the rows are correct
- */
-function findRowFault(
-  ids: CompleteIds | undefined,
-  start: number,
-  seenIds: ReadonlySet<string>,
-): string | undefined {
-  if (ids === undefined) return undefined;
-  if (!(ids instanceof Float64Array)) {
-    const onPage = new Set<string>();
-    const repeated = ids.map(String).find((id) =>
-      seenIds.has(id) || onPage.size === onPage.add(id).size
-    );
-    return repeated === undefined ? undefined : `the row with Id ${repeated} a second time`;
-  }
-  const misplaced = findId(ids, (id) => id <= start);
-  if (misplaced !== undefined) return `the row with Id ${misplaced} after the position Id:${start}`;
-  const isFalling = findId(ids, (id, index) => id < ids[index - 1]!) !== undefined;
-  const sorted = isFalling ? ids.toSorted() : ids;
-  const repeated = findId(sorted, (id, index) => id === sorted[index + 1]);
-  return repeated === undefined ? undefined : `the row with Id ${repeated} twice`;
-}
-
-/** Like `ids.find()`, which creates an object for each Id: together 160 KB for a page. */
-function findId(
-  ids: Float64Array,
-  isFound: (id: number, index: number) => boolean,
-): number | undefined {
-  for (let index = 0; index < ids.length; index++) {
-    if (isFound(ids[index]!, index)) return ids[index];
-  }
-  return undefined;
-}
-
-function greatestOf(ids: Float64Array): number {
-  let greatest = -Infinity;
-  for (let index = 0; index < ids.length; index++) greatest = Math.max(greatest, ids[index]!);
-  return greatest;
-}
-
-/**
- * Reads the response to `$count=true`: a number, or a string of digits. It is the body itself, or its member
- * `@odata.count`, `odata.count` or `value`.
- *
+ * A number or a string of digits: the body, or its member `@odata.count`, `odata.count` or `value`.
  * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
- *
- * @throws {DataStreamError} If there is no count in it
  */
 export async function readCount(response: ServiceResponse): Promise<number> {
-  requireJson(response);
-  const json = new ByteBuffer(0);
-  let body: unknown;
   try {
+    requireJson(response);
+    const json = new ByteBuffer(0);
     for (let bytes = await response.read(); bytes; bytes = await response.read()) {
       json.append(bytes);
     }
-    body = parseBody(json);
+    const body = parseBody(json);
+    if (isObject(body)) requireNoError(body, response.redact);
+    const members = isObject(body)
+      ? [body["@odata.count"], body["odata.count"], body.value]
+      : [body];
+    for (const member of members) {
+      const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;
+      if (isCount(count)) return count;
+    }
+    throw new PageFault("no number of rows");
   } catch (error) {
-    throw error instanceof PageFault ? toAttemptError(response, error) : error;
-  }
-  if (isObject(body) && (body.error ?? undefined) !== undefined) {
-    throw bodyError(response, "an error", "a count");
-  }
-  const members = isObject(body) ? [body["@odata.count"], body["odata.count"], body.value] : [body];
-  for (const member of members) {
-    const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;
-    if (isCount(count)) return count;
-  }
-  throw bodyError(response, "no number of rows", "a count");
-}
-
-/** Hint for a page of the service: the base URL is correct. */
-const TRY_LATER = "try again later; if it fails again, report it to DataStream";
-
-/** Converts a fault of a page to the error of the attempt. */
-function toAttemptError(
-  response: ServiceResponse,
-  { received, hint }: PageFault,
-): DataStreamError | FailedAttempt {
-  if (hint === undefined) return bodyError(response, received);
-  return new FailedAttempt(
-    new DataStreamError(received, { kind: "page", url: response.url, hint }),
-    true,
-  );
-}
-
-function rowError(response: ServiceResponse, fault: string): DataStreamError {
-  return bodyError(response, fault, "the requested rows", TRY_LATER);
-}
-
-function errorInPage(response: ServiceResponse, message: string): DataStreamError {
-  const received = `an error in the page${response.redact(message)}`;
-  return bodyError(response, received, undefined, TRY_LATER);
-}
-
-/** Returns the message of an error in a page, in parentheses; `undefined` if it has no error. */
-function errorIn({ error, errors }: Record<string, unknown>): string | undefined {
-  const found = error ?? (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
-  if (found === undefined || found === null) return undefined;
-  const message = isObject(found) ? found.message : found;
-  return typeof message === "string" ? ` (${oneLine(message)})` : "";
-}
-
-function requireJson(response: ServiceResponse): void {
-  const { headers } = response;
-  if (!isJson(headers)) {
-    throw bodyError(response, headers.get("content-type") ?? "no content type");
+    throw toAttemptError(response, error, "a count");
+  } finally {
+    response.close();
   }
 }
 
-/** Creates the error for a response body that is not the requested one. */
-function bodyError(
-  { url }: ServiceResponse,
-  received: string,
-  expected = "a page of JSON",
-  hint = "check the base URL, then try again",
-): DataStreamError {
-  const detail = `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
-  return new DataStreamError(detail, { kind: "page", url, hint });
+function requireJson({ headers }: ServiceResponse): void {
+  if (!isJson(headers)) throw new PageFault(headers.get("content-type") ?? "no content type");
+}
+
+function toAttemptError({ url }: ServiceResponse, error: unknown, expected = "a page of rows") {
+  if (!(error instanceof PageFault)) return error;
+  const { received, hint } = error;
+  const isPermanent = hint !== undefined;
+  const detail = isPermanent
+    ? received
+    : `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
+  const facts = { kind: "page" as const, url, hint: hint ?? CHECK_URL };
+  return new FailedAttempt(new DataStreamError(detail, facts), isPermanent);
+}
+
+const CHECK_URL = "try again; if it fails again, check the base URL or report it to DataStream";
+
+/** Permanent: rows are not in order, so no request after the last row would get all others. */
+function toGapError(error: unknown): unknown {
+  if (!(error instanceof FailedAttempt || error instanceof DataStreamError)) return error;
+  const cause = error instanceof FailedAttempt ? error.error : error;
+  const hint = `${cause.hint}; rows before the last delivered one may be missing, so start again`;
+  return new FailedAttempt(amendError(cause, { kind: "page", status: undefined, hint }), true);
+}
+
+/** Only one page is converted at a time. */
+export type StartConversion<T> = (
+  options: Pick<PageOptions, "drops" | "limit">,
+) => PageConversion<T>;
+
+export function startRowConversion<R, T = R[]>(
+  { drops = [] }: Pick<PageOptions, "drops">,
+  toContent: (rows: R[]) => T = (rows) => rows as T,
+  last = { length: 0 },
+): PageConversion<T> {
+  const body = new ByteBuffer(last.length * 9 >> 3);
+  const list = new RowIdList();
+  return {
+    get ids() {
+      return list.ids;
+    },
+    takeableLength: 0,
+    feed: (bytes) => body.append(bytes),
+    take: () => ({ content: toContent([]), rows: 0, kept: 0 }),
+    end() {
+      last.length = body.length;
+      const page = parseBody(body);
+      const { value, ...envelope } = isObject(page) ? page : {};
+      if (!Array.isArray(value) || !value.every(isObject)) {
+        const fault = new PageFault(NO_ROW_LIST);
+        return { envelope, fault, rows: 0, kept: 0, ids: undefined, take: () => toContent([]) };
+      }
+      for (const { Id } of value) list.push(toRowId(Id));
+      return {
+        envelope,
+        fault: undefined,
+        rows: value.length,
+        kept: value.length,
+        ids: completeIds(list.ids),
+        take() {
+          const content = toContent(value as R[]);
+          for (const field of drops) for (const row of value) delete row[field];
+          return content;
+        },
+      };
+    },
+  };
+}
+
+function parseBody({ bytes, length }: ByteBuffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length)));
+  } catch {
+    // The message of `JSON.parse` would quote the response, which may contain the API key.
+    throw brokenJson();
+  } finally {
+    releaseBuffer(bytes);
+  }
 }

@@ -1,4 +1,3 @@
-// The URL of a request for one page or one count.
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { ValidationError } from "../errors.ts";
@@ -8,61 +7,56 @@ import { type CheckedQuery, narrow, type SystemQueryOptions } from "../odata/que
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
 
-/** A part of the rows of a query. No row is in two shards. JSON-serialisable, because cursors contain shards. */
+/** No row is in two shards. JSON-serialisable, because cursors contain shards. */
 export interface Shard {
-  /** Clauses that the rows match, in addition to the query's filter: first those of its unit, then ranges. */
+  /** Clauses in addition to the query's filter: first those of its unit, then ranges. */
   readonly clauses: readonly Clause[];
-  /** Skip token behind the last delivered row. At the start, the skip token of the query or `undefined`. */
+  /** Skip token behind the last delivered row; at the start, that of the query. */
   readonly after?: string | undefined;
 }
 
-/** One HTTP request for one page. */
-export interface PageRequest {
+export interface ServiceRequest {
   resource: ResourceName;
-  /** Fields of the rows; `undefined` for all. */
-  select: readonly string[] | undefined;
-  /** Fields that are requested although they are not selected. */
-  adds: readonly string[];
-  filter: string | undefined;
-  /** Maximum number of rows on the page. */
+  options: SystemQueryOptions;
+}
+
+export interface PageRequest extends ServiceRequest {
   top: number;
-  /** Skip token after which the page begins; `undefined` for the start. */
-  after: string | undefined;
+  drops: readonly string[];
+  hasIds: boolean;
+  limit: number;
 }
 
-/** One HTTP request for a number of rows. */
-export interface CountRequest extends Pick<PageRequest, "resource" | "filter"> {
-  top?: undefined;
-}
-
-/**
- * Returns the request for the first page of a shard.
- *
- * @param top Maximum number of rows on the page. Default: the page size of the query
- * @param rowsWanted Number of rows still wanted. Default: no limit
- */
 export function toPageRequest(
   query: CheckedQuery,
   { clauses, after }: Shard,
   top: number = query.top,
   rowsWanted = Infinity,
 ): PageRequest {
-  const { resource, select } = query;
+  const { resource, select, distinct = [], leavesOutRows } = query;
   // Without Ids, a repeated row cannot be distinguished from a new one, and no row after the last one can be
   // requested. A page that is the whole result needs none.
-  const isWholeResult = after === undefined && top >= rowsWanted;
-  const fields = [...new Set([...isWholeResult ? [] : [ID_FIELD], ...query.distinct ?? []])];
+  const isWholeResult = after === undefined && top >= rowsWanted && !leavesOutRows;
+  const needed = isWholeResult ? distinct : [ID_FIELD, ...distinct];
+  const fields = select && [...new Set([...select, ...needed])];
+  const options = {
+    $select: fields?.join(","),
+    $filter: filterOf(query, clauses),
+    $top: top,
+    $skiptoken: after,
+  };
+  const hasIds = fields?.includes(ID_FIELD) ?? true;
   return {
     resource,
-    select,
-    adds: select === undefined ? [] : fields.filter((field) => !select.includes(field)),
-    filter: filterOf(query, clauses),
+    options,
     top,
-    after,
+    drops: fields?.slice(select!.length) ?? [],
+    hasIds,
+    limit: rowsWanted,
   };
 }
 
-/** Returns the filter of a shard. The lists of its unit replace the lists of the query that were split. */
+/** The lists of a unit replace the lists of the query that were split. */
 export function filterOf(query: CheckedQuery, clauses: readonly Clause[]): string | undefined {
   const lists = clauses.filter(({ operator }) => operator === "in").map(({ field }) => field);
   const isReplaced = ({ field, operator }: Clause) => operator === "in" && lists.includes(field);
@@ -70,41 +64,22 @@ export function filterOf(query: CheckedQuery, clauses: readonly Clause[]): strin
   return formatClauses([...query.clauses.filter((clause) => !isReplaced(clause)), ...clauses]);
 }
 
-/** Builds the request for a page or a count. */
 export function toRequestOptions(
   { baseUrl, headers }: Pick<ClientSettings, "baseUrl" | "headers">,
-  request: PageRequest | CountRequest,
+  { resource, options }: ServiceRequest,
 ): RequestOptions {
-  const route = `GET ${RESOURCES[request.resource].path}`;
-  return endpoint(route, { baseUrl, headers, ...toSystemQueryOptions(request) });
+  return endpoint(`GET ${RESOURCES[resource].path}`, { baseUrl, headers, ...options });
 }
 
-/** Returns the system query options of a request. */
-export function toSystemQueryOptions(request: PageRequest | CountRequest): SystemQueryOptions {
-  if (request.top === undefined) return { $filter: request.filter, $count: "true" };
-  const { select, adds, filter, top, after } = request;
-  return {
-    $select: select && [...select, ...adds].join(","),
-    $filter: filter,
-    $top: top,
-    $skiptoken: after,
-  };
-}
-
-/** Maximum length (bytes) of a request target: common gateways reject longer ones than 8 KB. */
+/** Bytes; common gateways reject more than 8 KB. */
 export const MAX_TARGET_LENGTH = 8_000;
 
-/** Returns the length (bytes) of the path and query of a URL. They are ASCII: one byte per character. */
+/** Paths and queries are ASCII: one byte per character. */
 export function targetLength(url: string): number {
   return url.length - new URL(url).origin.length;
 }
 
-/**
- * Checks the length of a request target. It leaves room: a skip token and a range of locations may still be
- * added to a URL of the maximum length.
- *
- * @throws {ValidationError} If the request target is longer than `MAX_TARGET_LENGTH`
- */
+/** Leaves room: a skip token and a range of locations may still be added. */
 export function requireShortTarget(url: string): void {
   const length = targetLength(url);
   if (length <= MAX_TARGET_LENGTH) return;

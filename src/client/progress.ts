@@ -1,4 +1,6 @@
 import type { DataStreamError } from "../errors.ts";
+import type { RowNotes } from "../formats/tidy.ts";
+import type { ClientSettings } from "./options.ts";
 
 /**
  * Progress of a query, passed to `onProgress` after each page, before each retry, before the query is split, and
@@ -40,8 +42,33 @@ export interface Progress {
    * `incomplete: "warn"`. Absent if no row is missing.
    */
   readonly missingRows?: number;
+  /** Notes of the rows so far, if the query has one of the options `tidy`, `from`, `to` and `excludeQualityControl`. */
+  readonly notes?: RowNotes | undefined;
   /** By what the query is being split into smaller ones; otherwise `undefined`. */
   readonly splitting?: "location" | "year" | undefined;
   /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */
   readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
+}
+
+export interface Run {
+  readonly settings: ClientSettings;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  readonly progress: { -readonly [Name in keyof Progress]: Progress[Name] };
+  /** Ascending; `undefined` until the Ids are requested. */
+  locations?: readonly number[];
+}
+
+export function createRun(
+  settings: ClientSettings,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void = () => {},
+): Run {
+  const numbers = { pages: 0, rows: 0, requests: 0, retries: 0, waits: 0 };
+  const progress = { ...numbers, expectedRows: undefined, retrying: undefined };
+  return { settings, signal, onProgress, progress };
+}
+
+export function reportProgress(run: Run, changes: Partial<Progress>): void {
+  run.onProgress({ ...Object.assign(run.progress, changes) });
 }

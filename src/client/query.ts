@@ -1,5 +1,6 @@
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
+import type { TidyRow } from "../formats/tidy.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
 import type { Field, FilterFieldOf, ResourceName, Row } from "../odata/resources.ts";
@@ -14,10 +15,9 @@ import type { Progress } from "./progress.ts";
  * Every row that DataStream returns arrives once, or you get an error: a result of several pages is compared
  * with DataStream's count, but one page that is not full, a result that its own `limit` ends, and one that
  * begins at a `skipToken` are not. Pages are requested one at a time, and a page that fails is requested
- * again. Formats such as CSV deliver rows while their page arrives, if
- * their Ids are ascending integers. They continue a page that fails after the last delivered row. They request the
- * next page when the first chunk of a complete page was taken. With a `limit`, they wait until the page was taken and
- * the stream is read again. The methods of {@linkcode DataStream} create queries.
+ * again. Formats such as CSV deliver rows while their page arrives, if their Ids are ascending integers, and
+ * continue a failed page after the last delivered row. They request the next page when the first chunk of a
+ * complete page was taken; with a `limit`, when the page was taken and the stream is read again.
  *
  * @typeParam R Type of a row
  *
@@ -41,11 +41,17 @@ export interface Query<R> extends AsyncIterable<R> {
   /** URL of the first request, percent-encoded as it is sent. It does not contain the API key. */
   readonly url: string;
   /**
+   * Returns the same query with the option `tidy`: its rows have the columns of {@linkcode TidyRow} too, in every format.
+   *
+   * @returns A query of Observations or Records, not yet sent
+   * @throws {ValidationError} If it is a query of Metadata or Locations
+   */
+  tidy(): Query<R & TidyRow>;
+  /**
    * Requests the number of rows that match the filter and the bounding box. `limit` and `skipToken` are
    * ignored. Takes one request, or several for Observations or Records in a bounding box. The service
    * estimates large counts.
    *
-   * @returns Number of rows
    * @throws {DataStreamError} If a request fails
    */
   count(): Promise<number>;
@@ -66,13 +72,8 @@ export interface Query<R> extends AsyncIterable<R> {
   /**
    * Returns the rows as CSV, in chunks of complete rows. A result without rows is only the header row.
    *
-   * The option `columns` sets the columns. Without it, they are the fields of `select`, in that order.
-   * Without both, they are the documented fields, followed by unknown fields of the rows in the first chunk.
-   * An unknown field in a later row is an error that names it.
-   *
-   * A number keeps the digits that the service sent, `null` is an empty cell, and an array of strings
-   * is joined with `; `.
-   *
+   * Default columns: {@linkcode CsvOptions.columns}. A number keeps the digits that the service sent, `null`
+   * is an empty cell, and an array of strings is joined with `; `.
    * Source: RFC 4180.
    *
    * @param options Columns, separator, header, byte order mark, escaping of formulas
@@ -197,7 +198,6 @@ export interface LocationsQuery<R> extends Query<R> {
   /**
    * Returns the locations as one GeoJSON FeatureCollection of points. The geometry of a location without
    * a position is `null`.
-   *
    * Source: RFC 7946.
    *
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
@@ -222,10 +222,7 @@ export interface LocationsQuery<R> extends Query<R> {
  * ```
  */
 export interface AnyResourceQuery extends QueryOptions {
-  /**
-   * Signal that stops the query, including the request in flight and waits for the rate limiter or a
-   * retry. Default: none.
-   */
+  /** Signal that stops the query, including its requests and waits. Default: none. */
   signal?: AbortSignal | undefined;
   /**
    * Called after each page and before each retry. If it throws, the query stops with that error.
@@ -252,7 +249,7 @@ export interface AnyResourceQuery extends QueryOptions {
  */
 export type ResourceQuery<
   R extends ResourceName,
-  S extends Selection<R> | undefined = undefined,
+  S extends Selection<R> = undefined,
   U extends boolean = false,
 > =
   & Omit<AnyResourceQuery, "select" | "filter" | "unchecked" | "partition">
@@ -267,14 +264,15 @@ export type ResourceQuery<
   & (R extends "Observations" | "Records" ? Pick<AnyResourceQuery, "partition"> : unknown);
 
 /**
- * Fields to select: an array, or a string with commas between the fields.
+ * Fields to select: an array, or a string with commas between the fields. `undefined` for all.
  *
  * @typeParam R Resource whose fields an editor offers. `string & Record<never, never>` is any string, but
  *   editors still offer the known names. A query rejects unknown ones
  */
 export type Selection<R extends ResourceName> =
   | readonly (Field<R> | (string & Record<never, never>))[]
-  | string;
+  | string
+  | undefined;
 
 /**
  * Row with the selected fields. If the selection is not a literal, each field is optional; if it is an
@@ -295,9 +293,8 @@ export type SelectedRow<R extends ResourceName, S, U extends boolean = false> = 
   : Pick<Row<R>, SelectedField<S> & Field<R>>;
 
 /**
- * Type that a selection must have: its own type if its names are not literals, which are checked only when the
- * program runs, or if the resource has all its fields. Otherwise a type that makes the compiler's error name the
- * wrong fields.
+ * Makes the compiler's error name the wrong fields. Names that are not literals are checked at run
+ * time.
  *
  * @internal
  */
@@ -306,24 +303,12 @@ type FittingSelection<R extends ResourceName, S> = string extends SelectedField<
   : S extends string ? { [F in Exclude<Names<S>, Field<R>>]: `is not a field of ${R}` }
   : readonly Field<R>[];
 
-/**
- * Fields of a selection; `string` if they are not literals.
- *
- * @internal
- */
+/** @internal `string` if the fields are not literals. */
 type SelectedField<S> = S extends readonly (infer F)[] ? F : S extends string ? Names<S> : never;
 
-/**
- * Names in a string, separated by commas.
- *
- * @internal
- */
+/** @internal */
 type Names<T extends string> = T extends `${infer First},${infer Rest}` ? Trim<First> | Names<Rest>
   : Trim<T>;
 
-/**
- * Name without the spaces around it.
- *
- * @internal
- */
+/** @internal */
 type Trim<T extends string> = T extends ` ${infer Rest}` | `${infer Rest} ` ? Trim<Rest> : T;

@@ -1,5 +1,5 @@
-// The gate: lets one request start at a time. Its state is plain data, which the process, a Durable Object and Deno KV
-// each store. All times are in milliseconds.
+// Lets one request run at a time. The process, a Durable Object or Deno KV stores the state, a
+// `Gate`. All times are in milliseconds.
 import { abortable, type Clock } from "../clock.ts";
 
 /**
@@ -9,12 +9,7 @@ import { abortable, type Clock } from "../clock.ts";
  * ```ts
  * import type { RateLimitTarget } from "@weir/datastream/deno-kv";
  *
- * // SHA-256 of the key "example", in hexadecimal digits
- * const target: RateLimitTarget = {
- *   origin: "https://api.datastream.org",
- *   keyHash: "50d858e0985ecc7f60418aaf0cc5ab587f42c2570a884095a9e8ccacd0f6545c",
- * };
- * console.log(target.origin);
+ * const target: RateLimitTarget = { origin: "https://api.datastream.org", keyHash: undefined };
  * ```
  */
 export interface RateLimitTarget {
@@ -31,13 +26,8 @@ export interface RateLimitTarget {
  * ```ts
  * import type { PermitRequest } from "@weir/datastream/deno-kv";
  *
- * const request: PermitRequest = {
- *   origin: "https://api.datastream.org",
- *   keyHash: undefined,
- *   requestsPerSecond: 2,
- *   maxWait: 20_000,
- * };
- * console.log(request.maxWait);
+ * const origin = "https://api.datastream.org";
+ * const request: PermitRequest = { origin, keyHash: undefined, requestsPerSecond: 2, maxWait: 20_000 };
  * ```
  */
 export interface PermitRequest extends RateLimitTarget {
@@ -73,16 +63,7 @@ export interface PermitRefusal {
  * ```ts
  * import type { Permit } from "@weir/datastream/deno-kv";
  *
- * let isFree = false;
- * const permit: Permit = {
- *   responded() {},
- *   extend() {},
- *   release() {
- *     isFree = true;
- *   },
- * };
- * permit.release("success");
- * console.log(isFree); // true
+ * const permit: Permit = { responded() {}, extend() {}, release() {} };
  * ```
  */
 export interface Permit {
@@ -122,9 +103,7 @@ export interface Permit {
  *     penalize: (target, blockTime) => limiter.penalize(target, blockTime),
  *   };
  * }
- * const createClient = (rateLimiter: RateLimiter) =>
- *   new DataStream({ rateLimiter: withLog(rateLimiter) });
- * console.log(createClient.length);
+ * const createClient = (limiter: RateLimiter) => new DataStream({ rateLimiter: withLog(limiter) });
  * ```
  */
 export interface RateLimiter {
@@ -146,107 +125,73 @@ export interface RateLimiter {
   penalize(target: RateLimitTarget, blockTime: number): void | Promise<void>;
 }
 
-/**
- * Safety factor on the interval between requests: 530 ms instead of 500 ms at 2 requests per second. Because of
- * network jitter, requests can arrive closer together than they were sent.
- */
+/** Makes the interval 530 ms at 2 requests per second, because network jitter can shorten it. */
 const INTERVAL_MARGIN = 1.06;
 /** Age after which a permit that was not extended is given to another request. */
 const PERMIT_TTL = 5_000;
-/** Minimum wait before a request takes over a permit: a process that was busy first extends its own. */
+/** A process that was busy first extends its own permit. */
 const MIN_TAKEOVER_WAIT = 1_000;
 /** Time without a sign of life after which a waiter is skipped. */
 const WAITER_TTL = 2_500;
-/**
- * Time without a request after which connections are assumed to be closed. The next request reaches the service later
- * than usual, because it opens a new connection.
- */
+/** Time without a request after which the next one probably opens a connection, and arrives later. */
 const CONNECTION_TTL = 5_000;
-/** Maximum time for which a 429 blocks a key. */
 const MAX_BLOCK_TIME = 3_600_000;
-/** Maximum factor by which status 429 lengthens the interval. */
 const MAX_SLOWDOWN = 8;
-/** Minimum interval that a slowdown multiplies, for clients without a rate limit, whose interval is 0. */
+/** For clients without a rate limit, whose interval is 0. */
 const MIN_SLOWED_INTERVAL = 500;
-/** Minimum time between two reductions of the slowdown. */
 const SLOWDOWN_TIME = 10_000;
-/** Weight of the last permit in the average time. */
 const AVERAGE_WEIGHT = 0.25;
 
-/** Gate of an origin and key to which no request was sent. */
 export const NEW_GATE = {
-  /** Whether several processes share it. Each of them opens its own connections. */
+  /** Whether several processes share it, each with its own connections. */
   isShared: true,
-  /** Request that has the permit. */
   holder: undefined as string | undefined,
-  /** Last sign of life of the holder. */
   seenAt: 0,
-  /** Whether the holder opens a connection. */
   connects: false,
   /** Time from which the interval to the next start counts. */
   startedAt: -Infinity,
-  /** Interval that the last request asked for. */
   interval: 0,
   /** Factor on the interval: 1, 2, 4 or 8. */
   slowdown: 1,
-  /** Time before which no request starts because of a 429. Later, the time of the last change of `slowdown`. */
+  /** End of the block after a 429; later, the time of the last change of `slowdown`. */
   blockedUntil: 0,
-  /** Moving average of the times for which permits were held. */
   averageTime: 0,
 };
 
-/** State of the rate limit of one origin and API key. */
 export type Gate = typeof NEW_GATE;
 
-/** Message that asks for the permit. It has durations, because the clocks of machines differ. */
+/** Times are durations, because the clocks of machines differ. */
 export interface AcquireMessage {
   id: string;
   /** Minimum time between the start of this request and those before and after it. */
   interval: number;
-  /** Remaining time that the request may wait; `null` for no maximum, because JSON has no `Infinity`. */
+  /** `null` for no maximum, because JSON has no `Infinity`. */
   maxWait: number | null;
-  /** Time since the request began to wait. It determines the place in the queue. */
+  /** Time since the request began to wait: its place in the queue. */
   waited: number;
 }
 
-/** A request that waits for the permit. */
-export type Ticket = ReturnType<typeof createTicket>;
-
-/** Creates the ticket of a message that arrives now. */
-function createTicket(message: AcquireMessage, pollTime: number, now: number) {
-  return {
-    ...message,
-    /** Time at which the request began to wait. */
-    since: now - message.waited,
-    /** Time after which the request no longer waits. */
-    deadline: now + (message.maxWait ?? Infinity),
-    /** Time at which the request is skipped unless it has sent another message. */
-    expiresAt: now + (pollTime === Infinity ? Infinity : WAITER_TTL),
-    /** Ends the current wait. */
-    wake() {},
-  };
+export interface Ticket {
+  id: string;
+  interval: number;
+  since: number;
+  deadline: number;
+  /** Time at which the request is skipped unless it has sent another message. */
+  expiresAt: number;
+  wake(): void;
 }
 
-/**
- * Result of a request for the permit: the permit and the time that it took, a refusal, or the time after which to try
- * again. `wait` is `Infinity` for a request that is not the first in the queue.
- */
+/** `wait`: time after which to try again; `Infinity` if the request is not the first in the queue. */
 export type Answer = { granted: true; delay: number } | PermitRefusal | { wait: number };
 
-/** Message that releases the permit, or leaves the queue. */
 export interface ReleaseMessage {
   id: string;
   /** Time since the headers of the response arrived; absent if they did not arrive. */
   responseAge?: number | undefined;
-  /** Whether the response was complete and its status 200. */
   succeeded?: boolean;
 }
 
-/**
- * Grants the permit to a request if it is the first in the queue and may start now.
- *
- * @param position Number of requests before it in the queue
- */
+/** `position`: number of requests before it in the queue. */
 export function acquire(gate: Gate, ticket: Ticket, position: number, now: number): Answer {
   const { id, since, deadline } = ticket;
   if (extend(gate, id, now)) return { granted: true, delay: 0 }; // the answer to an earlier call was lost
@@ -278,14 +223,12 @@ export function acquire(gate: Gate, ticket: Ticket, position: number, now: numbe
   return { wait: gate.holder === undefined ? wait : expiry - now }; // the release wakes it
 }
 
-/** Extends the permit of a request. Returns whether the request has it. */
 export function extend(gate: Gate, id: string, now: number): boolean {
   if (gate.holder !== id) return false;
   gate.seenAt = now;
   return true;
 }
 
-/** Releases the permit of a request, if it has it. */
 export function release(gate: Gate, message: ReleaseMessage, now: number): void {
   // A request to a shared gate may have been sent until now, because its messages take time.
   const { id, responseAge = gate.isShared ? 0 : undefined, succeeded = false } = message;
@@ -301,36 +244,28 @@ export function release(gate: Gate, message: ReleaseMessage, now: number): void 
   }
 }
 
-/**
- * Applies a penalty after a 429 (RFC 6585): blocks the requests for some time, and doubles the interval.
- *
- * Source: DataStream Public API, "Errors", status 429.
- */
+/** Source: DataStream Public API, "Errors", status 429 (RFC 6585). */
 export function penalize(gate: Gate, blockTime: number, now: number): void {
   gate.blockedUntil = Math.max(gate.blockedUntil, now + blockTime);
   gate.slowdown = Math.min(MAX_SLOWDOWN, gate.slowdown * 2);
 }
 
-/** Changes a stored gate. It may call the function again after a conflict with another process. */
+/** May call the function again after a conflict with another process. */
 export type ChangeGate = <T>(apply: (gate: Gate, now: number) => T) => T | Promise<T>;
 
-/** Messages to a gate, in this process or in another one. */
 export interface GateMessages {
   acquire(message: AcquireMessage): Promise<Answer>;
-  /** Returns whether the request has the permit. */
   extend(message: { id: string }): boolean | Promise<boolean>;
   release(message: ReleaseMessage): Promise<unknown>;
   penalize(message: { blockTime: number }): Promise<unknown>;
 }
 
 /**
- * Returns the functions that answer messages to a stored gate. A request that waits is woken by the request before it,
- * and has at most one timer.
+ * A waiting request is woken by the request before it, and has at most one timer.
  *
- * @param pollTime Time after which `acquire()` answers `{ wait: 0 }`, and the request sends its message again. It keeps
- *   its place for `WAITER_TTL` after its last message. `Infinity`: requests always leave the queue when they end
- * @param pollInterval Interval at which the first request looks for a permit that another process releases; 0 if there
- *   is none
+ * @param pollTime Time after which `acquire()` answers `{ wait: 0 }`: the request sends its message
+ *   again, within `WAITER_TTL`. `Infinity`: requests always leave the queue
+ * @param pollInterval Interval of checks for a permit that another process releases; 0 for none
  */
 export function openGate(
   change: ChangeGate,
@@ -338,27 +273,40 @@ export function openGate(
   pollTime: number,
   pollInterval: number = 0,
 ): GateMessages {
-  /** Waiting requests of this process, in the order of `since`. */
   const queue: Ticket[] = [];
   let lastHolder: string | undefined;
+  /** The next request may now be the first. */
+  const leave = (ticket: Ticket) => {
+    if (queue.includes(ticket)) queue.splice(queue.indexOf(ticket), 1);
+    ticket.wake();
+    queue[0]?.wake();
+  };
   return {
-    async acquire(message) {
+    async acquire({ id, interval, maxWait, waited }) {
       const start = clock.now();
-      const ticket = createTicket(message, pollTime, start);
-      enterQueue(queue, ticket);
+      const earlier = queue.findIndex((other) => other.id === id);
+      const ticket: Ticket = {
+        id,
+        interval,
+        since: queue[earlier]?.since ?? start - waited,
+        deadline: start + (maxWait ?? Infinity),
+        expiresAt: pollTime === Infinity ? Infinity : start + WAITER_TTL,
+        wake() {},
+      };
+      queue[earlier < 0 ? queue.length : earlier] = ticket;
+      queue.sort((a, b) => a.since - b.since);
       for (;;) {
         const woken = new Promise<void>((resolve) => ticket.wake = resolve);
-        const { answer, mustPoll } = await change((gate, now) => {
+        let mustPoll = false;
+        const answer = await change((gate, now) => {
           while (queue[0] !== ticket && (queue[0]?.expiresAt ?? Infinity) <= now) queue.shift();
-          return {
-            answer: acquire(gate, ticket, queue.indexOf(ticket), now),
-            mustPoll: pollInterval > 0 && gate.holder !== undefined && gate.holder !== lastHolder,
-          };
+          mustPoll = pollInterval > 0 && gate.holder !== undefined && gate.holder !== lastHolder;
+          return acquire(gate, ticket, queue.indexOf(ticket), now);
         });
         const now = clock.now();
         if (!("wait" in answer)) {
-          if ("granted" in answer) lastHolder = ticket.id;
-          leaveQueue(queue, ticket);
+          if ("granted" in answer) lastHolder = id;
+          leave(ticket);
           return { ...answer, delay: now - start };
         }
         // A later message of the request, or its release, removes the ticket.
@@ -371,7 +319,7 @@ export function openGate(
     extend: ({ id }) => change((gate, now) => extend(gate, id, now)),
     async release(message) {
       const ticket = queue.find(({ id }) => id === message.id);
-      if (ticket !== undefined) leaveQueue(queue, ticket);
+      if (ticket !== undefined) leave(ticket);
       await change((gate, now) => release(gate, message, now));
       queue[0]?.wake();
     },
@@ -382,23 +330,7 @@ export function openGate(
   };
 }
 
-/** Inserts a request into the queue, or replaces its ticket of an earlier message. */
-function enterQueue(queue: Ticket[], ticket: Ticket): void {
-  const earlier = queue.findIndex(({ id }) => id === ticket.id);
-  const next = queue.findIndex(({ since }) => since > ticket.since);
-  if (earlier >= 0) queue[earlier] = ticket;
-  else queue.splice(next < 0 ? queue.length : next, 0, ticket);
-}
-
-/** Removes a request from the queue, and ends its wait. Wakes the next request if it is now the first. */
-function leaveQueue(queue: Ticket[], ticket: Ticket): void {
-  const position = queue.indexOf(ticket);
-  if (position >= 0) queue.splice(position, 1);
-  ticket.wake();
-  if (position === 0) queue[0]?.wake();
-}
-
-/** Sleeps until a time, `Infinity` for no timer, or until the promise resolves. */
+/** Ends early if the promise resolves. `Infinity` for no timer. */
 async function sleepUntil(time: number, woken: Promise<void>, clock: Clock): Promise<void> {
   const stopped = new AbortController();
   // setTimeout() accepts 24 days at most.
@@ -410,57 +342,28 @@ async function sleepUntil(time: number, woken: Promise<void>, clock: Clock): Pro
   }
 }
 
-/**
- * Calls a function that sends a message.
- *
- * @param timeout Maximum time for the answer
- */
 export type Send = <T>(
   call: () => T | Promise<T>,
   timeout: number,
   signal?: AbortSignal,
 ) => Promise<T>;
 
-/** Maximum time without an answer of a store in another process. */
+/** Maximum time for the answer of a store in another process. */
 const STORE_TIMEOUT = 10_000;
-/**
- * Maximum time without an answer to the extension of a permit, and maximum age of a permit that arrives. The client
- * extends its permit every second. A permit that is lost is thus noticed before it expires.
- */
+/** Also the maximum age of a permit that arrives. A lost permit is noticed before it expires. */
 const EXTENSION_TIMEOUT = 2_000;
 
-/**
- * Creates a rate limiter.
- *
- * @param gateOf Returns the gate of an origin and key
- * @param send Sends the messages to the gates. Default: they are in this process, and always answer
- * @param waitUntil Called with the promise of each message that must be sent after its request has ended
- */
+/** `waitUntil` is called with each message that must be sent after its request has ended. */
 export function createLimiter(
   gateOf: (target: RateLimitTarget) => GateMessages,
   clock: Clock,
   send: Send = async (call, _, signal) => await abortable(Promise.resolve(call()), signal),
   waitUntil?: (promise: Promise<unknown>) => void,
 ): RateLimiter {
-  /** Sends a message that the caller may not await. */
-  function sendDetached(call: () => Promise<unknown>): Promise<unknown> {
+  async function sendDetached(call: () => Promise<unknown>): Promise<void> {
     const sent = send(call, STORE_TIMEOUT);
     waitUntil?.(sent.catch(() => {}));
-    return sent;
-  }
-
-  function createPermit(gate: GateMessages, id: string): Permit {
-    let respondedAt: number | undefined;
-    return {
-      responded: () => void (respondedAt = clock.now()),
-      extend: () => send(() => gate.extend({ id }), EXTENSION_TIMEOUT),
-      async release(outcome) {
-        await sendDetached(() => {
-          const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
-          return gate.release({ id, responseAge, succeeded: outcome === "success" });
-        });
-      },
-    };
+    await sent;
   }
 
   return {
@@ -477,33 +380,40 @@ export function createLimiter(
         const waited = sentAt - start;
         return sent = gate.acquire({ id, interval, maxWait: maxWait - waited, waited });
       };
+      let respondedAt: number | undefined;
+      const permit: Permit = {
+        responded: () => void (respondedAt = clock.now()),
+        extend: () => send(() => gate.extend({ id }), EXTENSION_TIMEOUT),
+        release: (outcome) =>
+          sendDetached(() => {
+            const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
+            return gate.release({ id, responseAge, succeeded: outcome === "success" });
+          }),
+      };
       try {
         for (;;) {
           const answer = await send(call, STORE_TIMEOUT, signal);
           if ("retryAfter" in answer) return answer;
           if ("granted" in answer) {
-            const permit = createPermit(gate, id);
             if (clock.now() - sentAt - answer.delay < EXTENSION_TIMEOUT) return permit;
             await permit.release(); // it arrived too late to be used
           } else if (!("wait" in answer)) throw new Error("its store gave an unknown answer");
         }
       } catch (error) {
-        const leave = () => void sendDetached(() => gate.release({ id })).catch(() => {});
+        const leave = () => sendDetached(() => gate.release({ id })).catch(() => {});
         leave();
-        sent?.then((answer) => "granted" in answer && leave()).catch(() => {});
+        sent?.then((answer) => void ("granted" in answer && leave())).catch(() => {});
         throw error;
       }
     },
-    async penalize(target, blockTime) {
-      await sendDetached(() => gateOf(target).penalize({ blockTime }));
-    },
+    penalize: (target, blockTime) => sendDetached(() => gateOf(target).penalize({ blockTime })),
   };
 }
 
-/** Number of origins and keys from which the unused ones are forgotten. */
+/** Number of origins and keys from which unused ones are forgotten. */
 const MAX_TARGETS = 1_000;
 
-/** Returns a function that creates a value for each origin and key, and keeps it for an hour at least. */
+/** Keeps a value for each origin and key for an hour at least. */
 export function cacheByTarget<T>(
   create: (target: RateLimitTarget) => T,
   clock: Clock,
@@ -521,31 +431,23 @@ export function cacheByTarget<T>(
   };
 }
 
-/**
- * Interval at which the waiters of a process give a sign of life. Cloudflare Workers drop a request without running
- * its `finally` blocks, and its timers with it.
- */
+/** Cloudflare Workers drop a request without running its `finally` blocks or timers. */
 const SIGN_OF_LIFE_INTERVAL =
   (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent ===
       "Cloudflare-Workers"
     ? 1_000
     : Infinity;
 
-/** Limiters of this process by clock. Clients share a limiter, because the service counts their requests together. */
+/** Clients share a limiter, because the service counts their requests together. */
 const processLimiters = new WeakMap<Clock, RateLimiter>();
 
-/**
- * Returns the rate limiter of this process. It has one gate per origin and API key.
- *
- * @param clock Clock for delays. Only callers with the same clock share a limiter
- */
+/** Only callers with the same clock share a limiter. */
 export function processLimiter(clock: Clock): RateLimiter {
   const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock, SIGN_OF_LIFE_INTERVAL);
   processLimiters.set(clock, limiter);
   return limiter;
 }
 
-/** Creates a rate limiter in the memory of the process. */
 export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
   const openMemoryGate = () => {
     const gate = { ...NEW_GATE, isShared: false };

@@ -1,22 +1,38 @@
 import { amendError, DataStreamError } from "../errors.ts";
+import type { Clause } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { isMeasured } from "../odata/resources.ts";
-import type { Clause } from "../odata/clause.ts";
-import { toRowId } from "../formats/row_reader.ts";
-import { type StartConversion, startRowConversion } from "./convert_page.ts";
 import { idOfToken } from "./next_link.ts";
-import { type CheckedPage, openPage, type PageReader, type PageRows } from "./page_reader.ts";
-import { filterOf, type PageRequest, type Shard, toPageRequest } from "./page_request.ts";
-import type { RetryPolicy } from "./retry.ts";
-import * as runs from "./run.ts";
-import type { Attempts, Run } from "./run.ts";
+import {
+  type PageEnd,
+  type PageRows,
+  readPage,
+  type StartConversion,
+  startRowConversion,
+} from "./page_reader.ts";
+import { type PageRequest, type Shard, toPageRequest } from "./page_request.ts";
+import { reportProgress, type Run } from "./progress.ts";
+import {
+  type Attempts,
+  decide,
+  grow,
+  isRefusal,
+  MAX_TIMEOUTS,
+  type PageSize,
+  requestCount,
+  send,
+  shrink,
+  startAttempts,
+  toFailedAttempt,
+  tryCount,
+  waitForRetry,
+} from "./retry.ts";
 import {
   isSameUnit,
   isSplit,
   locationsQuery,
   MAX_SHARD_ROWS,
-  splitByCount,
-  splitRefused,
+  splitShard,
   unitOf,
   unitsOf,
   urlOf,
@@ -26,18 +42,24 @@ import {
 export interface Position {
   /** Shards that are still to be requested, the current one first. */
   readonly shards: readonly Shard[];
-  /** Number of rows before this position. */
+  /** Number of rows delivered before this position. */
   readonly rows: number;
-  /** Number of these rows in the current unit. */
+  /** Number of rows before this position that the rules of the query left out. Default 0. */
+  readonly leftOut?: number | undefined;
+  /** Number of rows of the current unit before this position, including those left out. `split.ts` describes units. */
   readonly unitRows: number;
   /** Number of rows that the service counted for the current unit; `undefined` if it was not counted. */
   readonly unitCount?: number | undefined;
+  /** Whether the decision to split the unit or not was made. Default false. */
+  readonly isSplitDecided?: boolean | undefined;
+  /** Page size that the service can deliver; `undefined` if it has refused none. */
+  readonly pageSize?: PageSize | undefined;
 }
 
 /** Rows of a result, in order, and the position after them. */
 export interface Part<T> {
   content: T;
-  /** Number of rows in the content; at least 1. */
+  /** Number of rows in the content; 0 if all were left out. */
   rows: number;
   position: Position;
   /** Whether they are the last rows of a page. */
@@ -52,10 +74,8 @@ export interface ReadOptions {
   from?: Position | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
-  /** Retry options. Default: those of the client. */
-  retry?: RetryPolicy | undefined;
-  /** Whether errors name the position after the delivered rows. Default true. */
-  reportsPosition?: boolean | undefined;
+  /** Whether the rows are not a result of the run: progress and errors do not mention them. Default false. */
+  isInternal?: boolean;
 }
 
 /**
@@ -81,303 +101,224 @@ export async function* readParts<T>(
   startConversion: StartConversion<T>,
   options: ReadOptions = {},
 ): AsyncGenerator<Part<T>, void, void> {
-  run.signal.throwIfAborted();
-  const { reportsPosition = true } = options;
-  const reading = startReading(run, query, options);
+  const { signal, settings: { clock } } = run;
+  signal.throwIfAborted();
+  const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
   try {
-    if (reading.rows >= query.limit) return;
-    if (options.from === undefined) await startQuery(reading);
-    while (reading.shards.length > 0) {
-      if (await splitIfLarge(reading)) continue;
+    while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
+      if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
-      let page: PageReader<T> | undefined;
-      let end: CheckedPage<T>;
+      let end: PageEnd<T>;
       try {
-        page = await openNextPage(reading, request, startConversion);
-        for (let rows = await page.read(); rows !== undefined; rows = await page.read()) {
-          const position = deliver(reading, rows, `Id:${rows.lastId}`);
-          reading.unit.isAnnounced = true; // a page has at least one row after those that are delivered early
-          yield { ...rows, position, isPageEnd: false, hasMore: true };
-        }
-        end = page.end();
+        const response = await send(run, reading.attempts, request);
+        reading.responses++;
+        end = yield* readPage(
+          response,
+          startConversion(request),
+          { ...reading, request, clock, deliversEarly: canDeliverEarly(reading) },
+          (rows) => {
+            const position = deliver(reading, rows, rows.lastId, `Id:${rows.lastId}`);
+            reading.isProbe = false; // the last row that has arrived is never delivered early
+            return { ...rows, rows: rows.kept, position, isPageEnd: false, hasMore: true };
+          },
+        );
       } catch (error) {
-        await handleFailure(reading, request, page, error);
+        await handleFailure(reading, request, error);
         continue;
-      } finally {
-        page?.close();
       }
-      await requireFewRows(reading, request, end);
-      const { hasMore, position } = deliverPageEnd(reading, request, end);
-      const { rows } = end;
-      if (rows > 0) yield { content: end.take(), rows, position, isPageEnd: true, hasMore };
-      run.signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
-      if (reading.rows >= query.limit) return;
-      await endPage(reading, request, end);
+      const { rows, kept, nextToken } = end;
+      if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
+        await countUnit(reading);
+      }
+      const position = deliverEnd(reading, request, end);
+      const hasMore = nextToken !== undefined || position.shards.length > 1;
+      if (rows > 0) yield { content: end.content!, rows: kept, position, isPageEnd: true, hasMore };
+      end.content = undefined; // frees its memory while the next page arrives
+      signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
+      if (position.rows >= query.limit) return;
+      await endPage(reading, end);
     }
   } catch (error) {
-    throw error instanceof DataStreamError && reportsPosition
-      ? withPosition(error, reading)
+    throw error instanceof DataStreamError && !options.isInternal
+      ? withPosition(error, reading.position)
       : error;
   }
 }
 
 /** The state of one call of `readParts()`. */
-interface Reading {
+interface Reading extends UnitState {
   readonly run: Run;
   readonly query: CheckedQuery;
-  readonly deliversEarly: boolean;
-  readonly newAttempts: () => Attempts;
-  /** Shards that are still to be requested, the current one first. */
-  shards: readonly Shard[];
-  /** Number of rows before the position. */
-  rows: number;
-  /** Whether all shards are in one unit: one count tells the number of rows of the query. */
-  isOneUnit: boolean;
-  unit: Unit;
-  source: Source;
-  /** Attempts since rows were delivered. */
+  readonly options: ReadOptions;
+  position: Position;
+  /** Attempts since rows were last delivered. */
   attempts: Attempts;
-  /** Number of refusals among them. */
-  refusals: number;
-  /** Whether the attempts were restarted once, because the request for the locations failed too. */
-  hasRestarted: boolean;
-}
-
-/**
- * Rows that are compared with one count: all rows of the query, or those that match one group of values of each long
- * list. The shards of a unit share its count.
- */
-interface Unit {
-  /** Number of delivered rows. */
-  rows: number;
-  /** Number of counted rows; `undefined` if they were not counted. */
-  count: number | undefined;
-  /** Whether the service has refused to count. */
-  isRefused: boolean;
-  /** Whether it was counted again after the rows had a different number. */
-  isRecounted: boolean;
-  /** Whether it was decided if its shards are to be split. */
-  isSplitDecided: boolean;
-  /** Number of responses with status 200; 1 after rows of the unit were delivered by an earlier call. */
-  responses: number;
-  /**
-   * Whether at least one more row must follow, because of a link or of rows that were delivered early; `undefined` at
-   * the start of a shard.
-   */
-  isAnnounced: boolean | undefined;
-}
-
-/** Order of the rows, as far as the responses show it. */
-interface Source {
   /** Greatest Id of the shard so far, if Ids are integers; otherwise -1. */
   lastId: number;
+  /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
+  readonly seen: Set<string>;
   /** Whether skip tokens have the form `Id:<digits>`. It is assumed until a link shows another form. */
   hasIdTokens: boolean;
-  /** Whether the rows after the last one can be requested without a link. */
-  canContinue: boolean;
-  /** Earlier skip tokens that do not have the form `Id:<digits>`. */
-  readonly seenTokens: Set<string>;
-  /** Earlier Ids that are not integers. */
-  readonly seenIds: Set<string>;
 }
 
-function startReading(run: Run, query: CheckedQuery, options: ReadOptions): Reading {
-  const { from, deliversEarly = false, retry } = options;
-  const newAttempts = () => runs.createAttempts(run, retry);
-  const shards = from?.shards ?? [];
+/** State of the current unit that {@linkcode nextStep} needs in addition to the position. */
+export interface UnitState {
+  /** Number of responses with status 200 since the start of the query. */
+  responses: number;
+  /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
+  countsLeft: number;
+  /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
+  isProbe: boolean;
+  /** Whether the rows after the last one can be requested without a link. */
+  canContinue: boolean;
+}
+
+function startReading(
+  run: Run,
+  query: CheckedQuery,
+  position: Position,
+  options: ReadOptions,
+): Reading {
+  const { shards, rows, leftOut, unitRows, unitCount, isSplitDecided, pageSize } = position;
+  const after = shards[0]?.after;
   return {
     run,
     query,
-    deliversEarly: deliversEarly && query.skipToken === undefined,
-    newAttempts,
-    shards,
-    rows: from?.rows ?? 0,
-    isOneUnit: isUnit(shards) && from?.rows === from?.unitRows,
-    unit: startUnit(from),
-    source: {
-      ...startOf(shards[0]),
-      hasIdTokens: hasIdToken(shards[0]),
-      seenTokens: new Set(),
-      seenIds: new Set(),
-    },
-    attempts: newAttempts(),
-    refusals: 0,
-    hasRestarted: false,
+    options,
+    // Copied by name, because `options.from` can be a cursor, which has more members.
+    position: { shards, rows, leftOut, unitRows, unitCount, isSplitDecided, pageSize },
+    attempts: startAttempts(run.settings.retry),
+    responses: unitRows > 0 || rows > 0 ? 1 : 0,
+    seen: new Set(),
+    hasIdTokens: after === undefined || idOfToken(after) !== undefined,
+    ...startOfUnit(query, unitCount),
+    ...startOfShard(shards[0]),
   };
 }
 
-async function startQuery(reading: Reading): Promise<void> {
-  const { run, query } = reading;
-  const units = await requestUnits(run, query);
-  reading.shards = units.map((clauses) => ({ clauses, after: query.skipToken }));
-  reading.isOneUnit = isUnit(reading.shards);
-  Object.assign(reading.source, startOf(reading.shards[0]));
+async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
+  const units = query.limit === 0 ? [] : await requestUnits(run, query);
+  const shards = units.map((clauses) => ({ clauses, after: query.skipToken }));
+  return { shards, rows: 0, unitRows: 0 };
 }
 
-function startUnit(from?: Position): Unit {
-  return {
-    rows: from?.unitRows ?? 0,
-    count: from?.unitCount,
-    isRefused: false,
-    isRecounted: false,
-    isSplitDecided: false,
-    responses: (from?.unitRows ?? 0) > 0 ? 1 : 0,
-    isAnnounced: undefined,
-  };
+/** Returns the state at the start of a unit, which is counted once, and again if its rows do not match the count. */
+function startOfUnit({ skipToken }: CheckedQuery, count?: number) {
+  // A query with a skip token is not counted, because counts ignore the token.
+  const countsLeft = skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
+  return { countsLeft };
 }
 
-/** Returns the state of the order at the start of a shard. */
-function startOf(shard: Shard | undefined): Pick<Source, "lastId" | "canContinue"> {
-  return { lastId: idOfToken(shard?.after) ?? -1, canContinue: true };
+function startOfShard(shard: Shard | undefined) {
+  const after = shard?.after;
+  const canContinue = after === undefined || after.startsWith("Id:");
+  return { lastId: idOfToken(after) ?? -1, isProbe: false, canContinue };
 }
 
-/** Whether a shard begins at a token of the form `Id:<digits>`, or at the start. */
-function hasIdToken(shard: Shard | undefined): boolean {
-  return shard?.after === undefined || idOfToken(shard.after) !== undefined;
-}
-
-function isUnit(shards: readonly Shard[]): boolean {
-  return shards.every((shard) => isSameUnit(shard, shards[0]!));
+/** Whether the count of the current unit is the one of the query. */
+function isOnlyUnit({ shards, rows, leftOut = 0, unitRows }: Position): boolean {
+  return rows + leftOut === unitRows && shards.every((shard) => isSameUnit(shard, shards[0]!));
 }
 
 /** Whether the query can be split: only Observations and Records have locations, and shards need integer Ids. */
-function canSplit({ query, source }: Reading): boolean {
-  return isMeasured(query.resource) && query.partition !== "never" && source.hasIdTokens;
+function canSplit({ query, hasIdTokens }: Reading): boolean {
+  return isMeasured(query.resource) && query.partition !== "never" && hasIdTokens;
 }
 
-/**
- * Counts the current unit after its first page if it may be too large, and splits the shard if it is.
- *
- * @returns Whether the shard was split
- */
-async function splitIfLarge(reading: Reading): Promise<boolean> {
-  const { run, query, unit, shards: [shard, ...later] } = reading;
-  const mayBeLarge = query.limit > MAX_SHARD_ROWS && canSplit(reading);
-  if (unit.isSplitDecided || unit.responses === 0 || isSplit(shard!) || !mayBeLarge) return false;
-  unit.isSplitDecided = true;
-  const rows = unit.count ?? await countUnit(reading);
-  if (rows === undefined || rows <= MAX_SHARD_ROWS) return false;
-  runs.reportProgress(run, { splitting: "location" });
-  const locations = await locationIds(run, query);
-  reading.shards = [...await splitByCount(run, query, shard!, locations, rows), ...later];
-  runs.changeProgress(run, { splitting: undefined });
-  return true;
+/** Whether the query has to be counted before its first row is delivered, because of `maxRows`. */
+function needsCountFirst({ query, position }: Reading): boolean {
+  const { rows, unitCount } = position;
+  const isUnknown = rows === 0 && unitCount === undefined && query.limit > query.maxRows;
+  return isUnknown && isOnlyUnit(position);
 }
 
-/** Counts the rows of the current unit. Returns `undefined` if the service refuses to. */
-async function countUnit(reading: Reading): Promise<number | undefined> {
-  const { run, query, unit, shards } = reading;
-  const { resource, skipToken } = query;
-  const filter = filterOf(query, unitOf(shards[0]!));
-  const rows = await runs.tryCount(run, { resource, filter });
-  unit.isRefused = rows === undefined;
-  // Counts ignore skip tokens, so a count does not apply to a query that begins at one.
-  if (skipToken === undefined) unit.count = rows ?? unit.count;
-  if (reading.isOneUnit && rows !== undefined) runs.changeProgress(run, { expectedRows: rows });
-  return rows;
+function canDeliverEarly(reading: Reading): boolean {
+  const { options, query, hasIdTokens } = reading;
+  const isAllowed = options.deliversEarly === true && query.skipToken === undefined;
+  return isAllowed && hasIdTokens && !needsCountFirst(reading);
 }
 
 /** Returns the request for the rows after the position. */
-function nextRequest({ run, query, shards, rows }: Reading): PageRequest {
+function nextRequest({ query, seen, position }: Reading): PageRequest {
+  const { shards: [shard], rows, pageSize } = position;
+  if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) seen.add(shard!.after);
   const rowsWanted = query.limit - rows;
-  const top = Math.min(runs.limitTop(run, query.resource, query.top), rowsWanted);
-  return toPageRequest(query, shards[0]!, top, rowsWanted);
-}
-
-/** Whether the rows of the query have to be counted before the first one is delivered. */
-function needsCountFirst({ query, rows, isOneUnit }: Reading): boolean {
-  return rows === 0 && isOneUnit && query.limit > query.maxRows;
-}
-
-async function openNextPage<T>(
-  reading: Reading,
-  request: PageRequest,
-  startConversion: StartConversion<T>,
-): Promise<PageReader<T>> {
-  const { run: { settings: { clock } }, attempts, source, unit } = reading;
-  const deliversEarly = reading.deliversEarly && source.hasIdTokens && !needsCountFirst(reading);
-  const response = await attempts.send(request);
-  unit.responses++;
-  const conversion = startConversion({ drops: request.adds });
-  return openPage(response, conversion, request, { ...source, deliversEarly }, clock);
+  const maxTop = Math.min(query.top, pageSize?.max ?? Infinity);
+  const top = query.leavesOutRows ? maxTop : Math.min(maxTop, rowsWanted);
+  return toPageRequest(query, shard!, top, rowsWanted);
 }
 
 /** Moves the position past rows that are about to be delivered. */
 function deliver(
   reading: Reading,
-  { rows, lastId }: Pick<PageRows<unknown>, "rows" | "lastId">,
-  after?: string,
+  { rows: added, kept }: Pick<PageRows<unknown>, "rows" | "kept">,
+  lastId: number | undefined,
+  after: string | undefined,
 ): Position {
-  const { run, unit, source, shards: [shard, ...later] } = reading;
-  requireAtMost(reading, reading.rows + rows, "at least ");
-  reading.rows += rows;
-  unit.rows += rows;
-  source.lastId = lastId ?? source.lastId;
-  reading.shards = [{ ...shard!, after }, ...later];
-  if (rows > 0) restartAttempts(reading);
-  runs.changeProgress(run, { rows: run.progress.rows + rows });
-  return { shards: reading.shards, rows: reading.rows, unitRows: unit.rows, unitCount: unit.count };
-}
-
-/** Restarts the attempts, after rows were delivered or because of an outage. */
-function restartAttempts(reading: Reading, isOutage = false): void {
-  reading.attempts = reading.newAttempts();
-  reading.refusals = 0;
-  reading.hasRestarted = isOutage;
+  const { run, query, options, position } = reading;
+  const { shards: [shard, ...later] } = position;
+  const rows = position.rows + kept;
+  const leftOut = (position.leftOut ?? 0) + added - kept;
+  if (query.limit > query.maxRows) requireFewRows(reading, rows + leftOut);
+  if (added > 0) reading.attempts = startAttempts(reading.attempts.policy);
+  if (!options.isInternal) run.progress.rows += kept;
+  reading.lastId = lastId ?? reading.lastId;
+  const shards = [{ ...shard!, after }, ...later];
+  const unitRows = position.unitRows + added;
+  reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, unitRows };
+  return reading.position;
 }
 
 /** Moves the position past a page. */
-function deliverPageEnd(
-  reading: Reading,
-  request: PageRequest,
-  end: CheckedPage<unknown>,
-): Pick<Part<unknown>, "position" | "hasMore"> {
-  const { run, query, unit, source, shards } = reading;
+function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): Position {
+  const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
-  run.pageSizes.get(query.resource)?.succeeded(request.top, query.top);
-  for (const id of otherIds ?? []) source.seenIds.add(id);
-  if (nextToken !== undefined) {
-    const isIdToken = idOfToken(nextToken) !== undefined;
-    if (!isIdToken) source.seenTokens.add(nextToken);
-    if (lastId !== undefined) source.hasIdTokens = isIdToken;
+  for (const id of otherIds) reading.seen.add(id);
+  if (nextToken !== undefined && lastId !== undefined) {
+    reading.hasIdTokens = idOfToken(nextToken) !== undefined;
   }
-  if (length > 0) source.canContinue = lastId === undefined ? !!otherIds : source.hasIdTokens;
-  // Continue after the last row, or with the token of the link if tokens do not have the form `Id:<digits>`.
-  const last = lastId ?? otherIds?.at(-1);
-  const followsLink = nextToken !== undefined && !(source.hasIdTokens && lastId !== undefined);
-  const after = followsLink ? nextToken : last === undefined ? request.after : `Id:${last}`;
-  const position = deliver(reading, end, after);
-  // An empty page after the last one is not a page of the result.
-  if (length > 0 || unit.isAnnounced !== false) {
-    runs.reportProgress(run, { pages: run.progress.pages + 1 });
-  }
-  return { position, hasMore: nextToken !== undefined || shards.length > 1 };
+  const pageSize = grow(position.pageSize, request.top, query.top);
+  reading.position = { ...position, pageSize };
+  const isInteger = lastId !== undefined;
+  const last = lastId ?? otherIds.at(-1);
+  const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
+  if (isInteger) reading.canContinue = reading.hasIdTokens;
+  else if (otherIds.length > 0) {
+    reading.canContinue &&= nextToken === undefined || nextToken === lastToken;
+  } else if (length > 0) reading.canContinue = false;
+  const after = isInteger && reading.hasIdTokens ? lastToken : nextToken ?? lastToken;
+  deliver(reading, end, lastId, after);
+  // An empty page that was only requested to find the end is not a page of the result.
+  const isPage = !options.isInternal && (length > 0 || !isProbe);
+  reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
+  return reading.position;
 }
 
 /** Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. */
 async function handleFailure(
   reading: Reading,
   request: PageRequest,
-  page: PageReader<unknown> | undefined,
   error: unknown,
 ): Promise<void> {
-  const failed = runs.toFailedAttempt(error);
-  if (page?.hasGaps) throw gapError(failed.error);
-  let decision = reading.attempts.decide(failed, request.top);
-  if (runs.isRefusal(failed.error) && canSplit(reading)) {
-    // After status 413, smaller pages are requested first.
-    reading.refusals += failed.error.status === 413 ? 0 : 1;
-    const isLast = decision.action === "fail" && reading.run.settings.retry.attempts > 1;
-    if (isLast || reading.refusals === runs.MAX_REFUSALS) {
-      const result = await splitRefusedShard(reading);
+  const { run, attempts } = reading;
+  const failed = toFailedAttempt(error);
+  let decision = decide(attempts, failed, request.top);
+  if (isRefusal(failed.error) && canSplit(reading)) {
+    const isLast = decision.error !== undefined && attempts.policy.attempts > 1;
+    if (isLast || attempts.timeouts === MAX_TIMEOUTS) {
+      const result = await splitRefused(reading);
       if (result === "split") return;
-      if (result === "outage" && isLast && !reading.hasRestarted) {
-        restartAttempts(reading, true);
-        decision = reading.attempts.decide(failed, request.top);
+      if (result === "outage" && isLast && !attempts.hasRestarted) {
+        reading.attempts = startAttempts(attempts.policy, true);
+        decision = decide(reading.attempts, failed, request.top);
       }
     }
   }
-  await reading.attempts.retry(failed, decision, request);
+  if (decision.top !== request.top) {
+    const pageSize = shrink(reading.position.pageSize, decision.top!);
+    reading.position = { ...reading.position, pageSize };
+  }
+  await waitForRetry(run, reading.attempts, failed, decision);
 }
 
 /**
@@ -385,103 +326,101 @@ async function handleFailure(
  *
  * @returns `outage` if a request for the locations or a count fails too
  */
-async function splitRefusedShard(reading: Reading): Promise<"split" | "indivisible" | "outage"> {
-  const { run, query, shards: [shard, ...later] } = reading;
-  runs.reportProgress(run, { splitting: "location" });
+async function splitRefused(reading: Reading): Promise<"split" | "indivisible" | "outage"> {
+  const { position: { shards: [shard] } } = reading;
   try {
-    const once = { ...run.settings.retry, attempts: 1 };
-    const locations = await locationIds(run, query, once);
-    const smaller = await splitRefused(run, query, shard!, locations);
-    if (smaller === undefined) return "indivisible";
-    await countSplit(reading, smaller);
-    reading.shards = [...smaller, ...later];
-    restartAttempts(reading);
+    const smaller = await split(reading);
+    if (smaller.length < 2) return "indivisible";
+    if (!isSplit(shard!)) await countSplit(reading, smaller);
+    reading.attempts = startAttempts(reading.attempts.policy);
     return "split";
   } catch (error) {
     if (!(error instanceof DataStreamError)) throw error;
     return "outage";
-  } finally {
-    runs.changeProgress(run, { splitting: undefined });
   }
 }
 
-/** Counts the unit of a refused shard. If the service refuses that too, adds up the counts of the new shards. */
+/** Replaces the current shard by smaller ones, if it can be split. */
+async function split(reading: Reading, rows?: number): Promise<Shard[]> {
+  const { run, query, position: { shards: [shard, ...later] } } = reading;
+  reportProgress(run, { splitting: "location" });
+  try {
+    const { settings } = run;
+    const once = { ...settings, retry: { ...settings.retry, attempts: 1 } };
+    const runOnce = rows === undefined ? { ...run, settings: once } : run;
+    run.locations ??= await requestLocations(runOnce, query);
+    const smaller = await splitShard(run, query, shard!, run.locations, rows);
+    const shards = smaller.length < 2 ? [shard!] : smaller;
+    reading.position = { ...reading.position, shards: [...shards, ...later] };
+    return smaller;
+  } finally {
+    run.progress.splitting = undefined;
+  }
+}
+
+/** Counts the unit of a refused shard. If the service refuses that too, adds up the counts of its new shards. */
 async function countSplit(reading: Reading, shards: readonly Shard[]): Promise<void> {
-  const { run, query, unit } = reading;
-  if (unit.count !== undefined || unit.isRefused || query.skipToken !== undefined) return;
-  if (await countUnit(reading) !== undefined || isSplit(reading.shards[0]!)) return;
+  const { run, query, position: { unitCount }, countsLeft } = reading;
+  if (unitCount !== undefined || countsLeft === 0 || await countUnit(reading) !== undefined) return;
   let sum = 0;
   for (const { clauses } of shards) {
-    const filter = filterOf(query, clauses);
-    const rows = await runs.tryCount(run, { resource: query.resource, filter });
+    const rows = await tryCount(run, query, clauses);
     if (rows === undefined) return;
     sum += rows;
   }
-  unit.count = sum;
-  unit.isRefused = false;
-  if (reading.isOneUnit) runs.changeProgress(run, { expectedRows: sum });
+  reading.countsLeft = 1;
+  setCount(reading, sum);
 }
 
-/** Starts the next step after a page: its next page, a count of the unit, or the next shard. */
-async function endPage(
-  reading: Reading,
-  { top }: PageRequest,
-  end: CheckedPage<unknown>,
-): Promise<void> {
-  const { query, unit, source, shards: [shard, ...later] } = reading;
-  const isUnitEnd = later.length === 0 || !isSameUnit(later[0]!, shard!);
-  const page = {
-    rows: end.length,
-    hasLink: end.nextToken !== undefined,
-    isFull: end.length === top,
-  };
-  const facts = {
-    isUnitEnd,
-    canCount: query.skipToken === undefined,
-    canContinue: source.canContinue,
-    isOnlyUnit: reading.isOneUnit,
-  };
+/** Counts the current unit after its first page if it may be too large, and splits the shard if it is. */
+async function splitIfLarge(reading: Reading): Promise<void> {
+  const { query, position: { shards: [shard], isSplitDecided } } = reading;
+  const mayBeLarge = query.limit > MAX_SHARD_ROWS && canSplit(reading) && !isSplit(shard!);
+  if (isSplitDecided || !mayBeLarge) return;
+  reading.position = { ...reading.position, isSplitDecided: true };
+  const rows = reading.position.unitCount ?? await countUnit(reading) ?? 0;
+  if (rows > MAX_SHARD_ROWS) await split(reading, rows);
+}
+
+/** Counts the rows of the current unit. Returns `undefined` if the service refuses to. */
+async function countUnit(reading: Reading): Promise<number | undefined> {
+  const { run, query, position } = reading;
+  const rows = await tryCount(run, query, unitOf(position.shards[0]!));
+  reading.countsLeft = rows === undefined ? 0 : Math.max(0, reading.countsLeft - 1);
+  if (rows !== undefined) setCount(reading, rows);
+  return rows;
+}
+
+function setCount(reading: Reading, rows: number): void {
+  const { run, query, options, position } = reading;
+  if (isOnlyUnit(position) && !options.isInternal) run.progress.expectedRows = rows;
+  if (query.skipToken === undefined) reading.position = { ...position, unitCount: rows };
+}
+
+/** Moves to the next step after a page: another page of the shard, a count of the unit, or the next shard. */
+async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> {
   for (;;) {
-    const step = nextStep(page, { ...unit, ...facts });
+    const step = nextStep(page, reading.position, reading);
     if (step === "next page") {
-      unit.isAnnounced = page.hasLink;
+      reading.isProbe = page.nextToken === undefined;
       return;
     }
     if (step === "count") {
-      unit.isRecounted = unit.count !== undefined;
       await countUnit(reading);
-      runs.reportProgress(reading.run, {});
+      reportProgress(reading.run, {});
       continue;
     }
-    if (step === "fail") acceptOrFail(reading, page);
-    reading.shards = later;
-    unit.isAnnounced = undefined;
-    Object.assign(source, startOf(later[0]));
-    if (isUnitEnd) reading.unit = startUnit();
+    if (step === "fail") acceptOrFail(reading, page.length === 0);
+    const { shards: [shard, ...shards], rows, leftOut, pageSize } = reading.position;
+    Object.assign(reading, startOfShard(shards[0]));
+    if (shards.length > 0 && isSameUnit(shards[0]!, shard!)) {
+      reading.position = { ...reading.position, shards };
+    } else {
+      reading.position = { shards, rows, leftOut, unitRows: 0, pageSize };
+      Object.assign(reading, startOfUnit(reading.query));
+    }
     return;
   }
-}
-
-/** A complete page, for {@linkcode nextStep}. */
-export interface PageFacts {
-  /** Number of rows of the response. */
-  rows: number;
-  hasLink: boolean;
-  /** Whether it has as many rows as were requested. */
-  isFull: boolean;
-}
-
-/** The unit of the page, for {@linkcode nextStep}. */
-export interface UnitFacts
-  extends Pick<Unit, "rows" | "count" | "isRefused" | "isRecounted" | "responses" | "isAnnounced"> {
-  /** Whether the page is one of the last shard of the unit. */
-  isUnitEnd: boolean;
-  /** Whether a count applies to the rows: the query does not begin at a skip token. */
-  canCount: boolean;
-  /** Whether the rows after the last one can be requested without a link. */
-  canContinue: boolean;
-  /** Whether it has all rows of the query. */
-  isOnlyUnit: boolean;
 }
 
 /** Largest count that is exact. Above it, counts are estimates. */
@@ -491,90 +430,63 @@ const COUNT_INACCURACY = 0.000_005;
 
 /** Decides the step after a page that does not reach the limit of its query. */
 export function nextStep(
-  page: PageFacts,
-  unit: UnitFacts,
+  page: Pick<PageEnd<unknown>, "length" | "isFull" | "nextToken">,
+  { shards: [shard, next], unitRows, unitCount }: Position,
+  { responses, countsLeft, isProbe, canContinue }: UnitState,
 ): "next page" | "next shard" | "count" | "fail" {
-  if (page.hasLink) return "next page";
-  // Without a count, only an empty page that was not announced shows that there are no more rows.
-  const needsEmptyPage = unit.isRefused && unit.count === undefined && unit.canContinue;
-  const isEmptyEnd = page.rows === 0 && !isPageMissing(page, unit);
-  const isOnlyPage = unit.isOnlyUnit && unit.responses <= 1 && !page.isFull &&
-    unit.count === undefined;
-  if (!unit.canCount) {
-    const isDoubtful = page.isFull || page.rows === 0 && !isEmptyEnd;
-    return isDoubtful && unit.canContinue ? "next page" : "next shard";
-  }
-  if (unit.isUnitEnd && isOnlyPage) return "next shard";
-  if (needsEmptyPage && !isEmptyEnd) return "next page";
-  if (!unit.isUnitEnd) return "next shard";
-  if (unit.count === undefined) return unit.isRefused ? "next shard" : "count";
-  const missing = unit.count - unit.rows;
-  const tolerance = unit.count > MAX_EXACT_COUNT ? Math.ceil(unit.count * COUNT_INACCURACY) : 0;
+  if (page.nextToken !== undefined) return "next page";
+  const isCounted = unitCount !== undefined;
+  const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
+  if (isWholeResult && !isCounted) return "next shard";
+  const isEnd = page.length === 0 && isProbe;
+  // Without a count, only an empty page that no link announced shows that there are no more rows.
+  if (!isCounted && countsLeft === 0) return isEnd || !canContinue ? "next shard" : "next page";
+  if (next !== undefined && isSameUnit(next, shard!)) return "next shard";
+  if (!isCounted) return "count";
+  const missing = unitCount - unitRows;
+  const tolerance = unitCount > MAX_EXACT_COUNT ? Math.ceil(unitCount * COUNT_INACCURACY) : 0;
   if (Math.abs(missing) <= tolerance) return "next shard";
-  const isEnd = unit.isAnnounced === false && page.rows === 0;
-  const mayFollow = missing > 0 && !isEnd || isPageMissing(page, unit);
-  if (mayFollow && unit.canContinue) return "next page";
-  return unit.isRecounted ? "fail" : "count";
-}
-
-/** Whether a page is empty although more rows were announced. */
-function isPageMissing(page: PageFacts, unit: Pick<Unit, "isAnnounced">): boolean {
-  return page.rows === 0 && unit.isAnnounced === true;
+  // A link announced rows, so an empty page hides them, even if the count is too low.
+  const mayFollow = !isEnd && (missing > 0 || page.length === 0);
+  if (mayFollow && canContinue) return "next page";
+  return countsLeft > 0 ? "count" : "fail";
 }
 
 /** Throws if rows of the current unit are missing or surplus, unless the query accepts an incomplete result. */
-function acceptOrFail({ run, query, unit, shards }: Reading, page: PageFacts): void {
-  const { resource, acceptsIncomplete } = query;
-  const missing = unit.count! - unit.rows;
-  // If the count is too low, it does not tell how many rows are missing with that page.
-  const isUnknown = missing < 0 && isPageMissing(page, unit);
-  if (acceptsIncomplete && !isUnknown) {
-    if (missing <= 0) return;
-    return runs.reportProgress(run, { missingRows: (run.progress.missingRows ?? 0) + missing });
+function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boolean): void {
+  const { shards: [shard], unitRows, unitCount = 0 } = position;
+  const missing = unitCount - unitRows;
+  // If the count is too low, it does not say how many rows an announced page should have had.
+  const isUnknown = missing < 0 && isEmpty && !isProbe;
+  if (query.acceptsIncomplete && !isUnknown) {
+    const missingRows = (run.progress.missingRows ?? 0) + missing;
+    return missing > 0 ? reportProgress(run, { missingRows }) : undefined;
   }
-  const { after } = shards[0]!;
+  const after = missing > 0 && shard!.after;
   const reason = isUnknown
     ? ", and an empty page where a link announced more"
-    : missing < 0 || after === undefined
-    ? ""
-    : `, and none come after the position ${after}`;
-  const accept = '; if the count is wrong, accept the rows with {incomplete: "warn"}';
+    : after
+    ? `, and none come after the position ${after}`
+    : "";
   throw new DataStreamError(
-    `Received ${unit.rows} of ${unit.count} counted rows of ${resource}${reason}`,
+    `Received ${unitRows} of ${unitCount} counted rows of ${query.resource}${reason}`,
     {
       kind: "incomplete",
       url: urlOf(query, run.settings),
-      hint: `run the query again later${isUnknown ? "" : accept}`,
-      expectedRows: unit.count,
+      hint: "run the query again later; if the count is wrong, accept the rows with " +
+        '{incomplete: "warn"}',
+      expectedRows: unitCount,
     },
   );
 }
 
-/**
- * Counts the rows before the first one is delivered, if the query has a maximum and the page is not all of it.
- *
- * @throws {DataStreamError} Of kind `too-many-rows` if there are more than the maximum
- */
-async function requireFewRows(
-  reading: Reading,
-  { top }: PageRequest,
-  { length, nextToken }: CheckedPage<unknown>,
-): Promise<void> {
-  if (!needsCountFirst(reading) || nextToken === undefined && length < top) return;
-  const rows = reading.unit.count ?? await countUnit(reading);
-  if (rows !== undefined) requireAtMost(reading, rows);
-}
-
-/**
- * Checks that a query has at most `maxRows` rows.
- *
- * @throws {DataStreamError} Of kind `too-many-rows` if it has more
- */
-function requireAtMost({ run, query }: Reading, rows: number, bound = ""): void {
+/** Throws if more rows than the maximum of the query are delivered or counted. */
+function requireFewRows({ run, query, position }: Reading, delivered: number): void {
   const { resource, maxRows } = query;
+  const rows = Math.max(delivered, isOnlyUnit(position) ? position.unitCount ?? 0 : 0);
   if (rows <= maxRows) return;
   throw new DataStreamError(
-    `${resource} has ${bound}${rows} rows for this query, more than ${maxRows}`,
+    `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,
     {
       kind: "too-many-rows",
       url: urlOf(query, run.settings),
@@ -585,7 +497,7 @@ function requireAtMost({ run, query }: Reading, rows: number, bound = ""): void 
 }
 
 /** Adds to an error the number of delivered rows and, unless the query is split, the position after them. */
-function withPosition(error: DataStreamError, { rows, shards }: Reading): DataStreamError {
+function withPosition(error: DataStreamError, { rows, shards }: Position): DataStreamError {
   if (rows === 0) return error;
   const [shard, ...later] = shards;
   const skipToken = later.length === 0 && shard?.clauses.length === 0 ? shard.after : undefined;
@@ -595,63 +507,18 @@ function withPosition(error: DataStreamError, { rows, shards }: Reading): DataSt
 }
 
 /**
- * Converts the error of a page that broke after rows were delivered which were not in order. It has no status, because
- * no request after the last delivered row would get all other rows.
- */
-function gapError(error: DataStreamError): DataStreamError {
-  const hint = `${error.hint}; rows before the last delivered one may be missing, so start again`;
-  return amendError(error, { kind: "page", status: undefined, hint });
-}
-
-/**
- * Returns the Ids of the locations that rows of a query can have, ascending. They are requested once per run.
+ * Requests the Ids of the locations that rows of a query can have, ascending.
  *
  * Clauses with `ne` are left out, so that no location is missing. Example: `CharacteristicName ne 'pH'` can mean "has
  * no row with pH" in Locations, but the query needs "has a row other than pH".
  */
-async function locationIds(
-  run: Run,
-  query: CheckedQuery,
-  retry?: RetryPolicy,
-): Promise<readonly number[]> {
-  if (run.locations !== undefined) return run.locations;
-  const locations = locationsQuery(query);
+async function requestLocations(run: Run, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
-  const parts = readParts(
-    withoutRows(run),
-    locations,
-    (options) => startRowConversion<{ Id?: unknown }>(options),
-    { retry, reportsPosition: false },
-  );
-  for await (const { content } of parts) {
-    for (const { Id } of content) {
-      const id = toRowId(Id);
-      if (typeof id !== "number") {
-        throw new DataStreamError("Expected the Id of each location, got another value", {
-          kind: "page",
-          url: urlOf(locations, run.settings).split("?")[0]!,
-          hint: "the result is incomplete. Report it to DataStream",
-        });
-      }
-      ids.add(id);
-    }
+  const start: StartConversion<{ Id: unknown }[]> = (options) => startRowConversion(options);
+  for await (const part of readParts(run, locationsQuery(query), start, { isInternal: true })) {
+    for (const { Id } of part.content) ids.add(Number(Id));
   }
-  return run.locations = [...ids].sort((a, b) => a - b);
-}
-
-/** Creates a run that adds its requests and waits to the progress of another run, but not its pages and rows. */
-function withoutRows(run: Run): Run {
-  return {
-    ...run,
-    get progress() {
-      return run.progress;
-    },
-    set progress(progress) {
-      const { pages, rows, expectedRows } = run.progress;
-      run.progress = { ...progress, pages, rows, expectedRows };
-    },
-    onProgress: () => run.onProgress(run.progress),
-  };
+  return [...ids].sort((a, b) => a - b);
 }
 
 /** Returns the clauses of the units of a query. With a bounding box, the locations in it are requested first. */
@@ -660,16 +527,15 @@ async function requestUnits(
   query: CheckedQuery,
 ): Promise<readonly (readonly Clause[])[]> {
   if (query.matchesNothing) return [];
-  const ids = query.box && await locationIds(run, query);
-  return unitsOf(query, ids, run.settings);
+  if (query.box !== undefined) run.locations ??= await requestLocations(run, query);
+  return unitsOf(query, query.box && run.locations, run.settings);
 }
 
 /** Counts the rows of a query; `limit` and `skipToken` are ignored. */
 export async function countQuery(run: Run, query: CheckedQuery): Promise<number> {
-  const { resource } = query;
   let rows = 0;
   for (const clauses of await requestUnits(run, query)) {
-    rows += await runs.requestCount(run, { resource, filter: filterOf(query, clauses) });
+    rows += await requestCount(run, query, clauses);
   }
   return rows;
 }

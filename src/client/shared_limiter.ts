@@ -1,13 +1,12 @@
-// Messages to a gate that several processes share: in a Durable Object, or in Deno KV.
+// For gates in a Durable Object, or in Deno KV.
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import type { Send } from "./rate_limiter.ts";
 
-/** Maximum time for which such a gate waits before it answers. A waiter keeps its place for half a second longer. */
+/** Time (ms) until a gate answers. A waiter keeps its place for half a second longer. */
 export const MAX_POLL_TIME = 2_000;
-/** Delay before a message is sent again after an error. */
+/** Delay (ms) after an error. */
 const MESSAGE_RETRY_DELAY = 200;
 
-/** Returns a function that sends a message until it is answered. */
 export function sendUntilAnswered(clock: Clock): Send {
   return async (call, timeout, signal) => {
     const end = clock.now() + timeout;

@@ -1,11 +1,11 @@
-// Splits a query into units (groups of values of long lists), and a large unit into shards (ranges of locations or years).
-import { type Clause, formatClauses, matchesNothing, numberClause } from "../odata/clause.ts";
+// A query has units (groups of values of long lists); a large unit has shards (ranges of
+// locations or years).
+import { type Clause, matchesNothing, valueClause } from "../odata/clause.ts";
 import { splitLongLists } from "../odata/long_lists.ts";
-import type { CheckedQuery } from "../odata/query_options.ts";
-import { MAXIMUM_TOP, RESOURCES } from "../odata/resources.ts";
+import { type CheckedQuery, checkQuery } from "../odata/query_options.ts";
+import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
 import {
-  filterOf,
   MAX_TARGET_LENGTH,
   requireShortTarget,
   type Shard,
@@ -13,46 +13,36 @@ import {
   toPageRequest,
   toRequestOptions,
 } from "./page_request.ts";
-import { reportProgress, type Run, tryCount } from "./run.ts";
+import { reportProgress, type Run } from "./progress.ts";
+import { tryCount } from "./retry.ts";
 
-/** Number of rows above which a shard is split, if it can be. Source: `docs/client.md`, "Large queries". */
+/** A shard with more rows is split, if it can be. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
 
-/**
- * Returns the clauses that distinguish the unit of a shard from other units: the lists of values. Ranges divide a unit.
- */
+/** Lists of values distinguish units; ranges divide a unit. */
 export function unitOf({ clauses }: Shard): Clause[] {
   return clauses.filter(({ operator }) => operator === "in");
 }
 
-/** Whether two shards are in one unit: their rows are compared with one count. */
+/** Rows of one unit are compared with one count. */
 export function isSameUnit(a: Shard, b: Shard): boolean {
   return JSON.stringify(unitOf(a)) === JSON.stringify(unitOf(b));
 }
 
-/** Whether a shard has only a part of the rows of its unit. */
 export function isSplit(shard: Shard): boolean {
   return unitOf(shard).length < shard.clauses.length;
 }
 
-/**
- * Number of bytes of a request target that stay free: for the name of the filter, a skip token, and ranges of locations
- * and years.
- */
+/** Bytes for the name of the filter, a skip token, and ranges of locations and years. */
 const RESERVED_LENGTH = 300;
 
-/**
- * Returns the clauses of the units of a query. Lists that are too long for one request are split into groups.
- *
- * @param ids Ids of the locations in its bounding box; `undefined` without a box
- * @throws {ValidationError} If the filter is too long and cannot be split
- */
+/** Throws if the filter is too long and has no list to split. `ids` are the locations in the bounding box. */
 export function unitsOf(
   query: CheckedQuery,
   ids: readonly number[] | undefined,
   settings: ClientSettings,
 ): readonly (readonly Clause[])[] {
-  const box = ids && numberClause("LocationId", "in", ...ids);
+  const box = ids && valueClause("LocationId", "in", ...ids);
   const clauses = intersectLists([...query.clauses ?? [], ...(box ? [box] : [])]);
   if (query.matchesNothing || matchesNothing(clauses)) return [];
   if (box === undefined && targetLength(urlOf(query, settings)) <= MAX_TARGET_LENGTH) return [[]];
@@ -66,7 +56,6 @@ export function unitsOf(
   return list === undefined ? units : units.map((unit) => [...unit, list]);
 }
 
-/** Replaces the lists of each field by one list of their common values. */
 function intersectLists(clauses: readonly Clause[]): Clause[] {
   const lists = new Map<string, Clause>();
   for (const clause of clauses.filter(({ operator }) => operator === "in")) {
@@ -77,151 +66,21 @@ function intersectLists(clauses: readonly Clause[]): Clause[] {
   return [...clauses.filter(({ operator }) => operator !== "in"), ...lists.values()];
 }
 
-/**
- * Splits a shard with more than `MAX_SHARD_ROWS` rows into ranges of locations with at most that many. One location
- * with more rows is split into ranges of years, if each of its rows has a year.
- *
- * The new shards keep the skip token of the shard, so they omit the rows that were already received. A skip
- * token is the Id after which a page begins, whatever the filter (DataStream Public API, "URL Parameters",
- * `$skiptoken`).
- *
- * @param locations Ids of the locations that rows of the query can have, ascending
- * @param rows Number of rows of the shard, counted by the service
- */
-export async function splitByCount(
-  run: Run,
-  query: CheckedQuery,
-  shard: Shard,
-  locations: readonly number[],
-  rows: number,
-): Promise<Shard[]> {
-  const ids = matchingLocations(shard, locations);
-  const count = countRange(run, query);
-  const groups = await rangesOfAtMost(
-    MAX_SHARD_ROWS,
-    ids,
-    rows,
-    (range) => count([...shard.clauses, ...rangeClauses("LocationId", range)]),
-  );
-  const shards: Shard[] = [];
-  for (const { range, rows } of groups) {
-    const part = { ...shard, clauses: [...shard.clauses, ...rangeClauses("LocationId", range)] };
-    const years = rows > MAX_SHARD_ROWS ? await splitByYear(run, query, part) : undefined;
-    shards.push(...years ?? [part]);
-  }
-  return shards;
-}
-
-/** Returns a function that counts rows; they are 0 if the service refuses to. The shard can be split again later. */
-function countRange(run: Run, query: CheckedQuery): (clauses: Clause[]) => Promise<number> {
-  return async (clauses) => {
-    const filter = filterOf(query, clauses);
-    return await tryCount(run, { resource: query.resource, filter }) ?? 0;
-  };
-}
-
-/** Years between which a location is split. The first range has no lower bound, and the last no upper bound. */
-const [FIRST_YEAR, LAST_YEAR] = [1900, 2100];
-
-const YEAR_FIELD = "ActivityStartYear";
-
-/**
- * Splits a shard of one location into ranges of years with at most `MAX_SHARD_ROWS` rows.
- *
- * @returns The shards; `undefined` if the service refuses to count, or a row has no year: no range would contain it
- */
-async function splitByYear(
-  run: Run,
-  query: CheckedQuery,
-  shard: Shard,
-): Promise<Shard[] | undefined> {
-  if (shard.clauses.some(({ field }) => field === YEAR_FIELD)) return undefined;
-  reportProgress(run, { splitting: "year" });
-  const { resource } = query;
-  const countOf = (clauses: readonly Clause[]) =>
-    tryCount(run, { resource, filter: filterOf(query, [...shard.clauses, ...clauses]) });
-  const rows = await countOf([]);
-  if (rows === undefined) return undefined;
-  if (rows !== await countOf([numberClause(YEAR_FIELD, "gte", 0)])) return undefined;
-  const years = Array.from(
-    { length: LAST_YEAR - FIRST_YEAR + 1 },
-    (_, index) => FIRST_YEAR + index,
-  );
-  const groups = await rangesOfAtMost(
-    MAX_SHARD_ROWS,
-    years,
-    rows,
-    async (range) => await countOf(rangeClauses(YEAR_FIELD, range)) ?? 0,
-  );
-  return groups.map(({ range }) => ({
-    ...shard,
-    clauses: [...shard.clauses, ...rangeClauses(YEAR_FIELD, range)],
-  }));
-}
-
-/** Maximum number of ranges of locations that replace a refused shard. They can be split again. */
-const MAX_SPLIT = 16;
-
-/**
- * Splits a shard whose pages the service refuses.
- *
- * @param locations Ids of the locations that rows of the query can have, ascending
- * @returns The shards; `undefined` if it cannot be split
- */
-export async function splitRefused(
-  run: Run,
-  query: CheckedQuery,
-  shard: Shard,
-  locations: readonly number[],
-): Promise<Shard[] | undefined> {
-  const ids = matchingLocations(shard, locations);
-  if (ids.length < 2) {
-    const years = ids.length === 0 ? undefined : await splitByYear(run, query, shard);
-    // One shard would be the same request again.
-    return years !== undefined && years.length > 1 ? years : undefined;
-  }
-  const size = Math.ceil(ids.length / MAX_SPLIT);
-  const firsts = ids.filter((_, index) => index % size === 0);
-  return firsts.map((_, index) => ({
-    ...shard,
-    clauses: [...shard.clauses, ...rangeClauses("LocationId", rangeOf(firsts, index, index + 1))],
-  }));
-}
-
-/** Returns the query of the locations that rows of another query can have. */
 export function locationsQuery({ clauses, box }: CheckedQuery): CheckedQuery {
   const names: readonly string[] = RESOURCES.Locations.filters;
   const supported = (clauses ?? []).filter(({ field, operator }) =>
     operator !== "ne" && names.includes(field)
   );
-  const all = [...supported, ...(box ?? [])];
-  return {
-    resource: "Locations",
-    select: ["Id"],
-    filter: formatClauses(all) || undefined,
-    clauses: all,
-    matchesNothing: false,
-    box: undefined,
-    top: MAXIMUM_TOP,
-    limit: Infinity,
-    skipToken: undefined,
-    partition: "never",
-    acceptsIncomplete: false,
-    maxRows: Infinity,
-  };
+  const added = [...supported, ...box ?? []];
+  return checkQuery("Locations", { select: ["Id"] }, { added });
 }
 
-/** Some Ids of locations, which a query with a bounding box must have room for: fifty with seven digits. */
+/** A query with a bounding box must have room for fifty Ids of seven digits. */
 const SOME_LOCATIONS: readonly number[] = Array.from(
   { length: 50 },
   (_, index) => 9_999_950 + index,
 );
 
-/**
- * Returns the URL of the first request of a query.
- *
- * @throws {ValidationError} If a request of the query would be too long
- */
 export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): string {
   requireShortTarget(urlOf({ ...query, filter: undefined, clauses: undefined }, settings));
   // With fewer locations per request, a query with a bounding box would take too many requests.
@@ -235,12 +94,57 @@ export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): strin
   return url;
 }
 
-/** Returns the URL of the first page of a query, as if it were not split. */
 export function urlOf(query: CheckedQuery, settings: ClientSettings): string {
   return toRequestOptions(settings, toPageRequest(query, { clauses: [] })).url;
 }
 
-/** Returns the locations that match the clauses of a shard on `LocationId`. */
+/**
+ * Returns fewer than two shards if the shard cannot be split. The new shards keep its skip token, so that they
+ * omit the rows that were already received. The token is the Id after which a page begins, whatever the
+ * filter (DataStream Public API, "URL Parameters", `$skiptoken`).
+ *
+ * @param rows Default: unknown, because the service refuses its pages
+ */
+export async function splitShard(
+  run: Run,
+  query: CheckedQuery,
+  shard: Shard,
+  locations: readonly number[],
+  rows?: number,
+): Promise<Shard[]> {
+  const ids = matchingLocations(shard, locations);
+  const groups = rows === undefined
+    ? equalGroups(ids)
+    : await splitNumbers(run, query, shard, "LocationId", ids, rows);
+  const shards: Shard[] = [];
+  for (const { first, end, rows } of groups) {
+    const part = narrowShard(shard, "LocationId", ids, first, end);
+    const years = rows > MAX_SHARD_ROWS ? await splitByYear(run, query, part) : undefined;
+    shards.push(...years ?? [part]);
+  }
+  return shards;
+}
+
+const YEARS: readonly number[] = Array.from({ length: 201 }, (_, index) => 1900 + index);
+
+const YEAR_FIELD = "ActivityStartYear";
+
+/** Returns `undefined` if a row has no year: no range would contain it. */
+async function splitByYear(
+  run: Run,
+  query: CheckedQuery,
+  shard: Shard,
+): Promise<Shard[] | undefined> {
+  if (shard.clauses.some(({ field }) => field === YEAR_FIELD)) return undefined;
+  reportProgress(run, { splitting: "year" });
+  const rows = await tryCount(run, query, shard.clauses);
+  if (rows === undefined) return undefined;
+  const anyYear = valueClause(YEAR_FIELD, "gte", 0);
+  if (rows !== await tryCount(run, query, [...shard.clauses, anyYear])) return undefined;
+  const groups = await splitNumbers(run, query, shard, YEAR_FIELD, YEARS, rows);
+  return groups.map(({ first, end }) => narrowShard(shard, YEAR_FIELD, YEARS, first, end));
+}
+
 function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {
   const bounds = clauses.filter(({ field }) => field === "LocationId");
   return ids.filter((id) =>
@@ -252,77 +156,69 @@ function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[]
   );
 }
 
-/**
- * A range of a numeric field, such as the year: `from <= number < below`.
- *
- * Adjacent ranges of a list of numbers cover every row whose field is not null, even if the list is incomplete: the
- * first has no lower bound and the last has no upper bound.
- */
-interface Range {
-  /** Lowest number; `undefined` for no lower bound. */
-  from: number | undefined;
-  /** Number above the range; `undefined` for no upper bound. */
-  below: number | undefined;
-}
-
-/** Returns the clauses that the rows of a range match. */
-function rangeClauses(field: string, { from, below }: Range): Clause[] {
-  const bound = (operator: "gte" | "lt", number: number | undefined): Clause[] =>
-    number === undefined ? [] : [numberClause(field, operator, number)];
-  return [...bound("gte", from), ...bound("lt", below)];
-}
-
-/** Returns the range of some consecutive numbers of a list: from the index `first` to before the index `end`. */
-function rangeOf(numbers: readonly number[], first: number, end: number): Range {
-  return {
-    from: first === 0 ? undefined : numbers[first],
-    below: end === numbers.length ? undefined : numbers[end],
-  };
-}
-
-/** Consecutive numbers of a list, from the index `first` to before the index `end`, and their row count. */
 interface Group {
   first: number;
   end: number;
   rows: number;
 }
 
+/** The outer groups are unbounded, so that no row is lost if the list is incomplete. */
+function narrowShard(
+  shard: Shard,
+  field: string,
+  numbers: readonly number[],
+  first: number,
+  end: number,
+): Shard {
+  const clauses = [...shard.clauses];
+  if (first > 0) clauses.push(valueClause(field, "gte", numbers[first]!));
+  if (end < numbers.length) clauses.push(valueClause(field, "lt", numbers[end]!));
+  return { ...shard, clauses };
+}
+
+/** Ranges that replace a refused shard. They can be split again. */
+const MAX_SPLIT = 16;
+
+function equalGroups({ length }: readonly number[]): Group[] {
+  const size = Math.ceil(length / MAX_SPLIT);
+  const rows = length === 1 ? Infinity : 0;
+  return Array.from({ length: Math.ceil(length / size) || 0 }, (_, index) => {
+    const first = index * size;
+    return { first, end: Math.min(first + size, length), rows };
+  });
+}
+
 /**
- * Splits an ascending list of numbers into adjacent ranges that have at most `max` rows or one number.
- *
- * A range with too many rows is halved, and one half is counted. Neighbours that together have at most
- * `max` rows are merged again. The result can have more ranges than necessary: finding the minimum would
- * take more counts.
- *
- * @param max Maximum number of rows of a range with several numbers
- * @param numbers Values of the field, ascending
- * @param rows Number of rows of all ranges together
- * @param count Counts the rows of a range
+ * Halves a large group, counts one half, and merges small neighbours. Finding the minimum number of
+ * groups would take more counts.
  */
-async function rangesOfAtMost(
-  max: number,
+async function splitNumbers(
+  run: Run,
+  query: CheckedQuery,
+  shard: Shard,
+  field: string,
   numbers: readonly number[],
   rows: number,
-  count: (range: Range) => Promise<number>,
-): Promise<{ range: Range; rows: number }[]> {
+): Promise<Group[]> {
   const groups: Group[] = [];
   const stack: Group[] = [{ first: 0, end: numbers.length, rows }];
   for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
-    if (group.rows <= max || group.end - group.first <= 1) {
-      const before = groups.at(-1);
-      if (before !== undefined && before.rows + group.rows <= max) {
-        before.end = group.end;
-        before.rows += group.rows;
-      } else groups.push(group);
+    const { first, end, rows } = group;
+    if (rows > MAX_SHARD_ROWS && end - first > 1) {
+      const middle = Math.ceil((first + end) / 2);
+      const { clauses } = narrowShard(shard, field, numbers, first, middle);
+      // Counts are estimates, and may be refused. They only decide where to split: every range is requested, even if
+      // its count is 0.
+      const counted = await tryCount(run, query, clauses) ?? 0;
+      stack.push({ first: middle, end, rows: Math.max(0, rows - counted) });
+      stack.push({ first, end: middle, rows: counted });
       continue;
     }
-    const middle = Math.ceil((group.first + group.end) / 2);
-    const counted = await count(rangeOf(numbers, group.first, middle));
-    // Counts are estimates, so this can be negative. They only decide where to split: every range is
-    // requested, even if its count is 0.
-    const uncounted = Math.max(0, group.rows - counted);
-    stack.push({ first: middle, end: group.end, rows: uncounted });
-    stack.push({ first: group.first, end: middle, rows: counted });
+    const before = groups.at(-1);
+    if (before !== undefined && before.rows + rows <= MAX_SHARD_ROWS) {
+      before.end = end;
+      before.rows += rows;
+    } else groups.push(group);
   }
-  return groups.map(({ first, end, rows }) => ({ range: rangeOf(numbers, first, end), rows }));
+  return groups;
 }

@@ -1,4 +1,3 @@
-// Sends one HTTP request when the rate limiter permits it, and reads its response within the timeouts.
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import type { Bytes } from "../bytes.ts";
@@ -7,67 +6,48 @@ import {
   FailedAttempt,
   isRedirect,
   limiterFailure,
-  lostPermit,
+  messagesOf,
   networkFailure,
   permitRefusal,
   statusError,
 } from "./http_error.ts";
 import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
 
-/** The option `timeouts` of a client, with its defaults. */
 export interface Timeouts {
   headers: number;
   bytes: number;
 }
 
-/** Default timeouts. The service ends a request after 30 s; the network may add to that. */
-export const DEFAULT_TIMEOUTS: Timeouts = { headers: 45_000, bytes: 30_000 };
-
-/** Settings for sending requests. */
 export interface TransportOptions {
   fetch: (request: Request) => Promise<Response>;
   requestsPerSecond: number;
   timeouts: Timeouts;
   clock: Clock;
   rateLimiter: RateLimiter;
-  /**
-   * Returns the identifier of the API key for the rate limiter: its SHA-256, or the key itself for the limiter of the
-   * process.
-   */
+  /** SHA-256 of the API key, or the key itself for the limiter of the process. */
   keyHash: () => string | undefined | Promise<string>;
-  /** Maximum time (ms) that a request may wait for its permit. Default: no maximum. */
+  /** Maximum wait (ms) for a permit. Default: no maximum. */
   maxWait?: number | undefined;
-  /** API key. Error messages that quote the service show `[key]` instead of it. */
+  /** Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
 }
 
-/** A response with status 200. */
 export interface ServiceResponse {
-  /** URL of the request. */
   url: string;
   headers: Headers;
-  /**
-   * Reads the next bytes of the body; `undefined` at its end. They are valid until the next call.
-   *
-   * @throws {FailedAttempt} If the body is incomplete or late
-   */
+  /** Returns `undefined` at the end. The bytes are valid until the next call. */
   read(): Promise<Uint8Array | undefined>;
-  /** Ends the request: cancels the rest of the body and releases the permit. Closing it again has no effect. */
+  /** Cancels the rest of the body and releases the permit. Closing it again has no effect. */
   close(): void;
-  /** Replaces the API key in a text that an error message quotes. */
   redact: (text: string) => string;
 }
 
-/** Number of bytes after which the body of an error response is cancelled. */
+/** Bytes of an error response to read; the rest is cancelled. */
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Sends one request when the rate limiter permits it. Releases the permit when the body has ended or the response
- * is closed.
- *
- * @param onStart Called when the request starts, after the wait for the rate limiter
- * @returns The response, if its status is 200
- * @throws {FailedAttempt} If the status is not 200, or the headers are late
+ * Releases the permit when the body has ended or the response is closed. `onStart` is called after
+ * the wait for the rate limiter.
  */
 export async function sendRequest(
   options: RequestOptions,
@@ -85,39 +65,35 @@ export async function sendRequest(
   const request = toRequest(options, { signal: attempt.signal });
   const permit = await acquirePermit(url, transport, signal);
   let body: BodyReader | undefined;
+  const stop = (reason: unknown) => {
+    attempt.abort(reason);
+    body?.cancel(reason);
+  };
   const loseUnless = (isHeld: boolean | void) => {
-    if (isHeld === false) attempt.abort(lostPermit(url));
+    if (isHeld === false) {
+      stop(limiterFailure(url, "did not extend the permit of a running request"));
+    }
   };
   const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
-  const timer = startTimeouts(timeouts, clock, extend, (error) => attempt.abort(error));
-  let isReleased = false;
-  const release = (outcome?: "success") => {
-    if (!isReleased) callLimiter(() => permit.release(outcome));
-    isReleased = true;
-  };
-  // The listener also releases the permit: workerd runs no `finally` after the client of the app has left.
-  const abort = () => {
-    attempt.abort(signal.reason);
-    release();
-  };
-  signal.addEventListener("abort", abort, { once: true });
-  const cancel = () => body?.cancel(attempt.signal.reason);
-  attempt.signal.addEventListener("abort", cancel, { once: true });
-  let isClosed = false;
+  const timer = startTimeouts(timeouts, clock, extend, stop);
+  let isEnded = false;
   const end = (outcome?: "success") => {
-    if (isClosed) return;
-    isClosed = true;
+    if (isEnded) return;
+    isEnded = true;
     timer.stop();
     signal.removeEventListener("abort", abort);
-    attempt.signal.removeEventListener("abort", cancel);
     if (outcome === undefined) body?.cancel();
-    release(outcome);
+    callLimiter(() => permit.release(outcome));
     // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
   };
-  const onBytes = () => timer.restart();
-  /** Ends the request, and converts an error to the one of the attempt. */
+  // The listener also releases the permit: workerd runs no `finally` after the client of the app has left.
+  const abort = () => {
+    stop(signal.reason);
+    end();
+  };
+  signal.addEventListener("abort", abort, { once: true });
   const fail = (error: unknown) => {
     end();
     signal.throwIfAborted();
@@ -128,13 +104,18 @@ export async function sendRequest(
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
-    const response = await abortable(closeIfLate(fetch(request), attempt.signal), attempt.signal);
+    const response = await abortable(
+      fetch(request),
+      attempt.signal,
+      (late) => late.body?.cancel(),
+    );
     callLimiter(() => permit.responded());
-    onBytes();
+    timer.restart();
     body = openBody(response.body);
-    if (attempt.signal.aborted) cancel();
+    if (attempt.signal.aborted) body.cancel(); // the limiter may have aborted it
+    attempt.signal.throwIfAborted();
     if (response.status !== 200) {
-      const text = await readStart(response, body, onBytes);
+      const text = await readStart(response, body, timer.restart);
       signal.throwIfAborted();
       throw new FailedAttempt(statusError(response, url, text, redact));
     }
@@ -152,7 +133,7 @@ export async function sendRequest(
           throw fail(error);
         }
         if (bytes === undefined) end("success");
-        else onBytes();
+        else timer.restart();
         return bytes;
       },
       close: () => end(),
@@ -162,20 +143,9 @@ export async function sendRequest(
   }
 }
 
-/** Cancels the body of a response that arrives after the signal has aborted. */
-function closeIfLate(pending: Promise<Response>, signal: AbortSignal): Promise<Response> {
-  pending.then((late) => signal.aborted ? late.body?.cancel() : undefined).catch(() => {});
-  return pending;
-}
-
-/** Time (ms) after the maximum wait after which a rate limiter is treated as failed. */
+/** Time (ms) after the maximum wait at which a rate limiter is treated as failed. */
 const LIMITER_GRACE_PERIOD = 2_000;
 
-/**
- * Waits for the permit to send a request.
- *
- * @throws {FailedAttempt} If the rate limiter refuses it, or fails
- */
 async function acquirePermit(
   url: string,
   { rateLimiter, keyHash, requestsPerSecond, maxWait, clock }: TransportOptions,
@@ -191,16 +161,13 @@ async function acquirePermit(
   try {
     const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait };
     const answer = Promise.resolve(rateLimiter.acquire(request, ended));
-    answer.then((late) => {
-      if (ended.aborted && late && "release" in late) callLimiter(() => late.release());
-    }).catch(() => {});
-    permit = await abortable(answer, ended);
+    permit = await abortable(answer, ended, (late) => "release" in late && late.release());
     if ("retryAfter" in permit && !Number.isFinite(permit.retryAfter)) {
       throw new TypeError(`retryAfter must be a number of milliseconds, got ${permit.retryAfter}`);
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw limiterFailure(error, url);
+    throw limiterFailure(url, `failed (${messagesOf(error)})`, error);
   } finally {
     timeLimit?.stop();
   }
@@ -208,10 +175,7 @@ async function acquirePermit(
   return permit;
 }
 
-/**
- * Calls a function of a rate limiter, which may be on another machine, without waiting for it. Its errors do
- * not affect the request.
- */
+/** Does not wait for a rate limiter on another machine; its errors do not affect the request. */
 function callLimiter<T>(
   call: () => T | PromiseLike<T>,
   onResult: (result: T) => void = () => {},
@@ -224,51 +188,36 @@ function callLimiter<T>(
   }
 }
 
-/** Whether the content type of a response is JSON or a type based on it. */
 export function isJson(headers: Headers): boolean {
   return /^application\/([\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 }
 
-/**
- * Maximum interval (ms) between two checks of the timeouts. Each check also renews the permit of the
- * request, so the interval must be well below the TTL of a permit.
- */
+/** Interval (ms) of checks, which also renew the permit: must be well below the permit's TTL. */
 const CHECK_INTERVAL = 1_000;
 
-/** Timer of one request. It runs first for the headers, then for each chunk of the body. */
-interface TimeoutTimer {
-  /** Restarts the timer with the idle timeout, because headers or bytes have arrived. */
-  restart(): void;
-  /** Stops the timer. Stopping it again has no effect. */
-  stop(): void;
-}
-
 /**
- * Starts the timer of a request.
- *
- * @param onCheck Called at least once a second while the request runs
- * @param onTimeout Called at most once: with a `TimeoutError` if the headers or bytes do not arrive in
- *   time, or with the error that `clock.sleep()` throws
+ * First for the headers, then for each chunk of the body. Calls `onTimeout` at most once: with a
+ * `TimeoutError`, or with the error of `clock.sleep()`.
  */
 function startTimeouts(
-  { headers, bytes }: Timeouts,
+  timeouts: Timeouts,
   clock: Clock,
   onCheck: () => void,
-  onTimeout: (error: DOMException) => void,
-): TimeoutTimer {
+  onTimeout: (error: unknown) => void,
+) {
   const stopped = new AbortController();
   let startedAt = clock.now();
-  let timeout = headers;
-  let missing = "headers";
+  let missing: keyof Timeouts = "headers";
+  const remaining = () => startedAt + timeouts[missing] - clock.now();
   const run = async () => {
-    for (;;) {
-      const remaining = startedAt + timeout - clock.now();
-      if (remaining <= 0) break;
+    while (remaining() > 0) {
       // At most `bytes`, because restart() may set that timeout during the sleep.
-      await clock.sleep(Math.min(remaining, bytes, CHECK_INTERVAL), stopped.signal);
+      const interval = Math.min(remaining(), timeouts.bytes, CHECK_INTERVAL);
+      await clock.sleep(interval, stopped.signal);
       onCheck();
     }
-    onTimeout(new DOMException(`no ${missing} within ${timeout / 1000} s`, "TimeoutError"));
+    const seconds = timeouts[missing] / 1000;
+    onTimeout(new DOMException(`no ${missing} within ${seconds} s`, "TimeoutError"));
   };
   run().catch((error) => {
     if (!stopped.signal.aborted) onTimeout(error);
@@ -276,33 +225,27 @@ function startTimeouts(
   return {
     restart() {
       startedAt = clock.now();
-      timeout = bytes;
       missing = "bytes";
     },
     stop: () => stopped.abort("stopped"), // without a reason, an error with a stack would be created
   };
 }
 
-/** Reader of a body. Each read creates few objects, because a compressed body has thousands of reads. */
+/** Each read creates few objects, because a compressed body has thousands of reads. */
 interface BodyReader {
-  /** Reads the next bytes; `undefined` at the end. */
   read(): Promise<Bytes | undefined>;
-  /** Cancels the body. A pending read rejects with the reason, also if the body ignores it. */
+  /** A pending read rejects with the reason, also if the body ignores it. */
   cancel(reason?: unknown): void;
 }
 
-/** Length (bytes) of the memory that is filled by reads. */
+/** Bytes. */
 const READ_LENGTH = 1 << 18;
 
 /**
- * Opens a body for reading.
- *
- * In Deno and workerd, a byte stream is read into memory of the caller ("bring your own buffer"), which is reused.
- * With a default reader, Deno allocates a buffer for each 4 KB of a compressed body. A body of 180 MB then takes
- * 189 MB of memory instead of 59 MB. Workerd reads every body in chunks of 4 KB, which takes 3.5 times the CPU time.
- *
- * Node uses a default reader: reading into given memory needs the same memory and 1.1 times the CPU time, because
- * each read moves the buffer.
+ * Deno and workerd read into reused memory of the caller ("bring your own buffer"). With a default
+ * reader, Deno allocates a buffer for each 4 KB of a compressed body: 189 MB instead of 59 MB for a
+ * body of 180 MB. Workerd reads chunks of 4 KB, which takes 3.5 times the CPU time. Node moves the
+ * buffer at each read into given memory, which takes 1.1 times the CPU time.
  */
 function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   if (body === null) return { read: () => Promise.resolve(undefined), cancel() {} };
@@ -331,15 +274,11 @@ function openBody(body: ReadableStream<Bytes> | null): BodyReader {
   };
 }
 
-/** Whether the runtime is Deno or workerd. */
 const FILLS_MEMORY = /^(Deno|Cloudflare-Workers)\b/.test(
   (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent ?? "",
 );
 
-/**
- * Returns a reader that fills given memory. Returns `undefined` if the stream is not a byte stream, or a default
- * reader is faster.
- */
+/** Returns `undefined` if the stream is not a byte stream, or a default reader is faster. */
 function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader | undefined {
   if (!FILLS_MEMORY) return undefined;
   try {
@@ -349,7 +288,6 @@ function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader |
   }
 }
 
-/** Reads the start of the body of an error response, unless it is a redirect. */
 async function readStart(
   response: Response,
   body: BodyReader,
@@ -373,12 +311,10 @@ async function readStart(
 }
 
 /**
- * Sends a request with the global `fetch`, in Deno and Bun over a new HTTP/1.1 connection.
- *
- * An HTTP client may repeat a GET by itself when its connection breaks (RFC 9110, section 9.2.2). It may also do
- * so when an HTTP/2 server refuses its stream (RFC 9113, section 8.7). The second request follows within
- * milliseconds; the service counts it, but the rate limiter does not. Number of requests that a loopback
- * server received for one call of `fetch`, 2026-11-22:
+ * In Deno and Bun over a new HTTP/1.1 connection: an HTTP client may repeat a GET by itself when
+ * its connection breaks (RFC 9110, section 9.2.2) or an HTTP/2 server refuses its stream (RFC 9113,
+ * section 8.7). The service counts the repetition, the rate limiter does not. Requests that a
+ * loopback server received for one call of `fetch`, 2026-11-22:
  *
  * | runtime | reused connection reset | stream refused | reason | option that prevents it |
  * |---|---|---|---|---|
@@ -389,19 +325,11 @@ async function readStart(
  * | workerd 1.20261117 | 2 | no HTTP/2 | capnproto/capnproto#2785 | none |
  * | Chromium 156 | 2 | 3 | `HttpNetworkTransaction::ShouldResendRequest` | none |
  *
- * Deno versions without the fix denoland/deno#36415 also repeat a request on a new connection.
- *
- * The header `connection: close` prevents the repetition over HTTP/1.1, but only in Deno and Bun. HTTP/2 does
- * not allow the header: Deno, Bun and Node drop it and keep the connection. Workerd and Chromium ignore it.
- *
- * Cost: an empty response over TLS on loopback takes 1.1 to 1.5 ms in Deno instead of 0.2 ms. In Bun, it takes 0.9 ms
- * instead of 0.05 ms. A network adds two round trips. This is little compared with the 530 ms between two requests.
- *
- * Each request gets an HTTP client of its own in Deno (0.03 ms), because `Deno.test` can report a shared
- * one as a leaked resource.
- *
- * @param request The request to send
- * @returns The response, once its headers have arrived
+ * Deno without denoland/deno#36415 also repeats a request on a new connection. The header
+ * `connection: close` helps in Deno and Bun only, and HTTP/2 does not allow it. Cost of an empty
+ * response over TLS on loopback: 1.1 to 1.5 ms in Deno instead of 0.2 ms, 0.9 ms in Bun instead of
+ * 0.05 ms, plus two round trips on a network. `Deno.test` can report a shared HTTP client as a
+ * leaked resource, so each request gets its own (0.03 ms).
  */
 export async function defaultFetch(request: Request): Promise<Response> {
   const { Bun: bun, Deno: deno } = globalThis as RuntimeGlobals;
@@ -414,7 +342,6 @@ export async function defaultFetch(request: Request): Promise<Response> {
   }
 }
 
-/** Globals of the runtimes whose `fetch` needs a special option. */
 interface RuntimeGlobals {
   Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
   Bun?: unknown;

@@ -1,8 +1,6 @@
-import { ValidationError } from "../errors.ts";
 import { invalidValue } from "../validation.ts";
 import { encode, isPlainObject, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
-import { memoize } from "./memoize.ts";
-import { copyDeep, DEFAULTS, merge } from "./merge.ts";
+import { DEFAULTS, memoize, merge } from "./merge.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
 import { expandTemplate, expandValue, parseTemplate } from "./uri_template.ts";
@@ -13,7 +11,6 @@ import { expandTemplate, expandValue, parseTemplate } from "./uri_template.ts";
  * Parameters replace the placeholders of the url. All other parameters are added to the query string
  * (GET, HEAD) or to the JSON body (other methods). In a URL, names and values are percent-encoded:
  * `$filter` is sent as `%24filter`.
- *
  * Source: RFC 6570 (URI templates).
  *
  * @example A GET with an OData option
@@ -25,59 +22,45 @@ import { expandTemplate, expandValue, parseTemplate } from "./uri_template.ts";
  * assertEquals(method, "get");
  * assertEquals(url, "https://api.datastream.org/v1/odata/v4/Records?%24top=1000");
  * ```
- *
- * @example Other defaults
- * ```ts
- * import { endpoint, QA_URL } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
- *
- * const qa = endpoint.defaults({ baseUrl: QA_URL, headers: { "x-api-key": "YOUR-KEY" } });
- * assertEquals(qa("/Metadata").url, `${QA_URL}/Metadata`);
- * assertEquals(qa.DEFAULTS.baseUrl, QA_URL);
- * ```
  */
 export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 
 function createEndpoint(defaults: MergedOptions): Endpoint {
-  const mergeCopies = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    merge(defaults, route, options, copyDeep);
+  const mergeDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
+    merge(defaults, route, options);
   const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
-    parse(merge(defaults, route, options), defaults);
+    // Copying the rows of a body would take longer than all the rest.
+    parse(merge(defaults, route, options, false));
   // Each read returns a copy, so that a caller cannot change the defaults.
-  Object.defineProperty(build, "DEFAULTS", { get: () => mergeCopies({}), enumerable: true });
+  Object.defineProperty(build, "DEFAULTS", { get: () => mergeDefaults({}), enumerable: true });
   return Object.assign(build, {
-    defaults: (options: EndpointOptions) => createEndpoint(mergeCopies(options)),
-    merge: mergeCopies,
+    defaults: (options: EndpointOptions) => createEndpoint(mergeDefaults(options)),
+    merge: mergeDefaults,
     // Checks the options and creates other headers, because `parse()` changes and returns them.
-    parse: (options: MergedOptions) => parse(merge({ headers: {} } as MergedOptions, options), {}),
+    parse: (options: MergedOptions) =>
+      parse(merge({ headers: {} } as MergedOptions, options, undefined, false)),
   }) as Endpoint;
 }
 
 const RESERVED_NAMES = new Set<string>(RESERVED_OPTIONS);
-/** A token (RFC 9110, section 5.6.2), such as a method. */
+/** RFC 9110, section 5.6.2. */
 export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Content type of a body that is sent as JSON. */
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
-/** Parses a url, whose placeholders must not have the names of options. */
+/** Placeholders must not have the names of options. */
 const readUrl = memoize((url) => {
   const template = parseTemplate(url);
-  const reserved = RESERVED_OPTIONS.filter((name) => template.names.has(name)).join(", ");
-  if (!reserved) return template;
-  const problem = `has placeholders named like options: ${reserved}`;
-  throw new ValidationError("url", problem, { received: url, hint: "rename them" });
+  const reserved = RESERVED_OPTIONS.filter((name) => template.names.has(name));
+  if (reserved.length === 0) return template;
+  throw invalidValue(
+    "url",
+    `without placeholders named like options (${reserved.join(", ")})`,
+    url,
+  );
 });
 
-/**
- * Turns merged options into request options. Changes and returns their headers. The body shares the
- * values of the caller's parameters; those of the defaults are copied.
- *
- * @param options Result of `merge()`, to which the caller of the endpoint has no reference
- * @param defaults The defaults in it
- * @throws {ValidationError} If the url is missing or malformed, the method is not a token, or a
- *   parameter cannot be written as text
- */
-function parse(options: MergedOptions, defaults: EndpointOptions): RequestOptions {
+/** Changes and returns the headers of the options. */
+function parse(options: MergedOptions): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
   if (!url) throw invalidValue("url", "a path or a full URL", url);
   if (!TOKEN.test(method ?? "")) {
@@ -91,7 +74,7 @@ function parse(options: MergedOptions, defaults: EndpointOptions): RequestOption
     const value = options[name];
     // Convert the value once, even if the template repeats its name, because it may be a long list.
     if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
-    else parameters.push([name, value === defaults[name] ? copyDeep(value) : value]);
+    else parameters.push([name, value]);
   }
   const expanded = expandTemplate(template, (name) => variables.get(name));
   if (variables.size && DOT_SEGMENT.test(expanded)) {
@@ -120,39 +103,27 @@ function parse(options: MergedOptions, defaults: EndpointOptions): RequestOption
   return result;
 }
 
-/**
- * Checks that an expanded URL has the host of its template. The value of a variable directly after
- * the host must not add characters to it.
- *
- * @param hostEnd Length of the scheme and host; 0 if the template does not fix the host
- * @returns The URL
- */
+/** The value of a variable directly after the host must not add characters to it. */
 function requireHost(url: string, hostEnd: number): string {
-  if (hostEnd === 0 || /^(?:[/?#]|$)/.test(url.slice(hostEnd))) return url;
+  if (hostEnd === 0 || !/^[^/?#]/.test(url.slice(hostEnd))) return url;
   const expected = "a URL on the host of its template";
   throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
 }
 
-/** A URL with a path segment "." or "..". URL parsers remove it, and with ".." the segment before it. */
+/** URL parsers remove a segment "." or "..", and with ".." the segment before it. */
 const DOT_SEGMENT = /^(?:[^?#]*\/)?(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 
-/** Joins a base URL and a path with exactly one slash. */
 function join(baseUrl: string | undefined, path: string): string {
   if (baseUrl === undefined) throw invalidValue("baseUrl", "of type string", baseUrl);
   // The lookbehind keeps the time linear for a base URL of many slashes.
   return `${baseUrl.replace(/(?<!\/)\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }
 
-/** A media type of one of the forms that `MediaType.format` lists, in a list of media types. */
+/** A vendor type whose format can be replaced (see `MediaType.format`), in a list of types. */
 const VENDOR_TYPE =
   /((?:^|,)\s*application\/vnd\.\w+(?:\.v\d+)?)(?:\.\w+)?(?:\+json)?(?=\s*(?:[;,]|$))/gi;
 
-/**
- * Sets the format of the vendor types (RFC 6838, section 3.2) in an `accept` header. Other media types
- * are returned unchanged.
- *
- * @throws {ValidationError} If a media type cannot contain the format
- */
+/** Vendor types: RFC 6838, section 3.2. Other media types are not changed. */
 function withFormat(accept: string, format: string): string {
   if (!/^[\w.+-]+$/.test(format)) {
     throw invalidValue("mediaType.format", 'a format such as "raw"', format);
@@ -160,16 +131,7 @@ function withFormat(accept: string, format: string): string {
   return accept.replace(VENDOR_TYPE, `$1.${format}`);
 }
 
-/**
- * Appends parameters to the query of a URL, before its fragment.
- *
- * Names are encoded too, because the service rejects a `$` in a name. The items of a list are joined
- * with commas. A parameter that is null, undefined or an empty list is omitted.
- *
- * @param url An expanded URL
- * @param parameters Pairs of name and value
- * @throws {ValidationError} If a value is an object or cannot be written as text
- */
+/** Names are encoded too, because the service rejects a `$` in a name. */
 function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
   let query = "";
   for (const parameter of parameters) {

@@ -3,7 +3,6 @@ import { ValidationError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { isDefined, isPlainObject } from "./encode.ts";
-import { memoize } from "./memoize.ts";
 import type {
   EndpointOptions,
   HeaderFields,
@@ -12,7 +11,6 @@ import type {
   MergedOptions,
 } from "./types.ts";
 
-/** Defaults of `endpoint`. */
 export const DEFAULTS: MergedOptions = {
   method: "GET",
   baseUrl: PRODUCTION_URL,
@@ -23,66 +21,47 @@ export const DEFAULTS: MergedOptions = {
   mediaType: {},
 };
 
-/**
- * Merges options into defaults. Neither is changed. An option that is undefined keeps its default.
- *
- * @param defaults The options to start from
- * @param route `<METHOD> <url-or-path>`, a URL alone, or the options themselves
- * @param options The options that accompany a route; they take precedence over it
- * @param copy Copies the value of a parameter: `copyDeep`, or by default a function that returns the
- *   value, so that the result shares it with the options
- * @throws {ValidationError} If an option has the wrong type, a parameter cannot be copied, or the
- *   headers cannot be read
- */
+/** Copies the values of `defaults`, and those of the parameters only if `copies` is set. */
 export function merge(
   defaults: MergedOptions,
   route: string | EndpointOptions,
   options?: EndpointOptions,
-  copy: <T>(value: T) => T = (value) => value,
+  copies = true,
 ): MergedOptions {
   const isRoute = typeof route === "string";
   const given = (isRoute ? options : route) ?? {};
   requireTypeIfSet("options", given, "object");
   const fromRoute = isRoute ? parseRoute(route) : given;
+  const textOf = (name: "method" | "url" | "baseUrl") =>
+    requireTypeIfSet(name, given[name], "string");
   const mediaType: MediaType & EndpointOptions = {};
-  assignOptions(mediaType, defaults.mediaType, copy);
-  assignOptions(mediaType, requireTypeIfSet("mediaType", given.mediaType, "object"), copy);
+  assignOptions(mediaType, defaults.mediaType);
+  assignOptions(mediaType, requireTypeIfSet("mediaType", given.mediaType, "object"));
   requireTypeIfSet("mediaType.format", mediaType.format, "string");
   const merged: MergedOptions = {
-    method: toUpperCase(requireTypeIfSet("method", given.method, "string")) ?? fromRoute.method ??
-      defaults.method,
-    baseUrl: requireTypeIfSet("baseUrl", given.baseUrl, "string") ?? defaults.baseUrl,
+    method: toUpperCase(textOf("method")) ?? fromRoute.method ?? defaults.method,
+    baseUrl: textOf("baseUrl") ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
     mediaType,
   };
-  if (defaults !== DEFAULTS) assignOptions(merged, defaults, copy);
-  const url = requireTypeIfSet("url", given.url, "string") ?? fromRoute.url ?? defaults.url;
+  if (defaults !== DEFAULTS) assignOptions(merged, defaults);
+  const url = textOf("url") ?? fromRoute.url ?? defaults.url;
   if (url) merged.url = url;
-  assignOptions(merged, given, copy);
+  assignOptions(merged, given, copies);
   return merged;
 }
 
-/** The options that `merge` merges one by one. */
-const MERGED = new Set(["url", ...Object.keys(DEFAULTS)]);
-
-/**
- * Assigns the options that `merge` has not merged one by one, except undefined ones.
- *
- * @param copy Copies the values, except those of `data` and `request`
- * @throws {ValidationError} If a value refers to itself, is nested too deeply for the engine's stack,
- *   or has a getter that throws
- */
 function assignOptions(
   to: Record<string, unknown>,
   from: object | null | undefined,
-  copy: <T>(value: T) => T,
+  copies = true,
 ): void {
   let name = "";
   try {
     for (name of Object.keys(from ?? {})) {
       const value = (from as EndpointOptions)[name];
-      if (value === undefined || MERGED.has(name)) continue;
-      setOwn(to, name, name === "data" || name === "request" ? value : copy(value));
+      if (value === undefined || name === "url" || Object.hasOwn(DEFAULTS, name)) continue;
+      setOwn(to, name, copies && name !== "data" && name !== "request" ? copyDeep(value) : value);
     }
   } catch (cause) {
     // Engines report an exhausted stack by different errors. Tracking the depth is measurably slower.
@@ -90,7 +69,7 @@ function assignOptions(
   }
 }
 
-/** Sets an own property of any name. Assigning to `__proto__` would set the prototype instead. */
+/** Assigning to `__proto__` would set the prototype instead. */
 function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
   if (name === "__proto__") {
     Object.defineProperty(target, name, {
@@ -102,26 +81,22 @@ function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
   } else target[name] = value;
 }
 
-/**
- * A method is an HTTP token (RFC 9110, section 9.1) followed by white space. Repeats the characters of
- * `TOKEN`: building both patterns from one text would make the bundle larger.
- */
+/** Repeats the characters of `TOKEN`: building both from one text would enlarge the bundle. */
 const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
 
-/** Splits a route into method and URL; the method is undefined if the route is a URL alone. */
 const parseRoute = memoize((route): { method: string | undefined; url: string } => {
   const text = route.trim();
   const [, method, url = text] = ROUTE.exec(text) ?? [];
   return { method: toUpperCase(method), url };
 });
 
-/** Changes ASCII letters only: the upper case of "ſ" is "S", which would become a valid method. */
+/** ASCII only: the upper case of "ſ" is "S", which would become a valid method. */
 function toUpperCase(method: string | null | undefined): string | undefined {
   return method?.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-/** Copies plain objects and arrays deeply. Any other value, such as a date or a stream, is not copied. */
-export function copyDeep<T>(value: T): T {
+/** Other values than plain objects and arrays, such as dates and streams, are not copied. */
+function copyDeep<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyDeep) as T;
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(
@@ -129,11 +104,7 @@ export function copyDeep<T>(value: T): T {
   ) as T;
 }
 
-/**
- * Checks the type of an option. Undefined and null are valid, but an array is not an object.
- *
- * @returns The value
- */
+/** Undefined and null are valid, but an array is not an object. */
 export function requireTypeIfSet<T>(option: string, value: T, type: "string" | "object"): T {
   if (isDefined(value) && (typeof value !== type || Array.isArray(value))) {
     throw invalidValue(option, `of type ${type}`, value);
@@ -141,16 +112,7 @@ export function requireTypeIfSet<T>(option: string, value: T, type: "string" | "
   return value;
 }
 
-/**
- * Merges header fields into defaults. Names are converted to lower case first, so that `Accept`
- * replaces `accept`. A field that is undefined removes the default.
- *
- * @param defaults The fields to start from, names in lower case
- * @param given Fields by name, or pairs of name and value, as a `Headers` object yields them; the
- *   values of a repeated name are joined with a comma (RFC 9110, section 5.2)
- * @throws {ValidationError} If the fields or a value of them have the wrong type. The error contains
- *   no value, because it may be an API key
- */
+/** Names become lower case first, so that `Accept` replaces `accept`. */
 export function mergeHeaders(
   defaults: Record<string, string>,
   given: HeaderFields | HeaderPairs | undefined,
@@ -169,11 +131,30 @@ export function mergeHeaders(
       const before = isList && added.has(field) ? headers[field] : undefined;
       if (!isDefined(value)) delete headers[field];
       else if (typeof value !== "string" && typeof value !== "number") throw value;
-      else setOwn(headers, field, before === undefined ? String(value) : `${before}, ${value}`);
-      if (isList) added.add(field);
+      else setOwn(headers, field, (before === undefined ? "" : `${before}, `) + value);
+      added.add(field);
     }
   } catch {
     throw new ValidationError("headers", "must be an object or pairs of text");
   }
   return headers;
+}
+
+/** Limited, because the texts may come from outside. */
+const MAX_ENTRIES = 1_000;
+const MAX_LENGTH = 500;
+
+/** Results are shared: do not change them. Without it, `endpoint()` takes ten times as long. */
+export function memoize<T>(read: (text: string) => T): (text: string) => T {
+  const cache = new Map<string, T>();
+  return (text) => {
+    let result = cache.get(text);
+    if (result === undefined) {
+      result = read(text);
+      if (text.length > MAX_LENGTH) return result;
+      if (cache.size >= MAX_ENTRIES) cache.clear();
+      cache.set(text, result);
+    }
+    return result;
+  };
 }

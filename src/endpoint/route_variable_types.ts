@@ -8,7 +8,6 @@ export type UrlVariable =
   | readonly (string | number | bigint | boolean | Date | null | undefined)[]
   | { readonly [key: string]: string | number | bigint | boolean | Date | null | undefined };
 
-/** Names of the options that `endpoint` reads itself; they are not parameters. */
 export const RESERVED_OPTIONS = [
   "method",
   "url",
@@ -47,65 +46,40 @@ export type PlaceholderName<Route extends string> = Exclude<
 // The types below call themselves last and pass on the names found so far: TypeScript then allows
 // 1,000 steps instead of 50.
 
-/**
- * Names in the expressions of a template: `a` and `b` of `/{a}{?b}`.
- *
- * @internal
- */
+/** @internal `a` and `b` of `/{a}{?b}`. */
 type ExpressionName<Template extends string, Found extends string = never> = Template extends
   `${string}{${infer Expression}}${infer Rest}`
   ? ExpressionName<Rest, Found | VariableName<WithoutOperator<Expression>>>
   : Found;
 
-/**
- * The list of variables of an expression: `a,b` of `?a,b`.
- *
- * @internal
- */
+/** @internal `a,b` of `?a,b`. */
 type WithoutOperator<Expression extends string> = Expression extends
   `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer List}` ? List : Expression;
 
-/**
- * Names in a list of variables: `a`, `b` and `c` of `a,b:3,c*`.
- *
- * @internal
- */
+/** @internal `a`, `b` and `c` of `a,b:3,c*`. */
 type VariableName<List extends string, Found extends string = never> = List extends
   `${infer First},${infer Rest}` ? VariableName<Rest, Found | WithoutModifier<First>>
   : Found | WithoutModifier<List>;
 
-/**
- * The name of a variable: `a` of `a:3` and of `a*`.
- *
- * @internal
- */
+/** @internal `a` of `a:3` and of `a*`. */
 type WithoutModifier<Variable extends string> = Variable extends `${infer Name}:${string}` ? Name
   : Variable extends `${infer Name}*` ? Name
   : Variable;
 
-/**
- * The part of a route before its query and fragment, which have no `:name`.
- *
- * @internal
- */
+/** @internal Query and fragment have no `:name`. */
 type BeforeQuery<Route extends string> = Before<Before<Before<Route, "?">, "#">, "{&">;
 
 /** @internal */
 type Before<Text extends string, Mark extends string> = Text extends
   `${infer Start}${Mark}${string}` ? Start : Text;
 
-/**
- * The path of a URL: a host may have a port or a password, which are not a `:name`.
- *
- * @internal
- */
+/** @internal A host may have a port or a password, which are not a `:name`. */
 type PathOf<Url extends string> = Url extends `${infer Scheme}://${string}/${infer Path}`
   ? Scheme extends `${string}${"/" | "{"}${string}` ? Url : `/${Path}`
   : Url;
 
 /**
- * Names after the colons of a path: `a` and `b` of `/:a/:b`. A colon after a letter, a digit, `_` or
- * `}` is literal text.
+ * `a` and `b` of `/:a/:b`. A colon after a letter, a digit, `_` or `}` is literal text.
  *
  * @internal
  */
@@ -114,11 +88,7 @@ type ColonName<Path extends string, Found extends string = never> = Path extends
   ? ColonName<After, Before extends `${string}${WordCharacter | "}"}` ? Found : Found | Word<After>>
   : Found;
 
-/**
- * The letters, digits and `_` at the start of a text, unless the first is a digit.
- *
- * @internal
- */
+/** @internal The letters, digits and `_` at the start, unless the first is a digit. */
 type Word<Text extends string, Found extends string = ""> = Text extends
   `${infer First}${infer Rest}`
   ? First extends WordCharacter

@@ -18,6 +18,7 @@ import type { RequestOptions } from "./types.ts";
  * The header `user-agent` is sent by Deno, Node, Bun and Cloudflare Workers. It is left out in
  * browsers, which send their own: Chromium would ignore it, and Firefox would send a CORS preflight
  * for it.
+ * Source: Fetch Standard, section 5.4 (Request class).
  *
  * @param options The result of `endpoint`
  * @param init Other options of `Request`, for example `signal`
@@ -25,8 +26,6 @@ import type { RequestOptions } from "./types.ts";
  * @throws {ValidationError} If the URL or a header is not valid, or the body contains something that
  *   JSON cannot represent: a `Map`, a function, `NaN`, or an object that refers to itself. If
  *   `Request` rejects another option, such as the method, `cause` is its error
- *
- * Source: Fetch Standard, section 5.4 (Request class).
  *
  * @example
  * ```ts
@@ -74,13 +73,13 @@ export function toRequest(
   }
 }
 
-/** Whether the runtime is a browser. The user agent of every browser begins with `Mozilla/`. */
+/** The user agent of every browser begins with `Mozilla/`. */
 function isBrowser(): boolean {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   return navigator?.userAgent?.startsWith("Mozilla/") ?? false;
 }
 
-/** Checks a header. The error does not contain its value, which may be an API key. */
+/** The error does not contain the value, which may be an API key. */
 function requireValidHeader(name: string, value: string): void {
   try {
     new Headers([[name, value]]);
@@ -92,27 +91,19 @@ function requireValidHeader(name: string, value: string): void {
   }
 }
 
-/** Whether a body can be passed to `Request` unchanged. */
 function isBodyInit(body: unknown): body is BodyInit {
   return typeof body === "string" || body instanceof ReadableStream || body instanceof Blob ||
     body instanceof FormData || body instanceof URLSearchParams || body instanceof ArrayBuffer ||
     ArrayBuffer.isView(body);
 }
 
-/** Whether a body is an async iterable, such as an async generator or a Node `Readable`. */
 function isAsyncIterable(body: unknown): body is AsyncIterable<unknown> {
   return Symbol.asyncIterator in Object(body);
 }
 
-/** The types that JSON can represent. `JSON.stringify` writes other objects, such as a `Map`, as `{}`. */
+/** `JSON.stringify` writes other objects, such as a `Map`, as `{}`. */
 const REPRESENTABLE = /^(?:Array|Boolean|Null|Number|Object|String|Undefined)$/;
 
-/**
- * Encodes a body as JSON.
- *
- * @throws {ValidationError} If it contains something that JSON cannot represent; `option` is the
- *   parameter that contains it, such as `body.note`
- */
 function toJson(body: unknown): string {
   let root: unknown;
   let option = "body";
@@ -132,12 +123,7 @@ function toJson(body: unknown): string {
   }
 }
 
-/**
- * Reads an async iterable as a stream, chunk by chunk as the stream is read. A cancelled stream
- * closes the iterable.
- *
- * `ReadableStream.from` is not available in Chromium, and `fetch` takes bytes only.
- */
+/** Chromium has no `ReadableStream.from`, and `fetch` takes bytes only. */
 function toStream(source: AsyncIterable<unknown>): ReadableStream<Uint8Array> {
   const chunks = encodeChunks(source);
   return new ReadableStream({
@@ -152,7 +138,7 @@ function toStream(source: AsyncIterable<unknown>): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Yields the bytes of chunks, text as UTF-8; a character may be split between two chunks of text. */
+/** Text becomes UTF-8; a character may be split between two chunks of text. */
 async function* encodeChunks(source: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void> {
   let half = "";
   for await (const chunk of source) {
@@ -174,7 +160,6 @@ function toBytes(chunk: unknown): Uint8Array {
   throw new ValidationError("body", `must yield text or bytes, got ${typeOf(chunk)}`);
 }
 
-/** Returns the built-in type of a value, such as `Map` or `BigInt`, or `NaN`, or `Infinity`. */
 function typeOf(value: unknown): string {
   return typeof value === "number" && !Number.isFinite(value)
     ? String(value)

@@ -17,7 +17,6 @@ export type HeaderPairs =
  *
  * Any other key is a request parameter. It fills its placeholder in the url; without a placeholder,
  * it goes to the query (GET, HEAD) or to the JSON body (other methods).
- *
  * Source: RFC 6570 (URI templates); RFC 9110, sections 5 (header fields) and 9 (methods).
  *
  * @example A header, a placeholder and a query parameter
@@ -73,19 +72,10 @@ export interface EndpointOptions {
 export interface MediaType {
   /**
    * Format of the vendor types in the `accept` header, such as `raw` or `text+json`. It replaces a
-   * format and `+json`; the name and the version of the type are kept:
-   *
-   * | accept | with the format `raw` |
-   * |---|---|
-   * | `application/vnd.acme` | `application/vnd.acme.raw` |
-   * | `application/vnd.acme+json` | `application/vnd.acme.raw` |
-   * | `application/vnd.acme.diff` | `application/vnd.acme.raw` |
-   * | `application/vnd.acme.v3` | `application/vnd.acme.v3.raw` |
-   * | `application/vnd.acme.v3+json` | `application/vnd.acme.v3.raw` |
-   * | `application/vnd.acme.v3.diff+json` | `application/vnd.acme.v3.raw` |
-   *
-   * Other media types are not changed: those with another suffix, such as `+xml`, with a name of
-   * several parts, such as `vnd.acme.notes.v3.diff`, or with a hyphen in the name.
+   * format and `+json`, and keeps the name and the version of the type: `raw` turns
+   * `application/vnd.acme.v3.diff+json` into `application/vnd.acme.v3.raw`. Other media types are not
+   * changed: those with another suffix, such as `+xml`, with a name of several parts, such as
+   * `vnd.acme.notes.v3.diff`, or with a hyphen in the name.
    */
   format?: string;
 }
@@ -142,7 +132,6 @@ export interface Endpoint<Required = { url: string }> {
    * @param route `<METHOD> <url-or-path>`, or a URL alone for GET
    * @param options Parameters and the options of {@linkcode EndpointOptions}. They take precedence
    *   over the route
-   * @returns Request options for any HTTP client
    * @throws {ValidationError} If an option has another type, the url is missing or a malformed template,
    *   the method is not an HTTP token, or a parameter cannot be written in a URL or refers to itself
    */
@@ -156,7 +145,6 @@ export interface Endpoint<Required = { url: string }> {
    * @typeParam Options The options. They must have a `url`, unless a default has one, or their type
    *   has an index signature
    * @param options Parameters and the options of {@linkcode EndpointOptions}
-   * @returns Request options for any HTTP client
    * @throws {ValidationError} If an option has another type, the url is missing or a malformed template,
    *   the method is not an HTTP token, or a parameter cannot be written in a URL or refers to itself
    */

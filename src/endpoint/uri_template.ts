@@ -1,29 +1,21 @@
-// URI templates (RFC 6570): parsing, and expansion with values.
+// URI templates (RFC 6570).
 import { parseTemplate as parseUriTemplate } from "url-template";
-import { ValidationError } from "../errors.ts";
-import { invalidValue } from "../validation.ts";
+import type { ValidationError } from "../errors.ts";
+import { invalidOption, invalidValue } from "../validation.ts";
 import { encode, type UrlValue } from "./encode.ts";
 
-/** A parsed URI template. */
 export interface Template {
-  /** Literal text, already encoded, and expressions. */
   parts: readonly (string | Expression)[];
-  /** Names of the variables. */
   names: ReadonlySet<string>;
-  /**
-   * Length of the scheme and host; 0 if an expression is part of them or none follows. `undefined`
-   * for a path.
-   */
+  /** End of the host; 0 if an expression is part of it or none follows. `undefined` for a path. */
   hostEnd: number | undefined;
 }
 
-/** One expression of a template, such as `{?list*,path:9}`. */
 interface Expression {
   operator: "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
   variables: readonly Variable[];
 }
 
-/** One variable of an expression. */
 interface Variable {
   name: string;
   /** `*` expands each item of a list or an object; a number is the length of a prefix. */
@@ -33,20 +25,13 @@ interface Variable {
 const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
 const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
 const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
-/** A well-formed expression, a brace of another one, the end of the path, or a `:name`. */
+/** An expression, a brace of another one, the end of the path, or a `:name`. */
 const MARK = new RegExp(
   `{([+#./;?&]?)(${VARIABLE}(?:,${VARIABLE})*)}|[{}?#]|(?<![\\w}]):((?!\\d)\\w+)`,
   "g",
 );
 
-/**
- * Parses a URI template, with `:name` placeholders in the path as well.
- *
- * @param text The template; its literal text is encoded where a URI needs it
- * @throws {ValidationError} If it is malformed; the message names the position and the expression
- *
- * Source: RFC 6570, section 2.
- */
+/** RFC 6570, section 2, with `:name` placeholders in the path as well. */
 export function parseTemplate(text: string): Template {
   const parts: (string | Expression)[] = [];
   const names = new Set<string>();
@@ -75,27 +60,20 @@ export function parseTemplate(text: string): Template {
   return { parts, names, hostEnd: authorityEnd > 0 ? hostEndOf(parts) : undefined };
 }
 
-/** Creates the error for an expression that does not match the grammar of RFC 6570, section 2. */
 function malformed(template: string, index: number): ValidationError {
   // At most the first 60 characters of the expression.
   const [shown] = /^(?:{[^{}]{0,58}}?|})/.exec(template.slice(index))!;
-  return new ValidationError(
-    "url",
-    `has a malformed expression "${shown}" at character ${index + 1}`,
-    {
-      received: template,
-      hint: shown.includes("$") ? 'write "%24" for "$", also in the name of the option' : "",
-    },
-  );
+  const problem = `has a malformed expression "${shown}" at character ${index + 1}`;
+  const hint = shown.includes("$") ? 'write "%24" for "$", also in the name of the option' : "";
+  return invalidOption("url", problem, template, hint);
 }
 
-/** Reads a variable with its modifier, such as `path:9`. */
 function readVariable(text: string): Variable {
   const [name, length] = text.split(/[*:]/);
   return { name: name!, modifier: length === undefined ? "" : length === "" ? "*" : +length };
 }
 
-/** The host is not complete if the template lets a variable supply a label, a port or all of it. */
+/** The host is incomplete if a variable can supply a label, a port or all of it. */
 function hostEndOf([literal, next]: Template["parts"]): number {
   const isComplete = /:\/\/[^/?#]*[^/?#:.@]$/.test(literal as string);
   return isComplete && next !== undefined ? (literal as string).length : 0;
@@ -104,12 +82,8 @@ function hostEndOf([literal, next]: Template["parts"]): number {
 const RESERVED_EXPANSION = parseUriTemplate("{+value}");
 
 /**
- * Encodes the characters that a URI cannot contain; reserved characters and percent-encoded triplets
- * are kept.
- *
- * `url-template` would leave a percent sign that does not begin a triplet, and the text around it,
- * unencoded. It is called only if something must be encoded: without this test, a call of `endpoint()`
- * with a new path takes 1.6 times as long.
+ * `url-template` leaves the text around a percent sign that begins no triplet unencoded. Calling it
+ * each time would make `endpoint()` with a new path 1.6 times as slow.
  */
 function encodeReserved(text: string): string {
   if (/^[\w.~:/?#[\]@!$&'()*+,;=-]*$/.test(text)) return text;
@@ -118,19 +92,9 @@ function encodeReserved(text: string): string {
 }
 
 /**
- * Replaces the expressions of a template by the values of their variables ("template expansion" in RFC
- * 6570; not the OData option `$expand`). A variable without a value expands to nothing.
- *
- * `url-template` expands reserved text only. Names, prefixes and exploded values are handled here.
- * `url-template` would encode the percent sign in a name again, and could cut a prefix inside a character.
- * It would leave the equals sign after an empty exploded value of `;`.
- *
- * @param template A parsed template
- * @param valueOf Returns the value of a variable, converted by `toUrlValue`
- * @throws {ValidationError} If a prefix is applied to a list or an object; `option` is the name of
- *   the variable
- *
- * Source: RFC 6570, section 3.
+ * RFC 6570, section 3; not the OData option `$expand`. `url-template` expands reserved text only:
+ * it would encode the percent sign in a name again, could cut a prefix inside a character, and
+ * would leave the equals sign after an empty exploded value of `;`.
  */
 export function expandTemplate(
   { parts }: Template,
@@ -143,7 +107,6 @@ export function expandTemplate(
   return url;
 }
 
-/** Expands the variables of an expression, with the punctuation of its operator. */
 function expandExpression(
   { operator, variables }: Expression,
   valueOf: (name: string) => UrlValue | undefined,
@@ -173,7 +136,6 @@ function expandExpression(
   return expanded;
 }
 
-/** Expands one value without its name; the items of a list or an object are joined by commas. */
 export function expandValue(value: UrlValue, isReserved: boolean): string {
   const encodeText = isReserved ? encodeReserved : encode;
   if (typeof value === "string") return encodeText(value);
@@ -183,11 +145,6 @@ export function expandValue(value: UrlValue, isReserved: boolean): string {
   return texts.join(",");
 }
 
-/**
- * Returns the first characters of a text.
- *
- * @param isReserved Whether a percent-encoded triplet counts as one character
- */
 function prefixOf(name: string, value: UrlValue, length: number, isReserved: boolean): string {
   if (typeof value !== "string") {
     throw invalidValue(name, `text for the prefix "${name}:${length}"`, value);

@@ -1,7 +1,6 @@
-// Citations of datasets: the filters for their rows of Metadata, and the conversion of these rows to text.
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
-import { type Clause, normalizeDoi, textClause } from "../odata/clause.ts";
+import { type Clause, listClauses, normalizeDoi } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/dataset_filter.ts";
 import type { Filter } from "../odata/filter.ts";
 import { invalidValue, isListOfStrings } from "../validation.ts";
@@ -12,18 +11,8 @@ import { invalidValue, isListOfStrings } from "../validation.ts";
  * @example One line for a list of references
  * ```ts
  * import type { Citation } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
  *
  * const toReference = ({ citation, version }: Citation) => `${citation} Version ${version}.`;
- * const one: Citation = {
- *   doi: "10.25976/weir-aa00",
- *   link: "https://doi.org/10.25976/weir-aa00",
- *   name: "Synthetic Rivers",
- *   version: "1.0.0",
- *   citation: "Weir. 2019. https://doi.org/10.25976/weir-aa00",
- *   licence: "https://opendatacommons.org/licenses/by/1-0/",
- * };
- * assertEquals(toReference(one), "Weir. 2019. https://doi.org/10.25976/weir-aa00 Version 1.0.0.");
  * ```
  */
 export interface Citation {
@@ -33,11 +22,15 @@ export interface Citation {
   link: string;
   /** Name of the dataset. */
   name: string;
+  /** Organization that collected the data; empty if the dataset does not name it. */
+  organization: string;
   /** Version of the data, such as `1.0.0`. */
   version: string;
+  /** Time of publication of this version, in ISO 8601; empty if it is unknown. */
+  published: string;
   /**
-   * Text of the citation, as the dataset states it. The link is appended if the text lacks the DOI,
-   * because it must accompany the citation.
+   * Text of the citation, as the dataset states it. A DOI without its link becomes the link, and the link is
+   * appended if the text lacks the DOI, because it must accompany the citation.
    */
   citation: string;
   /** URL of the licence. */
@@ -49,15 +42,11 @@ export interface Citation {
  *
  * @example The citations of downloaded rows
  * ```ts
- * import { type CitationOptions, DataStream } from "@weir/datastream";
- * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
+ * import type { CitationOptions } from "@weir/datastream";
  *
  * const rows = [{ DOI: "10.25976/weir-aa00" }, { DOI: "10.25976/weir-aa00" }];
  * const options: CitationOptions = { dois: rows.map(({ DOI }) => DOI) };
- * const { apiKey, url, fetch } = createSandbox();
- * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * assertEquals((await client.citations(undefined, options)).length, 1);
+ * // await client.citations(undefined, options) returns one citation
  * ```
  */
 export interface CitationOptions {
@@ -66,53 +55,48 @@ export interface CitationOptions {
    * DOIs. Default: every dataset that matches the filter.
    */
   dois?: readonly string[] | undefined;
-  /**
-   * Bounding box of the query that returned the data: a dataset must have a location in it. Default:
-   * none.
-   */
+  /** Bounding box of the query: a dataset must have a location in it. Default: none. */
   within?: BoundingBox | undefined;
   /** Signal that stops the requests. Default: none. */
   signal?: AbortSignal | undefined;
 }
 
-/** Fields of Metadata that a citation contains. */
-export const CITED_FIELDS = ["DOI", "DatasetName", "Version", "Citation", "Licence"] as const;
+export const CITED_FIELDS = [
+  ...["DOI", "DatasetName", "DataCollectionOrganization", "Version"] as const,
+  ...["PublishedTimestamp", "Citation", "Licence"] as const,
+];
 
-/** A row of Metadata with the fields in `CITED_FIELDS`. */
-export type CitedDataset = Record<Exclude<(typeof CITED_FIELDS)[number], "Citation">, string> & {
-  Citation?: string | null;
+export type CitedDataset = Partial<Record<(typeof CITED_FIELDS)[number], string | null>> & {
+  DOI: string;
 };
 
-/** Converts a row of Metadata to a citation. */
-export function toCitation(
-  { DOI, DatasetName, Version, Citation, Licence }: CitedDataset,
-): Citation {
-  const link = `https://doi.org/${DOI}`;
-  // A dataset that lacks a citation must not end a download with an error.
-  const text = Citation ?? DatasetName;
+/** A field that a dataset lacks must not end a download. */
+export function toCitation(row: CitedDataset): Citation {
+  const { DOI: doi, DatasetName, Version, Licence } = row;
+  const link = `https://doi.org/${doi}`;
+  const text = row.Citation ?? DatasetName ?? "";
+  // DOIs are case-insensitive. One without its link becomes the link, which must accompany the citation.
+  const at = text.toLowerCase().indexOf(doi.toLowerCase());
+  const before = text.slice(0, at).replace(/\bdoi:\s?$/i, "");
+  const isLinked = /doi\.org\/$/i.test(before);
   return {
-    doi: DOI,
+    doi,
     link,
-    name: DatasetName,
-    version: Version,
-    // DOIs are case-insensitive.
-    citation: text?.toLowerCase().includes(DOI.toLowerCase())
+    name: DatasetName ?? doi,
+    organization: row.DataCollectionOrganization ?? "",
+    version: Version ?? "",
+    published: row.PublishedTimestamp ?? "",
+    citation: at < 0
+      ? [text, link].filter(Boolean).join(" ")
+      : isLinked
       ? text
-      : [text, link].filter(Boolean).join(" "),
-    licence: Licence,
+      : before + link + text.slice(at + doi.length),
+    licence: Licence ?? "",
   };
 }
 
-/** Maximum number of DOIs in one filter. It keeps the URL short enough for common gateways. */
 const MAX_DOIS_PER_REQUEST = 100;
 
-/**
- * Returns the clauses for requests of Metadata that select the datasets to cite, one list per request.
- *
- * @param filter Filter of the cited rows. Default: none
- * @param options DOIs of the datasets, which may be repeated, and the bounding box of the cited rows
- * @throws {ValidationError} If Metadata does not accept the filter, or an option is invalid
- */
 export function citationClauses(
   filter: Filter<string> | string | undefined,
   { dois, within }: CitationOptions,
@@ -124,17 +108,29 @@ export function citationClauses(
   const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois.map(normalizeDoi))];
   while (remaining.length > 0) {
-    lists.push([...rowClauses, textClause("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
+    lists.push([...rowClauses, ...listClauses("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
   return lists;
 }
 
-/**
- * Formats citations as text: for each dataset a line with the citation, which has the DOI, and one with
- * the licence, without control characters.
- *
- * @param citations Results of `DataStream.citations()`
- */
+interface CitationFormat {
+  extension: string;
+  mediaType: string;
+  format(citations: readonly Citation[]): string;
+}
+
+export const CITATION_FORMATS = {
+  text: { extension: "txt", mediaType: "text/plain", format: citationsText },
+  bibtex: { extension: "bib", mediaType: "application/x-bibtex", format: toBibtex },
+  ris: { extension: "ris", mediaType: "application/x-research-info-systems", format: toRis },
+  "csl-json": {
+    extension: "csl.json",
+    mediaType: "application/vnd.citationstyles.csl+json",
+    format: (citations) => formatJson(citations.map(toCslItem)),
+  },
+  json: { extension: "json", mediaType: "application/json", format: formatJson },
+} as const satisfies Record<string, CitationFormat>;
+
 export function citationsText(
   citations: readonly Pick<Citation, "citation" | "licence">[],
 ): string {
@@ -142,4 +138,99 @@ export function citationsText(
   return citations
     .map(({ citation, licence }) => `${oneLine(citation)}\nLicence: ${oneLine(licence)}\n`)
     .join("\n");
+}
+
+function formatJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+const PUBLISHER = "DataStream";
+
+function toReference(citation: Citation) {
+  const { doi, name, organization, version, licence } = citation;
+  const [date = ""] = /^\d{4}-\d{2}-\d{2}/.exec(citation.published) ?? [];
+  return {
+    doi: oneLine(doi),
+    title: oneLine(name),
+    author: oneLine(organization),
+    version: oneLine(version),
+    date,
+    note: licence && `Licence: ${oneLine(licence)}`,
+  };
+}
+
+/** Commands of LaTeX for its special characters. Escaped braces would count as braces in BibTeX. */
+const LATEX: Readonly<Record<string, string>> = {
+  "\\": "\\textbackslash{}",
+  "{": "\\textbraceleft{}",
+  "}": "\\textbraceright{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "<": "\\textless{}",
+  ">": "\\textgreater{}",
+};
+
+const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+
+function escapeLatex(text: string): string {
+  return text.replace(/[\\{}~^<>]|[#$%&_]/g, (character) => LATEX[character] ?? `\\${character}`);
+}
+
+/** The DOI is not repeated as a URL, because styles would print both. */
+function toBibtex(citations: readonly Citation[]): string {
+  return citations.map((citation) => {
+    const { doi, title, author, version, date, note } = toReference(citation);
+    const [year = "", month = ""] = date.split("-");
+    const fields = {
+      // The second pair of braces keeps the case of a title, and an organization in one piece.
+      author: author && `{${escapeLatex(author)}}`,
+      title: `{${escapeLatex(title)}}`,
+      year,
+      month: MONTHS[Number(month) - 1] ?? "",
+      publisher: PUBLISHER,
+      howpublished: "Dataset",
+      version: escapeLatex(version),
+      // Reference managers read a DOI without LaTeX's commands.
+      doi: doi.replace(/[\\{}%#]/g, encodeURIComponent),
+      note: escapeLatex(note),
+    };
+    const lines = Object.entries(fields).filter(([, value]) => value !== "")
+      .map(([name, value]) => `  ${name} = ${name === "month" ? value : `{${value}}`}`);
+    return `@misc{${doi.replace(/[^\w.-]+/g, "_")},\n${lines.join(",\n")}\n}\n`;
+  }).join("\n");
+}
+
+/** Research Information Systems format: lines end in CRLF. */
+function toRis(citations: readonly Citation[]): string {
+  return citations.map((citation) => {
+    const { doi, title, author, version, date, note } = toReference(citation);
+    const fields = [
+      ["AU", author],
+      ["TI", title],
+      ["PY", date.slice(0, 4)],
+      ["DA", date && `${date.replaceAll("-", "/")}/`],
+      ["PB", PUBLISHER],
+      ["ET", version],
+      ["DO", doi],
+      ["N1", note],
+    ].filter(([, value]) => value !== "");
+    return [["TY", "DATA"], ...fields, ["ER", ""]]
+      .map(([tag, value]) => `${tag}  - ${value}\r\n`).join("");
+  }).join("\r\n");
+}
+
+/** Source: csl-data.json in the schema of the CSL project. */
+function toCslItem(citation: Citation): Record<string, unknown> {
+  const { doi, title, author, version, date, note } = toReference(citation);
+  return {
+    id: doi,
+    type: "dataset",
+    title,
+    author: author ? [{ literal: author }] : undefined,
+    issued: date ? { "date-parts": [date.split("-").map(Number)] } : undefined,
+    publisher: PUBLISHER,
+    version: version || undefined,
+    DOI: doi,
+    note: note || undefined,
+  };
 }

@@ -1,15 +1,13 @@
-// The format CSV (RFC 4180): its options, the writer of pages, and its records.
 import { stringify } from "@std/csv/stringify";
 import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
-  emptyOption,
   firstRepeated,
+  invalidOption,
   invalidValue,
   isListOfStrings,
-  requireOneOf,
-  requireOptions,
-  requireType,
+  type OptionRule,
+  readOptions,
 } from "../validation.ts";
 import { minify } from "./json.ts";
 import {
@@ -30,7 +28,8 @@ import {
   writePage,
   type WriterState,
 } from "./page_writer.ts";
-import { EMPTY, ESCAPED_STRING, NEEDS_QUOTES, NESTED, SCALAR } from "./row_reader.ts";
+import { type Cells, EMPTY, ESCAPED_STRING, NEEDS_QUOTES, NESTED, SCALAR } from "./row_reader.ts";
+import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
 
 /** A column: a field, or a field and its name in the header row. */
 export type CsvColumn = string | readonly [field: string, header: string];
@@ -75,7 +74,6 @@ export interface CsvOptions {
   escapeFormulas?: boolean | undefined;
 }
 
-/** Validated options of CSV, with their defaults. */
 export interface CheckedCsvOptions {
   columns: readonly (readonly [field: string, header: string])[] | undefined;
   separator: string;
@@ -85,41 +83,35 @@ export interface CheckedCsvOptions {
   escapeFormulas: boolean;
 }
 
-/**
- * Checks options of CSV and sets the defaults.
- *
- * @param option Option or argument that holds the options
- * @throws {ValidationError} If an option is unknown, the separator is not accepted, or a column is
- *   malformed or repeated
- */
 export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
-  const options = requireOptions("CSV", given, DEFAULT_CSV, "", option);
-  const { separator, eol, columns } = options;
-  if (typeof separator !== "string" || !SEPARATOR_PATTERN.test(separator)) {
-    throw invalidValue("separator", 'one punctuation mark such as "," or ";", or a tab', separator);
-  }
-  requireOneOf("eol", eol, ["\r\n", "\n"]);
-  for (const name of ["header", "bom", "escapeFormulas"] as const) {
-    requireType(name, options[name], "boolean");
-  }
+  const options = readOptions("CSV", given, CSV_OPTIONS, "", option);
+  const { columns } = options;
   return { ...options, columns: columns === undefined ? columns : checkColumns(columns) };
 }
 
-const DEFAULT_CSV = {
-  columns: undefined,
-  separator: ",",
-  eol: "\r\n" as "\r\n" | "\n",
-  header: true,
-  bom: false,
-  escapeFormulas: false,
-} satisfies Record<keyof CsvOptions, unknown>;
+const CSV_OPTIONS = {
+  columns: {},
+  separator: {
+    default: ",",
+    check(option, value) {
+      if (typeof value === "string" && SEPARATOR_PATTERN.test(value)) return;
+      throw invalidValue(option, 'one punctuation mark such as "," or ";", or a tab', value);
+    },
+  },
+  eol: { default: "\r\n", values: ["\r\n", "\n"] },
+  header: { default: true, type: "boolean" },
+  bom: { default: false, type: "boolean" },
+  escapeFormulas: { default: false, type: "boolean" },
+} as const satisfies Record<keyof CsvOptions, OptionRule>;
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
 const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
 function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
   if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);
-  if (columns.length === 0) throw emptyOption("columns", columns, "omit it to write all columns");
+  if (columns.length === 0) {
+    throw invalidOption("columns", "must not be empty", columns, "omit it to write all columns");
+  }
   const pairs = columns.map((column): readonly [string, string] => {
     if (typeof column === "string") return [column, column];
     if (isListOfStrings(column) && column.length === 2) return [column[0]!, column[1]!];
@@ -138,6 +130,7 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
  * Lines end in CRLF. A cell is quoted if it contains the separator, a quote, a line feed or a carriage
  * return. Numbers keep the digits that the service sent; null becomes an empty cell; an array of strings
  * is joined with `; `; other arrays and objects become JSON.
+ * Source: RFC 4180.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
  * @param options Columns, separator, header, byte order mark, formulas. Default columns: the fields
@@ -145,8 +138,6 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
  * @returns The CSV in UTF-8
  * @throws {SyntaxError} If the bytes are not a page
  * @throws {ValidationError} If the page is not a `Uint8Array`, or an option is invalid
- *
- * Source: RFC 4180.
  *
  * @example
  * ```ts
@@ -167,36 +158,31 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Writes pages as one CSV document. */
 export class CsvWriter extends DocumentWriter {
   state: WriterState & { fields: readonly string[] };
   /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
   override readonly addsColumns: boolean;
   override readonly separator: number;
   readonly #csv: CheckedCsvOptions;
-  /** While columns may be added: the end of each record in the output, and the number of its columns. */
-  #records: [end: number, columns: number][] = [];
+  /** End of each record, its columns, and the end of their cells, while columns may be added. */
+  #records: [end: number, columns: number, cellsEnd: number][] = [];
 
-  /**
-   * @param csv Options; their columns replace `fields`
-   * @param fields Fields of the columns, in order
-   * @param options `addsNewFields`: if true, other fields become columns until rows were taken; later
-   *   they are a fault of their page. If false, fields not in `fields` are ignored.
-   *   `state`: state of an earlier writer, to continue its document
-   */
   constructor(
     csv: CheckedCsvOptions,
     fields: readonly string[],
-    { addsNewFields = false, state }: {
+    { addsNewFields = false, state, rules }: {
       addsNewFields?: boolean;
       state?: WriterState | undefined;
+      rules?: RowRules | undefined;
     } = {},
   ) {
     super();
+    this.rules = rules;
     this.#csv = csv;
     this.separator = csv.separator.charCodeAt(0);
     this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
+      ...state,
       isBegun: state?.isBegun ?? false,
       fields: state?.fields ?? csv.columns?.map(([field]) => field) ?? fields,
     };
@@ -218,63 +204,77 @@ export class CsvWriter extends DocumentWriter {
     }
     if (output.length === 0) this.#records = [];
     const width = areFixed ? fields.length : columns.length;
-    writeRecord(source, width, end - at, this.#csv);
-    if (!areFixed) this.#records.push([output.length, width]);
+    const cellsEnd = writeRecord(source, width, end - at, this.#csv);
+    if (!areFixed) this.#records.push([output.length, width, cellsEnd]);
   }
 
   override seal(output: ByteBuffer, columns: readonly string[]): number | undefined {
     if (!this.addsColumns || this.state.isBegun) return undefined;
     const records = output.length === 0 ? [] : this.#records;
     this.#records = [];
-    this.state = { isBegun: false, fields: columns.slice() };
+    this.state = { ...this.state, fields: columns.slice() };
     if (records.every(([, width]) => width === columns.length)) return undefined;
     return padRecords(output, records, columns.length, this.#csv);
   }
 
-  /**
-   * Returns records, after the header if they are the first ones. The header fixes the columns. Without rows or
-   * columns, it returns no bytes.
-   */
+  /** The header fixes the columns. Without rows or columns, returns no bytes. */
   append(records: Bytes, count: number): Bytes {
     if (count === 0 || this.fields.length === 0) return new Uint8Array();
     return concatBytes([this.end(), records]);
   }
 
-  /** Returns the byte order mark and the header, unless they were already written. */
   end(): Uint8Array<ArrayBuffer> {
     const { isBegun, fields } = this.state;
     if (isBegun) return new Uint8Array();
-    this.state = { isBegun: true, fields };
+    this.state = { ...this.state, isBegun: true };
     const { bom, header, columns, escapeFormulas } = this.#csv;
-    const names = columns?.map(([, name]) => name) ?? fields;
+    const names = [
+      ...columns?.map(([, name]) => name) ?? fields,
+      ...this.rules?.tidy ? TIDY_COLUMNS : [],
+    ];
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatRecord(cells, this.#csv) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
 
-/**
- * Writes the row that the reader has read as a record.
- *
- * @param columns Number of columns
- * @param rowLength Length (bytes) of the row in JSON
- */
 function writeRecord(
-  { window: { bytes: page, view: pageView }, reader: { starts, ends, kinds }, output }:
-    PageTranscoder,
+  { window, reader, rules, output }: PageTranscoder,
   columns: number,
   rowLength: number,
+  csv: CheckedCsvOptions,
+): number {
+  const start = output.length;
+  const { starts, ends, kinds } = reader;
+  writeCells(
+    { bytes: window.bytes, view: window.view, starts, ends, kinds },
+    columns,
+    rowLength,
+    output,
+    csv,
+  );
+  const cellsEnd = output.length;
+  if (rules?.isTidy) {
+    output.reserve(1)[output.length++] = csv.separator.charCodeAt(0);
+    writeCells(rules, TIDY_COLUMNS.length, rules.length, output, csv);
+  }
+  endRecord(output, columns === 1 && output.length === start, csv.eol);
+  return cellsEnd;
+}
+
+function writeCells(
+  { bytes: page, view: pageView, starts, ends, kinds }: Cells,
+  columns: number,
+  length: number,
+  output: ByteBuffer,
   csv: CheckedCsvOptions,
 ): void {
   const separator = csv.separator.charCodeAt(0);
   const { escapeFormulas } = csv;
-  // Upper bound: the JSON of the row; for each cell, an apostrophe and a separator; CRLF; the two quotes
-  // of an empty record.
-  const maxLength = rowLength + 2 * columns + 4;
+  const maxLength = length + 2 * columns;
   let out = output.reserve(maxLength);
   let outView = output.view;
-  const start = output.length;
-  let outOffset = start;
+  let outOffset = output.length;
   for (let column = 0; column < columns; column++) {
     if (column > 0) out[outOffset++] = separator;
     const kind = kinds[column]!;
@@ -305,41 +305,35 @@ function writeRecord(
     }
   }
   output.length = outOffset;
-  endRecord(output, columns === 1 && outOffset === start, csv.eol);
 }
 
-/**
- * Adds empty cells to records that were written before the last column was added.
- *
- * @param records The end of each record in the output, and the number of its columns
- * @returns The offset of the last record in the output
- */
 function padRecords(
   output: ByteBuffer,
-  records: readonly (readonly [end: number, columns: number])[],
+  records: readonly (readonly [end: number, columns: number, cellsEnd: number])[],
   columns: number,
   { separator, eol }: CheckedCsvOptions,
 ): number {
   const written = output.bytes.slice(0, output.length);
+  const separatorByte = separator.charCodeAt(0);
   output.length = 0;
   let start = 0;
   let last = 0;
-  for (const [end, width] of records) {
+  for (const [end, width, cellsEnd] of records) {
     last = output.length;
+    output.append(written.subarray(start, cellsEnd));
     const cells = columns - Math.max(1, width);
-    // A record with one empty cell has quotes, which a record of several cells does not need.
-    const isEmpty = cells > 0 && width === 1 && end - start === `""${eol}`.length &&
-      written[start] === QUOTE;
-    output.append(written.subarray(start, isEmpty ? start : end - eol.length));
-    output.reserve(cells).fill(separator.charCodeAt(0), output.length, output.length + cells);
+    output.reserve(cells).fill(separatorByte, output.length, output.length + cells);
     output.length += cells;
+    // The columns of `tidy`. Without them, the quotes of a blank record or nothing.
+    const isTidy = written[cellsEnd] === separatorByte;
+    if (isTidy) output.append(written.subarray(cellsEnd, end - eol.length));
     endRecord(output, output.length === last, eol);
     start = end;
   }
   return last;
 }
 
-/** @param isBlank Whether the record would be a blank line, which many CSV readers skip */
+/** A blank line is quoted, because many CSV readers skip it. */
 function endRecord(output: ByteBuffer, isBlank: boolean, eol: string): void {
   const out = output.reserve(4);
   if (isBlank) {
@@ -350,12 +344,6 @@ function endRecord(output: ByteBuffer, isBlank: boolean, eol: string): void {
   out[output.length++] = LINE_FEED;
 }
 
-/**
- * Whether a spreadsheet recognises a cell as a formula by its first character: `=`, `+`, `-`, `@`, tab or
- * carriage return.
- *
- * @param code First byte, UTF-16 code unit or code point of the cell
- */
 function startsFormula(code: number): boolean {
   return code === 0x3d || code === 0x2b || code === 0x2d || code === 0x40 || code === TAB ||
     code === CARRIAGE_RETURN;
@@ -363,20 +351,9 @@ function startsFormula(code: number): boolean {
 
 const APOSTROPHE = 0x27;
 
-/** Result of `writeEscaped()` for a string that it does not write. */
 const UNWRITTEN = -1;
 
-/**
- * Writes a string with escape sequences of two bytes as a cell, quoted if necessary. Writing strings with line breaks
- * by `toCell()` would double the time of a page with long texts.
- *
- * @param page Well-formed JSON
- * @param at Offset after the opening quote of the string
- * @param end Offset of its closing quote
- * @param out Buffer with capacity for the JSON of the string, with its quotes, and one more byte
- * @param outOffset Offset in `out` at which to write
- * @returns The offset in `out` after the cell; `UNWRITTEN` if the string contains `\uXXXX`
- */
+/** Using `toCell()` for strings with line breaks would double the time of long texts. */
 function writeEscaped(
   page: Uint8Array,
   at: number,
@@ -420,10 +397,6 @@ function writeEscaped(
   return outOffset - 1;
 }
 
-/**
- * Converts the JSON of a string, array or object to a cell, quoted if necessary: an array of strings is joined, other
- * arrays and objects remain JSON, without white space.
- */
 function toCell(json: Uint8Array, { escapeFormulas, separator }: CheckedCsvOptions): Bytes {
   const value: unknown = JSON.parse(utf8Decoder.decode(json));
   const text = isListOfStrings(value) ? value.join("; ") : value;
@@ -433,18 +406,9 @@ function toCell(json: Uint8Array, { escapeFormulas, separator }: CheckedCsvOptio
 }
 
 /**
- * Copies bytes of a window to a buffer, eight at a time, and up to seven further bytes. A loop of single bytes
- * takes 1.1 to 1.25 times as long for a page of records, and `TypedArray.set` creates an object for each call.
- *
- * Doubles keep all bits except those of a NaN, which valid UTF-8 does not contain: its bytes would end with 0xff, or
- * with 0x7f after a byte from 0xf0 on.
- *
- * @param page View of the window
- * @param start Offset of the first byte
- * @param end Offset after the last byte
- * @param out View of a buffer with enough reserved bytes
- * @param outOffset Offset at which to write
- * @returns The offset after the written bytes
+ * Copies eight bytes at a time: a loop of single bytes takes up to 1.25 times as long. Doubles keep
+ * all bits except those of a NaN, which valid UTF-8 cannot contain (it would end with 0xff, or with
+ * 0x7f after a byte from 0xf0 on).
  */
 function copyWords(
   page: DataView,
@@ -459,15 +423,11 @@ function copyWords(
   return outOffset + end - start;
 }
 
-/** Prefixes an apostrophe to a cell that a spreadsheet would run as a formula. */
 function escapeFormula(text: string): string {
   return text !== "" && startsFormula(text.charCodeAt(0)) ? `'${text}` : text;
 }
 
-/**
- * Formats cells as a record of CSV (RFC 4180), with its line break. A single empty cell has quotes, because many CSV
- * readers skip a blank line.
- */
+/** A single empty cell has quotes, because many CSV readers skip a blank line. */
 function formatRecord(
   cells: readonly string[],
   { separator, eol }: Pick<CheckedCsvOptions, "separator" | "eol">,
@@ -476,7 +436,7 @@ function formatRecord(
   return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}${eol}`;
 }
 
-/** Quotes a cell if necessary. Uses `@std/csv`, which does not quote a carriage return. */
+/** `@std/csv` does not quote a carriage return. */
 function quoteCell(cell: string, separator: string): string {
   const quoted = stringify([[cell]], { separator }).slice(0, -"\r\n".length);
   return quoted === cell && cell.includes("\r") ? `"${cell}"` : quoted;

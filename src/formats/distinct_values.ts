@@ -2,31 +2,23 @@ import { utf8Decoder } from "../bytes.ts";
 import { BytesCache } from "./json_scanner.ts";
 import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
-/** A value that a row has in a field. A number is written as text. */
+/** A number is written as text. */
 export type FoundValue = readonly [field: string, value: string];
 
-/** Collects the distinct values of some fields in the rows of a page, in order of appearance. */
+/** Collects distinct values in order of appearance. */
 export class DistinctValues {
   readonly #fields: readonly string[];
   readonly #texts = new BytesCache((page, start, end) =>
     utf8Decoder.decode(page.subarray(start, end))
   );
-  /** The distinct values by field and JSON, in order of appearance, and the number of the first row with each. */
+  /** By field and JSON, with the number of the first row with each value. */
   readonly #found = new Map<string, readonly [value: FoundValue, row: number]>();
-  /** Number of values that `take()` has returned. */
   #taken = 0;
 
   constructor(fields: readonly string[]) {
     this.#fields = fields;
   }
 
-  /**
-   * Adds the values of a row.
-   *
-   * @param page The bytes that contain the row
-   * @param reader Reader of the row
-   * @param row Number of the row
-   */
   add(page: Uint8Array, reader: RowReader, row: number): void {
     for (const field of this.#fields) {
       const column = reader.findColumn(field);
@@ -45,11 +37,7 @@ export class DistinctValues {
     }
   }
 
-  /**
-   * Returns the values of the first rows, except those that an earlier call has returned.
-   *
-   * @param rows Number of these rows
-   */
+  /** Returns the values of the first rows, except those that an earlier call has returned. */
   take(rows: number): FoundValue[] {
     const added = [...this.#found.values()].slice(this.#taken);
     const taken = added.filter(([, row]) => row < rows).map(([value]) => value);

@@ -1,4 +1,5 @@
 import { utf8Encoder } from "../bytes.ts";
+import { JSON_NUMBER } from "./json_scanner.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
 import {
   concatBytes,
@@ -11,14 +12,13 @@ import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
+ * Source: RFC 7946.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
  * @returns A FeatureCollection of points in WGS 84. Coordinates keep the digits that the service sent. A
  *   location without a position has the geometry null
  * @throws {SyntaxError} If the bytes are not a page
  * @throws {ValidationError} If the page is not a `Uint8Array`
- *
- * Source: RFC 7946.
  *
  * @example
  * ```ts
@@ -35,11 +35,6 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return concatBytes([writePage(writer, page), writer.end()]);
 }
 
-/**
- * Creates a writer of one FeatureCollection, with a point per row of Locations.
- *
- * @param state State of an earlier writer, to continue its document
- */
 export function createGeojsonWriter(state?: WriterState): PageWriter {
   const head = '{"type":"FeatureCollection","features":[';
   const fields = ["Longitude", "Latitude"];
@@ -66,21 +61,17 @@ function writeFeature(source: PageTranscoder, at: number, end: number): void {
   output.append(END);
 }
 
-/** Returns the JSON of the Id of a row, if it is a string or a number (RFC 7946, section 3.2). */
+/** An Id is a string or a number (RFC 7946, section 3.2). */
 function toFeatureId(reader: RowReader): string | undefined {
   const kind = reader.kinds[reader.idColumn];
   if (kind === EMPTY || kind === NESTED) return undefined;
   const json = reader.json(reader.idColumn);
-  return kind === SCALAR && !NUMBER.test(json) ? undefined : json;
+  return kind === SCALAR && !JSON_NUMBER.test(json) ? undefined : json;
 }
 
-/** Returns the digits of a finite number or numeric string; `undefined` for any other value. */
 function toCoordinate(reader: RowReader, column: number): string | undefined {
   const kind = reader.kinds[column];
   if (kind === EMPTY || kind === NESTED) return undefined;
   const text = kind === SCALAR ? reader.json(column) : JSON.parse(reader.json(column));
-  return NUMBER.test(text) && Number.isFinite(Number(text)) ? text : undefined;
+  return JSON_NUMBER.test(text) && Number.isFinite(Number(text)) ? text : undefined;
 }
-
-/** A number in JSON (RFC 8259, section 6). */
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

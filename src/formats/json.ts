@@ -13,8 +13,10 @@ import {
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
-import { ID_FIELD } from "./row_reader.ts";
+import { type Cells, EMPTY, ID_FIELD, SCALAR } from "./row_reader.ts";
+import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
 import {
+  type ByteBuffer,
   concatBytes,
   DocumentWriter,
   type PageTranscoder,
@@ -44,45 +46,37 @@ export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return writePage(createNdjsonWriter(), page);
 }
 
-/** Creates a writer of NDJSON: one line per row. */
-export function createNdjsonWriter(): PageWriter {
+export function createNdjsonWriter(state?: WriterState, rules?: RowRules): PageWriter {
   const parts = { head: "", tail: "", isList: false };
   // NDJSON has no head, so it counts as begun.
-  return new JsonDocumentWriter(parts, { isBegun: true });
+  return new JsonDocumentWriter(parts, state ?? { isBegun: true }, rules);
 }
 
-/**
- * Creates a writer of one JSON object with the rows of all pages under `value`.
- *
- * @param state State of an earlier writer, to continue its document
- */
-export function createJsonWriter(state?: WriterState): PageWriter {
-  return new JsonDocumentWriter({ head: '{"value":[', tail: "]}\n", isList: true }, state);
+export function createJsonWriter(state?: WriterState, rules?: RowRules): PageWriter {
+  return new JsonDocumentWriter({ head: '{"value":[', tail: "]}\n", isList: true }, state, rules);
 }
 
-/** The parts of a document that contains the rows of all pages in one list. */
 export interface JsonDocumentParts {
-  /** Text before the first item of the list. */
   head: string;
-  /** Whether the rows are a list, with commas between them. Otherwise, each row is a line. */
+  /** Whether rows have commas between them; otherwise, each row is a line. */
   isList: boolean;
-  /** Text after the last item. */
   tail: string;
-  /** Fields whose values `writeItem` needs. Default: none. */
   fields?: readonly string[];
-  /** Writes a row, from its start to its end in the window, as an item. Default: as an object. */
   writeItem?: (source: PageTranscoder, at: number, end: number) => void;
 }
 
-/** Writes the rows of all pages as one list. */
 export class JsonDocumentWriter extends DocumentWriter {
   override state: WriterState;
   override readonly fields: readonly string[];
   readonly #parts: JsonDocumentParts;
 
-  /** @param state State of an earlier writer, to continue its document */
-  constructor(parts: JsonDocumentParts, state: WriterState = { isBegun: false, hasRows: false }) {
+  constructor(
+    parts: JsonDocumentParts,
+    state: WriterState = { isBegun: false, hasRows: false },
+    rules?: RowRules,
+  ) {
     super();
+    this.rules = rules;
     this.#parts = parts;
     this.fields = parts.fields ?? [];
     this.state = state;
@@ -95,13 +89,16 @@ export class JsonDocumentWriter extends DocumentWriter {
       output.reserve(1)[output.length++] = COMMA;
     }
     writeItem(source, at, end);
+    if (source.rules?.isTidy) addTidyMembers(source.rules, output);
     if (!isList) output.reserve(1)[output.length++] = LINE_FEED;
   }
 
   append(items: Bytes, count: number): Bytes {
     const { isBegun, hasRows } = this.state;
     // NDJSON has no head and no separators, so its state never changes.
-    if (this.#parts.isList) this.state = { isBegun: true, hasRows: hasRows || count > 0 };
+    if (this.#parts.isList) {
+      this.state = { ...this.state, isBegun: true, hasRows: hasRows || count > 0 };
+    }
     return concatBytes([utf8Encoder.encode(isBegun ? "" : this.#parts.head), items]);
   }
 
@@ -112,7 +109,6 @@ export class JsonDocumentWriter extends DocumentWriter {
   }
 }
 
-/** Writes a row without white space between its tokens. */
 export function writeObject(source: PageTranscoder, at: number, end: number): void {
   const { drops, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
   if (drops.length > 1 || drops.length === 1 && drops[0] !== ID_FIELD) {
@@ -128,7 +124,25 @@ export function writeObject(source: PageTranscoder, at: number, end: number): vo
   copy(source, at, end);
 }
 
-/** Copies a row without some of its members. */
+const TIDY_NAMES = /* @__PURE__ */ TIDY_COLUMNS.map((name) => utf8Encoder.encode(`,"${name}":`));
+
+const NULL_BYTES = /* @__PURE__ */ utf8Encoder.encode("null");
+
+function addTidyMembers({ bytes, starts, ends, kinds }: Cells, output: ByteBuffer): void {
+  output.length--;
+  const isEmpty = output.bytes[output.length - 1] === OPEN_OBJECT;
+  for (const [column, name] of TIDY_NAMES.entries()) {
+    output.append(column === 0 && isEmpty ? name.subarray(1) : name);
+    const quote = kinds[column] === SCALAR ? 0 : 1;
+    output.append(
+      kinds[column] === EMPTY
+        ? NULL_BYTES
+        : bytes.subarray(starts[column]! - quote, ends[column]! + quote),
+    );
+  }
+  output.reserve(1)[output.length++] = CLOSE_OBJECT;
+}
+
 function copyMembers(source: PageTranscoder, start: number, drops: readonly string[]): void {
   const { window: { bytes }, output } = source;
   output.reserve(1)[output.length++] = OPEN_OBJECT;
@@ -147,20 +161,18 @@ function copyMembers(source: PageTranscoder, start: number, drops: readonly stri
   output.reserve(1)[output.length++] = CLOSE_OBJECT;
 }
 
-/** Copies a part of a row without white space between its tokens. */
 function copy({ window, reader, output }: PageTranscoder, start: number, end: number): void {
   const part = window.bytes.subarray(start, end);
   if (reader.isCompact) output.append(part);
   else output.length = copyTokens(part, output.reserve(part.length), output.length);
 }
 
-/** Returns well-formed JSON as text without the white space between its tokens. */
 export function minify(json: Uint8Array): string {
   const out = new Uint8Array(json.length);
   return utf8Decoder.decode(out.subarray(0, copyTokens(json, out, 0)));
 }
 
-/** Copies well-formed JSON without the white space between its tokens. Returns the offset after it. */
+/** Copies well-formed JSON without white space between tokens. Returns the offset after it. */
 function copyTokens(json: Uint8Array, out: Uint8Array, outOffset: number): number {
   // V8 loads an exported constant at each use; with local copies, this loop takes 3/4 of the time.
   const [quote, backslash, space] = [QUOTE, BACKSLASH, SPACE];

@@ -1,7 +1,6 @@
-// Scans the bytes of JSON without parsing it. `at` is an offset in the bytes. Each `skip` function returns the offset
-// after the value or token that it skips. If the bytes do not continue it, it returns the bitwise complement (`~`) of the
-// offset of the first byte that does not fit, which is negative. Zeros must follow the bytes (see `PageWindow` of `page_writer.ts`): they end
-// every token, so this is the offset of the first zero if the value is incomplete.
+// Scans JSON without parsing it. Each `skip` function returns the offset after the token, or the
+// complement (`~`) of the offset of the first byte that does not fit. Zeros must follow the
+// bytes: they end every token, so for an incomplete value this is the offset of the first zero.
 
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 
@@ -10,35 +9,33 @@ export const LINE_FEED = 0x0a;
 export const CARRIAGE_RETURN = 0x0d;
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
-const PLUS = 0x2b;
+export const PLUS = 0x2b;
 export const COMMA = 0x2c;
-const MINUS = 0x2d;
-const POINT = 0x2e;
+export const MINUS = 0x2d;
+export const POINT = 0x2e;
 export const ZERO = 0x30;
-const COLON = 0x3a;
+export const COLON = 0x3a;
 export const OPEN_ARRAY = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 
-/** The letter of `\uXXXX`. */
 export const UNICODE_ESCAPE = 0x75;
 
-/** Characters of two-byte escapes such as `\n`, by the second byte (RFC 8259, section 7); 0 for other bytes. */
+/** By the second byte of the escape (RFC 8259, section 7); 0 for other bytes. */
 export const ESCAPED = new Uint8Array(256);
 for (const [index, letter] of [...'"\\/bfnrt'].entries()) {
   ESCAPED[letter.charCodeAt(0)] = '"\\/\b\f\n\r\t'.charCodeAt(index);
 }
 
-/** Maximum nesting (levels) of a value. The values of the service have at most two levels. */
+/** RFC 8259, section 6. */
+export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Maximum nesting (levels). The values of the service have at most two levels. */
 const MAX_NESTING = 1_000;
 
-/**
- * Skips a value of any kind. Arrays and objects are rare: `JSON.parse` checks what is between their brackets.
- *
- * @throws {PageFault} If it is nested more than `MAX_NESTING` levels
- */
+/** Arrays and objects are rare: `JSON.parse` checks what is between their brackets. */
 export function skipValue(page: Uint8Array, start: number): number {
   const first = page[start]!;
   if (first === QUOTE) return skipString(page, start);
@@ -68,12 +65,10 @@ export function skipValue(page: Uint8Array, start: number): number {
   }
 }
 
-/** Parses the JSON between two offsets. */
 export function parseBytes(page: Uint8Array, start: number, end: number): unknown {
   return JSON.parse(utf8Decoder.decode(page.subarray(start, end)));
 }
 
-/** Skips white space (RFC 8259, section 2). */
 export function skipWhiteSpace(page: Uint8Array, at: number): number {
   for (;;) {
     const byte = page[at];
@@ -82,13 +77,11 @@ export function skipWhiteSpace(page: Uint8Array, at: number): number {
   }
 }
 
-/** Skips the colon after the name of a member, with the white space around it. */
 export function skipColon(page: Uint8Array, at: number): number {
   at = skipWhiteSpace(page, at);
   return page[at] === COLON ? skipWhiteSpace(page, at + 1) : ~at;
 }
 
-/** Skips a string, including its quotes (RFC 8259, section 7). */
 export function skipString(page: Uint8Array, at: number): number {
   if (page[at] !== QUOTE) return ~at;
   for (at++; page[at] !== QUOTE;) {
@@ -100,7 +93,6 @@ export function skipString(page: Uint8Array, at: number): number {
   return at + 1;
 }
 
-/** Skips an escape sequence, or a multi-byte character, inside a string. */
 export function skipEscapeOrMultibyte(page: Uint8Array, at: number): number {
   return page[at] === BACKSLASH ? skipEscape(page, at) : skipMultibyte(page, at);
 }
@@ -113,7 +105,7 @@ function skipEscape(page: Uint8Array, at: number): number {
   return at + 6;
 }
 
-/** Skips a character of two to four bytes (The Unicode Standard, table 3-7, well-formed UTF-8). */
+/** The Unicode Standard, table 3-7. */
 function skipMultibyte(page: Uint8Array, at: number): number {
   const first = page[at]!;
   const second = page[at + 1]!;
@@ -128,7 +120,7 @@ function skipMultibyte(page: Uint8Array, at: number): number {
   return end;
 }
 
-/** Skips a number (RFC 8259, section 6). */
+/** RFC 8259, section 6. */
 export function skipNumber(page: Uint8Array, at: number): number {
   if (page[at] === MINUS) at++;
   if (page[at] === ZERO) at++;
@@ -149,7 +141,6 @@ function skipDigits(page: Uint8Array, at: number): number {
 
 const LITERALS = ["null", "true", "false"].map((text) => utf8Encoder.encode(text));
 
-/** Skips `null`, `true` or `false`. */
 export function skipLiteral(page: Uint8Array, at: number): number {
   const literal = LITERALS.find(([first]) => first === page[at]);
   if (literal === undefined) return ~at;
@@ -166,26 +157,20 @@ function isHexDigit(byte: number): boolean {
   return isDigit(byte) || (lowerCase >= 0x61 && lowerCase <= 0x66);
 }
 
-/** Maximum length (bytes) of a key of a `BytesCache`. */
+/** Bytes. */
 const MAX_KEY_LENGTH = 256;
 
-/** Maximum number of keys of a `BytesCache`. */
 const MAX_KEYS = 1_000;
 
-/**
- * Caches values that are read from bytes of a page, so that most are found without decoding the bytes. It remembers only
- * some keys: the last one with each hash, up to a maximum length and number.
- */
+/** Finds most values of repeated bytes without decoding them. Keeps the last key with each hash. */
 export class BytesCache<T> {
   readonly #entries = new Map<number, { key: Uint8Array; value: T }>();
   readonly #read: (page: Uint8Array, start: number, end: number) => T;
 
-  /** @param read Reads the value of the bytes between two offsets */
   constructor(read: (page: Uint8Array, start: number, end: number) => T) {
     this.#read = read;
   }
 
-  /** Returns the value of the bytes between two offsets. */
   get(page: Uint8Array, start: number, end: number): T {
     const hash = hashOf(page, start, end);
     const entry = this.#entries.get(hash);
@@ -198,7 +183,6 @@ export class BytesCache<T> {
   }
 }
 
-/** Whether the bytes between two offsets equal others. */
 function isAt(page: Uint8Array, start: number, end: number, bytes: Uint8Array): boolean {
   if (bytes.length !== end - start) return false;
   for (let index = 0; index < bytes.length; index++) {
@@ -207,21 +191,16 @@ function isAt(page: Uint8Array, start: number, end: number, bytes: Uint8Array): 
   return true;
 }
 
-/** Returns a hash (32 bits) of bytes. */
 function hashOf(page: Uint8Array, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
   return hash;
 }
 
-/** A page that cannot be converted: it is malformed, or has a field that cannot become a column. */
+/** A page that cannot be converted: malformed, or with a field that cannot become a column. */
 export class PageFault extends SyntaxError {
   override readonly name = "PageFault";
 
-  /**
-   * @param received What was received or is wrong, for the message
-   * @param hint What to do. Set only if requesting the page again would not help
-   */
   constructor(readonly received: string, readonly hint?: string) {
     super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
   }

@@ -1,4 +1,3 @@
-// Writers of pages: the interface that the client uses, and the conversion from JSON to the bytes of a format.
 import type { Bytes } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { DistinctValues, type FoundValue } from "./distinct_values.ts";
@@ -16,94 +15,63 @@ import {
   skipWhiteSpace,
 } from "./json_scanner.ts";
 import { ID_FIELD, type RowId, RowReader } from "./row_reader.ts";
+import {
+  addNotes,
+  fieldsOfRules,
+  type Note,
+  PageRules,
+  type RowNotes,
+  type RowRules,
+} from "./tidy.ts";
 
-/**
- * Writes the JSON pages of the service as one document of another format.
- *
- * The state changes only when rows are taken. A page that is rejected before that can be written again.
- */
+/** The state changes only when rows are taken: a page that is rejected can be written again. */
 export interface PageWriter {
-  /** Progress of the document. */
   readonly state: WriterState;
-  /** Starts a page that arrives in chunks. Only one page is open at a time. */
+  /** Only one page is open at a time. */
   openPage(options?: PageOptions): PageConversion<PageData<Bytes>>;
-  /** Returns the bytes after the last page. */
   end(): Bytes;
 }
 
-/** How to write a page. */
 export interface PageOptions {
-  /**
-   * Fields to leave out: `Id` if it was requested only to check the pages, and those that were requested only for
-   * their values. The CSV writer ignores this: it writes only its columns. Default: none.
-   */
+  /** Fields requested only for checks or their values. CSV ignores this. Default: none. */
   drops?: readonly string[];
-  /** Fields whose distinct values are collected. Default: none. */
   distinct?: readonly string[];
-  /** Length (bytes) of the page, if it is known. */
   length?: number;
+  limit?: number | undefined;
 }
 
-/** Converts one page while it arrives. */
 export interface PageConversion<T> {
-  /**
-   * Adds the next bytes of the page, and converts the rows that are complete. The bytes are not used after the call.
-   *
-   * @throws {PageFault} If the page is malformed
-   */
+  /** Converts the rows that are complete. The bytes are not used after the call. */
   feed(bytes: Uint8Array): void;
-  /** Ids of the rows that were converted so far; `undefined` for a row without one. */
   readonly ids: RowIds;
   /** Number of bytes that `take()` would return; 0 if it must not be called. */
   readonly takeableLength: number;
-  /**
-   * Returns the rows that were converted since the last call, except the last one. The last row is kept back
-   * until the page is complete, because it may be damaged: it can end too early, and the bytes after it are malformed.
-   */
+  /** Keeps the last row until the page is complete: malformed bytes may follow it. */
   take(): TakenRows<T>;
-  /**
-   * Ends the page.
-   *
-   * @throws {PageFault} If the page is malformed or incomplete
-   */
   end(): CompletePage<T>;
 }
 
-/** Converted rows. */
 export interface TakenRows<T> {
   content: T;
-  /** Number of rows in the content. */
   rows: number;
+  kept: number;
 }
 
-/** Converted rows of a page, and the values that are collected from them. */
 export interface PageData<T> {
   data: T;
-  /** Distinct values of the rows, except those of rows that were taken before. */
   values: readonly FoundValue[];
 }
 
-/** A page whose JSON is complete and well-formed. */
 export interface CompletePage<T> {
-  /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
-  /** Why the page cannot be written; `undefined` if it can. */
   fault: PageFault | undefined;
-  /** Number of rows that are not yet taken. */
   rows: number;
-  /** Ids of all rows of the page; `undefined` if a row has no Id. */
+  kept: number;
   ids: CompleteIds | undefined;
-  /** Returns the rows that are not yet taken. Call it at most once. */
+  /** Call it at most once. */
   take: () => T;
 }
 
-/**
- * Writes a page that has arrived completely.
- *
- * @param page Bytes of a page, as the service sent them
- * @throws {ValidationError} If it is not a `Uint8Array`
- * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
- */
 export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   // A `Uint8Array` of another realm is accepted. The value is not shown: it may be the text of a whole page.
   if (page?.[Symbol.toStringTag] !== "Uint8Array") {
@@ -116,86 +84,64 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   return take().data;
 }
 
-/**
- * Progress of a document, JSON-serialisable. Another writer of the same format and options can
- * continue from it. State files of the command line contain it, so its property names must not change.
- */
+/** JSON-serialisable. State files of the command line contain it: do not rename properties. */
 export interface WriterState {
-  /** Whether the head of the document, such as the header of CSV, was written. */
   isBegun: boolean;
-  /** Whether a row was written. JSON and GeoJSON only. */
+  /** JSON and GeoJSON only. */
   hasRows?: boolean;
-  /** Columns. CSV only. */
+  /** CSV only. */
   fields?: readonly string[];
+  notes?: RowNotes;
 }
 
-/** Writes pages as one document of a format. */
 export abstract class DocumentWriter implements PageWriter {
   abstract state: WriterState;
   /** Fields of the first columns of the row reader, in order. */
   abstract readonly fields: readonly string[];
-  /** Whether each other field of a row becomes a column. Otherwise, only `Id` and the fields whose values are collected do. */
+  /** Otherwise, only `Id` and the fields whose values are collected become columns. */
   readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number = 0;
+  rules: RowRules | undefined;
 
   openPage(options?: PageOptions): PageConversion<PageData<Bytes>> {
     return new PageTranscoder(this, options);
   }
 
-  /**
-   * Writes the row that the reader has read.
-   *
-   * @param at Offset of the row in the window
-   * @param end Offset after the row
-   * @returns The fault if it cannot be added to the document; it is then not written
-   */
+  /** Returns the fault of a row that cannot be added; it is then not written. */
   abstract writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined;
 
-  /**
-   * Called before rows are taken. It can rewrite the rows of the page, for example to add columns.
-   *
-   * @param _output The written rows
-   * @param _columns Columns of the reader
-   * @returns The offset of the last row in the output; `undefined` if nothing has changed
-   */
+  /** Can rewrite the rows before they are taken, for example to add columns. */
   seal(_output: ByteBuffer, _columns: readonly string[]): number | undefined {
     return undefined;
   }
 
-  /**
-   * Returns rows as the next bytes of the document, and advances the state of the document.
-   *
-   * @param rows The written rows, in a buffer that is reused: copy them
-   * @param count Number of rows
-   */
+  /** Advances the state. `rows` is a buffer that is reused: copy them. */
   abstract append(rows: Bytes, count: number): Bytes;
+
+  addNotes(added: readonly Note[]): void {
+    if (added.length > 0) this.state = { ...this.state, notes: addNotes(this.state.notes, added) };
+  }
 
   abstract end(): Bytes;
 }
 
-/** Maximum number of bytes that are copied to the window before they are scanned, so that they stay in the CPU's cache. */
+/** Bytes; a piece stays in the CPU's cache. */
 const PIECE_LENGTH = 1 << 17;
 
-/** UTF-8 byte order mark. */
 const BOM_BYTES = [0xef, 0xbb, 0xbf];
 
-/** Token that the transcoder expects next, in the page or in its list of rows. */
 type Expected = "page" | "item or end" | "item" | "comma or end" | "nothing";
 
 /**
- * Transcodes a page from JSON to another format while it arrives, from bytes to bytes.
- *
- * A page is an object. The items of its member `value` are the rows; its other members are the envelope.
- * A member or a row that has arrived incompletely is tried again when its bytes have doubled, so that every byte is
- * read a constant number of times, whatever the sizes of the chunks.
+ * Converts bytes to bytes. An incomplete member or row is tried again when its bytes have doubled,
+ * so that every byte is read a constant number of times, whatever the sizes of the chunks.
  */
 export class PageTranscoder implements PageConversion<PageData<Bytes>> {
   readonly window = new PageWindow();
   readonly output: ByteBuffer;
-  /** Reader of the rows; it has read the row to write. */
   readonly reader: RowReader;
-  /** Fields to leave out. */
+  readonly rules: PageRules | undefined;
   readonly drops: readonly string[];
   readonly #format: DocumentWriter;
   readonly #ids = new RowIdList();
@@ -203,33 +149,38 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
   readonly #envelope = new Map<string, unknown>();
   #expected: Expected = "page";
   #isInRows = false;
-  /** What the member `value` of the page is; `undefined` if it has not arrived. */
   #value: "rows" | "other" | undefined;
   /** Number of unread bytes at which an incomplete row or member is tried again. */
   #minLength = 0;
-  /** Offset of the last closing brace in the window: a row after it is incomplete, and need not be read. */
+  /** Last closing brace in the window: a row after it is incomplete. */
   #lastBrace = -1;
-  /** Number of rows that were written. */
+  #converted = 0;
   #written = 0;
-  /** Number of written rows that were taken. */
-  #taken = 0;
-  /** Offset of the last row in the output. */
+  #taken = { converted: 0, written: 0 };
+  /** Offset in the output, and number of written rows, before the last converted row. */
   #lastRow = 0;
-  /** Fault of the first row that cannot be added to the document. No later row is written. */
+  #writtenBefore = 0;
+  /** Notes of rows that are not taken, each with the number of its row. */
+  #notes: (readonly [row: number, note: Note])[] = [];
+  readonly #limit: number;
   #fault: PageFault | undefined;
 
   constructor(
     format: DocumentWriter,
-    { drops = [], distinct = [], length }: PageOptions = {},
+    { drops = [], distinct = [], length, limit = Infinity }: PageOptions = {},
   ) {
     this.#format = format;
     this.drops = drops;
     this.output = new ByteBuffer(length);
     this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
-    const { fields, addsColumns, separator } = format;
+    this.#limit = limit;
+    const { fields, addsColumns, separator, rules } = format;
     // The page checks need Ids, which are not written. They are no columns while other fields become columns.
-    const columns = addsColumns ? fields : [...new Set([...fields, ID_FIELD, ...distinct])];
+    const columns = addsColumns ? fields : [
+      ...new Set([...fields, ID_FIELD, ...distinct, ...rules ? fieldsOfRules(rules) : []]),
+    ];
     this.reader = new RowReader(this.window, separator, columns, addsColumns);
+    this.rules = rules && new PageRules(rules, this.window, this.reader, separator);
   }
 
   get ids(): RowIds {
@@ -250,9 +201,11 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
   }
 
   take(): TakenRows<PageData<Bytes>> {
-    const end = this.#format.seal(this.output, this.reader.columns) ?? this.#lastRow;
+    const lastWritten = this.#format.seal(this.output, this.reader.columns) ?? this.#lastRow;
+    const isLeftOut = this.#writtenBefore === this.#written;
     this.#lastRow = 0;
-    return this.#take(end, this.#written - 1);
+    const end = isLeftOut ? this.output.length : lastWritten;
+    return this.#take(end, this.#converted - 1, this.#writtenBefore);
   }
 
   end(): CompletePage<PageData<Bytes>> {
@@ -261,11 +214,12 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     return {
       envelope: Object.fromEntries(this.#envelope),
       fault: this.#value === "rows" ? this.#fault : new PageFault(NO_ROW_LIST),
-      rows: this.#written - this.#taken,
+      rows: this.#converted - this.#taken.converted,
+      kept: this.#written - this.#taken.written,
       ids: completeIds(this.ids),
       take: () => {
         this.#format.seal(this.output, this.reader.columns);
-        const { content } = this.#take(this.output.length, this.#written);
+        const { content } = this.#take(this.output.length, this.#converted, this.#written);
         // Released here, because a download that waits for its next page still references this one.
         releaseBuffer(this.window.bytes);
         releaseBuffer(this.output.bytes);
@@ -274,7 +228,6 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     };
   }
 
-  /** Reads the bytes of the window, except for a row or member at their end that is incomplete. */
   #scan(): void {
     const window = this.window;
     this.#minLength = 0;
@@ -294,7 +247,7 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     }
   }
 
-  /** Reads a row, a member or a token between them. Returns the offset after it, as in `json_scanner.ts`. */
+  /** Returns the offset after the token, as in `json_scanner.ts`. */
   #readToken(at: number): number {
     const { bytes } = this.window;
     const byte = bytes[at];
@@ -319,7 +272,6 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     return end;
   }
 
-  /** Reads the byte order mark, if there is one, and the opening brace of the page. */
   #readStart(at: number): number {
     const { bytes } = this.window;
     if (bytes[at] === BOM_BYTES[0]) {
@@ -332,7 +284,6 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     return at + 1;
   }
 
-  /** Reads a member of the page up to its end, or up to the first row. */
   #readMember(at: number): number {
     const { bytes, length } = this.window;
     const nameEnd = skipString(bytes, at);
@@ -365,53 +316,54 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     this.#ids.push(reader.rowId());
     if (this.#fault !== undefined) return end;
     const start = this.output.length;
-    this.#fault = this.#format.writeRow(this, at, end);
-    if (this.#fault !== undefined) return end;
-    this.#distinct?.add(this.window.bytes, reader, this.#written);
+    const written = this.#written;
+    const { rules } = this;
+    if (written < this.#limit && (rules === undefined || rules.keeps())) {
+      rules?.fillCells();
+      this.#fault = this.#format.writeRow(this, at, end);
+      if (this.#fault !== undefined) return end;
+      this.#distinct?.add(this.window.bytes, reader, written);
+      this.#written++;
+    }
+    if (rules !== undefined && rules.notes.length > 0) {
+      for (const note of rules.takeNotes()) this.#notes.push([this.#converted, note]);
+    }
     this.#lastRow = start;
-    this.#written++;
+    this.#writtenBefore = written;
+    this.#converted++;
     return end;
   }
 
-  /**
-   * Takes the rows before an offset in the output.
-   *
-   * @param written Number of rows of the page before this offset, including those taken before
-   */
-  #take(end: number, written: number): TakenRows<PageData<Bytes>> {
-    const rows = written - this.#taken;
-    const data = this.#format.append(this.output.bytes.subarray(0, end), rows);
+  /** Takes the rows before an offset in the output; both counts include rows taken before. */
+  #take(end: number, converted: number, written: number): TakenRows<PageData<Bytes>> {
+    const rows = converted - this.#taken.converted;
+    const kept = written - this.#taken.written;
+    const isTaken = ([row]: readonly [number, Note]) => row < converted;
+    this.#format.addNotes(this.#notes.filter(isTaken).map(([, note]) => note));
+    this.#notes = this.#notes.filter((note) => !isTaken(note));
+    const data = this.#format.append(this.output.bytes.subarray(0, end), kept);
     this.output.dropFirst(end);
-    this.#taken = written;
-    return { content: { data, values: this.#distinct?.take(written) ?? [] }, rows };
+    this.#taken = { converted, written };
+    return { content: { data, values: this.#distinct?.take(written) ?? [] }, rows, kept };
   }
 }
 
-/**
- * Initial capacity (bytes). The system commits only what is written, so it is larger than most pages of few fields.
- * From 16 KB, a buffer would be copied five times while such a page is written.
- */
+/** Bytes; larger than most pages of few fields. The system commits only what is written. */
 const INITIAL_CAPACITY = 1 << 19;
 
-/** Number of bytes after those that were reserved: `copyWords()` may overwrite eight, and a window ends with zeros. */
+/** `copyWords()` may overwrite eight bytes after the reserved ones; a window ends with zeros. */
 const SPARE_LENGTH = 16;
 
-/** Growing buffer to which bytes are appended. */
 export class ByteBuffer {
-  /** Buffer of the bytes, with room after them. `reserve()` can replace it. */
   bytes: Bytes;
-  /** View of the same buffer. */
   view: DataView;
-  /** Number of bytes written. */
   length = 0;
 
-  /** @param capacity Number of bytes for which there is room. The system commits only what is written */
   constructor(capacity: number = INITIAL_CAPACITY) {
     this.bytes = new Uint8Array(capacity);
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Returns the buffer after making room for `count` more bytes. */
   reserve(count: number): Bytes {
     const needed = this.length + count + SPARE_LENGTH;
     if (needed > this.bytes.length) {
@@ -424,13 +376,11 @@ export class ByteBuffer {
     return this.bytes;
   }
 
-  /** Appends bytes. */
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length).set(bytes, this.length);
     this.length += bytes.length;
   }
 
-  /** Removes the first `count` bytes. */
   dropFirst(count: number): void {
     if (count > 0) this.bytes.copyWithin(0, count, this.length);
     this.length -= count;
@@ -438,20 +388,16 @@ export class ByteBuffer {
 }
 
 /**
- * The part of a page that has arrived and is not yet read.
- *
- * Zeros follow its bytes. JSON has no zero bytes, so a scanner stops there: it reads at most eight bytes past a byte
- * that is not zero. V8 compiles a loop that has read past the end of a typed array to code that is 2 to 3 times slower.
+ * Zeros follow its bytes, so that a scanner stops there. V8 compiles a loop that has read past the
+ * end of a typed array to code that is 2 to 3 times slower.
  */
 class PageWindow extends ByteBuffer {
-  /** Offset of the first unread byte. */
   start = 0;
 
   constructor() {
     super(0);
   }
 
-  /** Adds bytes. Moves the unread ones to the start of the buffer. */
   override append(bytes: Uint8Array): void {
     this.dropFirst(this.start);
     this.start = 0;
@@ -460,35 +406,27 @@ class PageWindow extends ByteBuffer {
   }
 }
 
-/** Ids of rows, in order; `undefined` for a row without one. If all are integers, a typed array. */
+/** A typed array if all Ids are integers. `undefined` for a row without an Id. */
 export type RowIds = Float64Array<ArrayBuffer> | readonly (RowId | undefined)[];
 
-/** Ids of rows that all have one. */
 export type CompleteIds = Float64Array<ArrayBuffer> | readonly RowId[];
 
-/** Returns the Ids if every row has one, otherwise `undefined`. */
 export function completeIds(ids: RowIds): CompleteIds | undefined {
   if (ids instanceof Float64Array) return ids;
   return ids.every((id) => id !== undefined) ? ids : undefined;
 }
 
-/** Fault of a page whose member `value` is not an array of objects. */
 export const NO_ROW_LIST = 'no list of rows under "value"';
 
-/** Creates the fault of a page that is not JSON. */
 export function brokenJson(): PageFault {
   return new PageFault("broken JSON");
 }
 
-/**
- * Frees the memory of bytes immediately, if the runtime has `ArrayBuffer.prototype.transfer`.
- * Otherwise garbage collection frees it, often only after the next page has arrived.
- */
+/** Frees memory immediately; garbage collection often follows only after the next page. */
 export function releaseBuffer({ buffer }: { buffer: ArrayBuffer }): void {
   buffer.transfer?.(0);
 }
 
-/** Joins chunks of bytes. */
 export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
@@ -499,31 +437,25 @@ export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
   return bytes;
 }
 
-/** Initial number of Ids for which there is room: as many as a page usually has. */
 const PAGE_ROWS = 10_000;
 
 /**
- * Collects the Ids of the rows of a page.
- *
- * Integers are kept outside of the heap of JavaScript. An array of 10,000 Ids survives the collections of young
- * objects while its page arrives. V8 then enlarges its young generation (by 15 MB in a million rows), and marks
- * the heap 1.5 times as often.
+ * Keeps integers outside of V8's heap: 10,000 Ids in an array would enlarge its young generation
+ * (by 15 MB in a million rows), and it would mark the heap 1.5 times as often.
  */
 export class RowIdList {
   #integers = new Float64Array(PAGE_ROWS);
   #length = 0;
-  /** All Ids, if one of them is no integer. */
   #others: (RowId | undefined)[] | undefined;
   #ids = this.#integers.subarray(0, 0);
 
-  /** The Ids so far. Later Ids do not change it, unless it is an ordinary array. */
+  /** Later Ids do not change it, unless it is an ordinary array. */
   get ids(): RowIds {
     if (this.#others !== undefined) return this.#others;
     if (this.#ids.length < this.#length) this.#ids = this.#integers.subarray(0, this.#length);
     return this.#ids;
   }
 
-  /** Adds an Id. */
   push(id: RowId | undefined): void {
     if (typeof id !== "number" || this.#others !== undefined) {
       this.#others ??= [...this.#integers.subarray(0, this.#length)];

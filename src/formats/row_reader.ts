@@ -21,107 +21,87 @@ import {
   ZERO,
 } from "./json_scanner.ts";
 
-/** Id of a row: an integer, or a string such as the UUIDs of Metadata. */
+/** An integer, or a string such as the UUIDs of Metadata. */
 export type RowId = number | string;
 
-/** Name of the field that identifies a row. */
 export const ID_FIELD = "Id";
 
-/**
- * Converts the value of `Id`. Safe integers, and strings of their digits, become numbers; other
- * strings are kept.
- *
- * @returns The Id; `undefined` for an empty string or any other value
- */
+/** Safe integers, and strings of their digits, become numbers; other strings are kept. */
 export function toRowId(value: unknown): RowId | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
   if (typeof value !== "string" || value === "") return undefined;
   return parseWholeNumber(value) ?? value;
 }
 
-// Kinds of values. The kind says how the value is written as a CSV cell.
-/** No value: null, an empty string, or a field that the row does not have. */
+// Kinds of values, which say how a CSV cell is written.
+/** Null, an empty string, or a field that the row does not have. */
 export const EMPTY = 0;
-/** A number, `true` or `false`. */
 export const SCALAR = 1;
-/** A string whose bytes are copied to the cell. */
-const PLAIN_STRING = 2;
-/** A string with the separator but without escape sequences: the cell needs quotes. */
+export const PLAIN_STRING = 2;
+/** A string with the separator but without escape sequences. */
 export const NEEDS_QUOTES = 3;
-/** A string with escape sequences. */
 export const ESCAPED_STRING = 4;
-/** An array or an object. */
 export const NESTED = 5;
 
-/** Maximum number of columns, unless more were chosen. A page of n fields and n empty rows becomes n² bytes of CSV. */
+/** Limit unless more columns were chosen: a page of n fields and n empty rows becomes n² bytes of CSV. */
 const MAX_COLUMNS = 1_000;
 
-/** Maximum number of shapes to learn per page. After that, rows of other shapes are read by name. */
+/** Number per page; after that, rows of other shapes are read by name. */
 const MAX_SHAPES = 16;
 
-/** Result of reading a row by a shape that it does not have. */
 const MISMATCH = -1;
 
-/** `null` as a little-endian integer: one comparison instead of four is 1.1 to 1.5 times as fast. */
+/** As a little-endian integer: one comparison is 1.1 to 1.5 times as fast as four. */
 const NULL = new DataView(utf8Encoder.encode("null").buffer).getInt32(0, true);
 
-/** Bytes of a page, followed by zeros (see `json_scanner.ts`). */
+/** Followed by zeros (see `json_scanner.ts`). */
 export interface PageBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
 }
 
+export interface Cells extends PageBytes {
+  /** First byte of each value; of a string, the byte after the quote. */
+  readonly starts: Int32Array;
+  /** After the last byte of each value; of a string, the closing quote. */
+  readonly ends: Int32Array;
+  /** The offsets of an `EMPTY` value are undefined. */
+  readonly kinds: Uint8Array;
+}
+
 /**
- * Reads the rows of one page from its bytes, without creating objects or strings.
+ * Reads rows without creating objects or strings. Rows nearly always have the same shape (see
+ * `RowShape`), so a row is first read by the shape of the one before: 1/3 to 1/7 of the time of
+ * reading by name. Other rows are read by name.
  *
- * The rows of a page nearly always have the same shape. A row is first read by the shape of the rows
- * before it (see `RowShape`). If it differs, its members are read one by one, and each value is assigned
- * to the column of its name. With the shape, a page of records takes 1/3 to 1/7 of the time of reading
- * every row by name.
- *
- * The ratios in this file compare the times of `csvFromPage` with and without each optimisation. They were
- * measured in alternation with Deno 2.9, on the three pages of 10,000 records of `tests/bench/csv_pages.ts`.
+ * The ratios in this file are times of `csvFromPage` with and without each optimisation, in Deno
+ * 2.9, on the pages of `tests/bench/csv_pages.ts`.
  */
 export class RowReader {
-  /** Fields of the columns, in order. */
   readonly columns: string[] = [];
-  /** Column of the Id; -1 without one. */
   idColumn = -1;
   // Values of the last row by column. The last entry receives the values of fields without a column.
-  /** Offset in the window of the first byte of each value; of a string, the byte after the quote. */
   readonly starts: Int32Array;
-  /** Offset after the last byte of each value; of a string, the closing quote. */
   readonly ends: Int32Array;
-  /** Kind of each value. The offsets of an `EMPTY` value are undefined. */
   readonly kinds: Uint8Array;
   /** Offset after the member before that of the Id, or of the opening brace. */
   idMemberStart = 0;
-  /** Offset after the member of the Id; 0 if the row has none. */
   idMemberEnd = 0;
   /** Whether the last row is known to have no white space between its tokens. */
   isCompact = false;
   readonly #window: PageBytes;
   readonly #byteClasses: Uint8Array;
   readonly #addsColumns: boolean;
-  /**
-   * Columns by the bytes of their names. A look-up is 2.8 times as fast as parsing the name on a page in which the
-   * shape changes with every row.
-   */
+  /** By the bytes of names: 2.8 times as fast as parsing names if every row has another shape. */
   readonly #columnsByBytes = new BytesCache((page, start, end) =>
     this.#columnOf(parseBytes(page, start, end) as string)
   );
   #shape: RowShape | undefined;
   #learnedShapes = 0;
   #wasShaped = false;
-  /** Whether a value of the last row is an array or object, which can contain white space. */
+  /** Whether the last row has an array or object, which can contain white space. */
   #hasNested = false;
 
-  /**
-   * @param window The part of the page that has arrived
-   * @param separator Byte that a CSV cell cannot contain without quotes
-   * @param columns Fields of the columns, in order
-   * @param addsColumns Whether to add columns for other fields, in order of appearance
-   */
   constructor(
     window: PageBytes,
     separator: number,
@@ -138,13 +118,6 @@ export class RowReader {
     this.#addsColumns = addsColumns;
   }
 
-  /**
-   * Reads a row.
-   *
-   * @param at Offset of its opening brace in the window
-   * @returns The offset after its closing brace; negative, as in `json_scanner.ts`, if it is incomplete or malformed
-   * @throws {PageFault} If it has too many fields
-   */
   read(at: number): number {
     this.#hasNested = false;
     this.idMemberEnd = 0;
@@ -163,12 +136,10 @@ export class RowReader {
     return this.#readByName(at, isLearned);
   }
 
-  /** Returns the column of a field; -1 without one. */
   findColumn(field: string): number {
     return this.columns.indexOf(field);
   }
 
-  /** Returns the column of a field, or the index of the last entry if it has none. */
   #columnOf(field: string): number {
     const column = this.columns.indexOf(field);
     if (column >= 0) return column;
@@ -185,7 +156,6 @@ export class RowReader {
     return column;
   }
 
-  /** Reads a row of the learned shape. Returns `MISMATCH` for a row of another shape. */
   #readByShape(at: number): number {
     if (this.#shape === undefined) return MISMATCH;
     const { columns, lengths, words, tail } = this.#shape;
@@ -219,7 +189,6 @@ export class RowReader {
     return at;
   }
 
-  /** @param isLearned Whether to learn the shape of the row */
   #readByName(at: number, isLearned: boolean): number {
     const { bytes: page, view } = this.#window;
     const columns: number[] = [];
@@ -254,7 +223,6 @@ export class RowReader {
     }
   }
 
-  /** Learns the shape of a row from the columns of its values, and the bytes before and after them. */
   #learn(columns: number[], pieces: Uint8Array[], tail: Uint8Array): void {
     this.#learnedShapes++;
     this.#shape = {
@@ -267,7 +235,6 @@ export class RowReader {
     };
   }
 
-  /** Reads a value into a column. Returns the offset after it. */
   #readValue(page: Uint8Array, view: DataView, at: number, column: number): number {
     const { starts, ends, kinds } = this;
     const byte = page[at]!;
@@ -303,7 +270,7 @@ export class RowReader {
     return ends[column] = skipNumber(page, at);
   }
 
-  /** Reads `true`, `false`, an array or an object into a column. They are rare: V8 inlines only small functions. */
+  /** Rare values have a function of their own, because V8 inlines only small functions. */
   #readOther(page: Uint8Array, at: number, column: number): number {
     const isNested = page[at] === OPEN_OBJECT || page[at] === OPEN_ARRAY;
     if (isNested) this.#hasNested = true;
@@ -312,9 +279,7 @@ export class RowReader {
     return this.ends[column] = isNested ? skipValue(page, at) : skipLiteral(page, at);
   }
 
-  /**
-   * Returns the Id of the last row, like `toRowId`. Reading integers without `JSON.parse` is 1.1 to 1.2 times as fast.
-   */
+  /** Like `toRowId`. Reading integers without `JSON.parse` is 1.1 to 1.2 times as fast. */
   rowId(): RowId | undefined {
     const { idColumn, kinds, starts, ends } = this;
     const kind = idColumn < 0 ? EMPTY : kinds[idColumn];
@@ -329,7 +294,6 @@ export class RowReader {
     return id >= 0 ? id : toRowId(JSON.parse(this.json(idColumn)));
   }
 
-  /** Returns the JSON of a value of the last row that is not `EMPTY`. */
   json(column: number): string {
     const kind = this.kinds[column];
     const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
@@ -338,16 +302,13 @@ export class RowReader {
   }
 }
 
-// Classes of bytes inside a string.
 const PLAIN_BYTE = 0;
 const SEPARATOR_BYTE = 1;
 const ESCAPE_OR_MULTIBYTE = 2;
 /** The closing quote, or a byte that JSON does not allow in a string. */
 const END_BYTE = 3;
 
-/**
- * Returns the class of each byte. One look-up per byte of a string is 1.2 to 1.4 times as fast as five comparisons.
- */
+/** One look-up per byte is 1.2 to 1.4 times as fast as five comparisons. */
 function classifyBytes(separator: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => {
     if (byte < 0x20 || byte === QUOTE) return END_BYTE;
@@ -357,27 +318,21 @@ function classifyBytes(separator: number): Uint8Array {
 }
 
 /**
- * The bytes of a row between its values: braces, commas, names, colons and white space.
- *
- * A serializer writes the same bytes between the values of every row, so a row has the shape if these
- * bytes are equal. They are compared eight at a time, as doubles, which is 1.2 to 1.6 times as fast as
- * one at a time. Doubles are equal if and only if their bytes are, with two exceptions. 0 equals -0, but
- * JSON has no zero bytes outside strings. NaN equals nothing, so such a row is read by name.
+ * The bytes between the values of a row. A serializer writes the same ones in every row. They are
+ * compared eight at a time, as doubles (1.2 to 1.6 times as fast). Doubles are equal if and only if
+ * their bytes are, except for 0 and -0 (JSON has no zero bytes outside strings) and NaN (such a row
+ * is read by name).
  */
 interface RowShape {
-  /** Column of each value. */
   columns: Int32Array;
-  /** Number of bytes before each value. */
   lengths: Int32Array;
-  /** The bytes before each value as doubles, or as two integers if they are fewer than eight. */
+  /** Bytes before each value as doubles, or as two integers if they are fewer than eight. */
   words: Float64Array;
-  /** The bytes after the last value. */
   tail: Uint8Array;
-  /** Whether there is no white space between the tokens. */
   isCompact: boolean;
 }
 
-/** Returns the numbers to which the bytes of a piece are compared. The last one may overlap the one before. */
+/** The last number may overlap the one before. */
 function wordsOf({ buffer, byteOffset, byteLength: length }: Uint8Array): number[] {
   const view = new DataView(buffer, byteOffset, length);
   // There are at least four bytes: a brace or comma, two quotes, a colon.

@@ -1,9 +1,8 @@
-// The fields of each resource, in the order of DataStream Public API, "Endpoints".
+// In the order of DataStream Public API, "Endpoints".
 
-/** Type of a field's values. `texts` is an array of strings; `?` means that the value can be null. */
+/** `texts` is an array of strings; `?` means that the value can be null. */
 export type FieldType = "integer" | "number" | "number?" | "text" | "text?" | "texts" | "dates?";
 
-/** Fields of `/Metadata`. */
 export const METADATA_FIELDS = {
   Id: "text",
   DOI: "text",
@@ -30,7 +29,6 @@ export const METADATA_FIELDS = {
   TemporalExtent: "dates?",
 } as const satisfies Record<string, FieldType>;
 
-/** Fields of `/Locations`. */
 export const LOCATION_FIELDS = {
   Id: "integer",
   DOI: "text",
@@ -104,14 +102,12 @@ const recordKeyAndLocationFields = {
 } as const satisfies Record<string, FieldType>;
 
 // JSR reads types from source text and loses spread fields, so the casts below state them.
-/** Fields that Observations and Records have in common. */
 type MeasuredFields =
   & typeof activityFields
   & typeof limitUnit
   & typeof limitMeasure
   & typeof resultDetailFields;
 
-/** Fields of `/Observations`. */
 export const OBSERVATION_FIELDS = {
   ...observationKeyFields,
   ...activityFields,
@@ -120,7 +116,6 @@ export const OBSERVATION_FIELDS = {
   ...resultDetailFields,
 } as typeof observationKeyFields & MeasuredFields;
 
-/** Fields of `/Records`. */
 export const RECORD_FIELDS = {
   ...recordKeyAndLocationFields,
   ...activityFields,

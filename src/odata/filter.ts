@@ -5,11 +5,11 @@ import {
   type Comparison,
   filterTypeOf,
   formatClauses,
+  listClauses,
   normalizeClause,
-  numberClause,
   requireFieldName,
-  textClause,
   toLiteral,
+  valueClause,
 } from "./clause.ts";
 import type { FILTER_FIELDS, FilterField, FilterFieldOf } from "./resources.ts";
 
@@ -30,39 +30,21 @@ import type { FILTER_FIELDS, FilterField, FilterFieldOf } from "./resources.ts";
  * ```
  */
 export interface Filter<F extends string = FilterFieldOf<"Records">> {
-  /**
-   * The clauses.
-   *
-   * @internal
-   */
+  /** @internal The clauses. */
   readonly clauses: readonly Clause<F>[];
   /** Returns the filter in OData's syntax, not URL-encoded. Empty if it has no clauses. */
   toString(): string;
 }
 
-/**
- * A name to filter by: a documented one, or any other for a query with `unchecked: true`.
- *
- * `string & Record<never, never>` is any string, but editors still offer the documented names.
- *
- * @internal
- */
+/** @internal `string & Record<never, never>` is any string, but editors offer the documented names. */
 type FilterName = FilterField | (string & Record<never, never>);
 
-/**
- * Type of the value that a field is compared with. A date is a string, `YYYY-MM-DD`.
- *
- * @internal
- */
+/** @internal Type of the value that a field is compared with. A date is a string, `YYYY-MM-DD`. */
 type FilterValue<F extends string> = F extends FilterField
   ? (typeof FILTER_FIELDS)[F] extends "number" | "degrees" ? number : string
   : string | number;
 
-/**
- * A filter, or a value that `and()` ignores.
- *
- * @internal
- */
+/** @internal A filter, or a value that `and()` ignores. */
 type OptionalFilter<F extends string> = Filter<F> | undefined | null | false | 0 | "";
 
 /**
@@ -72,7 +54,6 @@ type OptionalFilter<F extends string> = Filter<F> | undefined | null | false | 0
  * `name && eq("Name", name)`. If 0 is a valid value, write `west !== undefined && gt("Longitude", west)`.
  *
  * @param filters Filters. Without one, the result matches every row
- * @returns The filter
  * @throws {ValidationError} If one of them was not made by a function such as {@linkcode eq}
  *
  * @example
@@ -82,17 +63,6 @@ type OptionalFilter<F extends string> = Filter<F> | undefined | null | false | 0
  *
  * const filter = and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2015));
  * assertEquals(String(filter), "CharacteristicName eq 'pH' and ActivityStartYear gte 2015");
- * ```
- *
- * @example Conditions that are optional
- * ```ts
- * import { and, eq, gte } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
- *
- * const search = (name?: string, since?: number) =>
- *   and(name && eq("CharacteristicName", name), since && gte("ActivityStartYear", since));
- * assertEquals(String(search("pH")), "CharacteristicName eq 'pH'");
- * assertEquals(String(search()), ""); // no filter
  * ```
  */
 export function and<F extends string = never>(
@@ -109,13 +79,11 @@ export function and<F extends string = never>(
 /**
  * Matches the positions inside a box. Only Metadata and Locations can be filtered by `Latitude` and
  * `Longitude`; the query option `within` works for every resource.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @param box Four sides in decimal degrees; a position on an edge is outside
- * @returns The filter
  * @throws {ValidationError} If a side is not a number of degrees, or the box is empty. For a box
  *   across the 180th meridian, send two queries
- *
- * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @example
  * ```ts
@@ -134,14 +102,12 @@ export function boundingBox(box: BoundingBox): Filter<"Latitude" | "Longitude"> 
 
 /**
  * Matches rows whose field equals a value: `eq`.
+ * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @param field Name of the field
  * @param value A string; a number for `LocationId`, the years, `Latitude` and `Longitude`. A DOI is accepted
  *   in any usual form: `10.25976/…`, `doi:10.25976/…` or `https://doi.org/10.25976/…`
- * @returns The filter
  * @throws {ValidationError} If the value has another type, or is not a finite number
- *
- * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
  * @example
  * ```ts
@@ -239,7 +205,6 @@ export function gte<const F extends FilterName>(field: F, value: FilterValue<F>)
  *
  * @param field Name of the field
  * @param values Values with the type of the `value` of {@linkcode eq}; repeated ones count once
- * @returns The filter
  * @throws {ValidationError} If a value has another type
  *
  * @example
@@ -266,7 +231,6 @@ export function isIn<const F extends FilterName>(
  *
  * @param field Name of a field that holds strings
  * @param text End of the field's value
- * @returns The filter
  * @throws {ValidationError} If the field does not hold strings, or `text` is not a string
  *
  * @example
@@ -301,7 +265,7 @@ function toFilter<F extends string>(given: readonly Clause<F>[]): Filter<F> {
   return { clauses, toString: () => formatClauses(clauses) };
 }
 
-/** Whether a value is a filter, as a function such as `eq` makes it. */
+/** Whether a function such as `eq` made the value. */
 export function isFilter<F extends string>(value: OptionalFilter<F>): value is Filter<F> {
   try {
     return Array.isArray((value as Filter<F>).clauses);
@@ -310,40 +274,26 @@ export function isFilter<F extends string>(value: OptionalFilter<F>): value is F
   }
 }
 
-/** Values of the most common filter fields. Empty arrays and `undefined` add no clause. */
+/** Empty arrays and `undefined` add no clause. */
 export interface CommonFilterValues {
   dois?: readonly string[];
   regions?: readonly string[];
   characteristics?: readonly string[];
-  /** Ids of locations. */
   locations?: readonly number[];
-  /** First `ActivityStartYear`. */
   from?: number | undefined;
-  /** Last `ActivityStartYear`. */
   to?: number | undefined;
 }
 
-/** Formats a filter from the values of common fields; returns `undefined` if there are none. */
 export function commonFilter(
   { dois = [], regions = [], characteristics = [], locations = [], from, to }: CommonFilterValues,
 ): string | undefined {
   const clauses = [
-    ...textClauses("DOI", dois),
-    ...textClauses("RegionId", regions),
-    ...textClauses("CharacteristicName", characteristics),
-    ...(locations.length === 0
-      ? []
-      : [numberClause("LocationId", locations.length === 1 ? "eq" : "in", ...locations)]),
-    ...yearClauses("gte", from),
-    ...yearClauses("lte", to),
+    ...listClauses("DOI", dois),
+    ...listClauses("RegionId", regions),
+    ...listClauses("CharacteristicName", characteristics),
+    ...listClauses("LocationId", locations),
+    ...(from === undefined ? [] : [valueClause("ActivityStartYear", "gte", from)]),
+    ...(to === undefined ? [] : [valueClause("ActivityStartYear", "lte", to)]),
   ];
-  return clauses.length === 0 ? undefined : formatClauses(clauses);
-}
-
-function textClauses(field: string, texts: readonly string[]): Clause[] {
-  return texts.length === 0 ? [] : [textClause(field, texts)];
-}
-
-function yearClauses(operator: "gte" | "lte", bound: number | undefined): Clause[] {
-  return bound === undefined ? [] : [numberClause("ActivityStartYear", operator, bound)];
+  return formatClauses(clauses) || undefined;
 }

@@ -1,9 +1,8 @@
-// Splits filters with lists that are too long for one request.
 import { ValidationError } from "../errors.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 import type { FilterField, ResourceName } from "./resources.ts";
 
-/** Filter fields with one value per measurement. A measurement without a start date has no year. */
+/** Fields with one value per measurement. A measurement without a start date has no year. */
 const MEASUREMENT_FIELDS: readonly FilterField[] = [
   "DOI",
   "LocationId",
@@ -14,10 +13,7 @@ const MEASUREMENT_FIELDS: readonly FilterField[] = [
   "ActivityStartDateYear",
 ];
 
-/**
- * Filter fields with one value per row of a resource. A list of such a field can be split without returning a
- * row twice. A location, for example, has several characteristics, and a record can be in several regions.
- */
+/** Fields whose lists can be split without returning a row twice: a row has one value. */
 const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
   Metadata: ["DOI", "DatasetName"],
   Locations: ["DOI", "LocationId", "MonitoringLocationType", "Name"],
@@ -25,27 +21,14 @@ const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
   Records: MEASUREMENT_FIELDS,
 };
 
-/** The clauses of a filter, split into units: each unit is requested on its own. */
 export interface SplitFilter {
-  /** Clauses of every unit. */
   shared: readonly Clause[];
-  /**
-   * Clauses that each unit adds: one `in` clause per long list, with a group of its values. One unit without
-   * clauses, if the filter is short.
-   */
+  /** One `in` clause per long list. One unit without clauses, if the filter is short. */
   units: readonly (readonly Clause[])[];
 }
 
 /**
- * Splits the long lists of a filter into groups of values, so that each filter is short enough. If several
- * lists are long, each combination of their groups is a unit. Each row of the filter matches one unit.
- *
- * Splits as few lists as possible, or more if that makes fewer units. The order of units and values is
- * that of the filter.
- *
- * @param clauses Clauses with distinct values, as `checkQuery()` returns them
- * @param room Maximum length (bytes) of a filter, percent-encoded
- * @throws {ValidationError} If the filter is too long and its lists cannot be split
+ * Each row matches one unit. Splits as few lists as possible, or more if that makes fewer units.
  */
 export function splitLongLists(
   resource: ResourceName,
@@ -85,14 +68,12 @@ function isSplittable(resource: ResourceName, { field, operator, values }: Claus
   return operator === "in" && values.length > 1 && fields.includes(field);
 }
 
-/** Returns the length (bytes) that a value adds to the list of a clause: its own, and that of a comma. */
 function lengthIn(clause: Clause, value: Clause["values"][number]): number {
   const lengthOf = (values: Clause["values"]) =>
     encodedLength(formatClauses([{ ...clause, values }]));
   return lengthOf([value, value]) - lengthOf([value]);
 }
 
-/** Splits the values of a clause into groups, none of which is longer than a number of bytes. */
 function groupsOf(clause: Clause, lengths: readonly number[], room: number): Clause[] {
   const groups: Clause["values"][number][][] = [];
   let free = 0;
@@ -107,7 +88,7 @@ function groupsOf(clause: Clause, lengths: readonly number[], room: number): Cla
   return groups.map((values) => ({ ...clause, values }));
 }
 
-/** Returns the length (bytes) of a text as the value of a query parameter (RFC 3986, section 2.3). */
+/** Length in bytes (RFC 3986, section 2.3). */
 function encodedLength(text: string): number {
   return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, "%27").length;
 }

@@ -1,4 +1,3 @@
-// Hints for fields that a resource does not have, or cannot be filtered by.
 import { nearNames, suggestNames } from "../validation.ts";
 import {
   fieldNames,
@@ -8,18 +7,14 @@ import {
   RESOURCES,
 } from "./resources.ts";
 
-/** Returns a hint for a selected field that a resource does not have; `undefined` if no field is similar. */
-export function unknownSelectFieldHint(
-  resource: ResourceName,
-  name: string,
-): string | undefined {
+export function unknownSelectFieldHint(resource: ResourceName, name: string): string | undefined {
   const fields: readonly string[] = fieldNames(resource);
-  // The name differs only in case.
-  if (fields.some((field) => isSame(name, field))) return suggestNames(nearNames(name, fields));
   const isLocationId = isSame(name, "LocationId");
   if (isLocationId && resource === "Locations") return "use Id, which is the same number";
-  const similar = findPrefixedName(resource, name, fields) ??
-    (isLocationId ? undefined : findNameWithoutPrefix(name, fields));
+  if (/^(value|unit|censoring|lower|upper|datetime_utc|is_quality_control)$/.test(name)) {
+    return "omit it: {tidy} adds it to each row";
+  }
+  const similar = findSimilarName(resource, name, fields);
   if (similar !== undefined) return suggestNames([similar]);
   const others = RESOURCE_NAMES.filter((other) => hasField(other, name));
   if (others.length > 0) {
@@ -33,40 +28,29 @@ export function unknownSelectFieldHint(
     suggestNames(nearNames(name, fields));
 }
 
-/** Returns a hint for a name that a resource cannot be filtered by; `undefined` if no name is similar. */
-export function unknownFilterFieldHint(
-  resource: ResourceName,
-  name: string,
-): string | undefined {
+export function unknownFilterFieldHint(resource: ResourceName, name: string): string | undefined {
   const filterableFields: readonly string[] = RESOURCES[resource].filters;
-  const nameWithoutPrefix = withoutLocationPrefix(name);
-  const similar = filterableFields.find((field) => isSame(name, field)) ??
-    findPrefixedName(resource, name, filterableFields) ??
-    findNameWithoutPrefix(name, filterableFields);
+  const similar = findSimilarName(resource, name, filterableFields);
   if (similar !== undefined) return suggestNames([similar]);
-  if (/^L(at|ong)itude$/i.test(nameWithoutPrefix)) return "use {within} to filter by position";
+  const property = withoutLocationPrefix(name);
+  if (/^L(at|ong)itude$/i.test(property)) return "use {within} to filter by position";
   // Date, Year, EndDate, ActivityStartDate, ActivityEndDate, AnalysisStartDate
   if (/^(A\w+)?(Start|End)?(Date|Year)$/i.test(name)) {
     return "filter by ActivityStartYear, then keep the rows you need";
   }
   if (isSame(name, "Id")) {
     if (resource === "Locations") return "filter by LocationId, which is the same number";
-  } else if (resource !== "Locations" && hasField("Locations", nameWithoutPrefix)) {
+  } else if (resource !== "Locations" && hasField("Locations", property)) {
     return "look up the location in Locations, then filter by LocationId, which is its Id there";
   } else if (resource !== "Metadata" && hasField("Metadata", name)) {
     return "look up the dataset in Metadata, then filter by its DOI";
   }
-  if (hasField(resource, nameWithoutPrefix)) {
-    return "filter the returned rows instead";
-  }
+  if (hasField(resource, property)) return "filter the returned rows instead";
   return suggestNames(namesWithWordsOf(name, filterableFields)) ??
     suggestNames(nearNames(name, filterableFields));
 }
 
-/**
- * Prefixes that one resource uses and another does not: `Name` of Locations is
- * `MonitoringLocationName` in Records.
- */
+/** `Name` of Locations is `MonitoringLocationName` in Records. */
 const PREFIXES: Record<ResourceName, readonly string[]> = {
   Metadata: ["Dataset", "Data"],
   Locations: ["MonitoringLocation"],
@@ -74,33 +58,31 @@ const PREFIXES: Record<ResourceName, readonly string[]> = {
   Records: ["MonitoringLocation", "Result", "Activity"],
 };
 
-/** Finds the same field with or without the resource's prefix. `LocationId` is not `Id`. */
-function findPrefixedName(
+/** Ignores case and prefixes: `Name` for `LocationName`, but `LocationId` is not `Id`. */
+function findSimilarName(
   resource: ResourceName,
   name: string,
   names: readonly string[],
 ): string | undefined {
-  for (const prefix of PREFIXES[resource]) {
-    const found = names.find((known) =>
+  const forms: ((known: string) => boolean)[] = [
+    (known) => isSame(name, known),
+    ...PREFIXES[resource].map((prefix) => (known: string) =>
       isSame(prefix + name, known) ||
       isSame(name, prefix + known) && (known !== "Id" || resource === "Metadata")
-    );
+    ),
+    (known) => known !== "Id" && isSame(withoutLocationPrefix(name), known),
+  ];
+  for (const isForm of forms) {
+    const found = names.find(isForm);
     if (found !== undefined) return found;
   }
-}
-
-/** Finds `Name` for `LocationName` or `MonitoringLocationName`. */
-function findNameWithoutPrefix(name: string, names: readonly string[]): string | undefined {
-  const nameWithoutPrefix = withoutLocationPrefix(name);
-  if (nameWithoutPrefix === name) return undefined;
-  return names.find((known) => isSame(nameWithoutPrefix, known));
 }
 
 function withoutLocationPrefix(name: string): string {
   return name.replace(/^(Monitoring)?Location(?=.)/i, "");
 }
 
-/** Returns a hint for a name whose words all occur in exactly one field of a resource. */
+/** Returns a hint if exactly one field of a resource has all words of the name. */
 function otherResourceHint(name: string): string | undefined {
   for (const resource of RESOURCE_NAMES) {
     const [field, ...more] = namesWithWordsOf(name, fieldNames(resource));
@@ -108,7 +90,7 @@ function otherResourceHint(name: string): string | undefined {
   }
 }
 
-/** Finds the names that contain all words of a name, in order: `ActivityEndDate` for `ActivityDate`. */
+/** Finds names with all words in order: `ActivityEndDate` for `ActivityDate`. */
 function namesWithWordsOf(name: string, names: readonly string[]): string[] {
   const words = name.match(CAMEL_CASE_WORD) ?? [];
   return names.filter((known) => {
@@ -120,14 +102,14 @@ function namesWithWordsOf(name: string, names: readonly string[]): string[] {
   });
 }
 
-/** A word of a name such as `DataSourceURL`: `Data`, `Source` or `URL`. */
+/** `Data`, `Source` and `URL` in `DataSourceURL`. */
 const CAMEL_CASE_WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
 
 function hasField(resource: ResourceName, name: string): boolean {
   return fieldNames(resource).some((field) => isSame(name, field));
 }
 
-/** Whether two names differ at most in case. `ID` matches only `ID`: Locations also has `Id`. */
+/** Ignores case, but `ID` matches only `ID`: Locations also has `Id`. */
 function isSame(name: string, known: string): boolean {
   return name === known || name !== "ID" && name.toLowerCase() === known.toLowerCase();
 }

@@ -1,16 +1,21 @@
 import { ValidationError } from "../errors.ts";
 import {
-  emptyOption,
   firstRepeated,
+  invalidOption,
   invalidValue,
   isListOfStrings,
+  isObject,
   listNames,
-  requireOneOf,
-  requireType,
-  requireWholeNumber,
+  type OptionRule,
 } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
-import { type Clause, formatClauses, matchesNothing, normalizeClause } from "./clause.ts";
+import {
+  type Clause,
+  formatClauses,
+  matchesNothing,
+  normalizeClause,
+  valueClause,
+} from "./clause.ts";
 import { type Filter, isFilter } from "./filter.ts";
 import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
@@ -37,9 +42,9 @@ export interface QueryOptions {
   /** Whether to accept names and filters that Weir does not know. Default false. */
   unchecked?: boolean | undefined;
   /**
-   * Bounding box of the locations of the rows; positions on its edges are outside. Metadata and Locations
-   * are filtered by it. Observations and Records cannot be filtered by position: the locations in the box
-   * are requested first, with the clauses of the filter that Locations supports. Default: none.
+   * Bounding box of the locations of the rows; positions on its edges are outside. For Observations
+   * and Records, the locations in the box are requested first, with the clauses that Locations
+   * supports. Default: none.
    */
   within?: BoundingBox | undefined;
   /** Page size, 1 to 10000. It does not limit the number of rows. Default 10000; 100 for Metadata. */
@@ -71,42 +76,79 @@ export interface QueryOptions {
    * Default: none.
    */
   partition?: "never" | undefined;
+  /**
+   * Whether to add the columns of {@linkcode TidyRow} to each row. Observations and Records only. The fields that they
+   * need are requested, even if they are not selected. Default false.
+   */
+  tidy?: boolean | undefined;
+  /**
+   * First day, `YYYY-MM-DD`, of the rows of Observations or Records. It is compared with `ActivityStartDate` as reported.
+   * Rows without a date are left out. The service filters by year, and counts whole years. Default: none.
+   */
+  from?: string | undefined;
+  /** Last day, `YYYY-MM-DD`, as `from`. Default: none. */
+  to?: string | undefined;
+  /** Whether to leave out the rows of quality control of Observations or Records. Default false. */
+  excludeQualityControl?: boolean | undefined;
+  /**
+   * Units to which the option `tidy` converts values, by characteristic, such as `{ Nitrate: "mg/L" }`. Only units of one
+   * dimension are converted, with exact factors. Rows with other units keep theirs. Default: none.
+   */
+  units?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A validated query with its defaults filled in. */
+/** {@linkcode checkQuery} checks what depends on the resource. */
+export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
+  select: {},
+  filter: {},
+  unchecked: { type: "boolean" },
+  within: {},
+  top: { min: 1, max: MAXIMUM_TOP },
+  limit: { min: 0 },
+  skipToken: { type: "string" },
+  incomplete: { values: ["error", "warn"] },
+  tidy: { type: "boolean" },
+  from: { check: requireDay },
+  to: { check: requireDay },
+  excludeQualityControl: { type: "boolean" },
+  units: {
+    check(option, value) {
+      if (isObject(value)) return;
+      throw invalidValue(option, "an object with a unit for each characteristic", value);
+    },
+  },
+  maxRows: { min: 1 },
+  partition: {
+    check(option, value) {
+      if (value === "never") return;
+      throw invalidValue(option, '"never"', value, "omit it: Weir splits large queries by itself");
+    },
+  },
+};
+
 export interface CheckedQuery {
   resource: ResourceName;
-  /** Fields to select, in order; `undefined` for all. */
   select: readonly string[] | undefined;
-  /** The filter in OData's syntax. */
   filter: string | undefined;
-  /** Clauses of the filter; `undefined` if the filter is unchecked and cannot be parsed. */
+  /** `undefined` if the filter is unchecked and cannot be parsed. */
   clauses: readonly Clause[] | undefined;
-  /** Whether the filter has an empty list, which no row matches. Then nothing is requested. */
+  /** Whether the filter has an empty list. Then nothing is requested. */
   matchesNothing: boolean;
-  /** Clauses that match the locations inside `within`, if rows of the resource have no position. */
+  /** Clauses of `within`, if rows of the resource have no position. */
   box: readonly Clause[] | undefined;
-  /** Page size. */
   top: number;
-  /** Maximum number of rows to return. */
   limit: number;
   skipToken: string | undefined;
   partition: "never" | undefined;
-  /** Whether a result with fewer rows than the service counted is accepted. */
   acceptsIncomplete: boolean;
-  /** Maximum number of rows that the service may count. */
   maxRows: number;
+  rules: Pick<QueryOptions, typeof RULE_OPTIONS[number]> | undefined;
+  leavesOutRows: boolean;
   /** Fields that are requested for their values, even if they are not selected. Default: none. */
   distinct?: readonly string[];
 }
 
-/**
- * Checks a query before any request is sent, and fills in its defaults.
- *
- * @param options `canBeUnchecked`: whether an error may suggest the option `unchecked`. `added`: clauses
- *   that the rows must match too; they are not checked
- * @throws {ValidationError} If an option is not valid for the resource
- */
+/** `canBeUnchecked`: errors may suggest the option `unchecked`. `added` is not checked. */
 export function checkQuery(
   resource: ResourceName,
   query: QueryOptions,
@@ -125,34 +167,24 @@ export function checkQuery(
     incomplete = "error",
     maxRows = Infinity,
   } = query;
-  requireType("unchecked", unchecked, "boolean");
-  requireType("skipToken", skipToken, "string");
   if (skipToken !== undefined && !(unchecked ? /./ : /^Id:./).test(skipToken)) {
     throw invalidValue("skipToken", '"Id:" and an Id', skipToken);
   }
-  requireWholeNumber("top", top, 1, MAXIMUM_TOP);
-  requireWholeNumber("limit", limit, 0);
-  requireWholeNumber("maxRows", maxRows, 1);
-  requireOneOf("incomplete", incomplete, ["error", "warn"]);
-  if (partition !== undefined) {
-    if (partition !== "never") {
-      const hint = "omit it: Weir splits large queries by itself";
-      throw invalidValue("partition", '"never"', partition, hint);
-    }
-    if (!isMeasured(resource)) {
-      throw new ValidationError("partition", `is not an option of ${resource}`, {
-        received: partition,
-        hint: "omit it: only Observations and Records are split",
-      });
-    }
+  if (partition !== undefined && !isMeasured(resource)) {
+    const hint = "omit it: only Observations and Records are split";
+    throw invalidOption("partition", `is not an option of ${resource}`, partition, hint);
   }
+  const rules = checkRules(resource, query);
   const fields = select === undefined ? undefined : checkSelect(resource, select, unchecked);
   const parsed = filter === undefined
     ? NO_FILTER
     : checkFilter(resource, filter, unchecked, canBeUnchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
-  const more = isMeasured(resource) ? added : [...added, ...box ?? []];
+  const isGiven = (clause: Clause) =>
+    parsed.clauses?.some((other) => formatClauses([other]) === formatClauses([clause]));
+  const years = yearClauses(query).filter((clause) => !isGiven(clause));
+  const more = isMeasured(resource) ? [...added, ...years] : [...added, ...box ?? []];
   const clauses = parsed.clauses && [...parsed.clauses, ...more];
   return {
     resource,
@@ -167,15 +199,59 @@ export function checkQuery(
     partition,
     acceptsIncomplete: incomplete === "warn",
     maxRows,
+    rules,
+    leavesOutRows: !!(query.from ?? query.to ?? query.excludeQualityControl),
   };
 }
 
-/** Parses a selection; in a string, fields are separated by commas. */
+const RULE_OPTIONS = ["tidy", "from", "to", "excludeQualityControl", "units"] as const;
+
+function checkRules(resource: ResourceName, query: QueryOptions): CheckedQuery["rules"] {
+  const given = RULE_OPTIONS.filter((name) => query[name] !== undefined && query[name] !== false);
+  const [option] = given;
+  if (option === undefined) return undefined;
+  if (!isMeasured(resource)) {
+    const isDay = option === "from" || option === "to";
+    const problem = isDay ? `cannot be a day for ${resource}` : `is not an option of ${resource}`;
+    throw new ValidationError(option, problem, {
+      received: query[option],
+      hint: `${
+        isDay ? "filter by {ActivityStartYear}" : "omit it"
+      }, or query Observations or Records`,
+    });
+  }
+  const { from, to, tidy, units } = query;
+  if (from !== undefined && to !== undefined && from > to) {
+    throw invalidValue("to", `a day from ${from} on`, to);
+  }
+  if (units !== undefined && !tidy) {
+    throw new ValidationError("units", "is only for tidy rows", {
+      received: units,
+      hint: "add {tidy}",
+    });
+  }
+  return Object.fromEntries(given.map((name) => [name, query[name]]));
+}
+
+function requireDay(option: string, value: unknown): void {
+  const date = typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)
+    ? new Date(`${value}T00:00:00Z`)
+    : undefined;
+  if (date && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(String(value))) return;
+  throw invalidValue(option, "a day such as 2024-05-15", value);
+}
+
+/** The service filters by year only. */
+function yearClauses({ from, to }: QueryOptions): Clause[] {
+  const clause = (operator: "gte" | "lte", day: string | undefined) =>
+    day === undefined ? [] : [valueClause("ActivityStartYear", operator, Number(day.slice(0, 4)))];
+  return [...clause("gte", from), ...clause("lte", to)];
+}
+
 export function parseSelect(select: readonly string[] | string): string[] {
   return typeof select === "string" ? select.split(",").map((name) => name.trim()) : [...select];
 }
 
-/** Checks a selection, and returns its fields. */
 function checkSelect(
   resource: ResourceName,
   select: readonly string[] | string,
@@ -184,45 +260,45 @@ function checkSelect(
   if (typeof select !== "string" && !isListOfStrings(select)) {
     throw invalidValue("select", "an array of fields or a string", select);
   }
-  if (select.length === 0) throw emptyOption("select", select, "omit it for all fields");
+  if (select.length === 0) {
+    throw invalidOption("select", "must not be empty", select, "omit it for all fields");
+  }
   const fields = parseSelect(select);
   if (fields.includes("")) {
-    throw new ValidationError("select", 'includes the empty name ""', {
-      received: fields,
-      hint: "remove the extra comma",
-    });
+    throw invalidOption("select", 'includes the empty name ""', fields, "remove the extra comma");
   }
-  const known: readonly string[] = fieldNames(resource);
-  const unknown = unchecked ? undefined : fields.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const hint = unknownSelectFieldHint(resource, unknown);
-    throw new ValidationError(
-      "select",
-      `includes "${unknown}", which is not a field of ${resource}`,
-      {
-        received: fields,
-        hint: hint ?? listNames(known),
-        canBeUnchecked: hint === undefined,
-      },
-    );
-  }
+  if (!unchecked) requireFields("select", resource, fields);
   const repeated = firstRepeated(fields);
   if (repeated !== undefined) {
-    throw new ValidationError("select", `includes "${repeated}" twice`, {
-      received: fields,
-      hint: "list each field once",
-    });
+    throw invalidOption("select", `includes "${repeated}" twice`, fields, "list each field once");
   }
   return fields;
 }
 
-/** A filter and its clauses; `clauses` is `undefined` if the filter cannot be parsed. */
+export function requireFields(
+  option: string,
+  resource: ResourceName,
+  fields: readonly string[],
+): void {
+  const known: readonly string[] = fieldNames(resource);
+  const unknown = fields.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const hint = unknownSelectFieldHint(resource, unknown);
+  throw new ValidationError(
+    option,
+    `includes "${unknown}", which is not a field of ${resource}`,
+    {
+      received: fields,
+      hint: hint ?? listNames(known),
+      canBeUnchecked: option === "select" && hint === undefined,
+    },
+  );
+}
+
 type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
 
-/** The filter that every row matches. */
 const NO_FILTER: ParsedFilter = { filter: undefined, clauses: [] };
 
-/** Parses a filter, and checks that the resource can be filtered by every field in it. */
 function checkFilter(
   resource: ResourceName,
   given: Filter<string> | string,
@@ -236,7 +312,9 @@ function checkFilter(
   // and() without an operand
   if (typeof given !== "string" && given.clauses.length === 0) return NO_FILTER;
   const text = String(given);
-  if (text.trim() === "") throw emptyOption("filter", given, "omit it for all rows");
+  if (text.trim() === "") {
+    throw invalidOption("filter", "must not be empty", given, "omit it for all rows");
+  }
   let parsed: ParsedClause[];
   try {
     parsed = parseFilter(text, { canBeUnchecked, allowsEmptyLists: typeof given !== "string" });
@@ -249,14 +327,6 @@ function checkFilter(
   return { filter: formatClauses(clauses), clauses };
 }
 
-/**
- * Checks that a resource can be filtered by each field of a filter.
- *
- * @param filter The filter, for the error
- * @param canBeUnchecked Whether the error may suggest the option `unchecked`. It does so only if no
- *   filter field is similar
- * @throws {ValidationError} If the filter names a field that the resource cannot be filtered by
- */
 function requireFilterFields(
   resource: ResourceName,
   filter: string,
@@ -279,7 +349,6 @@ function requireFilterFields(
   );
 }
 
-/** Appends clauses to a filter with `and`. */
 export function narrow(
   { filter, clauses }: ParsedFilter,
   more: readonly Clause[],
@@ -290,7 +359,7 @@ export function narrow(
   return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 
-/** Returns the clauses of a filter; an empty list without a filter, or if it cannot be parsed. */
+/** Empty if the filter cannot be parsed. */
 export function clausesOf(filter: QueryOptions["filter"]): readonly Clause[] {
   try {
     return filter === undefined ? [] : parseFilter(String(filter)).map(normalizeClause);

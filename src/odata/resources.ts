@@ -51,13 +51,12 @@ const commonFilters = [
   "RegionId",
 ] as const satisfies FilterField[];
 
-/** Maximum number of rows on a page (DataStream Public API, "URL Parameters", `$top`). */
+/** DataStream Public API, "URL Parameters", `$top`. */
 export const MAXIMUM_TOP = 10_000;
 
 /**
  * The four resources of the service: path, default page size, fields in documented order, and names that
  * a filter can use.
- *
  * Source: DataStream Public API, "Endpoints"; its OpenAPI file for `Id` and `TemporalExtent` of
  * Metadata, for `ActivityStartDateYear`, and for the filters by position.
  *
@@ -106,14 +105,12 @@ export const RESOURCES = {
 /** Name of a resource of the service. */
 export type ResourceName = keyof typeof RESOURCES;
 
-/** Names of all resources. */
+export const SUMMARY_KEYS = ["characteristic", "location", "dataset", "year"] as const;
+
 // Without this annotation a bundler cannot tree-shake the call.
 export const RESOURCE_NAMES = /* @__PURE__ */ Object.keys(RESOURCES) as readonly ResourceName[];
 
-/**
- * Whether the rows of a resource are measurements, which have a location but no position. Their results can
- * have millions of rows.
- */
+/** Whether rows are measurements, which have a location but no position. There can be millions. */
 export function isMeasured(resource: ResourceName): boolean {
   return resource === "Observations" || resource === "Records";
 }
@@ -124,11 +121,7 @@ export type Field<R extends ResourceName> = keyof typeof RESOURCES[R]["fields"] 
 /** Name that a resource can be filtered by. */
 export type FilterFieldOf<R extends ResourceName> = typeof RESOURCES[R]["filters"][number];
 
-/**
- * TypeScript type of the values of a field type.
- *
- * @internal
- */
+/** @internal TypeScript type of the values of a field type. */
 type FieldValue<T> = T extends "integer" | "number" ? number
   : T extends "number?" ? number | null
   : T extends "text" ? string
@@ -143,18 +136,15 @@ type FieldValue<T> = T extends "integer" | "number" ? number
  * @example A function that takes a row
  * ```ts
  * import type { Row } from "@weir/datastream";
- * import { assertEquals } from "@std/assert";
  *
  * const describe = ({ Name, Latitude, Longitude }: Row<"Locations">) =>
  *   `${Name}: ${Latitude}, ${Longitude}`;
- * assertEquals(describe.length, 1);
  * ```
  */
 export type Row<R extends ResourceName> = {
   [F in Field<R>]: FieldValue<typeof RESOURCES[R]["fields"][F]>;
 };
 
-/** Returns the fields of a resource in documented order. */
 export function fieldNames<R extends ResourceName>(resource: R): Field<R>[] {
   return Object.keys(RESOURCES[resource].fields) as Field<R>[];
 }

@@ -11,44 +11,33 @@ import {
 } from "../odata/resources.ts";
 import { parseSelect } from "../odata/query_options.ts";
 
-/** Number of rows on a page if a request has no `$top`. */
+/** Rows per page without `$top`. */
 const DEFAULT_TOP = 10;
 
-/** System query options of a request, checked. */
 export interface SandboxQuery {
-  /** Fields to return, in order. */
   select: string[];
   tests: FieldTest[];
-  /** Page size. */
   top: number;
-  /** Id after which the page starts; `null` for the first page. */
-  after: string | null;
+  /** Id; empty for the first page. */
+  after: string;
   count: boolean;
-  /** `$select` and `$filter` as received, for the next link. */
+  /** As received, for the next link. */
   carried: [name: string, value: string][];
 }
 
-/** Test of one field that a row must pass. */
 export interface FieldTest {
-  field: FilterField;
+  field: string;
   matches(value: TestedValue): boolean;
 }
 
-/** Value of a field of a row; an array matches if one of its items does. */
+/** An array matches if one of its items does. */
 export type TestedValue = string | number | null | readonly string[];
 
-/** A request that the service rejects with 400. */
 export class BadRequest extends Error {
   override readonly name = "BadRequest";
 }
 
-/**
- * Parses the system query options of a request, as strictly as the service.
- *
- * @param query The query string, without its question mark
- * @throws {BadRequest} If an option, a field or the filter is not valid
- * @throws {URIError} If a percent sign is not followed by two hexadecimal digits
- */
+/** As strictly as the service. */
 export function parseQuery(resource: ResourceName, query: string): SandboxQuery {
   const options = new Map<string, string>();
   for (const pair of query.split("&").filter((pair) => pair !== "")) {
@@ -87,21 +76,18 @@ function parseTop(text = String(DEFAULT_TOP)): number {
   return top;
 }
 
-function parseSkipToken(resource: ResourceName, text?: string): string | null {
-  if (text === undefined) return null;
-  const pattern = resource === "Metadata"
-    ? /^Id:([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/
-    : /^Id:(\d+)$/;
-  const match = pattern.exec(text);
-  if (!match) throw new BadRequest(`$skiptoken must be 'Id:' and the last Id, got '${text}'`);
-  return match[1]!;
+function parseSkipToken(resource: ResourceName, text?: string): string {
+  if (text === undefined) return "";
+  const id = resource === "Metadata" ? "[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}" : "\\d+";
+  if (!new RegExp(`^Id:${id}$`).test(text)) {
+    throw new BadRequest(`$skiptoken must be 'Id:' and the last Id, got '${text}'`);
+  }
+  return text.slice("Id:".length);
 }
 
 function parseCount(text = "false"): boolean {
-  if (text !== "true" && text !== "false") {
-    throw new BadRequest(`$count must be true or false, got '${text}'`);
-  }
-  return text === "true";
+  if (text === "true" || text === "false") return text === "true";
+  throw new BadRequest(`$count must be true or false, got '${text}'`);
 }
 
 function parseTests(resource: ResourceName, filter?: string): FieldTest[] {
@@ -116,20 +102,18 @@ function parseTests(resource: ResourceName, filter?: string): FieldTest[] {
   }
 }
 
-/** Converts a clause to a test, with the service's rules for names and literals. */
+/** With the service's rules for names and literals. */
 function toTest(resource: ResourceName, { field, operator, values }: Clause): FieldTest {
-  if (!isFilterOf(resource, field)) {
+  const names: readonly string[] = RESOURCES[resource].filters;
+  if (!names.includes(field)) {
     throw new BadRequest(`${resource} cannot be filtered by '${field}'`);
   }
-  if (operator === "endswith" && FILTER_FIELDS[field] !== "text") {
+  const type = FILTER_FIELDS[field as FilterField];
+  if (operator === "endswith" && type !== "text") {
     throw new BadRequest(`endswith requires a text field, got '${field}'`);
   }
-  const expected = values.map((literal) => toComparable(field, literal));
+  const expected = values.map((literal) => toComparable(field, type, literal));
   return { field, matches: toMatcher(operator, expected) };
-}
-
-function isFilterOf(resource: ResourceName, field: string): field is FilterField {
-  return (RESOURCES[resource].filters as readonly string[]).includes(field);
 }
 
 type Comparable = string | number;
@@ -162,8 +146,11 @@ const COMPARATORS: Record<
 
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-function toComparable(field: FilterField, { text, quoted }: Literal): Comparable {
-  const type = FILTER_FIELDS[field];
+function toComparable(
+  field: string,
+  type: typeof FILTER_FIELDS[FilterField],
+  { text, quoted }: Literal,
+): Comparable {
   if (type === "number" || type === "degrees") {
     if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) {
       throw new BadRequest(`${field} must be compared with a number, got '${text}'`);

@@ -1,4 +1,4 @@
-import type { ResourceName, Row } from "../odata/resources.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { type Dataset, datasetsOf } from "./datasets.ts";
 import { type Location, locationAt } from "./locations.ts";
 import type { FieldTest, TestedValue } from "./query.ts";
@@ -13,60 +13,25 @@ import {
 } from "./records.ts";
 import { placeOf, recordsAt, roundLength, slotsOf, type World } from "./world.ts";
 
-/** Row with an `Id`: a UUID in Metadata, a number in the other resources. */
+/** A UUID in Metadata, a number in the other resources. */
 interface IdentifiedRow {
   Id: string | number;
 }
 
-/**
- * Returns the rows that pass all tests, in the order of their Ids.
- *
- * @param after Id after which the rows start; `null` for all rows
- */
-export function findRows(
+/** Computed when they are requested. */
+export interface Found {
+  count(): number;
+  /** In the order of Ids; all rows after an empty text. */
+  rows(after: string): Iterable<IdentifiedRow>;
+}
+
+// A row passes a test of a field of another table if one of its rows there does. Of several fields
+// of records, one record must pass all tests.
+export function search(
   world: World,
   resource: ResourceName,
   tests: readonly FieldTest[],
-  after: string | null,
-): Iterable<IdentifiedRow> {
-  const found = search(world, tests);
-  const isAfter = ({ Id }: IdentifiedRow) =>
-    after === null || (typeof Id === "string" ? Id > after : Id > Number(after));
-  if (resource === "Metadata") return found.datasets().filter(isAfter);
-  if (resource === "Locations") return found.locations().filter(isAfter);
-  return found.records(after === null ? 0 : recordAfter(Number(after)));
-}
-
-/** Counts the rows that pass all tests. */
-export function countRows(
-  world: World,
-  resource: ResourceName,
-  tests: readonly FieldTest[],
-): number {
-  const found = search(world, tests);
-  if (resource === "Metadata") return found.datasets().length;
-  if (resource === "Locations") return found.locations().length;
-  return found.countRecords();
-}
-
-/**
- * Rows that pass all tests, in the three tables of the data: datasets, locations and records.
- *
- * If a test is of a field of another table, a row passes it if one of its rows there passes. A location passes
- * `CharacteristicName eq 'pH'` if one of its records does. A dataset passes a test of `RegionId` if one of its
- * locations does. If several tests are of fields of records, one record must pass
- * all of them.
- */
-interface Search {
-  datasets(): Row<"Metadata">[];
-  locations(): Row<"Locations">[];
-  countRecords(): number;
-  /** Generates the records from an index on, in the order of their Ids. */
-  records(from: number): Generator<RecordRow>;
-}
-
-/** Prepares a search; rows are computed only when they are requested. */
-function search(world: World, tests: readonly FieldTest[]): Search {
+): Found {
   const matchesDataset = combineTests(DATASET_VALUES, tests);
   const matchesLocation = combineTests(LOCATION_VALUES, tests);
   const matchesPhase = combineTests(PHASE_VALUES, tests);
@@ -74,72 +39,76 @@ function search(world: World, tests: readonly FieldTest[]): Search {
   const testsRecords = tests.some(({ field }) => field in PHASE_VALUES);
   const datasets = datasetsOf(world);
   const table = phaseTable();
-  /** 1 for each phase that matches, otherwise 0. */
+  /** 1 for each phase that matches. */
   const phases = Uint8Array.from(table, (phase) => matchesPhase(phase) ? 1 : 0);
   const matchingPhases = phases.reduce((sum, matches) => sum + matches, 0);
+  const locations = locationsOf(world).filter((location) =>
+    matchesDataset(datasets[location.dataset]!) && matchesLocation(location)
+  );
 
-  /** Counts the matching records of a location: whole cycles by multiplication, then the rest. */
-  const countAt = (location: number): number => {
-    const total = recordsAt(world, location);
+  /** Whole cycles by multiplication, then the rest. */
+  const countRecords = ({ index }: Location): number => {
+    const total = recordsAt(world, index);
     if (!testsRecords) return total;
     let count = Math.floor(total / PHASES) * matchingPhases;
     for (let ordinal = 0; ordinal < total % PHASES; ordinal++) {
-      count += phases[phaseOf(location, ordinal)]!;
+      count += phases[phaseOf(index, ordinal)]!;
     }
     return count;
   };
-  /** Indexes of the locations that match, whether or not they have a matching record. */
-  const findLocations = (): number[] =>
-    Array.from({ length: world.locations }, (_, index) => index).filter((index) => {
-      const location = locationAt(world, index);
-      return matchesDataset(datasets[location.dataset]!) && matchesLocation(location);
-    });
-  const findLocationsWithRecords = (): number[] =>
-    findLocations().filter((index) => !testsRecords || countAt(index) > 0);
 
-  return {
-    datasets() {
-      const needsLocation = testsLocations || testsRecords;
-      const found = new Set(
-        findLocationsWithRecords().map((index) => locationAt(world, index).dataset),
-      );
-      return datasets
-        .filter((dataset, index) => needsLocation ? found.has(index) : matchesDataset(dataset))
-        .map((dataset) => ({
-          ...dataset,
-          // A getter, because computing it takes long and few requests select it.
-          get TemporalExtent() {
-            return temporalExtent(world, dataset);
-          },
-        }));
-    },
-    locations() {
-      return findLocationsWithRecords().map((index) => locationAt(world, index).row);
-    },
-    countRecords() {
-      return findLocations().reduce((sum, index) => sum + countAt(index), 0);
-    },
-    *records(from) {
-      const found = new Map(findLocations().map((index) => [index, locationAt(world, index)]));
-      const slots = [...found.keys()]
-        .flatMap((index) => {
-          const [first, end] = slotsOf(world, index);
-          return Array.from({ length: end - first }, (_, offset) => first + offset);
-        })
-        .sort((a, b) => a - b);
-      const length = roundLength(world);
-      for (let start = from - from % length; start < world.records; start += length) {
-        for (const slot of slots) {
-          const index = start + slot;
-          if (index < from) continue;
-          if (index >= world.records) return;
-          const { location, ordinal } = placeOf(world, index);
-          const phase = phaseOf(location, ordinal);
-          if (phases[phase]) yield recordRow(index, ordinal, found.get(location)!, table[phase]!);
-        }
+  function* generateRecords(from: number): Generator<RecordRow> {
+    const found = new Map(locations.map((location) => [location.index, location]));
+    const slots = locations.flatMap(({ index }) => {
+      const [first, end] = slotsOf(world, index);
+      return Array.from({ length: end - first }, (_, offset) => first + offset);
+    });
+    const length = roundLength(world);
+    for (let start = from - from % length; start < world.records; start += length) {
+      for (const slot of slots) {
+        const index = start + slot;
+        if (index < from) continue;
+        if (index >= world.records) return;
+        const { location, ordinal } = placeOf(world, index);
+        const phase = phaseOf(location, ordinal);
+        if (phases[phase]) yield recordRow(index, ordinal, found.get(location)!, table[phase]!);
       }
-    },
+    }
+  }
+
+  if (resource !== "Metadata" && resource !== "Locations") {
+    return {
+      count: () => locations.reduce((sum, location) => sum + countRecords(location), 0),
+      rows: (after) => generateRecords(recordAfter(Number(after))),
+    };
+  }
+  const found = locations.filter((location) => !testsRecords || countRecords(location) > 0);
+  if (resource === "Locations") return foundRows(found.map(({ row }) => row));
+  const needsLocation = testsLocations || testsRecords;
+  const used = new Set(found.map(({ dataset }) => dataset));
+  return foundRows(
+    datasets
+      .filter((dataset, index) => needsLocation ? used.has(index) : matchesDataset(dataset))
+      .map((dataset) => ({
+        ...dataset,
+        // A getter, because computing it takes long and few requests select it.
+        get TemporalExtent() {
+          return temporalExtent(world, dataset);
+        },
+      })),
+  );
+}
+
+function foundRows(rows: readonly IdentifiedRow[]): Found {
+  return {
+    count: () => rows.length,
+    rows: (after) =>
+      rows.filter(({ Id }) => typeof Id === "string" ? Id > after : Id > Number(after)),
   };
+}
+
+function locationsOf(world: World): Location[] {
+  return Array.from({ length: world.locations }, (_, index) => locationAt(world, index));
 }
 
 const DATASET_VALUES: Record<string, (dataset: Dataset) => TestedValue> = {
@@ -165,7 +134,7 @@ const PHASE_VALUES: Record<string, (phase: Phase) => TestedValue> = {
   ActivityStartDateYear: (phase) => phase.year,
 };
 
-/** Combines the tests of the fields of one table. Tests of other fields are ignored. */
+/** Ignores tests of other fields. */
 function combineTests<T>(
   values: Record<string, (item: T) => TestedValue>,
   tests: readonly FieldTest[],
@@ -174,19 +143,17 @@ function combineTests<T>(
   return (item) => testsOfTable.every(({ field, matches }) => matches(values[field]!(item)));
 }
 
-/** Returns the first and last start date of a dataset's records, or `null` if none has a date. */
-function temporalExtent(world: World, dataset: Dataset): [string, string] | null {
+/** `null` if no record has a date. */
+function temporalExtent(world: World, { DOI }: Dataset): [string, string] | null {
   const table = phaseTable();
-  let first: string | undefined;
-  let last: string | undefined;
-  for (let index = 0; index < world.locations; index++) {
-    if (locationAt(world, index).row.DOI !== dataset.DOI) continue;
+  const dates = new Set<string>();
+  for (const { index, row } of locationsOf(world)) {
+    if (row.DOI !== DOI) continue;
     for (let ordinal = 0; ordinal < Math.min(recordsAt(world, index), PHASES); ordinal++) {
-      const date = table[phaseOf(index, ordinal)]!.startDate;
-      if (date === null) continue;
-      if (first === undefined || date < first) first = date;
-      if (last === undefined || date > last) last = date;
+      const { startDate } = table[phaseOf(index, ordinal)]!;
+      if (startDate !== null) dates.add(startDate);
     }
   }
-  return first === undefined || last === undefined ? null : [first, last];
+  const sorted = [...dates].sort();
+  return sorted.length > 0 ? [sorted[0]!, sorted.at(-1)!] : null;
 }

@@ -53,11 +53,10 @@
  */
 import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
-import { requireOptions, requirePositive, requireType, requireWholeNumber } from "../validation.ts";
+import { type OptionRule, readOptions, requirePositive } from "../validation.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
-import { countRows, findRows } from "./search.ts";
-import { RequestLimit } from "./rate_limit.ts";
-import type { World } from "./world.ts";
+import { search } from "./search.ts";
+import { createRequestLimit } from "./rate_limit.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
 /**
@@ -81,15 +80,9 @@ export interface SandboxOptions {
   records?: number;
   /** Number of monitoring locations. Default 60. */
   locations?: number;
-  /**
-   * Maximum number of requests per second, one at a time. `Infinity` disables both limits. Default 2,
-   * as in the service.
-   */
+  /** Maximum requests per second, one at a time; `Infinity` disables both limits. Default 2. */
   requestsPerSecond?: number;
-  /**
-   * Whether names and comments contain markup, spreadsheet formulas, quotes, control characters, emoji and
-   * right-to-left text, for tests of programs that read the data. Default `false`.
-   */
+  /** Whether names and comments have markup, formulas and control characters. Default `false`. */
   hostileNames?: boolean;
   /** Clock of the rate limit, in milliseconds. Default: the time since the process started. */
   now?: () => number;
@@ -121,15 +114,14 @@ export interface Sandbox {
   stats: SandboxStats;
 }
 
-/** Defaults of the options. */
-const DEFAULT_SANDBOX: Required<SandboxOptions> = {
-  apiKey: "sandbox",
-  records: 40_000,
-  locations: 60,
-  requestsPerSecond: MAX_REQUESTS_PER_SECOND,
-  hostileNames: false,
-  now: () => performance.now(),
-};
+const SANDBOX_OPTIONS = {
+  apiKey: { default: "sandbox", type: "string" },
+  records: { default: 40_000, min: 0, max: Number.MAX_SAFE_INTEGER },
+  locations: { default: 60, min: 1, max: Number.MAX_SAFE_INTEGER },
+  requestsPerSecond: { default: MAX_REQUESTS_PER_SECOND, check: requirePositive },
+  hostileNames: { default: false, type: "boolean" },
+  now: { default: () => performance.now(), type: "function" },
+} satisfies Record<keyof SandboxOptions, OptionRule>;
 
 const ROOT_PATH = "/v1/odata/v4";
 
@@ -168,22 +160,15 @@ const ROOT_PATH = "/v1/odata/v4";
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const { apiKey, records, locations, requestsPerSecond, hostileNames, now } = requireOptions(
+  const { apiKey, requestsPerSecond, now, ...world } = readOptions(
     "createSandbox()",
     options,
-    DEFAULT_SANDBOX,
+    SANDBOX_OPTIONS,
   );
-  requireType("apiKey", apiKey, "string");
-  requireType("hostileNames", hostileNames, "boolean");
-  requireType("now", now, "function");
-  requireWholeNumber("records", records, 0, Number.MAX_SAFE_INTEGER);
-  requireWholeNumber("locations", locations, 1, Number.MAX_SAFE_INTEGER);
-  requirePositive("requestsPerSecond", requestsPerSecond);
-  const world = { records, locations, hostileNames };
-  const requestLimit = new RequestLimit(requestsPerSecond, now);
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
+  const enter = createRequestLimit(requestsPerSecond, now, stats);
 
-  /** Responds after the service's checks, in its order: encoding, key, path, rate limit, query. */
+  /** In the service's order: encoding, key, path, rate limit, query. */
   function respond(request: Request): Response {
     stats.requests++;
     const url = new URL(request.url);
@@ -194,22 +179,29 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const resource = toResource(url.pathname);
     if (resource === undefined) return reject(404, "Not Found");
     if (request.method !== "GET") return reject(405, "Method Not Allowed", { allow: "GET" });
-    const leave = requestLimit.enter();
-    if (typeof leave === "string") {
-      stats[leave]++;
-      return reject(429, "Too Many Requests");
-    }
-    stats.mostInFlight = requestLimit.mostInFlight;
+    const leave = enter();
+    if (leave === undefined) return reject(429, "Too Many Requests");
     try {
       const query = parseQuery(resource, url.search.slice(1));
+      const found = search(world, resource, query.tests);
       if (query.count) {
-        const count = JSON.stringify({ value: countRows(world, resource, query.tests) });
+        const count = JSON.stringify({ value: found.count() });
         return streamResponse(request, [count].values(), leave);
       }
-      const page = createPage(world, resource, query, url);
-      stats.rows += page.rows.length;
-      const headers = page.nextLink ? { link: `<${page.nextLink}>; rel="next"` } : undefined;
-      return streamResponse(request, pageBody(resource, page), leave, headers);
+      const rows: string[] = [];
+      let lastId: string | number | undefined;
+      let nextLink: string | undefined;
+      for (const row of found.rows(query.after)) {
+        if (rows.length === query.top) {
+          nextLink = toNextLink(url, query, lastId!);
+          break;
+        }
+        rows.push(JSON.stringify(row, query.select));
+        lastId = row.Id;
+      }
+      stats.rows += rows.length;
+      const headers = nextLink ? { link: `<${nextLink}>; rel="next"` } : undefined;
+      return streamResponse(request, pageBody(resource, rows, nextLink), leave, headers);
     } catch (error) {
       leave();
       if (error instanceof BadRequest) return reject(400, error.message);
@@ -244,54 +236,27 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** A page of rows. */
-interface SandboxPage {
-  /** The rows as JSON, with their fields in the order of the selection. */
-  rows: string[];
-  /** URL of the next page; `undefined` on the last one. */
-  nextLink: string | undefined;
-}
-
-function createPage(
-  world: World,
-  resource: ResourceName,
-  query: SandboxQuery,
-  url: URL,
-): SandboxPage {
-  const { select, tests, top, after } = query;
-  const rows: string[] = [];
-  let lastId: string | number | undefined;
-  for (const row of findRows(world, resource, tests, after)) {
-    if (rows.length === top) return { rows, nextLink: toNextLink(url, query, lastId!) };
-    rows.push(JSON.stringify(row, select));
-    lastId = row.Id;
-  }
-  return { rows, nextLink: undefined };
-}
-
-/** Returns an absolute URL of the same endpoint. Its `$` is not encoded, as in the service. */
+/** Its `$` is not encoded, as in the service. */
 function toNextLink(url: URL, { carried, top }: SandboxQuery, lastId: string | number): string {
   const kept = carried.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
   return `${url.origin}${url.pathname}?${kept}$skiptoken=Id:${lastId}&$top=${top}`;
 }
 
-/** Number of rows in one chunk of a body. */
 const CHUNK_ROWS = 500;
 
-/** Generates the body of a page in chunks, as a server sends it. */
-function* pageBody(resource: ResourceName, page: SandboxPage): Generator<string> {
+function* pageBody(
+  resource: ResourceName,
+  rows: readonly string[],
+  nextLink: string | undefined,
+): Generator<string> {
   yield `{"@data.context":"odata/v4/${resource}/$links/Metadata(Id=@DatasetId)","value":[`;
-  for (let start = 0; start < page.rows.length; start += CHUNK_ROWS) {
-    yield (start > 0 ? "," : "") + page.rows.slice(start, start + CHUNK_ROWS).join();
+  for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
+    yield (start > 0 ? "," : "") + rows.slice(start, start + CHUNK_ROWS).join();
   }
-  yield page.nextLink ? `],"@odata.nextLink":${JSON.stringify(page.nextLink)}}` : "]}";
+  yield nextLink ? `],"@odata.nextLink":${JSON.stringify(nextLink)}}` : "]}";
 }
 
-/**
- * Streams a response that is in flight until its body is consumed, cancelled or aborted.
- *
- * @param leave Ends the request in the rate limit
- */
+/** In flight until the body is consumed, cancelled or aborted. */
 function streamResponse(
   request: Request,
   chunks: Iterator<string>,

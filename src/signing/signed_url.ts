@@ -1,30 +1,21 @@
-/**
- * Signs and verifies download URLs, which work without an API key until they expire.
- *
- * The signature is an HMAC-SHA-256 of the path and the query. Before signing, the query is decoded,
- * sorted and encoded again, so that the signature stays valid if a browser, Excel or R encodes the URL
- * differently. The host and the fragment are not signed.
- *
- * Source: RFC 2104; Web Cryptography API.
- */
+// The signed query is decoded, sorted and encoded again, so that the signature survives another
+// encoding by a browser, Excel or R. Host and fragment are not signed (RFC 2104; Web Cryptography
+// API).
 import { toHex } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
-import { invalidValue, requireOptions } from "../validation.ts";
+import { invalidValue, readOptions } from "../validation.ts";
 
-/** Minimum length of a secret, in bytes of UTF-8: the length of the hash (RFC 2104, section 3). */
+/** UTF-8; the length of the hash (RFC 2104, section 3). */
 const MIN_SECRET_BYTES = 32;
-/** Latest expiry in Unix seconds, the year 3000. A larger number is likely in milliseconds. */
+/** Unix seconds, the year 3000. A larger number is likely in milliseconds. */
 const MAX_EXPIRES = 32_503_680_000;
 
-/** Hint for a secret or a token that is too short. */
 export const RANDOM_SECRET_HINT = 'make one with "openssl rand -hex 32"';
-/** Lifetime (days) of a signed URL if the user does not choose one. */
 export const DEFAULT_LIFETIME_DAYS = 7;
 
 const EXPIRES = "expires";
 const SIGNATURE = "signature";
 
-/** URL parameters that signing adds. */
 export const SIGNATURE_PARAMETERS: readonly string[] = [EXPIRES, SIGNATURE];
 
 /**
@@ -50,7 +41,6 @@ export interface SignUrlOptions {
   expires: Date | number;
 }
 
-/** Result of {@linkcode verifyUrl}. */
 type SignatureStatus = "valid" | "expired" | "unsigned" | "invalid";
 
 /**
@@ -75,9 +65,9 @@ type SignatureStatus = "valid" | "expired" | "unsigned" | "invalid";
  * ```
  */
 export async function signUrl(url: URL | string, options: SignUrlOptions): Promise<string> {
-  const { secret, expires } = requireOptions("signUrl()", options, {
-    secret: "",
-    expires: NaN,
+  const { secret, expires } = readOptions("signUrl()", options, {
+    secret: { default: "" },
+    expires: { default: NaN },
   });
   requireSecret("secret", secret);
   if (!(url instanceof URL) && !(typeof url === "string" && URL.canParse(url))) {
@@ -107,13 +97,7 @@ export async function signUrl(url: URL | string, options: SignUrlOptions): Promi
   return signed.href;
 }
 
-/**
- * Verifies the signature and the expiry of a URL.
- *
- * @param url URL of the request
- * @param secret Secret that the URL was signed with
- * @param now Current time in milliseconds since 1970
- */
+/** `now` is in ms since 1970. */
 export async function verifyUrl(url: URL, secret: string, now: number): Promise<SignatureStatus> {
   const { searchParams, pathname } = url;
   const signatures = searchParams.getAll(SIGNATURE);
@@ -135,12 +119,6 @@ export async function verifyUrl(url: URL, secret: string, now: number): Promise<
   return now > Number(expires) * 1000 ? "expired" : "valid";
 }
 
-/**
- * Rejects a secret that is short enough to guess.
- *
- * @param option Name of the option that holds the secret
- * @throws {ValidationError} If the secret has fewer than 32 bytes; the message does not show it
- */
 export function requireSecret(option: string, secret: string): void {
   const bytes = typeof secret === "string" ? new TextEncoder().encode(secret).length : 0;
   if (bytes >= MIN_SECRET_BYTES) return;
@@ -155,7 +133,7 @@ function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, usages);
 }
 
-/** Returns the bytes to sign. They do not depend on the encoding and order of the parameters. */
+/** Does not depend on the encoding and order of the parameters. */
 function canonicalize(
   path: string,
   pairs: readonly [string, string][],
@@ -164,7 +142,7 @@ function canonicalize(
   return new TextEncoder().encode(`${path}?${sorted.join("&")}`);
 }
 
-/** Encodes names and values, including the characters that RFC 3986 reserves as sub-delimiters. */
+/** Also encodes the sub-delimiters of RFC 3986. */
 function encodePairs(pairs: readonly [string, string][]): string {
   const encode = (text: string) =>
     encodeURIComponent(text).replace(

@@ -6,21 +6,19 @@
  * the machine matter little. A ratio above 1 means that this checkout needs less time or memory.
  */
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { PROJECT } from "../helpers/project.ts";
 import type { Comparison } from "./compared_calls.ts";
 import { cpuTime } from "./cpu_time.ts";
 import { logProgress, median, type RuntimeName } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
-import {
-  type Checkouts,
-  compareStream,
-  STREAM_SUITES,
-  type StreamOptions,
-} from "./stream_compare.ts";
-import { formatStreamTable, type StreamRow, type StreamRuntime } from "./stream_table.ts";
 import { alignColumns } from "./table.ts";
+
+/** Folders of both checkouts, with a trailing slash. */
+interface Checkouts {
+  before: string;
+  after: string;
+}
 
 /** Measured values of one run, lower is better, by the text to report. */
 type Values = Record<string, number>;
@@ -184,47 +182,18 @@ function formatCells(cells: readonly Cell[]): string {
   return alignColumns([["before / after, median (quartiles)", "Deno", "Node"], ...rows]);
 }
 
-const { values: flags, positionals: [path, ...given] } = parseArgs({
-  args: Deno.args,
-  allowPositionals: true,
-  options: {
-    quick: { type: "boolean" },
-    rounds: { type: "string" },
-    runtime: { type: "string", multiple: true },
-  },
-});
-/** Whether an argument names a suite, or a group of suites. */
-const isNamed = (suite: string) =>
-  given.length === 0 || given.some((name) => suite === name || suite.startsWith(`${name}-`));
-const all = [...Object.keys(SUITES), ...Object.keys(STREAM_SUITES)];
-const isUnknown = given.some((name) => all.every((suite) => !`${suite}-`.startsWith(`${name}-`)));
-if (path === undefined || isUnknown) {
-  console.error(`Usage: deno task bench:compare CHECKOUT [${all.join("|")}|stream …]`);
-  console.error("For the suites of stream: [--quick] [--rounds=N] [--runtime=Deno|Node|workerd …]");
+const [path, ...given] = Deno.args;
+const names = given.length === 0 ? Object.keys(SUITES) : given;
+if (path === undefined || names.some((name) => !(name in SUITES))) {
+  console.error(`Usage: deno task bench:compare CHECKOUT [${Object.keys(SUITES).join("|")}]`);
   Deno.exit(2);
 }
 const folder = await Deno.makeTempDir();
 try {
   const checkouts = { before: `${resolve(path)}/`, after: PROJECT };
   const cells: Cell[] = [];
-  for (const [name, compareSuite] of Object.entries(SUITES)) {
-    if (isNamed(name)) cells.push(...await compareSuite(checkouts, folder));
-  }
-  if (cells.length > 0) console.log(formatCells(cells));
-  const parts = (Object.keys(STREAM_SUITES) as (keyof typeof STREAM_SUITES)[]).filter(isNamed);
-  const rows: StreamRow[] = [];
-  if (parts.length > 0) {
-    const options: StreamOptions = {
-      isQuick: flags.quick ?? false,
-      ...flags.rounds && { rounds: Number(flags.rounds) },
-      ...flags.runtime && { runtimes: flags.runtime as StreamRuntime[] },
-    };
-    for await (const row of compareStream(parts, checkouts, folder, options)) {
-      logProgress(formatStreamTable([row]).split("\n").at(-1)!);
-      rows.push(row);
-    }
-    console.log(formatStreamTable(rows));
-  }
+  for (const name of names) cells.push(...await SUITES[name]!(checkouts, folder));
+  console.log(formatCells(cells));
 } finally {
   await Deno.remove(folder, { recursive: true });
 }

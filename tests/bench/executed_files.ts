@@ -21,23 +21,23 @@ const CLI = `const { main } = await import("{root}src/cli/main.ts");
 const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
-    limit: 32,
+    limit: 29,
     load: `const { DataStream } = await import("{root}mod.ts");`,
     code: `
       const client = new DataStream({ apiKey: "key", baseUrl: "{service}" });
       await client.records().csv().pipeTo(new WritableStream());`,
   },
   "GET /Records.csv": {
-    limit: 56,
+    limit: 53,
     load: `const { createApp } = await import("{root}edge/app.ts");`,
     code: `
       const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 50, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 48, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 50,
+    limit: 48,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,

@@ -4,7 +4,7 @@
  *
  * The sandbox runs in another process, and records when requests arrive.
  */
-import { workerd } from "../helpers/runtime_programs.ts";
+import { workerd } from "../e2e/runtime_programs.ts";
 import type { ObjectUse } from "../e2e/servers/cloudflare_worker.ts";
 import {
   createStorage,

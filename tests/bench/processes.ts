@@ -1,5 +1,5 @@
 // Starts the sandbox and the edge server in separate processes.
-import type { ArrivalStats } from "../helpers/arrivals.ts";
+import type { ArrivalStats } from "./arrivals.ts";
 import { PROJECT } from "../helpers/project.ts";
 
 /** A server in a separate process. */

@@ -4,7 +4,7 @@
  */
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { recordArrivals } from "../helpers/arrivals.ts";
+import { recordArrivals } from "./arrivals.ts";
 import { RecordedRows } from "./recorded_rows.ts";
 
 const [records, requestsPerSecond, latency] = process.argv.slice(2)

@@ -2,7 +2,7 @@
  * Measures `weir serve` in Deno and Node: CPU time per 10,000 rows of all columns, memory, and requests to the
  * service. Linux only.
  */
-import { node } from "../helpers/runtime_programs.ts";
+import { node } from "../e2e/runtime_programs.ts";
 import { bundleAsPublished } from "../e2e/servers/bundle.ts";
 import { cpuTime } from "./cpu_time.ts";
 import { median } from "./measurement.ts";

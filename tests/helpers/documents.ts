@@ -1,6 +1,5 @@
 // Reads the documents for users and contributors, and the code blocks in them and in docstrings.
-import { PROJECT } from "./project.ts";
-import { filesIn, sourceFiles } from "./tree.ts";
+import { filesIn, PROJECT, sourceFiles } from "./project.ts";
 
 /** A fenced code block. */
 export interface CodeBlock {

@@ -23,7 +23,7 @@ const SIZES = 3;
  * Compares two times on the same machine, never a time with a constant. The size grows until the
  * work takes half a millisecond. Each time is the minimum of several runs.
  *
- * Use it only in files named `linear_time_test.ts`. The task `test:time` runs these one after another,
+ * Use it only in files named `linear_time_test.ts`. The gate runs these one after another,
  * after all others, because the CPU time of a process includes all tests that run in parallel.
  *
  * @param make Creates an input of the given size; not measured

@@ -79,3 +79,11 @@ export async function problemOf(response: Response): Promise<{ detail: string; h
   assert(title && detail && !detail.includes("\n"));
   return { detail, hint };
 }
+
+/** Formats the status and the headers of a response, sorted by name. */
+export function headLines({ status, headers }: Response): string[] {
+  // The ETag depends on Weir's version.
+  const shown: Record<string, string> = { "x-request-id": "(random)", etag: "(hash)" };
+  const lines = [...headers].map(([name, value]) => `${name}: ${shown[name] ?? value}`);
+  return [String(status), ...lines.sort()];
+}

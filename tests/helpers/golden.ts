@@ -1,3 +1,9 @@
+// Revokes every permission except reading in the test file that imports it. With `-- --update`, which
+// records results, writing stays allowed.
+const revoked = ["env", "ffi", "import", "net", "run", "sys"] as const;
+for (const name of revoked) Deno.permissions.revokeSync({ name });
+if (!Deno.args.includes("--update")) Deno.permissions.revokeSync({ name: "write" });
+
 /** Number of equal lines to show before a difference. */
 const CONTEXT = 3;
 
@@ -23,7 +29,7 @@ export async function assertGolden(actual: string, path: string): Promise<void> 
     : `differs from the actual text:\n${describeDifference(expected, actual)}`;
   throw new Error(
     `tests/fixtures/${path} ${difference}\n` +
-      `If the change is intended, record it: deno test --allow-all <this test file> -- --update`,
+      `If the change is intended, record it: deno task test <this test file> -- --update`,
   );
 }
 

@@ -241,16 +241,6 @@ const TESTS: Record<string, ConformanceTest> = {
     // The refused request has left the queue. Otherwise it would be abandoned after the time of a permit.
     assert(service.arrivals[1]! - ended < TTL - 1_000, `arrivals at ${service.arrivals}`);
   },
-
-  async "gives a permit when the estimated wait is at most maxWait"({ limiters, clock }) {
-    const permit = await acquire(limiters[0]);
-    const waiting = limiters[1].acquire({ ...REQUEST, maxWait: 4_000 });
-    await clock.sleep(200);
-    await permit.release();
-    const next = await waiting;
-    assert(!("retryAfter" in next));
-    await next.release();
-  },
 };
 
 /** Tests of limiters whose store can be unreachable. */

@@ -1,3 +1,5 @@
+import type { FormatName } from "../../src/formats/formats.ts";
+
 /**
  * Parses CSV strictly by RFC 4180: rows end with CRLF, and cells without quotes contain neither
  * quotes nor line breaks.
@@ -19,3 +21,18 @@ export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   }
   return rows;
 }
+
+/** A row of a document; the values of CSV are texts. */
+type ReadRow = Record<string, unknown>;
+
+/** Functions that read the rows of a document, by format. */
+export const READ_ROWS: Record<FormatName, (text: string) => ReadRow[]> = {
+  csv(text) {
+    const [header = [], ...rows] = readCsv(text);
+    return rows.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at]])));
+  },
+  ndjson: (text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line)),
+  json: (text) => JSON.parse(text).value,
+  geojson: (text) =>
+    JSON.parse(text).features.map(({ properties }: { properties: ReadRow }) => properties),
+};

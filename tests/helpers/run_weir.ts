@@ -1,10 +1,10 @@
-import { run } from "../../src/cli/commands.ts";
+import { run } from "../../src/cli/run.ts";
 import { withDeadline } from "./deadline.ts";
 
 /** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
-  ...["cite", "values", "fields", "url", "sign", "serve", "completion", "setup"],
+  ...["cite", "values", "summary", "fields", "url", "sign", "serve", "completion", "setup"],
 ] as const;
 
 /** Exit code and output of a command line. */
@@ -24,6 +24,8 @@ export interface RunOptions {
   isTerminal?: boolean;
   /** Whether standard output is a terminal. */
   isStdoutTerminal?: boolean;
+  /** Answer to a question. Default: no. */
+  confirms?: boolean;
   /** Text that the user enters at the prompt for the key. */
   secret?: string;
   /** Standard input. */
@@ -59,6 +61,7 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     printError: (text) => errors.push(text),
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
     readInput: () => Promise.resolve(given.input ?? ""),
+    confirm: () => Promise.resolve(given.confirms ?? false),
     promptSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,
   });

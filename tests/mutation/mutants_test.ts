@@ -1,6 +1,9 @@
-import "../helpers/task_permissions.ts";
+// The tools that measure the tests: mutants, samples, the matrix, and the commands of the gate.
 import { assert, assertEquals } from "@std/assert";
-import { findDependentTests, findTestCommands } from "./test_commands.ts";
+import { testsIn } from "../junit.ts";
+import { testCommands } from "../suites.ts";
+import { findDependentTests } from "./importers.ts";
+import { summarize } from "./matrix.ts";
 import { applyMutant, findMutants, regexMutations } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 
@@ -89,22 +92,16 @@ Deno.test("randomSample() returns the same items when the seed is the same", () 
   assertEquals(randomSample(items, 1_000, 7).sort((a, b) => a - b), items);
 });
 
-Deno.test("findTestCommands() finds each deno test command when the task test runs other tasks", () => {
-  const tasks = {
-    test: { command: "deno fmt --check && deno task unit && deno task e2e" },
-    unit: { command: "deno test --doc --no-prompt mod.ts src tests/unit" },
-    e2e: "deno test --allow-run tests/e2e",
-    other: "deno test tests/other",
-  };
-  const files = ["tests/unit/a_test.ts", "tests/unit/help.ts", "tests/e2e/b_test.ts"];
-  assertEquals(findTestCommands(tasks, files), [
-    {
-      task: "unit",
-      flags: ["--no-prompt"],
-      tests: ["tests/unit/a_test.ts"],
-      examples: ["mod.ts", "src"],
-    },
-    { task: "e2e", flags: ["--allow-run"], tests: ["tests/e2e/b_test.ts"], examples: [] },
+Deno.test("testCommands() runs the gate, or the chosen files, with their flags; timed files last", () => {
+  const timed = "tests/unit/cli/linear_time_test.ts";
+  const files = ["tests/e2e/servers/b_test.ts", timed, "tests/unit/a_test.ts"];
+  assertEquals(testCommands(files), [
+    { flags: ["--parallel", "-P"], files: ["tests/unit/a_test.ts"] },
+    { flags: ["-P"], files: [timed] },
+  ]);
+  assertEquals(testCommands(files, ["tests/e2e", "tests/unit/a_test.ts"]), [
+    { flags: ["--parallel", "-P"], files: ["tests/unit/a_test.ts"] },
+    { flags: ["--parallel", "--allow-all"], files: ["tests/e2e/servers/b_test.ts"] },
   ]);
 });
 
@@ -115,4 +112,22 @@ Deno.test("findDependentTests() finds test files when they import a file indirec
     ["src/c.ts", ["tests/c_test.ts"]],
   ]);
   assertEquals(findDependentTests("src/a.ts", importers), ["tests/a_test.ts", "tests/b_test.ts"]);
+});
+
+Deno.test("summarize() finds the tests that a matrix of mutants needs", () => {
+  const { sole, cover, redundant } = summarize([["a"], ["a", "b"], ["b", "c"], ["c", "b"], []]);
+  assertEquals([...sole], [["a", 1]]);
+  assertEquals(cover, ["b", "a"]);
+  assertEquals(redundant, ["c"]);
+});
+
+Deno.test("testsIn() returns the tests of a JUnit report with the first lines of their errors", () => {
+  const report = `<testcase name="a() &gt; &#39;b&#39;" classname="./tests/a_test.ts" time="0">
+    <failure message="Uncaught Error: no\nmore">text</failure></testcase>
+    <testcase name="c" classname="./tests/a_test.ts" time="0"><skipped/></testcase>`;
+  const file = "tests/a_test.ts";
+  assertEquals(testsIn(report), [
+    { file, name: "a() > 'b'", failure: "Error: no", isSkipped: false },
+    { file, name: "c", isSkipped: true },
+  ]);
 });

@@ -1,4 +1,4 @@
-import { Random } from "../helpers/random.ts";
+import { Random } from "../properties/random.ts";
 
 /**
  * Returns a random sample without repetition, the same for the same seed.

@@ -9,10 +9,17 @@
  * `edge/` (see `mutants.ts`), or of the files whose paths start with the given prefixes. Each mutant
  * is written to a temporary copy of the project. Then these run until one detects it:
  *
- * 1. `deno task check`;
+ * 1. the type check of `src/` and `edge/`;
  * 2. the tests of `deno task test` that import the changed file directly or indirectly, starting
  *    with those in the folder of the same name;
  * 3. the other tests of `deno task test` and the examples in the docs.
+ *
+ * With `--matrix=FILE`, every test that executes the changed file runs for each mutant, without a stop
+ * at the first failure: the tests that import it directly or indirectly, and those in
+ * `tests/e2e/processes`, which start programs. FILE receives a line of JSON per mutant with each test
+ * that failed. A run with the same count, seed and FILE continues, and `--minutes=N` ends it after
+ * that time. `--tests=PREFIX` runs only the tests whose paths start with it. The summary lists the
+ * tests that alone kill a mutant, a greedy cover, and the tests that kill only what the cover kills.
  *
  * With `--near`, only the type check and the tests in the folder of the same name run. This is
  * faster and finds code that only distant tests cover.
@@ -24,15 +31,12 @@
  * The unchanged project must pass first; the exit code is 1 if it does not, and 0 otherwise. 150
  * mutants take about half an hour on four cores.
  */
-import deno from "../../deno.json" with { type: "json" };
-import { sourceFiles } from "../helpers/tree.ts";
+import { sourceFiles } from "../helpers/project.ts";
 import { inCopies, removeCopies, withText } from "./copies.ts";
-import {
-  findDependentTests,
-  findImporters,
-  findTestCommands,
-  type TestCommand,
-} from "./test_commands.ts";
+import { testsIn } from "../junit.ts";
+import { isTimed, type TestCommand, testCommands } from "../suites.ts";
+import { findDependentTests, findImporters } from "./importers.ts";
+import { describeMatrix, type MatrixRow } from "./matrix.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 import { type DenoResult, killAll, runDeno } from "./run_command.ts";
@@ -54,15 +58,17 @@ interface Stage {
   args: readonly string[];
 }
 
-const TYPE_CHECK: Stage = { result: "type check", args: ["task", "check"] };
+/** The examples in docstrings. */
+const EXAMPLES: TestCommand = { flags: ["--doc", "-P=none"], files: ["mod.ts", "edge", "src"] };
+
+const TYPE_CHECK: Stage = { result: "type check", args: ["check", "mod.ts", "src", "edge"] };
 
 function toStage(
   { flags }: TestCommand,
   paths: readonly string[],
-  ...others: readonly string[]
 ): Stage[] {
   if (paths.length === 0) return [];
-  const options = ["--no-check", "--fail-fast", "--reporter=tap", ...others];
+  const options = ["--no-check", "--fail-fast", "--reporter=tap"];
   // Stops mutants that allocate memory without end.
   const limit = "--v8-flags=--max-old-space-size=1500";
   return [{ result: "tests", args: ["test", limit, ...flags, ...options, ...paths] }];
@@ -83,17 +89,17 @@ function stagesFor(
   );
   const stagesOf = (tests: readonly string[]) =>
     commands.flatMap((command) =>
-      toStage(command, tests.filter((test) => command.tests.includes(test)))
+      toStage(command, tests.filter((test) => command.files.includes(test)))
     );
   if (isNear) return [TYPE_CHECK, ...stagesOf(own)];
   return [
     TYPE_CHECK,
     ...stagesOf(own),
     ...stagesOf(others),
-    ...commands.flatMap((command) => [
-      ...toStage(command, command.tests.filter((test) => !near.includes(test))),
-      ...toStage(command, command.examples, "--doc"),
-    ]),
+    ...commands.flatMap((command) =>
+      toStage(command, command.files.filter((test) => !near.includes(test)))
+    ),
+    ...toStage(EXAMPLES, EXAMPLES.files),
   ];
 }
 
@@ -151,14 +157,84 @@ async function tryMutant(
   });
 }
 
+/** Runs every test that executes a file of a copy; returns the tests that failed. */
+async function runAll(
+  folder: string,
+  file: string,
+  { commands, importers }: MatrixContext,
+): Promise<{ tests: string[]; isTimeout: boolean }> {
+  const executing = new Set(findDependentTests(file, importers));
+  const tests: string[] = [];
+  for (const { flags, files } of commands) {
+    const chosen = files.filter((path) =>
+      !isTimed(path) && (executing.has(path) || path.startsWith("tests/e2e/processes/"))
+    );
+    if (chosen.length === 0) continue;
+    const report = `${folder}/tests/tmp/junit.xml`;
+    await Deno.remove(report).catch(() => {});
+    const limit = "--v8-flags=--max-old-space-size=1500";
+    const options = ["--no-check", "--reporter=tap", `--junit-path=${report}`];
+    const { status } = await runDeno(folder, ["test", limit, ...flags, ...options, ...chosen]);
+    if (status === "timeout") return { tests, isTimeout: true };
+    const junit = await Deno.readTextFile(report).catch(() => "");
+    const failed = testsIn(junit).filter(({ failure }) => failure !== undefined);
+    // A process that dies, and a file that cannot be loaded, kill the mutant without a test.
+    if (status === "failed" && failed.length === 0) tests.push("(no test)");
+    tests.push(...failed.map(({ file, name }) => `${file} > ${name}`));
+  }
+  return { tests, isTimeout: false };
+}
+
+interface MatrixContext {
+  commands: readonly TestCommand[];
+  importers: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Runs the tests of the mutants that are not in the file of results, and prints the summary. */
+async function runMatrix(
+  path: string,
+  minutes: number,
+  mutants: readonly Mutant[],
+  context: MatrixContext,
+): Promise<void> {
+  const readRows = (): MatrixRow[] => {
+    try {
+      return Deno.readTextFileSync(path).trim().split("\n").map((line) => JSON.parse(line));
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      throw error;
+    }
+  };
+  const nameOf = ({ file, line, start, kind }: Mutant) => `${file}:${line} @${start} ${kind}`;
+  const done = new Set(readRows().map(({ mutant }) => mutant));
+  const end = Date.now() + minutes * 60_000;
+  const left = mutants.filter((mutant) => !done.has(nameOf(mutant)));
+  await inCopies(left, 1, async (mutant, folder) => {
+    if (Date.now() > end) return;
+    const row = await withText(
+      `${folder}/${mutant.file}`,
+      (text) => applyMutant(text, mutant),
+      async (): Promise<MatrixRow> => {
+        const check = await runDeno(folder, TYPE_CHECK.args);
+        if (check.status === "failed") {
+          return { mutant: nameOf(mutant), isTypeError: true, killers: [] };
+        }
+        const { tests, isTimeout } = await runAll(folder, mutant.file, context);
+        return { mutant: nameOf(mutant), ...(isTimeout && { isTimeout }), killers: tests };
+      },
+    );
+    Deno.writeTextFileSync(path, `${JSON.stringify(row)}\n`, { append: true });
+    const result = row.isTypeError ? "type check" : row.isTimeout ? "timeout" : row.killers.length;
+    console.log(`${row.mutant}: ${result}`);
+  });
+  console.log(describeMatrix(readRows()));
+}
+
 /** Runs all stages on the unchanged project; returns the output of the failed ones. */
 async function findFailures(commands: readonly TestCommand[]): Promise<string[]> {
   const stages = [
     TYPE_CHECK,
-    ...commands.flatMap((command) => [
-      ...toStage(command, command.tests),
-      ...toStage(command, command.examples, "--doc"),
-    ]),
+    ...[...commands, EXAMPLES].flatMap((command) => toStage(command, command.files)),
   ];
   const failures: string[] = [];
   await inCopies(stages, COPIES, async ({ args }, folder) => {
@@ -215,6 +291,11 @@ Deno.addSignalListener("SIGINT", () => {
   Deno.exit(SIGINT_EXIT_CODE);
 });
 
+/** Returns the value of `--name=value` in the arguments. */
+function optionOf(name: string): string | undefined {
+  return Deno.args.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
+}
+
 const isNear = Deno.args.includes("--near");
 const words = Deno.args.filter((word) => !word.startsWith("--"));
 const numbers = words.filter((word) => /^\d+$/.test(word)).map(Number);
@@ -228,8 +309,18 @@ const all = files.flatMap((file) => findMutants(file, Deno.readTextFileSync(file
 const chosen = randomSample(all, count, seed);
 console.log(`${chosen.length} of ${all.length} mutants of ${files.length} files, seed ${seed}`);
 
-const commands = findTestCommands(deno.tasks, await sourceFiles("tests"));
+const testPrefix = optionOf("tests") ?? "tests/";
+const commands = testCommands(
+  (await sourceFiles("tests")).filter((file) =>
+    file.endsWith("_test.ts") && file.startsWith(testPrefix)
+  ),
+);
 const importers = await findImporters(...MUTATED, "tests");
+const matrix = optionOf("matrix");
+if (matrix !== undefined) {
+  await runMatrix(matrix, Number(optionOf("minutes") ?? Infinity), chosen, { commands, importers });
+  Deno.exit();
+}
 const failures = await findFailures(commands);
 if (failures.length > 0) {
   console.error(`Tests fail without a mutant:\n${failures.join("\n")}`);

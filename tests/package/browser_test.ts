@@ -1,5 +1,4 @@
 // Runs `dist/weir.js` of the npm package in Chromium, with the hash that `deno task pack` prints.
-import "../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { documentBlocks } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";

@@ -1,15 +1,14 @@
 // Installs the published packages in empty folders, with an empty home and empty caches, and runs them.
 // `deno publish` uploads to a JSR registry on loopback. An npm registry on loopback serves the file of
 // `deno task pack`. Other packages come from npm.
-import "../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
-import { copyClone } from "../helpers/copy_clone.ts";
+import { copyClone } from "./copy_clone.ts";
 import { toCapnp } from "../e2e/servers/capnp.ts";
 import type { Server } from "../e2e/servers/server.ts";
-import { bun, node, workerd } from "../helpers/runtime_programs.ts";
+import { bun, node, workerd } from "../e2e/runtime_programs.ts";
 import { sandboxRequests } from "../helpers/sandbox.ts";
-import { importsIn, resolve } from "../helpers/tree.ts";
+import { importsIn, resolve } from "../helpers/project.ts";
 import { type JsrRegistry, PUBLISH_TOKEN, startJsrRegistry } from "./jsr_registry.ts";
 import { type NpmRegistry, startNpmRegistry } from "./npm_registry.ts";
 import { packPackage, run } from "./project.ts";
@@ -132,27 +131,6 @@ for (const [entry, { code, printed }] of Object.entries(PROGRAMS)) {
   );
 }
 
-/** Maximum number of requests for an entry point. */
-const MAX_REQUESTS: Record<string, number> = { "./endpoint": 20 };
-
-for (const [entry, path] of Object.entries(ENTRIES)) {
-  const specifier = `jsr:${NAME}${entry.slice(1)}`;
-  testInWorkspace(
-    `deno cache requests only the modules that ${specifier} imports`,
-    async (workspace, requests) => {
-      await workspace.output(`deno cache ${specifier}`);
-      const prefix = `/${NAME}/${jsr.version}/`;
-      const modules = requests().filter((request) => request.startsWith(prefix))
-        .map((request) => request.slice(prefix.length));
-      const imported = importedBy(path.slice(2));
-      assertEquals(modules.filter((module) => !imported.has(module)), []);
-      const { length } = requests();
-      console.log(`${specifier}: ${length} requests, ${modules.length} of them for modules`);
-      assert(length <= (MAX_REQUESTS[entry] ?? Infinity), `${length} requests`);
-    },
-  );
-}
-
 testInWorkspace(
   `deno run jsr:${NAME}/cli downloads every row when it has no permissions`,
   async (workspace) => {
@@ -168,20 +146,6 @@ testInWorkspace(`deno install --global installs weir from jsr:${NAME}/cli`, asyn
   await workspace.output(`${home}.deno/bin/weir records --sandbox --select Id --output a.csv`);
   assertRecords(await Deno.readTextFile(`${workspace.folder}a.csv`));
 });
-
-testInWorkspace(
-  `deno add jsr:${NAME} lets programs import the package by its name`,
-  async (workspace) => {
-    await workspace.output(`deno add jsr:${NAME}`);
-    const code = PROGRAMS["."]!.code.replaceAll("jsr:", "");
-    await Deno.writeTextFile(`${workspace.folder}main.ts`, code);
-    assertEquals(await workspace.output("deno run --check main.ts"), PROGRAMS["."]!.printed());
-    assertEquals(
-      await Deno.stat(`${workspace.folder}deno.lock`).then(({ isFile }) => isFile),
-      true,
-    );
-  },
-);
 
 testInWorkspace(`deno check finds no any in the types of jsr:${NAME}`, async (workspace) => {
   await workspace.output(`deno add jsr:${NAME}`);
@@ -208,22 +172,6 @@ testInWorkspace(
   { environment: { WEIR_SANDBOX: "1", ...FAST } },
 );
 
-const WRONG: Record<string, string>[] = [{}, { WEIR_SANDBOX: "yes" }];
-for (const environment of WRONG) {
-  testInWorkspace(
-    `deno serve jsr:${NAME}/serve exits with 1 when the environment is ${
-      JSON.stringify(environment)
-    }`,
-    async (workspace) => {
-      const { code, stderr } = await workspace.run(`${DENO_SERVE} jsr:${NAME}/serve`);
-      assertEquals(code, 1);
-      assertMatch(stderr, /\bWEIR_(SANDBOX|ACCESS) must be /);
-      assert(!stderr.includes("    at "), stderr);
-    },
-    { environment },
-  );
-}
-
 testInWorkspace(
   "the app of examples/deno-deploy serves every row when deno serve runs its entry point",
   async (workspace) => {
@@ -243,26 +191,11 @@ testInWorkspace(`npx ${NAME} downloads every row`, async (workspace) => {
 }, { isPossible: node !== undefined });
 
 const SERVE = `${NAME} serve --sandbox --port 0`;
-testInWorkspace(
-  `deno run jsr:${NAME}/cli serve --sandbox serves every row`,
-  async (workspace) => {
-    const command = `deno run --allow-env --allow-net jsr:${SERVE.replace(" ", "/cli ")}`;
-    await using server = await workspace.serve(command, WEIR_PORT);
-    await assertServes(server);
-  },
-  { environment: FAST },
-);
 
 testInWorkspace(`npx ${NAME} serve --sandbox serves every row`, async (workspace) => {
   await using server = await workspace.serve(`npx --yes ${SERVE}`, WEIR_PORT);
   await assertServes(server);
 }, { isPossible: node !== undefined, environment: FAST });
-
-testInWorkspace(`npx ${NAME} serve exits with 2 when a variable is invalid`, async (workspace) => {
-  const { code, stderr } = await workspace.run(`npx --yes ${SERVE}`);
-  assertEquals(code, 2);
-  assertMatch(stderr, /\bWEIR_MAX_ROWS must be .*"many"/);
-}, { isPossible: node !== undefined, environment: { WEIR_MAX_ROWS: "many" } });
 
 testInWorkspace(
   `bunx ${NAME} serve --sandbox serves every row when Node is missing`,
@@ -336,15 +269,4 @@ async function assertServes(server: Server): Promise<void> {
   assertRecords(await download.text());
   // Stack traces, requests that did not complete, and a warning of Deno.
   assert(!/^ +at |\b(aborted|failed)\b:|legacy/m.test(server.log()), server.log());
-}
-
-/** Returns the paths of the published modules that a module imports, directly or not, and its own path. */
-function importedBy(module: string, found: Set<string> = new Set()): Set<string> {
-  if (found.has(module)) return found;
-  found.add(module);
-  const code = registry.filesOf(NAME, jsr.version).get(`/${module}`);
-  for (const specifier of importsIn(new TextDecoder().decode(code))) {
-    if (specifier.startsWith(".")) importedBy(resolve(module, specifier), found);
-  }
-  return found;
 }

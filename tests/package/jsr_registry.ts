@@ -5,8 +5,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import jsr from "../../jsr.json" with { type: "json" };
 import { childCommand } from "../helpers/programs.ts";
-import { PROJECT } from "../helpers/project.ts";
-import { filesIn, importsOf, resolve } from "../helpers/tree.ts";
+import { filesIn, importsOf, PROJECT, resolve } from "../helpers/project.ts";
 
 /** A JSR registry on loopback. */
 export interface JsrRegistry extends AsyncDisposable {

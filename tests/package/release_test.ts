@@ -1,10 +1,9 @@
 // Releases the next version in a copy of the project, with the tests of the documents in place of the
 // task `test`: the text and the code blocks must be right after the release, too.
-import "../helpers/task_permissions.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import deno from "../../deno.json" with { type: "json" };
 import { findSection, hasEntries } from "../../.ci/changelog.ts";
-import { copyClone } from "../helpers/copy_clone.ts";
+import { copyClone } from "./copy_clone.ts";
 import { VERSION } from "../helpers/project.ts";
 import { output, run } from "./project.ts";
 

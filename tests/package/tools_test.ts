@@ -1,6 +1,5 @@
 // Tests the npm package with tools of its users: publint, Are the Types Wrong, tsx and Jest.
-import "../helpers/task_permissions.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
@@ -32,49 +31,5 @@ Deno.test("attw reports only that CommonJS gets an ECMAScript module when it che
   assertEquals(others.code, 0, others.stdout);
   for (const entry of Object.keys(jsr.exports)) {
     assertStringIncludes(others.stdout, `"${jsr.name}${entry.slice(1)}"`);
-  }
-});
-
-for (const type of ["module", "commonjs"]) {
-  Deno.test(`tsx runs a program when package.json has the type ${type}`, async () => {
-    const folder = `${project.folder}tsx-${type}`;
-    await Deno.mkdir(folder);
-    await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ type }));
-    const program = new URL("consumer/program.ts", import.meta.url);
-    await Deno.copyFile(program, `${folder}/program.ts`);
-    const printed = await output(project.folder, "npx", "tsx", `${folder}/program.ts`);
-    assertEquals(printed, "number 200 true number 403\n");
-  });
-}
-
-Deno.test("tsx loads the package from a file .cts except in Node 20", async () => {
-  const load = async (name: string, code: string) => {
-    await Deno.writeTextFile(project.folder + name, code);
-    return (await run(project.folder, {}, "npx", "tsx", name)).code;
-  };
-  const version = await output(project.folder, "node", "--version");
-  const expected = version.startsWith("v20.") ? 1 : 0;
-  assertEquals(await load("import.cts", 'import "@weir/datastream";'), expected);
-  assertEquals(await load("dynamic.cts", 'void import("@weir/datastream");'), 0);
-});
-
-Deno.test("Jest loads the package with import only with --experimental-vm-modules", async () => {
-  const tests = {
-    "import.test.mjs": 'import { eq } from "@weir/datastream";',
-    "dynamic.test.cjs": 'const loaded = import("@weir/datastream");',
-  };
-  for (const [name, code] of Object.entries(tests)) {
-    const assertion = code.startsWith("import")
-      ? `test("eq", () => expect(eq("DOI", "x")).toBeDefined());`
-      : `test("eq", async () => expect((await loaded).eq("DOI", "x")).toBeDefined());`;
-    await Deno.writeTextFile(`${project.folder}${name}`, `${code}\n${assertion}\n`);
-    const jest = async (...flags: string[]) => {
-      const args = [...flags, "node_modules/jest/bin/jest.js", "--runTestsByPath", name];
-      const config = { transform: {}, testMatch: ["**/*.test.*"] };
-      return await run(project.folder, {}, "node", ...args, "--config", JSON.stringify(config));
-    };
-    const { code: status, stderr } = await jest("--experimental-vm-modules");
-    assertEquals(status, 0, stderr);
-    assert((await jest()).code !== 0, name);
   }
 });

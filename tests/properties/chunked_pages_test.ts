@@ -1,8 +1,8 @@
 // Random pages in random chunks give the same result as the page in one chunk, and the rows of JSON.parse().
 import { assert } from "@std/assert";
 import fc from "fast-check";
-import { assertSameInChunks } from "../helpers/chunked_pages.ts";
-import { assertAgreement, readStrictly } from "../helpers/malformed_pages.ts";
+import { assertSameInChunks } from "../unit/formats/chunked_pages.ts";
+import { assertAgreement, readStrictly } from "../unit/formats/malformed_pages.ts";
 
 /** Number of pages. */
 const runs = { numRuns: Number(Deno.args[0] ?? 100_000), seed: Number(Deno.args[1] ?? 1) };

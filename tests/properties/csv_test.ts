@@ -7,13 +7,13 @@ import fc from "fast-check";
 import { csvFromPage, type CsvOptions, ndjsonFromPage } from "../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
 import { writePage } from "../../src/formats/page_writer.ts";
-import { ParsedCsvWriter, parsedLines, transcodedLines } from "../helpers/csv_paths.ts";
-import { countRowLists } from "../helpers/malformed_pages.ts";
+import { ParsedCsvWriter, parsedLines, transcodedLines } from "../unit/formats/csv_paths.ts";
+import { countRowLists } from "../unit/formats/malformed_pages.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Number of pages. `deno task test:csv` sets a larger one. */
+/** Number of pages. `deno task test FILE -- 1000000 7` sets this number and a seed. */
 const pages = Number(Deno.args[0] ?? 20_000);
 const runs = { numRuns: pages, seed: Number(Deno.args[1] ?? 1) };
 const columns = ["a", "b", "é c", 'd"', "e,"];

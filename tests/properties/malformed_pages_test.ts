@@ -1,7 +1,7 @@
 // The transcoder and the parser give the same rows or error as JSON.parse() for malformed pages.
 import { assert } from "@std/assert";
 import fc from "fast-check";
-import { assertAgreement, readStrictly, STRAY_BYTES } from "../helpers/malformed_pages.ts";
+import { assertAgreement, readStrictly, STRAY_BYTES } from "../unit/formats/malformed_pages.ts";
 
 const runs = { numRuns: 20_000, seed: 1 };
 

@@ -2,9 +2,9 @@
 import { createApp } from "../../edge/app.ts";
 import { sandboxOptions } from "../../edge/config.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
-import { denoArguments, withFiles } from "../helpers/command_line.ts";
+import { denoArguments, withFiles } from "../e2e/command_line.ts";
 import { PROJECT } from "../helpers/project.ts";
-import { hasTmux, shell, Terminal } from "../helpers/terminal.ts";
+import { hasTmux, shell, Terminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
 /** Fields of the picture, so that each row shows what was measured where, and the value. */

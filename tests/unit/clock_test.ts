@@ -2,7 +2,7 @@
 import "../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";
-import { ListenerCount } from "../helpers/listener_count.ts";
+import { ListenerCount } from "./client/listener_count.ts";
 
 Deno.test("sleep() resolves when the time has passed", async () => {
   const before = systemClock.now();

@@ -1,9 +1,7 @@
 // The client in a browser page of another origin. Requests without a key need no CORS preflight.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
-import { endpoint } from "../../../mod.ts";
-import type { AnyOriginServer } from "../../helpers/any_origin_server.ts";
+import type { AnyOriginServer } from "../any_origin_server.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
 import { serveService, serveSite } from "./site.ts";
 
@@ -62,35 +60,6 @@ Deno.test({
       const fromSite = site.requests.map(({ url }) => new URL(url).pathname);
       assertEquals(fromSite, ["/", "/weir.js"]);
       assertEquals([...new Set(keys(site))], [null]);
-    });
-  },
-});
-
-Deno.test({
-  name: "endpoint() builds the same request as in Deno when it runs in a browser",
-  ignore: !isInstalled,
-  async fn() {
-    await using site = await serveSite();
-    await using service = serveService();
-    const baseUrl = `${service.origin}/v1/odata/v4`;
-    const given = { baseUrl, $select: "Id,Name", $top: 2, $filter: "RegionId eq 'admin.4.ca.pe'" };
-    await inBrowser(async (browser) => {
-      const page = await browser.newPage();
-      await page.goto(site.origin);
-      const [built, status, rows] = await page.evaluate<[unknown, number, number]>(
-        `(async () => {
-          const { endpoint, toRequest } = await import("/weir.js");
-          const built = endpoint("GET /Locations", ${JSON.stringify(given)});
-          const response = await fetch(toRequest(built));
-          return [built, response.status, (await response.json()).value.length];
-        })()`,
-      );
-      const expected = endpoint("GET /Locations", given);
-      assertEquals([built, status, rows], [expected, 200, 2]);
-      assertEquals(service.requests.map(({ method, url }) => [method, url]), [[
-        "GET",
-        expected.url,
-      ]]);
     });
   },
 });

@@ -1,14 +1,13 @@
 // A service worker that responds to a link with the client's CSV, which the browser downloads page by
 // page.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
 import { DataStream, PRODUCTION_URL } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import type { AnyOriginServer } from "../../helpers/any_origin_server.ts";
+import type { AnyOriginServer } from "../any_origin_server.ts";
 import { documentBlocks } from "../../helpers/documents.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { inBrowser, isInstalled } from "./chromium.ts";
 import { type ResponseOverride, SANDBOX_OPTIONS, serveService, serveSite } from "./site.ts";
 

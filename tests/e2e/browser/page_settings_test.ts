@@ -1,5 +1,4 @@
 // The page blocks results and links that do not match its form.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Page } from "playwright-core";
 import {
@@ -89,26 +88,24 @@ const changes: Change[] = [
   ...["From year", "To year", "West", "East", "South", "North"].map(filled),
   checked("field", "Fields", "Id"),
 ];
-for (const [name, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
-  browserTest(
-    `page blocks its results until a change of a setting is undone on a ${name}`,
-    () =>
-      onPage({}, async (page) => {
-        await characteristic(page).fill("pH");
-        await pressShow(page);
-        await results(page).waitFor();
-        const links = await linksOf(page);
-        assertEquals(links.filter((link) => link.includes("pH")).length, 4);
-        assert(links.length > 4); // citations
-        for (const { make, undo } of changes) {
-          await make(page);
-          await assertBlocked(page);
-          await undo(page);
-          await assertUsable(page, links);
-        }
-      }, { context: { viewport } }),
-  );
-}
+browserTest(
+  "page blocks its results until a change of a setting is undone",
+  () =>
+    onPage({}, async (page) => {
+      await characteristic(page).fill("pH");
+      await pressShow(page);
+      await results(page).waitFor();
+      const links = await linksOf(page);
+      assertEquals(links.filter((link) => link.includes("pH")).length, 4);
+      assert(links.length > 4); // citations
+      for (const { make, undo } of changes) {
+        await make(page);
+        await assertBlocked(page);
+        await undo(page);
+        await assertUsable(page, links);
+      }
+    }, { context: { viewport: PHONE } }),
+);
 
 const modes = {
   public: {},
@@ -155,24 +152,6 @@ for (const [access, options] of Object.entries(modes)) {
 }
 
 browserTest(
-  "page downloads the rows of the form after it changed",
-  () =>
-    onPage({}, async (page) => {
-      await characteristic(page).fill("pH");
-      await pressShow(page);
-      await results(page).getByText("pH").waitFor();
-      assertEquals(await countOf(page), 4005);
-      await characteristic(page).fill("Nitrate");
-      await page.getByLabel("From year").fill("2020");
-      await pressShow(page);
-      await results(page).getByText("Nitrate").waitFor();
-      const rows = await rowsOf(await clickAndDownload(page, "Download CSV"));
-      assertEquals(rows.length, await countOf(page));
-      assert(rows.every((row) => row.includes("Nitrate")));
-    }),
-);
-
-browserTest(
   "page ignores keyboard, mouse and copying when results are blocked",
   () => {
     const downloads: string[] = [];
@@ -215,28 +194,6 @@ browserTest(
       assertEquals(page.context().pages().length, 1);
       assertEquals(downloads, []);
     }, { context: { viewport: DESKTOP }, onRequest });
-  },
-);
-
-browserTest(
-  "page downloads nothing by script when results are blocked",
-  () => {
-    const downloads: string[] = [];
-    const onRequest = ({ pathname }: URL) => {
-      if (pathname.startsWith("/Records")) downloads.push(pathname);
-    };
-    return onPage({ access: "caller" }, async (page) => {
-      await page.locator("#credential").fill("sandbox");
-      await pressShow(page);
-      await page.locator("#preview").waitFor();
-      await page.getByLabel("Region").selectOption("Alberta");
-      await assertBlocked(page);
-      await page.evaluate(
-        "document.querySelectorAll('#results a').forEach((link) => link.click())",
-      );
-      assertEquals(await page.locator("#download-status").innerText(), "");
-      assertEquals(downloads, []);
-    }, { onRequest });
   },
 );
 

@@ -1,18 +1,15 @@
 // The page moves to its results after Show, and shows that they are loading.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
-import { browserTest, onPage, pressShow, serversKey, signingSecret, token } from "./app_page.ts";
+import { waitFor } from "../wait_for.ts";
+import { browserTest, onPage, pressShow, serversKey, token } from "./app_page.ts";
 
 const PHONE = { width: 375, height: 667 };
-const DESKTOP = { width: 1280, height: 800 };
 const modes = {
   public: {},
   caller: { access: "caller" },
   token: { ...serversKey, access: "token" },
-  signed: { ...serversKey, access: "signed", signingSecret },
 } as const;
 
 const show = (page: Page) => page.getByRole("button", { name: "Show" });
@@ -84,36 +81,32 @@ class Latch {
   }
 }
 
-for (const [device, viewport] of [["phone", PHONE], ["desktop", DESKTOP]] as const) {
-  for (const [access, options] of Object.entries(modes)) {
-    for (const javaScriptEnabled of [true, false]) {
-      // Without a script a caller cannot enter a key, so the page shows only the URLs.
-      const heading = access === "caller" && !javaScriptEnabled
-        ? /^Your download$/
-        : /measurements$/;
-      const script = javaScriptEnabled ? "with" : "without";
-      browserTest(
-        `Show moves to the results, with ${access} access on a ${device} ${script} JavaScript`,
-        () =>
-          onPage(options, async (page) => {
-            if (
-              access !== "public" && (access !== "caller" || javaScriptEnabled)
-            ) {
-              await page.locator("#credential").fill(
-                access === "caller" ? "sandbox" : token,
-              );
-            }
-            await page.locator("summary", { hasText: "Fields" }).click();
-            await page.locator("input[value=Id]:visible").first().check();
-            await show(page).focus();
-            await page.keyboard.press("Enter");
-            await assertAtResults(page, heading);
-            await page.keyboard.press("Tab");
-            const isInside = "document.activeElement.closest('#results') !== null";
-            assertEquals(await page.evaluate(isInside), true);
-          }, { context: { javaScriptEnabled, viewport } }),
-      );
-    }
+for (const [access, options] of Object.entries(modes)) {
+  for (const javaScriptEnabled of [true, false]) {
+    // Without a script a caller cannot enter a key, so the page shows only the URLs.
+    const heading = access === "caller" && !javaScriptEnabled ? /^Your download$/ : /measurements$/;
+    const script = javaScriptEnabled ? "with" : "without";
+    browserTest(
+      `Show moves to the results, with ${access} access ${script} JavaScript`,
+      () =>
+        onPage(options, async (page) => {
+          if (
+            access !== "public" && (access !== "caller" || javaScriptEnabled)
+          ) {
+            await page.locator("#credential").fill(
+              access === "caller" ? "sandbox" : token,
+            );
+          }
+          await page.locator("summary", { hasText: "Fields" }).click();
+          await page.locator("input[value=Id]:visible").first().check();
+          await show(page).focus();
+          await page.keyboard.press("Enter");
+          await assertAtResults(page, heading);
+          await page.keyboard.press("Tab");
+          const isInside = "document.activeElement.closest('#results') !== null";
+          assertEquals(await page.evaluate(isInside), true);
+        }, { context: { javaScriptEnabled, viewport: PHONE } }),
+    );
   }
 }
 

@@ -1,5 +1,4 @@
 // The page in Chromium: keyboard, forms without script, downloads and accessibility.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -226,42 +225,42 @@ browserTest("browser reports a failed download when the connection breaks", () =
   });
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const [name, width] of [["wide", 1280], ["narrow", 360]] as const) {
-    browserTest(
-      `page has no serious axe-core violation when it is ${name} and ${colorScheme}`,
-      () =>
-        onPage(
-          { ...serversKey, access: "signed", signingSecret, synthetic: true },
-          async (page) => {
-            const check = async () => {
-              await page.evaluate(axe.source);
-              const { violations }: axe.AxeResults = await page.evaluate("axe.run()");
-              const serious = violations.filter(({ impact }) =>
-                impact === "serious" || impact === "critical"
-              );
-              assertEquals(serious.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
-              const overflow: number = await page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-              );
-              assertEquals(overflow, 0);
-            };
-            await check();
-            await page.locator("#credential").fill(token);
-            await page.locator("summary", { hasText: "Fields" }).click();
-            await page.getByRole("button", { name: "Show" }).click();
-            await page.locator("#preview").waitFor();
-            await page.locator("summary", { hasText: "Datasets" }).click();
-            await check();
-            await page.getByLabel("From year").fill("soon");
-            await page.getByText("Settings changed").waitFor();
-            await check();
-            await page.getByRole("button", { name: "Show" }).click();
-            await page.getByRole("alert").waitFor();
-            await check();
-          },
-          { context: { colorScheme, viewport: { width, height: 900 } } },
-        ),
-    );
-  }
+for (
+  const [name, colorScheme, width] of [["wide", "light", 1280], ["narrow", "dark", 360]] as const
+) {
+  browserTest(
+    `page has no serious axe-core violation when it is ${name} and ${colorScheme}`,
+    () =>
+      onPage(
+        { ...serversKey, access: "signed", signingSecret, synthetic: true },
+        async (page) => {
+          const check = async () => {
+            await page.evaluate(axe.source);
+            const { violations }: axe.AxeResults = await page.evaluate("axe.run()");
+            const serious = violations.filter(({ impact }) =>
+              impact === "serious" || impact === "critical"
+            );
+            assertEquals(serious.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
+            const overflow: number = await page.evaluate(
+              "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+            );
+            assertEquals(overflow, 0);
+          };
+          await check();
+          await page.locator("#credential").fill(token);
+          await page.locator("summary", { hasText: "Fields" }).click();
+          await page.getByRole("button", { name: "Show" }).click();
+          await page.locator("#preview").waitFor();
+          await page.locator("summary", { hasText: "Datasets" }).click();
+          await check();
+          await page.getByLabel("From year").fill("soon");
+          await page.getByText("Settings changed").waitFor();
+          await check();
+          await page.getByRole("button", { name: "Show" }).click();
+          await page.getByRole("alert").waitFor();
+          await check();
+        },
+        { context: { colorScheme, viewport: { width, height: 900 } } },
+      ),
+  );
 }

@@ -1,6 +1,6 @@
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { bundle } from "../../helpers/bundle.ts";
-import { type AnyOriginServer, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
+import { bundle } from "../bundle.ts";
+import { type AnyOriginServer, serveAnyOrigin } from "../any_origin_server.ts";
 
 /**
  * Serves a page with `mod.ts` bundled as one script, on loopback.

@@ -1,9 +1,9 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
-import { copyClone } from "../../helpers/copy_clone.ts";
-import { findFreePort } from "../../helpers/free_port.ts";
+import { copyClone } from "../../package/copy_clone.ts";
+import { findFreePort } from "../../package/free_port.ts";
 import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { commandsFor } from "./readme.ts";
 
 /** Keeps Wrangler from sending requests, except those of the Worker. */

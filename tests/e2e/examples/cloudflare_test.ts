@@ -1,6 +1,5 @@
 // Runs the Cloudflare Worker of examples/ with the versions of Wrangler that npm installs on Node 20
 // and on Node 22. No test deploys it.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

@@ -1,9 +1,9 @@
 // main() of the command line, called many times by one process.
 import { assertEquals } from "@std/assert";
-import { bundle } from "../../helpers/bundle.ts";
-import { FOLDER, MAIN, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { bundle } from "../bundle.ts";
+import { FOLDER, MAIN, withFiles, writeFile } from "../command_line.ts";
 import type { ProgramResult } from "../../helpers/programs.ts";
-import { bun, node } from "../../helpers/runtime_programs.ts";
+import { bun, node } from "../runtime_programs.ts";
 
 /** Prints the results of the calls, and the remaining listeners, as JSON on standard error. */
 const SCRIPT = (main: string) => `

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import maps from "../../../deno.json" with { type: "json" };
-import { FOLDER, MAIN, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { FOLDER, MAIN, readFile, withFiles, writeFile } from "../command_line.ts";
 import {
   type CodeBlock,
   documentBlocks,
@@ -40,6 +40,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^(?:npx -y deno@2\.9|deno) task /, "documents_test.ts checks the name; CI runs the tasks"],
   [/^(?:npm (?:install|ci)|bun (?:install|add))\b/, "tests/package installs the package"],
   [/^npx(?: -y)? wrangler |^cp \.dev\.vars/, "deploys, or needs npm; tests/e2e/examples"],
+  [/^(?:apt-get|systemctl|journalctl|touch) /, "sets up a server; needs root and systemd"],
   [/^docker /, "needs an engine; tests/package/container_test.ts runs the commands of the image"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
@@ -182,6 +183,15 @@ exec "$(PATH="\${PATH#*:}" command -v curl)" "\${args[@]}"`,
   };
 }
 
+/** Writes the programs into the folder of the test. */
+async function writeWrappers(server: string): Promise<void> {
+  await Deno.mkdir(`${FOLDER}/bin`);
+  for (const [name, code] of Object.entries(wrappers(server))) {
+    await writeFile(`bin/${name}`, `#!/usr/bin/env bash\nset -euo pipefail${code}\n`);
+    await Deno.chmod(`${FOLDER}/bin/${name}`, 0o755);
+  }
+}
+
 /** Serves the app with synthetic data, like the demo. */
 function serveDemo(): Deno.HttpServer<Deno.NetAddr> {
   const { apiKey, url: baseUrl, fetch } = createSandbox({ requestsPerSecond: Infinity });
@@ -200,12 +210,7 @@ for (const [file, text] of DOCUMENTS) {
       withFiles(async () => {
         await using server = serveDemo();
         await writeConfig();
-        await Deno.mkdir(`${FOLDER}/bin`);
-        const address = `http://127.0.0.1:${server.addr.port}`;
-        for (const [name, code] of Object.entries(wrappers(address))) {
-          await writeFile(`bin/${name}`, `#!/usr/bin/env bash\nset -euo pipefail${code}\n`);
-          await Deno.chmod(`${FOLDER}/bin/${name}`, 0o755);
-        }
+        await writeWrappers(`http://127.0.0.1:${server.addr.port}`);
         for (const block of own) {
           const name = fileNameOf(block);
           if (name !== undefined) await writeFile(name, programOf(block, blocks));
@@ -293,7 +298,11 @@ for (const [language, { programs, probe, run }] of Object.entries(INTERPRETERS))
             /https?:\/\/(?:127\.0\.0\.1:8000|localhost:8000|weir\.example)/g,
             address,
           );
-          const ran = (await runProgramWith({ cwd: FOLDER }, interpreter!, ...run, program))!;
+          await writeConfig();
+          await writeWrappers(address);
+          const bin = `${await Deno.realPath(FOLDER)}/bin`;
+          const env = { ...ENVIRONMENT, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` };
+          const ran = (await runProgramWith({ cwd: FOLDER, env }, interpreter!, ...run, program))!;
           assertEquals(ran.code, 0, `${place}:\n${ran.stderr}`);
         }),
     });

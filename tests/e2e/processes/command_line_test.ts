@@ -11,7 +11,7 @@ import {
   start,
   withFiles,
   writeFile,
-} from "../../helpers/command_line.ts";
+} from "../command_line.ts";
 import { childCommand } from "../../helpers/programs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -72,15 +72,6 @@ Deno.test("weir does not overwrite a file without --force", () =>
     assertEquals(await fileNames(), ["a.csv"]);
   }));
 
-Deno.test("weir does not write to a file that another download writes", () =>
-  withFiles(async () => {
-    await writeFile("a.csv.part", "of another");
-    const { code, stderr } = await runToEnd(toFile, "records", "--sandbox", "--output", "a.csv");
-    assertEquals([code, await readFile("a.csv.part")], [1, "of another"]);
-    assertStringIncludes(stderr, "a.csv.part already exists");
-    assertStringIncludes(stderr, "--resume, or start again with --force");
-  }));
-
 Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let requestCount = 0;
@@ -127,64 +118,6 @@ async function idLines(rows: number): Promise<string> {
   const response = await sandbox.fetch(url, { headers: { "x-api-key": "sandbox" } });
   const { value } = await response.json();
   return ["Id", ...value.map(({ Id }: { Id: number }) => Id), ""].join("\r\n");
-}
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`weir keeps the part and exits with 130 on ${signal}`, () => {
-    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
-    const { promise: done, resolve: end } = Promise.withResolvers<void>();
-    let requestCount = 0;
-    return serving(async (request) => {
-      if (isPage(request) && ++requestCount === 2) {
-        tell();
-        await done;
-      }
-      return sandbox.fetch(request);
-    }, async (line, baseUrl) => {
-      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv"];
-      const child = start(line, ...baseArgs);
-      await isWaiting;
-      child.kill(signal);
-      const { code, stderr } = await child.output();
-      end();
-      assertEquals(code, 130);
-      assertMatch(new TextDecoder().decode(stderr), /has 20 rows: .*--resume.*\nInterrupted\n$/);
-      assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
-      assertEquals(await readFile("a.csv"), await idLines(60));
-    });
-  });
-}
-
-for (const flag of ["--force", "--resume"]) {
-  Deno.test(`weir ${flag} takes over from a running download to the same file`, () => {
-    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-    const { promise: isWaiting, resolve: tell } = Promise.withResolvers<void>();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    let requestCount = 0;
-    return serving(async (request) => {
-      // The first run has two pages, and waits for the third.
-      if (isPage(request) && ++requestCount === 3) {
-        tell();
-        await released;
-      }
-      return await sandbox.fetch(request);
-    }, async (line, baseUrl) => {
-      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv"];
-      const first = start(line, ...baseArgs);
-      await isWaiting;
-      const second = await runToEnd(line, ...baseArgs, flag);
-      assertEquals([second.code, await readFile("a.csv")], [0, await idLines(60)]);
-      release();
-      const { code, stderr } = await first.output();
-      assertEquals([code, await fileNames()], [1, ["a.csv"]]);
-      assertStringIncludes(
-        new TextDecoder().decode(stderr),
-        "a.csv.part was taken over by another download",
-      );
-      assertEquals(await readFile("a.csv"), await idLines(60));
-    });
-  });
 }
 
 Deno.test("weir rejects an invalid file name before the first request", () =>

@@ -6,7 +6,7 @@ const { output: SCRIPT } = await weir(["completion", "bash"]);
 
 /** Returns the completions of the last word of a command line. */
 async function complete(...words: string[]): Promise<string[]> {
-  const values = 'weir() { printf "pH\\nPhosphorus, total\\tP\\nChloride\\n"; }';
+  const values = 'weir() { printf "2,2\\047-Bi\\npH\\nPhosphorus, total\\tP\\nChloride\\n"; }';
   const line = words.map((word) => `'${word}'`).join(" ");
   const script = `${values}\n${SCRIPT}\nCOMP_WORDS=(weir ${line}); COMP_CWORD=${words.length}\n` +
     'COMPREPLY=(); _weir; printf "%s\\n" "${COMPREPLY[@]}"';

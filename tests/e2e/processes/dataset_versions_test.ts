@@ -1,7 +1,6 @@
 // A download of several pages stops when the service publishes new data while it runs.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { fileNames, readFile, runToEnd, serving } from "../../helpers/command_line.ts";
-import { DataStream } from "../../../mod.ts";
+import { fileNames, readFile, runToEnd, serving } from "../command_line.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 /** A dataset as the service describes it. */
@@ -84,29 +83,21 @@ for (const [name, edit, expected] of changes) {
       assertEquals(await fileNames(), ["a.csv"]);
     });
   });
-
-  Deno.test(`weir leaves the part when the service has ${name} at the end of the download`, () => {
-    const service = new Publisher();
-    return serving(service.fetch, async (line, baseUrl) => {
-      const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
-      const baseArgs = [...args, "--output=a.csv"];
-      service.onPage = (number) => {
-        if (number === 3) service.edit = edit;
-      };
-      const { code, stderr } = await runToEnd(line, ...baseArgs);
-      assertEquals(code, 1);
-      assertStringIncludes(stderr, expected);
-      assertStringIncludes(stderr, "start again with --force");
-      assertEquals(stderr.includes("--resume"), false);
-      const left = ["a.csv.part", "a.csv.part.json"];
-      assertEquals(await fileNames(), left);
-      assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 1);
-      assertEquals(await fileNames(), left);
-      assertEquals((await runToEnd(line, ...baseArgs, "--force", "--quiet")).code, 0);
-      assertEquals(await fileNames(), ["a.csv"]);
-    });
-  });
 }
+
+Deno.test("weir leaves the part when the service has a new version at the end of the download", () => {
+  const service = new Publisher();
+  return serving(service.fetch, async (line, baseUrl) => {
+    const args = ["records", baseUrl, "--limit=300", "--top=100", "--select=Id,DOI"];
+    service.onPage = (number) => {
+      if (number === 3) service.edit = republish;
+    };
+    const { code, stderr } = await runToEnd(line, ...args, "--output=a.csv");
+    assertEquals([code, await fileNames()], [1, ["a.csv.part", "a.csv.part.json"]]);
+    assertStringIncludes(stderr, "10.25976/weir-aa00 was version 1.0.0");
+    assertStringIncludes(stderr, "start again with --force");
+  });
+});
 
 Deno.test("weir requests the dataset versions twice for a file of several pages, once for one page, and never for standard output", () => {
   const service = new Publisher();
@@ -165,19 +156,6 @@ for (const [name, args, filter] of filters) {
   });
 }
 
-Deno.test("weir compares more datasets when Metadata does not accept a clause of the filter", () => {
-  const service = new Publisher();
-  return serving(service.fetch, async (line, baseUrl) => {
-    const filter = "--filter=Name ne 'x' and DOI eq '10.25976/weir-aa00'";
-    const baseArgs = ["locations", baseUrl, "--top=5", "--quiet", filter, "--output=a.csv"];
-    assertEquals((await runToEnd(line, ...baseArgs)).code, 0);
-    assertEquals(
-      service.metadata.map((url) => new URL(url, "http://h").searchParams.get("$filter")),
-      ["DOI eq '10.25976/weir-aa00'", "DOI eq '10.25976/weir-aa00'"],
-    );
-  });
-});
-
 for (
   const filter of ["DOI eq '10.25976/weir-aa00' or LocationId eq 1001", "WellID eq 'x' or Id eq 5"]
 ) {
@@ -200,35 +178,6 @@ for (
       assertEquals(metadata, [all, all]);
     });
   });
-}
-
-Deno.test("weir compares all datasets when the filter is too long for a request of Metadata", () => {
-  const service = new Publisher();
-  const filterOf = (length: number) => `DOI in ('10.25976/weir-aa00','${"x".repeat(length)}')`;
-  let length = 7_000;
-  const query = { select: "Id,DOI", top: 100, limit: 300 };
-  while (isValid(() => new DataStream().records({ ...query, filter: filterOf(length + 1) }))) {
-    length++;
-  }
-  return serving(service.fetch, async (line, baseUrl) => {
-    const args = ["--select=Id,DOI", "--top=100", "--limit=300", `--filter=${filterOf(length)}`];
-    const baseArgs = ["records", baseUrl, ...args, "--quiet", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(line, ...baseArgs);
-    assertEquals(code, 0, stderr);
-    assertEquals(
-      service.metadata[0],
-      "/Metadata?$select=DOI,Version,PublishedTimestamp,Id&$top=10000",
-    );
-  });
-});
-
-function isValid(make: () => unknown): boolean {
-  try {
-    make();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 Deno.test("weir fails, and can resume, when the dataset versions cannot be requested", () => {

@@ -1,12 +1,11 @@
 // The docstrings of the public names, which editors show, and the tables of docs/ that list the same names.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
-import { DEFAULT_RETRY } from "../../../src/client/retry.ts";
-import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
-import { FILTER_FIELDS, RESOURCES } from "../../../src/odata/resources.ts";
-import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
+import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
+import { RESOURCES } from "../../../src/odata/resources.ts";
+import { readTable, sectionOf } from "../../unit/project/markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
-import { moduleDoc, publicSymbols } from "../../helpers/public_symbols.ts";
+import { moduleDoc, publicSymbols } from "../../package/public_symbols.ts";
 
 /** Interfaces that describe no options: callers receive their values. */
 const RECEIVED = [
@@ -99,8 +98,8 @@ const TABLES: Table[] = [
   { page: CLIENT, heading: "Citations", header: "option", types: { "": ["CitationOptions"] } },
   { page: CLIENT, heading: "Resuming a query", header: "option", types: { "": ["BatchOptions"] } },
   {
-    page: CLIENT,
-    heading: "The request builder",
+    page: "docs/endpoint.md",
+    heading: "Options",
     header: "option",
     types: { "": ["EndpointOptions"], "mediaType.": ["MediaType"] },
     entry: maps.exports["./endpoint"],
@@ -177,11 +176,11 @@ Deno.test("docs/errors-and-limits.md lists each kind of DataStreamError", async 
 
 Deno.test("docs/errors-and-limits.md has the defaults of retries and timeouts", async () => {
   const rows = readTable(sectionOf(await readPage(ERRORS), "Retries"), "option");
-  const named = (prefix: string, defaults: object) =>
-    Object.entries(defaults).map(([name, value]) => [`\`${prefix}.${name}\``, String(value)]);
+  const named = (prefix: string, rules: Record<string, { default: number }>) =>
+    Object.entries(rules).map(([name, rule]) => [`\`${prefix}.${name}\``, String(rule.default)]);
   assertEquals(
     rows.map(([name, , value]) => [name, value]),
-    [...named("retry", DEFAULT_RETRY), ...named("timeouts", DEFAULT_TIMEOUTS)],
+    [...named("retry", RETRY_OPTIONS), ...named("timeouts", TIMEOUT_OPTIONS)],
   );
 });
 
@@ -194,19 +193,5 @@ Deno.test("docs/client.md has the resources with their numbers of fields and pag
       String(Object.keys(fields).length),
       String(pageSize),
     ]),
-  );
-});
-
-Deno.test("docs/client.md has the names that each resource can be filtered by", async () => {
-  const rows = readTable(sectionOf(await readPage(CLIENT), "Filters"), "name");
-  const types = { text: "text", number: "number", degrees: "number", date: "date, `YYYY-MM-DD`" };
-  assertEquals(
-    rows,
-    Object.entries(FILTER_FIELDS).map(([field, type]) => {
-      const names = Object.entries(RESOURCES)
-        .filter(([, { filters }]) => (filters as readonly string[]).includes(field))
-        .map(([name]) => name);
-      return [`\`${field}\``, types[type], names.length === 4 ? "all" : names.join(", ")];
-    }),
   );
 });

@@ -3,7 +3,6 @@ import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
 import { PROJECT, VERSION } from "../../helpers/project.ts";
-import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(
@@ -37,11 +36,9 @@ async function end(child: Deno.ChildProcess, output: "stdout" | "stderr"): Promi
   await child[output].cancel();
   return (await child.status).success;
 }
-
-const SERVE = ["--allow-net=127.0.0.1", "--allow-env", "src/cli/main.ts", "serve"];
 const DEMO = ["--allow-net=127.0.0.1", "--allow-env=PORT"];
 Deno.test("edge/demo.ts prints the URLs of its page and its downloads, and serves them", async () => {
-  const preload = ["--preload=tests/helpers/end_on_signal.ts"];
+  const preload = ["--preload=tests/e2e/processes/end_on_signal.ts"];
   const child = startEntry([...DEMO, ...preload, "edge/demo.ts"], { PORT: "0" }, "stdout");
   try {
     const printed = await readUntil(child.stdout, /curl .*\n/);
@@ -77,45 +74,6 @@ Deno.test("edge/demo.ts prints one line and exits with 1 when PORT is invalid or
     assertMatch(printed, /^[^\n]*\bPORT\b[^\n]*\n$/);
     assertStringIncludes(printed, port);
   }
-});
-
-Deno.test("weir serve finishes an open download, serves the metrics, and exits with 0 when it receives SIGTERM", async () => {
-  const token = "the-metrics-token";
-  const environment = {
-    PORT: "0",
-    WEIR_METRICS_TOKEN: token,
-    WEIR_REQUESTS_PER_SECOND: "1000",
-    WEIR_LOG: "errors",
-  };
-  const child = startEntry([...SERVE, "--sandbox"], environment, "stderr");
-  const printed = await readUntil(child.stderr, /Settings: .*\n/);
-  const [, root] = /listens on (\S+)\n/.exec(printed)!;
-  // Larger than the buffers of the sockets.
-  const response = await fetch(`${root}Records.ndjson`);
-  const metrics = await fetch(`${root}metrics`, { headers: { authorization: `Bearer ${token}` } });
-  assertMatch(await metrics.text(), /^weir_downloads_max 20$/m);
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = (await reader.read()).value!;
-  child.kill("SIGTERM");
-  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    text += chunk.value;
-  }
-  assertEquals(text.trimEnd().split("\n").length, await sandboxRequests().count("Records"));
-  await readUntil(child.stderr, /^Stopping: waiting up to 25 s for 1 open response\n/);
-  await child.stderr.cancel();
-  assertEquals((await child.status).code, 0);
-});
-
-Deno.test("weir serve exits with 1 after one line when the port is in use", async () => {
-  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const port = String((taken.addr as Deno.NetAddr).port);
-  const child = startEntry([...SERVE, "--sandbox"], { PORT: port }, "stderr");
-  const printed = await new Response(child.stderr).text();
-  assertMatch(
-    printed,
-    /^Cannot listen on http:\/\/127[^\n]*: another program uses this port[^\n]*\n$/,
-  );
-  assertEquals((await child.status).code, 1);
 });
 
 Deno.test("weir serve reads only permitted variables when --allow-env lists them", async () => {

@@ -11,7 +11,7 @@ import {
   start,
   withFiles,
   writeFile,
-} from "../../helpers/command_line.ts";
+} from "../command_line.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const toFile: CommandLine = {

@@ -1,14 +1,7 @@
 // Files with fewer rows than the service counted: an error, or accepted by --allow-incomplete.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import {
-  fileNames,
-  FOLDER,
-  readFile,
-  runToEnd,
-  serving,
-  writeFile,
-} from "../../helpers/command_line.ts";
+import { fileNames, FOLDER, readFile, runToEnd, serving, writeFile } from "../command_line.ts";
 
 /** A service whose pages end after a given Id, and whose counts include all rows. */
 function endingAfter(last: () => number): (request: Request) => Promise<Response> {
@@ -61,7 +54,7 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     // A run that is killed while it writes the record leaves its new version.
     await writeFile("a.csv.datapackage.json.new", "{");
     last = Infinity;
-    const whole = await runToEnd(line, ...baseArgs, "--force");
+    const whole = await runToEnd(line, ...baseArgs, "--update");
     assertEquals([whole.code, await fileNames()], [0, ["a.csv"]]);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 1 + 1_000 + 1);
   });

@@ -6,29 +6,11 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { createApp } from "../../../edge/app.ts";
 import { serveNode } from "../../../edge/node.ts";
 import { ValidationError } from "../../../mod.ts";
 
 const options = { port: 0, stopsOnSignals: false };
 const ok = { fetch: () => new Response("ok") };
-
-/** An app with a response that ends when the test ends it. */
-function createSlowApp() {
-  const ended = Promise.withResolvers<void>();
-  const fetch = () =>
-    new Response(
-      new ReadableStream({
-        start: (controller) => controller.enqueue(new TextEncoder().encode("first")),
-        async pull(controller) {
-          await ended.promise;
-          controller.close();
-        },
-      }),
-      { headers: { "content-disposition": "attachment" } },
-    );
-  return { fetch, end: () => ended.resolve() };
-}
 
 Deno.test("serveNode() listens on 127.0.0.1 and a free port when the port is 0", async () => {
   const server = await serveNode(ok, options);
@@ -52,53 +34,6 @@ Deno.test("serveNode() responds with 400 when the host header is invalid and the
   const length = await connection.read(bytes);
   assertMatch(new TextDecoder().decode(bytes.subarray(0, length ?? 0)), /^HTTP\/1.1 400 /);
   await server.stop();
-});
-
-Deno.test("stop() waits for an open response when the time suffices", async () => {
-  const app = createSlowApp();
-  const server = await serveNode(app, options);
-  const response = await fetch(server.url);
-  assertEquals(server.openResponses(), 1);
-  const stopping = server.stop();
-  assertEquals(server.stop(), stopping);
-  app.end();
-  assertEquals([await response.text(), await stopping], ["first", 0]);
-});
-
-Deno.test("stop() interrupts an open response and counts it when the timeout expires", async () => {
-  const app = createSlowApp();
-  const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
-  const response = await fetch(server.url);
-  assertEquals(await server.stop(), 1);
-  await assertRejects(() => response.text());
-  app.end();
-});
-
-Deno.test("stop() logs a request as interrupted when the timeout expires", async () => {
-  const requested = Promise.withResolvers<void>();
-  const log: string[] = [];
-  const app = createApp({
-    access: "public",
-    apiKey: "k",
-    baseUrl: "https://silent.invalid/v1/odata/v4",
-    cacheTtl: 0,
-    logRequests: true,
-    log: (line) => log.push(line),
-    fetch({ signal }) {
-      requested.resolve();
-      return new Promise((_, reject) =>
-        signal.addEventListener("abort", () => reject(signal.reason))
-      );
-    },
-  });
-  const server = await serveNode(app, { ...options, shutdownTimeout: 0 });
-  const response = fetch(`${server.url}Records.csv`);
-  await requested.promise;
-  assertEquals(await server.stop(), 1);
-  await assertRejects(() => response);
-  assertEquals(log.length, 1);
-  // No response was sent.
-  assertStringIncludes(log[0]!, "GET /Records.csv 503 interrupted: 0 rows");
 });
 
 Deno.test("serveNode() rejects with a message when the port is in use", async () => {

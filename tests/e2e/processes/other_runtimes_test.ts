@@ -1,9 +1,9 @@
 // The command line of the npm package in Node and Bun: files, signals, pipes and exit codes.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
-import { bundle } from "../../helpers/bundle.ts";
+import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
+import { bundle } from "../bundle.ts";
 import { childCommand, runProgram } from "../../helpers/programs.ts";
-import { bun, node } from "../../helpers/runtime_programs.ts";
+import { bun, node } from "../runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
@@ -68,6 +68,13 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
         assertEquals((await weir(...flags, "--output=link.csv", "--force").output()).code, 1);
         await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
+        const waiting = weir(...flags, "--output=pipe.csv").spawn();
+        // Until the process handles SIGTERM (bit 14 of its mask), and some time to open the pipe, which has no reader.
+        const status = `/proc/${waiting.pid}/status`;
+        const handles = `(( 0x$(grep SigCgt ${status} | cut -f2) & 0x4000 ))`;
+        await runProgram("bash", "-c", `until ${handles}; do sleep 0.05; done; sleep 0.5`);
+        waiting.kill("SIGTERM");
+        assertEquals((await waiting.output()).code, 130);
         const reader = runProgram("timeout", "20", "cat", `${FOLDER}/pipe.csv`);
         assertEquals((await weir(...flags, "--output=pipe.csv").output()).code, 0);
         assertEquals((await reader)?.stdout, file);

@@ -4,6 +4,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type DownloadPage, FileError, type Output } from "../../../src/cli/output.ts";
 import { type FileOptions, openFile } from "../../../src/cli/part_file.ts";
+import { ValidationError } from "../../../src/errors.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
   fileNames,
@@ -14,7 +15,7 @@ import {
   start,
   withFiles,
   writeFile,
-} from "../../helpers/command_line.ts";
+} from "../command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
 const options: FileOptions = {
@@ -50,7 +51,9 @@ const resume = () => openFile(PATH, options);
 Deno.test("openFile() resumes at the last complete page", () =>
   withFiles(async () => {
     await killed();
-    await Deno.writeTextFile(`${PATH}.part`, "half of a page", { append: true });
+    await Deno.writeTextFile(`${PATH}.part`, "half of a page that is longer than the next", {
+      append: true,
+    });
     const { output, after } = await resume();
     assertEquals(after?.rows, 1);
     assertEquals(after?.shards, [{ clauses: [], after: "Id:1" }]);
@@ -130,6 +133,52 @@ Deno.test("openFile() names --force when the file exists, and moving it when a p
     await writeFile("a.csv", "of another");
     await assertRejects(() => openFile(PATH, { ...options, resume: false }), FileError, force);
     await assertRejects(resume, FileError, "a.csv already exists: move it, then resume");
+  }));
+
+/** A valid state; each unusable one differs from it in one member. */
+const STATE = {
+  version: 5,
+  run: "an earlier run",
+  query: { resource: "Locations" },
+  force: false,
+  bytes: 5,
+  hash: `sha256:${"0".repeat(64)}`,
+  cursor: {
+    version: 2,
+    query: "0123456789abcdef",
+    shards: [],
+    rows: 1,
+    unitRows: 1,
+    writer: { isBegun: true },
+  },
+};
+const UNUSABLE: [name: string, state: unknown][] = [
+  ["null", null],
+  ["an empty object", {}],
+  ["another version", { ...STATE, version: 4 }],
+  ["a negative length", { ...STATE, bytes: -5 }],
+  ["a length alone", { version: 5, run: "", query: {}, force: false, bytes: 5, hash: "" }],
+  ["no hash", { ...STATE, hash: undefined }],
+  ["datasets of another form", { ...STATE, datasets: [["a", "b"]] }],
+  ["no query", { ...STATE, query: undefined }],
+  ["a text instead of whether to overwrite", { ...STATE, force: "false" }],
+];
+
+Deno.test("openFile() refuses a part whose state is damaged, and keeps the part", () =>
+  withFiles(async () => {
+    await writeFile("a.csv.part", "Id\r\n1001\r\n");
+    const pagesAfter = () => {
+      throw new ValidationError("after", "is of another query");
+    };
+    const resumeWith = async (state: unknown) => {
+      await writeFile("a.csv.part.json", JSON.stringify(state));
+      return await assertRejects(() => openFile(PATH, { ...options, pagesAfter }), FileError);
+    };
+    assertStringIncludes((await resumeWith(STATE)).message, "belongs to another query (resource");
+    for (const [name, state] of UNUSABLE) {
+      assertStringIncludes((await resumeWith(state)).message, "is missing or damaged", name);
+    }
+    assertEquals(await readFile("a.csv.part"), "Id\r\n1001\r\n");
   }));
 
 Deno.test("openFile() refuses a part that is not a regular file", () =>

@@ -1,10 +1,10 @@
 // Messages before the first page, and on a terminal without escape sequences.
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { denoArguments, FOLDER, serving, start, withFiles } from "../../helpers/command_line.ts";
-import { bundle } from "../../helpers/bundle.ts";
+import { denoArguments, FOLDER, serving, start, withFiles } from "../command_line.ts";
+import { bundle } from "../bundle.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { node } from "../../helpers/runtime_programs.ts";
-import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
+import { node } from "../runtime_programs.ts";
+import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const LOCATIONS = ["locations", "--select=Id", "--limit=40", "--top=20", "--output=a.csv"];

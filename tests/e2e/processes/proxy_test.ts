@@ -1,16 +1,10 @@
 // HTTP_PROXY and NO_PROXY in each runtime, through a proxy on loopback.
 import { assertEquals, assertMatch } from "@std/assert";
-import { bundle } from "../../helpers/bundle.ts";
-import {
-  denoArguments,
-  FOLDER,
-  serving,
-  withFiles,
-  writeFile,
-} from "../../helpers/command_line.ts";
+import { bundle } from "../bundle.ts";
+import { denoArguments, FOLDER, serving, withFiles, writeFile } from "../command_line.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { Proxy } from "../../helpers/proxy.ts";
-import { bun, newestNode, node } from "../../helpers/runtime_programs.ts";
+import { Proxy } from "./proxy.ts";
+import { bun, newestNode, node } from "../runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 /** Whether a version of Node can use a proxy, by a function or by a variable. */

@@ -1,7 +1,7 @@
 // Other programs read the same cells from the CSV of a page with unusual values.
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
-import { FOLDER, withFiles } from "../../helpers/command_line.ts";
+import { FOLDER, withFiles } from "../command_line.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
 const cells: [json: string, cell: string][] = [

@@ -3,10 +3,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { dirname } from "node:path";
 import deno from "../../../deno.json" with { type: "json" };
-import { FOLDER, readFile, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
-import { PROJECT } from "../../helpers/project.ts";
-import { filesIn } from "../../helpers/tree.ts";
+import { filesIn, PROJECT } from "../../helpers/project.ts";
 
 const ADDRESS = "https://github.com/owner/weir";
 const SCRIPTS = ["release", "release:verify", "release:notes", "publish:npm"] as const;
@@ -137,47 +136,6 @@ Deno.test("release sets the version, runs the checks, commits and tags when it i
     );
   }));
 
-Deno.test("release sets the version in every place before the checks when it is the second release", () =>
-  inRepository({}, async () => {
-    await assertReleased("0.4.0");
-    const changelog = await readFile("CHANGELOG.md");
-    await write("CHANGELOG.md", changelog.replace("ased]\n", "ased]\n\n- The second feature.\n"));
-    await commitAll("Add the second feature");
-    const { stdout } = await assertReleased("0.5.0");
-    assertEquals(stdout.match(/VERSION = "0\.5\.0"/g)?.length, 3);
-    assertStringIncludes(await readFile("jsr.json"), '"version": "0.5.0"');
-    assertStringIncludes(await readFile("examples/node/package.json"), '"^0.5.0"');
-    assertStringIncludes(await readFile("README.md"), "**Status:** version 0.5.0 of ");
-    const released = await readFile("CHANGELOG.md");
-    assertMatch(released, /## \[0\.5\.0\].*\n\n- The second feature\.\n\n## \[0\.4\.0\]/);
-    assertStringIncludes(released, `\n[0.5.0]: ${ADDRESS}/compare/v0.4.0...v0.5.0\n`);
-    assertEquals(await readFile("image.bin"), FILES["image.bin"]);
-  }));
-
-Deno.test("release keeps the changelog and the documents when it is a pre-release", () =>
-  inRepository({}, async () => {
-    await assertReleased("0.4.0-rc.1");
-    assertStringIncludes(await readFile("src/version.ts"), '"0.4.0-rc.1"');
-    assertEquals(await readFile("CHANGELOG.md"), FILES["CHANGELOG.md"]);
-    assertStringIncludes(await readFile("docs/a.md"), "dist/weir-datastream-0.4.0-rc.1.tgz\n");
-    const readme = await readFile("README.md");
-    assertStringIncludes(readme, "**Status:** pre-release 0.4.0-rc.1, on [JSR]");
-    await assertRefused("0.4.0-rc.1", "not greater than 0.4.0-rc.1", "The tag v0.4.0-rc.1 exists");
-    await assertReleased("0.4.0-rc.2");
-    await assertReleased("0.4.0");
-    assertStringIncludes(await readFile("README.md"), "**Status:** version 0.4.0 of ");
-    assertStringIncludes(
-      await readFile("CHANGELOG.md"),
-      `[0.4.0]: ${ADDRESS}/releases/tag/v0.4.0\n`,
-    );
-    await write(
-      "CHANGELOG.md",
-      `${await readFile("CHANGELOG.md")}`.replace("\n\n", "\n\nNew.\n\n"),
-    );
-    await commitAll("Change the changelog");
-    await assertRefused("0.5.0-rc.1", 'no entries below "## [Unreleased]"');
-  }));
-
 Deno.test("release prints the changes and changes nothing when it is a dry run", () =>
   inRepository({}, async () => {
     const before = await snapshot();
@@ -212,66 +170,6 @@ Deno.test("release names every problem and changes nothing when a check fails", 
       "The tag v0.3.0 exists",
       'CHANGELOG.md has no entries below "## [Unreleased]"',
     );
-  }));
-
-Deno.test("release names each invalid heading of the changelog and changes nothing", () =>
-  inRepository({
-    files: {
-      "CHANGELOG.md": `# Changelog
-
-## [unreleased]
-
-- A change.
-
-## [0.3.0] - 2026-1-1
-
-## [0.4.0] - 2026-01-02
-
-## [0.2.0] - 2026-01-02 [YANKED]
-
-## [0.2.0-rc.1] - 2026-01-01
-`,
-    },
-  }, async () => {
-    await assertRefused(
-      "0.4.0",
-      'CHANGELOG.md, line 3, has the heading "## [unreleased]": write "## [Unreleased]"',
-      'CHANGELOG.md, line 7, has the heading "## [0.3.0] - 2026-1-1": write ',
-      "CHANGELOG.md, line 9, has a heading for 0.4.0: choose another version",
-    );
-    await git("rm", "--quiet", "CHANGELOG.md");
-    await commitAll("Remove the changelog");
-    await assertRefused("0.4.0", "CHANGELOG.md cannot be read: restore it");
-  }));
-
-for (
-  const [name, file, text, message] of [
-    ["the version is invalid", "", "", '"next" is not a version: write one such as 1.2.0'],
-    ["no repository is set", ".ci/project.json", `{ "repository": "" }\n`, "No repository is set"],
-    ["a file is not committed", "", "new", "Files are not committed"],
-    ["there is nothing to release", "CHANGELOG.md", "# Changelog\n", "CHANGELOG.md has no entries"],
-    [
-      "the changelog has two sections of changes",
-      "CHANGELOG.md",
-      "## [Unreleased]\n\n- A.\n\n## [Unreleased]\n\n- B.\n",
-      "CHANGELOG.md, line 5, has a second heading for Unreleased",
-    ],
-  ] as const
-) {
-  Deno.test(`release says what to do when ${name}`, () =>
-    inRepository({ files: file === "" ? {} : { [file]: text } }, async () => {
-      if (text === "new") await write("new.txt", text);
-      await assertRefused(message.includes("next") ? "next" : "0.4.0", message);
-    }));
-}
-
-Deno.test("release prints its usage when the arguments are wrong", () =>
-  inRepository({}, async () => {
-    for (const args of [[], ["0.4.0", "0.5.0"], ["0.4.0", "--force"]]) {
-      const { code, stderr } = await task("release", ...args);
-      assertEquals(code, 2);
-      assertStringIncludes(stderr, "Usage: deno task release VERSION [--dry-run]");
-    }
   }));
 
 for (const failing of Object.keys(CHECKS)) {
@@ -311,26 +209,6 @@ Deno.test({
       },
     ),
 });
-
-Deno.test("release restores all files when Git refuses the commit or the tag", () =>
-  inRepository({}, async () => {
-    const before = await snapshot();
-    for (const [key, value] of [["core.hooksPath", "hooks"], ["tag.gpgSign", "true"]] as const) {
-      await Deno.mkdir(`${FOLDER}/.git/no`, { recursive: true });
-      await writeFile(".git/no/pre-commit", "#!/bin/sh\nexit 1\n");
-      await Deno.chmod(`${FOLDER}/.git/no/pre-commit`, 0o755);
-      await git("config", key, key === "core.hooksPath" ? ".git/no" : value);
-      await git("config", "gpg.program", "false");
-      const { code, stderr } = await task("release", "0.5.0");
-      assertEquals(code, 1);
-      assertStringIncludes(
-        stderr,
-        key === "core.hooksPath" ? "git commit failed" : "git tag failed",
-      );
-      assertEquals(await snapshot(), before);
-      await git("config", "--unset", key);
-    }
-  }));
 
 Deno.test("release:verify accepts only the tag of the version on the main branch", () =>
   inRepository({}, async () => {

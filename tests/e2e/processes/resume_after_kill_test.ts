@@ -1,7 +1,7 @@
 // A download that is killed at any request continues to the same file.
 import { assert, assertEquals } from "@std/assert";
-import { fileNames, FOLDER, readFile } from "../../helpers/command_line.ts";
-import { withKillingService } from "../../helpers/killing_service.ts";
+import { fileNames, FOLDER, readFile } from "../command_line.ts";
+import { withKillingService } from "./killing_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const ODD = ["--select", "Id,DatasetName,ResultValue,ResultComment"];

@@ -1,8 +1,8 @@
 // Downloads that are killed while they are split, or while they write files, and then resumed.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fileNames, FOLDER, readFile, writeFile } from "../../helpers/command_line.ts";
-import { withKillingService } from "../../helpers/killing_service.ts";
-import { largeService } from "../../helpers/large_service.ts";
+import { fileNames, FOLDER, readFile, writeFile } from "../command_line.ts";
+import { withKillingService } from "./killing_service.ts";
+import { largeService } from "../../unit/client/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
@@ -51,24 +51,6 @@ Deno.test("weir --resume completes a split download that is killed after every p
   });
 });
 
-Deno.test("weir --resume truncates a part to its last committed page when a write was interrupted", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  return withKillingService(sandbox.fetch, async (weir) => {
-    const args = ["records", "--limit=900", "--top=100", "--output=a.csv"];
-    await weir.run(...args);
-    const whole = await readFile("a.csv");
-    await Deno.remove(`${FOLDER}/a.csv`);
-    assert(await weir.runUntilKilled(4, ...args));
-    const part = await readFile("a.csv.part");
-    // The files after an interrupted write of a page and of a state. The page is longer than the remaining
-    // rows, so that bytes that are not truncated would remain.
-    await writeFile("a.csv.part", `${part}${'500999,10.25976/weir-aa00,"Synth'.repeat(20_000)}`);
-    await writeFile("a.csv.part.json.new", '{"queryJson":"{');
-    assertEquals((await weir.run(...args, "--resume")).code, 0);
-    assertEquals(await readFile("a.csv") === whole, true);
-  });
-});
-
 Deno.test("weir --resume writes the same file when runs are killed while they write files", () => {
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
@@ -91,19 +73,6 @@ Deno.test("weir --resume writes the same file when runs are killed while they wr
   });
 });
 
-Deno.test("weir --resume continues in the part file itself, without a copy", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  return withKillingService(sandbox.fetch, async (weir) => {
-    const args = ["records", "--limit=900", "--top=100", "--select=Id,DOI", "--output=a.csv"];
-    assert(await weir.runUntilKilled(5, ...args));
-    const { ino } = await Deno.stat(`${FOLDER}/a.csv.part`);
-    assert(await weir.runUntilKilled(4, ...args, "--resume"));
-    assertEquals((await Deno.stat(`${FOLDER}/a.csv.part`)).ino, ino);
-    assertEquals((await weir.run(...args, "--resume")).code, 0);
-    assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).ino, ino);
-  });
-});
-
 Deno.test("weir --resume exits with 0 and says that the file is complete when it is finished", () => {
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   return withKillingService(sandbox.fetch, async (weir) => {
@@ -123,22 +92,6 @@ Deno.test("weir --resume exits with 0 and says that the file is complete when it
     await Deno.remove(`${FOLDER}/c.txt`);
     assertEquals((await weir.run(...cited, "--resume")).code, 0);
     assertEquals(await readFile("c.txt"), citations);
-  });
-});
-
-Deno.test("weir --resume does not replace a file that appeared beside the part", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  return withKillingService(sandbox.fetch, async (weir) => {
-    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
-    assert(await weir.runUntilKilled(3, ...args));
-    await writeFile("a.csv", "of another");
-    const { code, stderr } = await weir.run(...args, "--resume");
-    assertEquals([code, await readFile("a.csv")], [1, "of another"]);
-    assertStringIncludes(stderr, "a.csv already exists");
-    assertStringIncludes(stderr, "move it, then resume");
-    await Deno.rename(`${FOLDER}/a.csv`, `${FOLDER}/b.csv`);
-    assertEquals((await weir.run(...args, "--resume")).code, 0);
-    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
   });
 });
 
@@ -169,14 +122,6 @@ Deno.test("weir --resume of another query keeps the file when a run with --force
     assertStringIncludes(stderr, "a.csv already exists");
     assertEquals((await weir.run(...args, "--resume")).code, 0);
     assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
-  });
-});
-
-Deno.test("weir --resume starts a download when there is no part", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  return withKillingService(sandbox.fetch, async (weir) => {
-    const { code } = await weir.run("locations", "--select=Id", "--output=a.csv", "--resume");
-    assertEquals([code, (await readFile("a.csv")).split("\r\n").length], [0, 62]);
   });
 });
 

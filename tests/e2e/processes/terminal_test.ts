@@ -1,7 +1,7 @@
 // Progress and prompts in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
-import { denoArguments, FOLDER, withFiles } from "../../helpers/command_line.ts";
-import { hasTmux, shell, Terminal } from "../../helpers/terminal.ts";
+import { denoArguments, FOLDER, withFiles } from "../command_line.ts";
+import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 if (!hasTmux) console.warn("The tests in a terminal are skipped: tmux is not installed");

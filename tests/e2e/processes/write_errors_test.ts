@@ -1,9 +1,9 @@
 // Files that cannot be written: the message names the file and says what to do.
 import { assertEquals, assertMatch } from "@std/assert";
-import { bundle } from "../../helpers/bundle.ts";
-import { denoArguments, FOLDER, withFiles, writeFile } from "../../helpers/command_line.ts";
+import { bundle } from "../bundle.ts";
+import { denoArguments, FOLDER, withFiles, writeFile } from "../command_line.ts";
 import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { bun, node } from "../../helpers/runtime_programs.ts";
+import { bun, node } from "../runtime_programs.ts";
 
 const UNSHARE = ["--map-root-user", "--mount", "sh", "-c"];
 const canMount = (await runProgram("unshare", ...UNSHARE, "mount -t tmpfs tmpfs /mnt"))?.success ??

@@ -1,16 +1,7 @@
 // Behaviours of the client that run in every runtime, with its own fetch(), streams and errors. They
 // use only the public API; `cases.ts` has the expected results.
-import {
-  and,
-  DataStream,
-  type DataStreamOptions,
-  endpoint,
-  eq,
-  gte,
-  toRequest,
-} from "../../../mod.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
-import { describeRejection, digestsOf, readAll } from "./report.ts";
+import { DataStream, type DataStreamOptions, endpoint, toRequest } from "../../../mod.ts";
+import { describeRejection, digestsOf } from "./report.ts";
 
 /** Path whose response arrives when a client has aborted the stalled request. */
 export const ABORTED_PATH = "/aborted";
@@ -29,42 +20,9 @@ const createQuery = (baseUrl: string, options?: DataStreamOptions, signal?: Abor
 /** Returns retry options with a backoff of a few milliseconds. */
 const retry = (attempts: number) => ({ retry: { attempts, backoff: 5 } });
 
-/** Reads a query that fails with an error that is not retried. */
-const readPermanentFault = (baseUrl: string) =>
-  describeRejection(() => createQuery(baseUrl).toArray(), baseUrl, KEY);
-
 /** Reads the rows of a query despite a fault. */
 const readWithRetry = async (baseUrl: string) =>
   (await createQuery(baseUrl, retry(2)).toArray()).map(({ Id }) => Id);
-
-/** Reads a query on a fake clock; compares the reported retry delays with the time that passed. */
-async function readOnFakeClock(baseUrl: string): Promise<unknown> {
-  const clock = new FakeClock();
-  const starts: number[] = [];
-  const reported: [status: number | undefined, wait: number][] = [];
-  const fetch = (request: Request) => {
-    starts.push(clock.now());
-    return clock.pauseDuring(fetchWithBody(request));
-  };
-  const rows = await createClient(baseUrl, { clock, fetch }).locations({
-    select: ["Id"],
-    onProgress: ({ retrying }) => {
-      if (retrying) reported.push([retrying.fault.status, retrying.wait]);
-    },
-  }).toArray();
-  const excess = reported.map(([, wait], index) => starts[index + 1]! - starts[index]! - wait);
-  return {
-    rows: rows.length,
-    reported: reported.map(([status, wait]) => [status, Math.ceil(wait / 1000)]),
-    // The timers of the timeouts may advance the clock.
-    isDelayCorrect: excess.every((time) => time >= 0 && time < 5_000),
-  };
-}
-
-async function fetchWithBody(request: Request): Promise<Response> {
-  const response = await fetch(request);
-  return new Response(await response.arrayBuffer(), response);
-}
 
 /** Returns a `fetch` and a promise that resolves after the headers of a number of responses. */
 function countResponses(count: number): { fetch: typeof fetch; received: Promise<void> } {
@@ -126,39 +84,8 @@ export const BEHAVIOURS = {
     return { status: response.status, value };
   },
 
-  "rows() gives each row once and in order when there are several pages": async (baseUrl) => {
-    const query = createClient(baseUrl).observations({ select: ["Id"], top: 100 });
-    const ids: number[] = [];
-    for await (const { Id } of query) ids.push(Id);
-    const streamed = (await readAll(query.rows())).map(({ Id }) => Id);
-    const pages = (await readAll(query.pages())).map((rows) => rows.length);
-    return { ids, isSame: ids.join() === streamed.join(), pages };
-  },
-
   "csv(), ndjson() and json() give the same bytes when runtimes differ": (baseUrl) =>
     digestsOf(createClient(baseUrl).records({ top: 100 })),
-
-  "observations() sends filter and select when they are given": (baseUrl) =>
-    createClient(baseUrl).observations({
-      select: ["Id", "CharacteristicName", "ActivityStartDate", "ResultValue"],
-      filter: and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2020)),
-    }).toArray(),
-
-  "locations() requests only as many rows as needed when there is a limit": async (baseUrl) => {
-    const rows = await createClient(baseUrl).locations({ select: ["Id"], top: 10, limit: 25 })
-      .toArray();
-    return rows.map(({ Id }) => Id);
-  },
-
-  "count() sends one request when it is called": (baseUrl) => createQuery(baseUrl).count(),
-
-  "toArray() waits for Retry-After when the status is 429": readOnFakeClock,
-  "toArray() retries after a delay when the status is 504": readOnFakeClock,
-
-  "DataStreamError hides the key when the service repeats it": readPermanentFault,
-
-  "DataStreamError hides the key when the connection fails": (baseUrl) =>
-    describeRejection(() => createQuery(baseUrl, retry(1)).toArray(), baseUrl, KEY),
 
   "pages() rejects with the reason when a signal aborts during a request": async (baseUrl) => {
     const { fetch, received } = countResponses(2);
@@ -173,10 +100,6 @@ export const BEHAVIOURS = {
     return { rows: value?.length, isReason, isAborted: await isAborted(baseUrl) };
   },
 
-  "a loop sends no further request when it ends early": async (baseUrl) => {
-    for await (const { Id } of createQuery(baseUrl)) return Id;
-  },
-
   "return() aborts the request when an iterator waits for a page": async (baseUrl) => {
     const { fetch, received } = countResponses(2);
     const rows = createQuery(baseUrl, { fetch })[Symbol.asyncIterator]();
@@ -187,27 +110,10 @@ export const BEHAVIOURS = {
     return { ...await next, isAborted: await isAborted(baseUrl) };
   },
 
-  "toArray() rejects a next link when its origin is different": readPermanentFault,
-
   "toArray() rejects a redirect when its origin is different": (baseUrl) =>
     describeRejection(() => createQuery(baseUrl).toArray(), baseUrl, KEY, ["status"]),
 
-  "toArray() requests a page again when its JSON is truncated": readWithRetry,
-
   "toArray() requests a page again when its connection closes early": readWithRetry,
-
-  "csv() rejects when a page is truncated in every attempt": async (baseUrl) => {
-    const reader = createQuery(baseUrl, retry(2)).csv().getReader();
-    const first = await reader.read();
-    const lines = new TextDecoder().decode(first.value).split("\r\n").length - 2;
-    return { lines, ...await describeRejection(() => reader.read(), baseUrl, KEY) };
-  },
-
-  "pages() rejects when the connection closes early in every attempt": async (baseUrl) => {
-    const reader = createQuery(baseUrl, retry(2)).pages().getReader();
-    const rows = (await reader.read()).value?.length;
-    return { rows, ...await describeRejection(() => reader.read(), baseUrl, KEY) };
-  },
 
   "Progress.requests counts each request when the service resets connections": readOverResets,
 } satisfies Record<string, (baseUrl: string) => Promise<unknown>>;

@@ -1,5 +1,4 @@
 // Runs the same behaviours in Deno, Node, Bun, workerd and Chromium and compares the results.
-import "../../helpers/task_permissions.ts";
 import { assertEquals } from "@std/assert";
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
 import { CASES } from "./cases.ts";

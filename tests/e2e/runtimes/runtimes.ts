@@ -1,7 +1,7 @@
 import { inBrowser, isInstalled as hasChromium, LOOPBACK } from "../browser/chromium.ts";
-import { bundle } from "../../helpers/bundle.ts";
+import { bundle } from "../bundle.ts";
 import { runProgram } from "../../helpers/programs.ts";
-import { bun, node, workerd } from "../../helpers/runtime_programs.ts";
+import { bun, node, workerd } from "../runtime_programs.ts";
 import { PUBLISHED, RUNTIMES } from "../servers/runtimes.ts";
 import type { BaseUrls, BehaviourResult } from "./run_behaviours.ts";
 

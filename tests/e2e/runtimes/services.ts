@@ -1,8 +1,8 @@
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { type RequestHead, serveAnyOrigin } from "../../helpers/any_origin_server.ts";
-import { serveResetting } from "../../helpers/resetting_server.ts";
+import { type RequestHead, serveAnyOrigin } from "../any_origin_server.ts";
+import { serveResetting } from "../resetting_server.ts";
 import { Stall } from "../servers/stall.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { ABORTED_PATH, KEY, RECEIVED_PATH } from "./behaviours.ts";
 
 /** Options of the sandbox in all services. */

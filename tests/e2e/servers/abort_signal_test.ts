@@ -1,8 +1,7 @@
 // Deno with and without --unstable-no-legacy-abort: without it, Deno aborts the signal of a request after each
 // response, and warns of that.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
 import { Stall } from "./stall.ts";

@@ -1,5 +1,5 @@
 import { SERVER_BUNDLES } from "../../../.ci/server_bundles.ts";
-import { bundle } from "../../helpers/bundle.ts";
+import { bundle } from "../bundle.ts";
 
 /**
  * Bundles a module with the flags of a published bundle.

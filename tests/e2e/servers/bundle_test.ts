@@ -1,10 +1,8 @@
 // The files of the task `bundle`.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { SERVER_BUNDLES } from "../../../.ci/server_bundles.ts";
 import { runProgramWith } from "../../helpers/programs.ts";
-import { PROJECT } from "../../helpers/project.ts";
-import { importsOf } from "../../helpers/tree.ts";
+import { importsOf, PROJECT } from "../../helpers/project.ts";
 
 Deno.test("deno task bundle writes files without dependencies, with the licences of their packages", async () => {
   const args = ["task", "--quiet", "bundle"];

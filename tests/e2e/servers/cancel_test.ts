@@ -1,7 +1,6 @@
 // Readers that cancel downloads, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
 import { Stall, STALL_POINTS } from "./stall.ts";

@@ -1,7 +1,6 @@
 // Downloads per client, with the address that each runtime passes to the app.
-import "../../helpers/task_permissions.ts";
 import { assertEquals } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import {
   COMMAND_LINES,
   DEFAULT_EXPORTS,

@@ -1,5 +1,4 @@
 // Complete downloads and their headers, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

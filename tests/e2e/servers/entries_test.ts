@@ -1,5 +1,4 @@
 // The published entry points, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { PUBLISHED, RUNTIMES, testOn, testOnEach } from "./runtimes.ts";
 

@@ -1,9 +1,8 @@
 // Faults of the service, on each runtime: an error status before the first page, an aborted transfer
 // after it.
-import "../../helpers/task_permissions.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { runProgram } from "../../helpers/programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
 import {
   appOptionsFor,

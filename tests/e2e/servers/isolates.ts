@@ -1,8 +1,8 @@
 import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
 import { sha256Hex } from "../../../src/bytes.ts";
 import { PROJECT } from "../../helpers/project.ts";
-import { workerd } from "../../helpers/runtime_programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { workerd } from "../runtime_programs.ts";
+import { waitFor } from "../wait_for.ts";
 import { bundleAsPublished } from "./bundle.ts";
 import { toIsolatesCapnp } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";

@@ -1,11 +1,10 @@
 // Four isolates of the published Worker in workerd, whose rate a Durable Object limits.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
 import type { Permit } from "../../../src/client/rate_limiter.ts";
 import { sha256Hex } from "../../../src/bytes.ts";
-import { workerd } from "../../helpers/runtime_programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { workerd } from "../runtime_programs.ts";
+import { waitFor } from "../wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
 import type { ObjectUse } from "./cloudflare_worker.ts";
 import {

@@ -1,10 +1,9 @@
 // The rate limiter whose state is in Durable Objects of workerd.
-import "../../helpers/task_permissions.ts";
 import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
 import { systemClock } from "../../../src/clock.ts";
-import { createObjectLimiters } from "../../helpers/object_limiters.ts";
+import { createObjectLimiters } from "../../unit/edge/cloudflare/object_limiters.ts";
 import { testRateLimiter } from "../../helpers/rate_limiter_conformance.ts";
-import { workerd } from "../../helpers/runtime_programs.ts";
+import { workerd } from "../runtime_programs.ts";
 import { createStorage, objectsOf, startIsolates } from "./isolates.ts";
 
 let resources: AsyncDisposableStack;

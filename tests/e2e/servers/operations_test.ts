@@ -1,7 +1,6 @@
 // The log, request ids, readiness and metrics, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import {
   COMMAND_LINES,
   DEFAULT_EXPORTS,

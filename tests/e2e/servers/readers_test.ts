@@ -1,7 +1,6 @@
 // Slow readers, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { startApp, testOnEach } from "./runtimes.ts";
 import {
   appOptionsFor,

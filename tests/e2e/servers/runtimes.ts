@@ -1,5 +1,5 @@
 import { PROJECT } from "../../helpers/project.ts";
-import { bun, node, workerd } from "../../helpers/runtime_programs.ts";
+import { bun, node, workerd } from "../runtime_programs.ts";
 import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";

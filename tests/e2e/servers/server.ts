@@ -1,5 +1,5 @@
 import { groupCommand, killGroup } from "../../helpers/programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 
 /** A server in a separate process. */
 export interface Server extends AsyncDisposable {

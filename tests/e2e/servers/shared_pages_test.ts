@@ -1,5 +1,4 @@
 // Identical downloads that share their pages, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals } from "@std/assert";
 import { startApp, testOnEach } from "./runtimes.ts";
 import {

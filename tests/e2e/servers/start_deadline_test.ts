@@ -1,5 +1,4 @@
 // Time until the first byte of a download, and conditional requests, on each runtime.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startApp, testOnEach } from "./runtimes.ts";
 import {

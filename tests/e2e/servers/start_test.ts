@@ -1,8 +1,7 @@
 // What the servers print when they start, and when they cannot.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runProgramWith } from "../../helpers/programs.ts";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
 import { startServer } from "./server.ts";
 

@@ -1,7 +1,6 @@
 // Servers that receive a signal: open downloads complete, or are interrupted after 25 s.
-import "../../helpers/task_permissions.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { waitFor } from "../../helpers/wait_for.ts";
+import { waitFor } from "../wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
 import { Stall } from "./stall.ts";

@@ -1,5 +1,5 @@
 import type { Delivery, FaultContext, FaultKind } from "./fault_kind.ts";
-import type { Random } from "../../helpers/random.ts";
+import type { Random } from "../random.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
@@ -91,21 +91,6 @@ export const BODY_FAULTS: readonly FaultKind[] = [
     delivery.delay = random.int(1, 29_000);
   }),
   bodyFault("invalid JSON", breakJson),
-  bodyFault("invalid, truncated JSON", (delivery, context) => {
-    if (!breakJson(delivery, context)) return false;
-    cut(delivery, context);
-  }),
-  bodyFault("invalid UTF-8", (delivery, { random }) => {
-    const bytes = delivery.bytes.slice();
-    for (let attempt = 0; attempt < 50; attempt++) {
-      const at = random.int(0, bytes.length - 1);
-      if (bytes[at]! < 0x61 || bytes[at]! > 0x7a) continue;
-      bytes[at] = random.pick([0xff, 0xc3, 0x80, 0xed]);
-      delivery.bytes = bytes;
-      return true;
-    }
-    return false;
-  }),
   bodyFault("text after the page", (delivery, { random }) => {
     const text = random.pick(["]", "}", "<!-- proxy -->", "\0", ',{"value":[]}', "null"]);
     enclose(delivery, "", text);
@@ -113,10 +98,6 @@ export const BODY_FAULTS: readonly FaultKind[] = [
   bodyFault("the page twice", (delivery) => {
     delivery.bytes = Uint8Array.from([...delivery.bytes, ...delivery.bytes]);
   }),
-  bodyFault("white space around the page", (delivery) => {
-    enclose(delivery, "\r\n\t ", " \n");
-  }),
-  bodyFault("byte order mark", (delivery) => enclose(delivery, "\ufeff", "")),
   bodyFault("wrong content type", (delivery, { random }) => {
     delivery.contentType = random.pick([
       "text/html",
@@ -125,13 +106,4 @@ export const BODY_FAULTS: readonly FaultKind[] = [
       "",
     ]);
   }),
-  bodyFault(
-    "compressed bytes without content-encoding",
-    (delivery, { random }) => {
-      delivery.bytes = Uint8Array.from(
-        delivery.bytes.subarray(0, 500),
-        (_, index) => index === 0 ? 0x1f : index === 1 ? 0x8b : random.int(0, 255),
-      );
-    },
-  ),
 ];

@@ -1,6 +1,6 @@
 import type { FakeClock } from "../../helpers/fake_clock.ts";
 import type { Plan } from "./plan.ts";
-import type { Random } from "../../helpers/random.ts";
+import type { Random } from "../random.ts";
 import type { WireRow } from "./reference_rows.ts";
 
 /** A parsed request to the service. */

@@ -4,7 +4,7 @@ import { COUNT_FAULTS, LARGE_COUNTS } from "./count_faults.ts";
 import { LINK_FAULTS } from "./link_faults.ts";
 import { PAGE_FAULTS } from "./page_faults.ts";
 import type { FaultKind } from "./fault_kind.ts";
-import type { Random } from "../../helpers/random.ts";
+import type { Random } from "../random.ts";
 
 /** A fault in a plan. */
 export interface Fault {

@@ -8,7 +8,7 @@ import type {
   ServiceRequest,
 } from "./fault_kind.ts";
 import { idOf, type Plan, requestBound, toToken } from "./plan.ts";
-import type { Random } from "../../helpers/random.ts";
+import type { Random } from "../random.ts";
 import { API_KEY, sandboxOf, type WireRow } from "./reference_rows.ts";
 import { decorateLink, parseRequest, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
 

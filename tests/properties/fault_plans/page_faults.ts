@@ -75,10 +75,6 @@ async function earlierRows(
   );
 }
 
-const insertAt = (page: PageDraft, row: unknown, { random }: FaultContext) => {
-  page.rows = page.rows.toSpliced(random.int(0, page.rows.length), 0, row);
-};
-
 /** Pages with other rows than those requested, or with other members. */
 export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("empty page with a link", (page) => {
@@ -140,10 +136,6 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     const [from, to] = random.shuffle([...page.rows.keys()]);
     page.rows = page.rows.with(to!, page.rows[from!]);
   }, { breaksOrder: true }),
-  pageFault("one extra row, a copy of another", (page, context) => {
-    if (page.rows.length !== context.request.top) return false;
-    insertAt(page, context.random.pick(page.rows), context);
-  }, { breaksOrder: true }),
   pageFault("one row replaced by a row of an earlier page", async (page, context) => {
     const { request, random } = context;
     if (request.position === undefined || !hasIds(page)) return false;
@@ -163,11 +155,6 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     hidesRows: true,
     isRecoverable: false,
   }),
-  pageFault(
-    "several rows missing",
-    (page, context) => dropRows(page, context.random.int(2, 6), context),
-    { hidesRows: true, isRecoverable: false },
-  ),
   pageFault("more rows than requested", async (page, context) => {
     const { request, random, rowsAfter } = context;
     if (!hasLink(page)) return false;
@@ -188,22 +175,6 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     }
     if (random.chance(0.5)) dropLinks(page);
   }),
-  pageFault("errors member after the rows", (page, { random }) => {
-    page.members = { ...page.members, errors: [{ detail: "Lost the connection" }] };
-    if (random.chance(0.6)) page.rows = page.rows.slice(0, random.int(0, page.rows.length));
-    if (random.chance(0.5)) dropLinks(page);
-  }),
-  pageFault("error member before the rows", (page, { random }) => {
-    const { error: _, ...members } = page.members;
-    page.members = members;
-    page.textChanges.push((text) => `{"error":{"message":"Lost"},${text.slice(1)}`);
-    page.rows = page.rows.slice(0, random.int(0, page.rows.length));
-  }),
-  pageFault("error member with null", (page) => {
-    // Of two members with one name, the last one counts.
-    if ("error" in page.members || page.textChanges.length > 0) return false;
-    page.members = { ...page.members, error: null };
-  }),
   pageFault("error without rows", (page) => {
     page.textChanges.push(() => '{"error":{"code":"E1","message":"Lost the connection"}}');
   }),
@@ -211,19 +182,9 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     if (page.rows.length === 0) return false;
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), null);
   }),
-  pageFault(
-    "null between rows",
-    (page, context) => insertAt(page, null, context),
-  ),
-  pageFault("a string, a number or an array between rows", (page, context) => {
-    insertAt(page, context.random.pick<unknown>(["row", 7, [], true]), context);
-  }),
   pageFault("value that is not an array", (page, { random }) => {
     const value = random.pick(["null", "{}", '"rows"', "7", "true"]);
     page.textChanges.push(() => `{"value":${value}}`);
-  }),
-  pageFault("rows under another name", (page) => {
-    page.textChanges.push((text) => text.replace('"value":', '"values":'));
   }),
   pageFault("Ids as strings of digits", (page) => {
     if (!hasIds(page)) return false;
@@ -239,17 +200,6 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
       return others;
     });
   }, { isRecoverable: false, hidesRows: true }),
-  pageFault("a repeated member with the same value", (page) => {
-    page.textChanges.push((text) =>
-      text.replace(
-        /\{"(\w+)":("[^"\\]*"|-?[\d.]+|null)(?=[,}])/g,
-        '{"$1":$2,"$1":$2',
-      )
-    );
-  }),
-  pageFault("a repeated member with the correct value last", (page) => {
-    page.textChanges.push((text) => text.replace(/\{"Id":(\d+)/g, '{"Id":1,"Id":$1'));
-  }),
   pageFault("two value members, the first one empty", (page) => {
     page.textChanges.push((text) => text.replace('"value":[', '"value":[],"value":['));
   }),
@@ -277,15 +227,4 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     // The server compares the first page of a document of several pages with a second response.
     isRecoverableFor: ({ output }) => !output.startsWith("edge-"),
   },
-  pageFault("JSON with line breaks and tabs", (page) => {
-    page.textChanges.push((text) => JSON.stringify(JSON.parse(text), null, "\t"));
-  }),
-  pageFault("escaped non-ASCII characters", (page) => {
-    page.textChanges.push((text) =>
-      text.replace(
-        /[\u007f-\uffff]/g,
-        (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      )
-    );
-  }),
 ];

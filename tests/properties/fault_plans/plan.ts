@@ -1,8 +1,8 @@
 import type { BoundingBox, FormatName, ResourceName } from "../../../mod.ts";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
-import type { Random } from "../../helpers/random.ts";
+import type { Random } from "../random.ts";
 import {
   allFields,
   MANY_LOCATIONS,

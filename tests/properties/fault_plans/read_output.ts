@@ -1,10 +1,4 @@
-import {
-  type AnyResourceQuery,
-  DataStream,
-  type FormatName,
-  type Progress,
-  type Query,
-} from "../../../mod.ts";
+import { DataStream, type FormatName, type Progress, type Query } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import type { FaultyService } from "./faulty_service.ts";
@@ -87,36 +81,10 @@ function queryOf(
     clock: service.clock,
     fetch: service.fetch,
   });
-  const {
-    select,
-    filter,
-    within,
-    top,
-    limit,
-    skipToken,
-    partition,
-    incomplete,
-    maxRows,
-  } = plan;
-  const input: AnyResourceQuery & Record<string, unknown> = {
-    ...(select && { select }),
-    ...(within && { within }),
-    ...(partition && { partition }),
-    filter,
-    top,
-    limit,
-    skipToken,
-    incomplete,
-    maxRows,
-    onProgress,
-  };
-  const queries = {
-    Metadata: () => client.metadata(input as never),
-    Locations: () => client.locations(input as never),
-    Observations: () => client.observations(input as never),
-    Records: () => client.records(input as never),
-  };
-  return queries[plan.resource]() as unknown as Query<WireRow>;
+  const { select, filter, within, top, limit, skipToken, partition, incomplete, maxRows } = plan;
+  const input = { select, filter, within, top, limit, skipToken, partition, incomplete, maxRows };
+  const query: Query<unknown> = client.query(plan.resource, { ...input, onProgress });
+  return query as Query<WireRow>;
 }
 
 async function download(

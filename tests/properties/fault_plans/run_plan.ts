@@ -2,7 +2,7 @@ import { type RowEncoder, rowEncoder } from "./encode_row.ts";
 import { FaultyService } from "./faulty_service.ts";
 import { findInconsistency } from "./consistency.ts";
 import { drawPlan, type Plan, requestBound } from "./plan.ts";
-import { Random } from "../../helpers/random.ts";
+import { Random } from "../random.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
 import {
   checkAccepted,

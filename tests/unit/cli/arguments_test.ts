@@ -1,8 +1,7 @@
 // The spelling of flags, values and requests for help.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { COMMAND_NAMES, weir } from "../../helpers/run_weir.ts";
-import { VERSION } from "../../helpers/project.ts";
+import { weir } from "../../helpers/run_weir.ts";
 
 const urlOf = async (...flags: string[]) => {
   const { code, output, errors } = await weir(["url", "records", ...flags]);
@@ -29,24 +28,6 @@ for (const output of [["-oz.xlsx"], ["-o=z.xlsx"], ["-qoz.xlsx"], ["-o", "z.xlsx
     const { code, errors } = await weir(["records", "--sandbox", ...output]);
     assertEquals(code, 2);
     assertStringIncludes(errors[0]!, '"z.xlsx"');
-  });
-}
-
-for (const command of COMMAND_NAMES) {
-  Deno.test(`run() prints the help of ${command} when given help as a word`, async () => {
-    const { output: help } = await weir([command, "--help"]);
-    assertStringIncludes(help, `weir ${command}: `);
-    for (const line of [["help", command], [command, "help"], [command, "help", "more"]]) {
-      const { code, output, errors } = await weir(line);
-      assertEquals([code, output, errors], [0, help, []]);
-    }
-  });
-
-  Deno.test(`run() prints the version when given --version after ${command}`, async () => {
-    for (const flag of ["--version", "-V"]) {
-      const { code, output, errors } = await weir([command, flag]);
-      assertEquals([code, output, errors], [0, `${VERSION}\n`, []]);
-    }
   });
 }
 
@@ -146,6 +127,7 @@ for (
       "10.25976/weir-aa00 \r\n\r\n https://doi.org/10.25976/WEIR-bb00\r\n",
     ],
     ["a byte order mark and a header", "\uFEFFDOI\n10.25976/weir-aa00\n10.25976/weir-bb00"],
+    ["columns of CSV", 'DOI,Name\r\n10.25976/weir-aa00,"A, b"\r\n"10.25976/weir-bb00","c"\r\n'],
     ["other columns after a tab", "10.25976/weir-aa00\tone\n10.25976/weir-bb00\ttwo\n"],
   ]
 ) {

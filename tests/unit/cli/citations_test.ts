@@ -1,9 +1,9 @@
 // Citations on standard error after a download.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { record } from "../../helpers/transcript.ts";
+import { record } from "./transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const links = (lines: readonly string[]) =>
@@ -166,7 +166,9 @@ Deno.test("weir cites only the DOIs of the column DOI when other columns have si
   const { code, requests } = await record({
     line: ["records", "--unchecked", `--select=${names.join(",")},DOI`],
     answer: ({ url }) =>
-      Response.json({ value: url.includes("/Metadata") ? [] : [{ ...row, DOI: "10.25976/own" }] }),
+      Response.json({
+        value: url.includes("/Metadata") ? [] : [{ Id: 1, ...row, DOI: "10.25976/own" }],
+      }),
   });
   assertEquals(code, 0);
   assertEquals(requests.slice(1).map((url) => /&(\$filter=[^&]+)/.exec(url)?.[1]), [

@@ -7,7 +7,7 @@ import { DataStreamError } from "../../../mod.ts";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
-import { ProgressReport } from "../../../src/cli/progress_report.ts";
+import { startReport } from "../../../src/cli/progress_report.ts";
 import { readFilter, readFormat } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -55,7 +55,7 @@ for (const part of ["xhttp://-", "http://", "/", "/-"]) {
       (n) =>
         new DataStreamError(`http://a${part.repeat(n)}`, { kind: "status", url: "u", hint: "" }),
       (fault) =>
-        new ProgressReport(context, options).update({
+        startReport(context, options).update({
           ...counts,
           expectedRows: undefined,
           retrying: { fault, wait: 5_000 },

@@ -1,9 +1,8 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { FORMAT_SYNONYMS, formatsOf } from "../../helpers/formats.ts";
+import { fieldsOf, FORMAT_SYNONYMS, formatsOf } from "../../helpers/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
 
 const FIELDS_OF_ALL =
   "DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName, " +
@@ -15,7 +14,7 @@ const hints: [line: string[], message: string][] = [
   [
     ["banana"],
     'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
-    "values, fields, url, sign, serve, completion, setup",
+    "values, summary, fields, url, sign, serve, completion, setup",
   ],
   [["stations"], 'Unknown command "stations": use locations'],
   [["fields", "datasets"], 'Unknown resource "datasets": use metadata'],
@@ -24,8 +23,6 @@ const hints: [line: string[], message: string][] = [
     'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
   // Flags.
-  [["records", "--banana"], 'Unknown flag "--banana"'],
-  [["records", "-x"], 'Unknown flag "-x"'],
   [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
   [["records", "--json"], 'Unknown flag "--json": use --format json'],
   [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],
@@ -42,7 +39,6 @@ const hints: [line: string[], message: string][] = [
     ["records", "--x_api_key=x"],
     'Unknown flag "--x_api_key": set DATASTREAM_API_KEY, or save the key with weir setup',
   ],
-  [["records", "--monkey"], 'Unknown flag "--monkey"'],
   [
     ["cite", "--count"],
     "--count is not for cite: use it with records, observations, locations or metadata",
@@ -52,12 +48,34 @@ const hints: [line: string[], message: string][] = [
   [["records", "-output=a.csv"], 'Unknown flag "-output": did you mean "--output"?'],
   // Years.
   [
-    ["records", "--sandbox", "--from=2015-01-01"],
-    '--from must be a year with four digits, got "2015-01-01": pass --from 2015, then keep the ' +
-    "rows you need by their ActivityStartDate, because DataStream filters by year only",
+    ["records", "--sandbox", "--from=2015-02-30"],
+    '--from must be a day such as 2024-05-15, got "2015-02-30"',
   ],
-  [["records", "--sandbox", "--to=15"], '--to must be a year with four digits, got "15"'],
+  [
+    ["locations", "--sandbox", "--from=2015-01-01"],
+    "--from cannot be a day for Locations: filter by a year, or query Observations or Records",
+  ],
+  [
+    ["records", "--sandbox", "--unit=Nitrate=mg/L"],
+    "--unit is only for tidy rows: add --tidy",
+  ],
+  [
+    ["records", "--sandbox", "--tidy", "--unit=Nitrate=mg/L", "--unit=Nitrate=ug/L"],
+    "--unit has several units for Nitrate: pass one of them",
+  ],
+  [
+    ["records", "--sandbox", "--tidy", "--select=Id,value"],
+    '--select includes "value", which is not a field of Records: omit it: --tidy adds it to each row',
+  ],
+  [
+    ["records", "--sandbox", "--to=15"],
+    '--to must be a year with four digits, or a day such as 2024-05-15, got "15"',
+  ],
   // Formats.
+  [
+    ["records", "--sandbox", "--format=json", "--bom"],
+    "--bom applies to CSV only; the format is json: omit it",
+  ],
   [
     ["records", "--sandbox", "--format=xml"],
     `--format must be one of ${formatsOf("Records").join(", ")} for Records, got "xml"`,
@@ -144,7 +162,7 @@ Deno.test("weir accepts --unchecked with --bbox when the resource has positions"
 
 Deno.test("run() suggests the formats of a command when a flag names a format it does not have", async () => {
   const cases: [command: string, flag: string, formats: string][] = [
-    ["cite", "--csv", "txt, json"],
+    ["cite", "--csv", "text, bibtex, ris, csl-json, json"],
     ["records", "--geojson", "csv, ndjson, json"],
   ];
   for (const [command, flag, formats] of cases) {
@@ -153,7 +171,7 @@ Deno.test("run() suggests the formats of a command when a flag names a format it
     assertEquals(errors[0], `Unknown flag "${flag}": use --format with one of ${formats}`);
   }
   assertEquals(
-    (await weir(["cite", "--json"])).errors[0],
-    'Unknown flag "--json": use --format json',
+    (await weir(["cite", "--bibtex"])).errors[0],
+    'Unknown flag "--bibtex": use --format bibtex',
   );
 });

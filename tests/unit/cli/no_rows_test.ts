@@ -2,21 +2,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
-import { record } from "../../helpers/transcript.ts";
+import { record } from "./transcript.ts";
 
 const CASE_HINT = 'values are case-sensitive, did you mean "pH"?';
 const CHARACTERISTIC = `No row matches characteristic "ph": ${CASE_HINT}`;
 const REGION = 'No row matches region "pe": did you mean "admin.4.ca.pe"?';
-const SCHEMA = "All names: see CharacteristicName at https://github.com/datastreamapp/schema";
-const REGIONS =
-  "Documented regions: hub.atlantic, hub.greatlakes, hub.lakewinnipeg, hub.mackenzie, hub.pacific, " +
-  "admin.4.ca.ab, admin.4.ca.bc, admin.4.ca.mb, admin.4.ca.nb, admin.4.ca.nl, admin.4.ca.ns, " +
-  "admin.4.ca.nt, admin.4.ca.nu, admin.4.ca.on, admin.4.ca.pe, admin.4.ca.qc, admin.4.ca.sk, " +
-  "admin.4.ca.yt";
-const listing = (doi: string) =>
-  "To list the names in one dataset (reads all of its rows): weir observations " +
-  `--doi ${doi} --select CharacteristicName --no-header --sandbox | sort -u`;
-
 for (
   const [filter, condition] of [
     [["--characteristic=ph"], '"ph"'],
@@ -28,19 +18,20 @@ for (
       const { code, errors } = await weir([command, "--sandbox", ...filter]);
       assertEquals(code, 0);
       const reason = `No row matches characteristic ${condition}: ${CASE_HINT}`;
-      assertEquals(errors.slice(-3), [reason, listing("10.25976/xxxx-xx00"), SCHEMA]);
+      assertEquals(errors.slice(-2), [
+        reason,
+        "To list the known values: weir values characteristic",
+      ]);
     }
   });
 }
 
-Deno.test("weir prints a command that lists the names of the dataset when there are no rows", async () => {
-  const doi = "10.25976/weir-aa00";
-  const line = ["observations", "--sandbox", `--doi=${doi}`, "--characteristic=ph"];
-  const { errors } = await weir(line);
-  assert(errors.includes(listing(doi)));
-  const command = /weir (.*) \| sort -u$/.exec(listing(doi))![1]!;
-  const { code, output } = await weir([...command.split(" "), "--quiet"]);
-  assertEquals([code, output.split("\n").includes("pH")], [0, true]);
+Deno.test("weir prints a command that lists the values that occur when a known one has no rows", async () => {
+  const { errors } = await weir(["observations", "--sandbox", "--characteristic=Zinc"]);
+  const listing = "To list the values that occur: weir values characteristic --live --sandbox";
+  assertEquals(errors.at(-1), listing);
+  const { code, output } = await weir(listing.split(" ").slice(7));
+  assertEquals([code, /^pH\t\d+$/m.test(output)], [0, true]);
 });
 
 Deno.test("weir prints a command that lists the datasets when a DOI has no rows", async () => {
@@ -75,9 +66,12 @@ const regions: [value: string, hint: string][] = [
   ["banana", ": it is not a documented region"],
 ];
 for (const [value, hint] of regions) {
-  Deno.test(`weir lists the regions when --region=${value} has no rows`, async () => {
+  Deno.test(`weir hints at a region when --region=${value} has no rows`, async () => {
     const { errors } = await weir(["records", "--sandbox", `--region=${value}`]);
-    assertEquals(errors.slice(-2), [`No row matches region "${value}"${hint}`, REGIONS]);
+    assertEquals(errors.slice(-2), [
+      `No row matches region "${value}"${hint}`,
+      "To list the known values: weir values region",
+    ]);
   });
 }
 
@@ -86,7 +80,7 @@ Deno.test("weir prints hints on values when --count is 0 and when no dataset is 
   const count = await weir(["records", "--count", ...filter]);
   const citations = await weir(["cite", ...filter]);
   for (const { code, errors } of [count, citations]) {
-    assertEquals([code, errors.length, errors[0]], [0, 5, REGION]);
+    assertEquals([code, errors.length, errors[0]], [0, 4, REGION]);
     assertEquals(errors[1], CHARACTERISTIC);
   }
   assertEquals(count.output, "0\n");
@@ -121,7 +115,7 @@ const reasons: [flags: string[], reasons: string[]][] = [
     ...["a", "b", "c", "d", "e"].map((doi) => `No row matches dataset "${doi}"`),
   ]],
   [["--filter=CharacteristicName eq 'pH' and ActivityMediaName eq 'Lava'"], [
-    "No row matches ActivityMediaName eq 'Lava'",
+    "No row matches ActivityMediaName eq 'Lava': no documented name is similar",
   ]],
   [["--doi=10.25976/weir-aa00", "--filter=LocationId eq 1008"], [
     "No row matches all filters together: remove one of them",
@@ -223,6 +217,18 @@ const lists: [line: string[], lines: string[]][] = [
   [["locations", "--filter=LocationId in (1001,5)", "--select=Name", "--format=ndjson"], [
     "No row matches LocationId eq 5",
   ]],
+  [["locations", "--filter=MonitoringLocationType in ('Lake','Reservoir')"], [
+    "No row matches MonitoringLocationType eq 'Lake': did you mean \"Lake/Pond\"?",
+  ]],
+  [["records", "--doi=10.25976/WEIR-aa00", "--doi=10.25976/x", "--count"], [
+    'No row matches dataset "10.25976/x"',
+  ]],
+  [["records", "--location=1001", "--location=5", "--select=Id"], [
+    "No row matches LocationId eq 5",
+  ]],
+  [["metadata", "--characteristic=pH", "--characteristic=chloride"], [
+    'No row matches characteristic "chloride": values are case-sensitive, did you mean "Chloride"?',
+  ]],
   [["records", "--characteristic=pH", "--characteristic=chloride", "--limit=5"], []],
   [["records", "--characteristic=pH", "--characteristic=Temperature, water"], []],
 ];
@@ -231,11 +237,40 @@ for (const [line, lines] of lists) {
     const given = [...line, "--sandbox", "--quiet"];
     const { code, output, errors } = await weir(given);
     assertEquals(code, 0);
-    assertEquals(errors.filter((text) => text.startsWith("No row")), lines);
+    assertEquals(errors.filter((text) => /^(No row|If)/.test(text)), lines);
     const strict = await weir([...given, "--strict"]);
     assertEquals([strict.code, strict.output === output], [lines.length > 0 ? 1 : 0, true]);
   });
 }
+
+for (
+  const [line, message] of [
+    [["summary", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
+    [["values", "unit", "--live", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
+    [
+      ["records", "--from=2020-05-15", "--to=2020-05-15"],
+      "Rows match the filters, but all are left",
+    ],
+    [
+      ["records", "--characteristic=Nitrate", "--tidy", "--unit=nitrate=mg/L"],
+      'The unit of no row of "nitrate" was converted: values are case-sensitive',
+    ],
+    [["url", "records", "--from=2020-05-15"], "The URL selects whole years"],
+  ] as const
+) {
+  Deno.test(`weir ${line.join(" ")} says what does not match`, async () => {
+    const sandbox = line[0] === "url" ? [] : ["--sandbox"];
+    const { code, errors } = await weir([...line, ...sandbox]);
+    assertEquals([code, errors.some((text) => text.includes(message))], [0, true], errors.join());
+  });
+}
+
+Deno.test("weir cite names the datasets that it does not find when it finds others", async () => {
+  const line = ["cite", "--sandbox", "--doi=10.25976/weir-aa00", "--doi=10.25976/x"];
+  const { code, output, errors } = await weir(line);
+  assertEquals([code, output.includes("weir-aa00")], [0, true]);
+  assertEquals(errors[0], 'No row matches dataset "10.25976/x"');
+});
 
 Deno.test("weir names each value of a list that matches nothing when there are no rows", async () => {
   const line = ["records", "--sandbox", "--characteristic=pH", "--characteristic=chloride"];

@@ -2,8 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import { ProgressReport } from "../../../src/cli/progress_report.ts";
-import { screenOf } from "../../helpers/screen.ts";
+import { type ProgressReport, startReport } from "../../../src/cli/progress_report.ts";
+import { screenOf } from "./screen.ts";
 
 const fault = new DataStreamError("The service is busy", { kind: "status", url: "u", hint: "" });
 const waits: [milliseconds: number, text: string][] = [
@@ -18,7 +18,7 @@ for (const [wait, text] of waits) {
     const lines: string[] = [];
     const context = { printError: (line: string) => lines.push(line), terminal: undefined };
     const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
-    new ProgressReport(context, options).update({
+    startReport(context, options).update({
       ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
       retrying: { fault, wait },
     });
@@ -32,7 +32,7 @@ Deno.test("ProgressReport.update() marks an error as shortened when it has over 
     const context = { printError: (line: string) => lines.push(line), terminal: undefined };
     const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
     const facts = { kind: "network", url: "u", hint: "" } as const;
-    new ProgressReport(context, options).update({
+    startReport(context, options).update({
       ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
       retrying: { fault: new DataStreamError("x".repeat(length), facts), wait: 1_000 },
     });
@@ -67,7 +67,7 @@ function show(
     terminal: isTerminal ? terminal : undefined,
   };
   const after = before === 0 ? undefined : { rows: before };
-  const report = new ProgressReport(context, { isQuiet, mayDraw, limit, after });
+  const report = startReport(context, { isQuiet, mayDraw, limit, after });
   return {
     report,
     lines,

@@ -2,8 +2,8 @@
 // because the rate limiter has stored times.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { screenOf } from "../../helpers/screen.ts";
-import { record } from "../../helpers/transcript.ts";
+import { screenOf } from "./screen.ts";
+import { record } from "./transcript.ts";
 
 let advanced = 0;
 const now = performance.now.bind(performance);

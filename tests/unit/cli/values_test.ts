@@ -1,6 +1,7 @@
 // The command values.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
+import { record } from "./transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 Deno.test("weir values lists known values without a request or a key", async () => {
@@ -17,15 +18,39 @@ Deno.test("weir values lists known values without a request or a key", async () 
 
 Deno.test("weir values --live counts the values of matching rows", async () => {
   const line = ["values", "unit", "--live", "--sandbox", "--characteristic=pH"];
-  const count = await weir(["observations", "--sandbox", "--characteristic=pH", "--count"]);
   const { code, output, errors } = await weir(line);
   const numbers = output.trimEnd().split("\n").map((text) => Number(text.split("\t")[1]));
   assertEquals(code, 0);
-  assert(numbers.reduce((a, b) => a + b, 0) <= Number(count.output));
+  assert(numbers.reduce((a, b) => a + b, 0) <= 4_005);
   assertEquals(numbers, numbers.toSorted((a, b) => b - a));
   assertEquals(errors, [
-    `Reading ${count.output.trim()} rows of Observations in 1 requests, about 1 min`,
+    "Reading 4,005 rows of Observations: 1 request, about 1 min",
   ]);
+});
+
+Deno.test("weir values --live counts only the rows of the days", async () => {
+  const days = ["--sandbox", "--from=2020-05-01", "--to=2020-06-15"];
+  const { output } = await weir(["values", "media", "--live", ...days]);
+  const rows = (await weir(["observations", "--select=Id", "--no-header", ...days])).output;
+  const numbers = output.trimEnd().split("\n").map((text) => Number(text.split("\t")[1]));
+  assertEquals(numbers.reduce((a, b) => a + b, 0), rows.split("\n").length - 1);
+});
+
+Deno.test("weir values --live asks before it reads more than 100,000 rows", async () => {
+  for (const [confirms, flag] of [[false, ""], [true, ""], [false, "--yes"]] as const) {
+    const { code, errors } = await record({
+      line: ["values", "unit", "--live", ...flag ? [flag] : []],
+      answer: ({ url }) =>
+        Response.json({
+          value: url.includes("count=true") ? 100_001 : [{ Id: 1, ResultUnit: "m" }],
+        }),
+      confirms,
+    });
+    assertEquals(errors[0], "Reading 100,001 rows of Observations: 11 requests, about 1 min");
+    const isRefused = !confirms && !flag;
+    assertEquals(code, isRefused ? 1 : 0);
+    if (isRefused) assertEquals(errors[1], "Not read: pass --yes, or filters for fewer rows");
+  }
 });
 
 Deno.test("weir values prints values that can be read as a list", async () => {
@@ -43,6 +68,10 @@ for (
       'Unknown field "banana": use one of characteristic, region, media, location-type, unit',
     ],
     [["unit"], "The values of unit are known only with --live"],
+    [
+      ["media", "--characteristic=pH"],
+      "--characteristic needs --live, which reads the values of rows",
+    ],
     [["region", "--live", "--sandbox"], "No row has a region: --live is for the other fields"],
   ] as const
 ) {

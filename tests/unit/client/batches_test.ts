@@ -1,6 +1,6 @@
 // The resumable result: batches with cursors.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   type AnyResourceQuery,
   type Batch,
@@ -14,9 +14,9 @@ import {
   type Row,
   ValidationError,
 } from "../../../mod.ts";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { largeService } from "../../helpers/large_service.ts";
+import { largeService } from "./large_service.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -46,7 +46,13 @@ const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
 
 const isLarge = (resource: ResourceName) => resource === "Observations" || resource === "Records";
 const partitions = [undefined, "never"] as const;
-const cases = (Object.keys(RESOURCES) as ResourceName[]).flatMap((resource) => {
+interface Case {
+  resource: ResourceName;
+  within: AnyResourceQuery["within"];
+  partition: AnyResourceQuery["partition"];
+  tidy?: boolean;
+}
+const cases: Case[] = (Object.keys(RESOURCES) as ResourceName[]).flatMap((resource) => {
   return [undefined, box].flatMap((within) =>
     (isLarge(resource) ? partitions : [undefined]).map((partition) => ({
       resource,
@@ -56,9 +62,15 @@ const cases = (Object.keys(RESOURCES) as ResourceName[]).flatMap((resource) => {
   );
 });
 
-for (const { resource, within, partition } of cases) {
-  const name = [resource, partition && `partition "${partition}"`, within && "a bounding box"]
-    .filter(Boolean).join(", ");
+cases.push({ resource: "Records", within: box, partition: undefined, tidy: true });
+for (const { resource, within, partition, tidy } of cases) {
+  const rules = tidy && { tidy, excludeQualityControl: true, from: "2014-03-01" };
+  const name = [
+    resource,
+    partition && `partition "${partition}"`,
+    within && "a bounding box",
+    tidy && "tidy columns and rows that are left out",
+  ].filter(Boolean).join(", ");
   Deno.test(`batches() continue after each cursor when the query has ${name}`, async () => {
     const size = { records: 150, locations: 8, requestsPerSecond: Infinity };
     const { client } = sandboxAndClient(size, { requestsPerSecond: Infinity });
@@ -66,6 +78,7 @@ for (const { resource, within, partition } of cases) {
       top: { Metadata: 1, Locations: 2, Observations: 20, Records: 20 }[resource],
       within,
       partition,
+      ...rules,
     };
     const query = (): Query<Record<string, unknown>> => client.query(resource, options);
     const rows = await query().toArray();
@@ -206,40 +219,37 @@ async function cursorOf(batchOptions: BatchOptions = {}): Promise<Cursor> {
   throw new Error("no batch");
 }
 
-const others: [option: string, query: () => Query<unknown>, batchOptions?: BatchOptions][] = [
+const differing: [what: string, query: () => Query<unknown>, options?: BatchOptions][] = [
   ["resource", () => new DataStream({ baseUrl: ROOT }).records({ select: ["Id", "DOI"] })],
   ["baseUrl", () => locations({}, "https://other.invalid/v1")],
   ["select", () => locations({ select: ["Id"] })],
   ["filter", () => locations({ filter: "DOI eq 'x'" })],
-  ["filter", () => locations({ within: box })],
+  ["box", () => locations({ within: box })],
   ["limit", () => locations({ limit: 5 })],
   ["skipToken", () => locations({ skipToken: "Id:0" })],
-  ["format", () => locations(), { format: "csv" }],
+  ["format", () => locations(), { format: "ndjson" }],
+  ...[{ separator: ";" }, { header: false }, { bom: true }, { escapeFormulas: true }].map((
+    csv,
+  ): [string, () => Query<unknown>, BatchOptions] => [
+    `CSV with ${JSON.stringify(csv)}`,
+    locations,
+    { format: "csv", csv },
+  ]),
 ];
-for (const [option, query, batchOptions] of others) {
-  Deno.test(`batches() throw when the cursor is of a query with another ${option}`, async () => {
-    const after = await cursorOf();
-    const error = assertThrows(
-      () => query().batches({ ...batchOptions, after } as BatchOptions & { format: "csv" }),
-      ValidationError,
-      "after is a cursor of another query",
-    );
-    assertEquals(error.option, "after");
+for (const [what, query, options] of differing) {
+  Deno.test(`batches() throw when the cursor is of a query with another ${what}`, async () => {
+    const after = await cursorOf({ format: "csv" });
+    assertNotOfQuery(query(), { format: "csv", ...options, after });
   });
 }
 
-for (
-  const csv of [{ separator: ";" }, { header: false }, { bom: true }, { escapeFormulas: true }]
-) {
-  const [option] = Object.keys(csv);
-  Deno.test(`batches() throw when the cursor is of CSV with another ${option}`, async () => {
-    const after = await cursorOf({ format: "csv" });
-    assertThrows(
-      () => locations().batches({ format: "csv", csv, after }),
-      ValidationError,
-      "after is a cursor of another query",
-    );
-  });
+function assertNotOfQuery(query: Query<unknown>, options: BatchOptions): void {
+  const error = assertThrows(
+    () => query.batches(options as BatchOptions & { format: "csv" }),
+    ValidationError,
+    "after must be a cursor of a query with the same options",
+  );
+  assertEquals(error.option, "after");
 }
 
 Deno.test("batches() accept a cursor when only the page size and what is reported differ", async () => {
@@ -247,29 +257,18 @@ Deno.test("batches() accept a cursor when only the page size and what is reporte
   locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} }).batches({ after });
 });
 
-const tampered: [name: string, change: (cursor: Cursor) => unknown][] = [
-  ["null", () => null],
-  ["a text", (cursor) => JSON.stringify(cursor)],
-  ["a list", () => []],
-  ["an empty object", () => ({})],
-  ["of another version", (cursor) => ({ ...cursor, version: 1 })],
-  ["without a query", ({ query: _, ...cursor }) => cursor],
-  ["without shards", ({ shards: _, ...cursor }) => cursor],
-  ["with negative rows", (cursor) => ({ ...cursor, rows: -1 })],
-  ["with rows as text", (cursor) => ({ ...cursor, rows: "1" })],
-  ["without the rows of its unit", ({ unitRows: _, ...cursor }) => cursor],
-];
-for (const [name, change] of tampered) {
-  Deno.test(`batches() throw when the cursor is ${name}`, async () => {
-    const after = change(await cursorOf({ format: "csv" })) as Cursor;
-    const error = assertThrows(
-      () => locations().batches({ format: "csv", after }),
-      ValidationError,
-      "after must be a cursor that batches() returned",
-    );
-    assertEquals(error.option, "after");
-  });
-}
+Deno.test("batches() throw when the cursor is not what they returned", async () => {
+  const cursor = await cursorOf({ format: "csv" });
+  const without = (name: keyof Cursor) => ({ ...cursor, [name]: undefined });
+  const tampered = [
+    ...[null, JSON.stringify(cursor), [], {}],
+    ...[without("query"), without("shards"), without("unitRows"), without("writer")],
+    ...[{ ...cursor, version: 1 }, { ...cursor, rows: -1 }, { ...cursor, rows: "1" }],
+  ];
+  for (const after of tampered) {
+    assertNotOfQuery(locations(), { format: "csv", after: after as Cursor });
+  }
+});
 
 const wrongOptions: [name: string, options: object, message: string][] = [
   ["distinct is no list", { distinct: "DOI" }, "distinct must be an array of fields"],
@@ -345,25 +344,6 @@ Deno.test("query() has rows of its resource when the name is literal", () => {
   assertEquals(wrong.length, 2);
 });
 
-Deno.test("batches() stop the request in flight when the loop is left while it waits", async () => {
-  let aborted: unknown;
-  const { options } = upstream(
-    page([{ Id: 1 }], link(1)),
-    ({ signal }) =>
-      new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(aborted = signal.reason));
-      }),
-  );
-  const batches = new DataStream(options).locations().batches()[Symbol.asyncIterator]();
-  await batches.next();
-  const pending = batches.next();
-  await options.clock.sleep(1_000);
-  await batches.return!();
-  assertEquals((await pending).done, true);
-  assert(aborted instanceof Error);
-  assertEquals((await batches.next()).done, true);
-});
-
 Deno.test("batches() request one page when the loop is left after the first batch", async () => {
   const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
   for await (const batch of client.records({ top: 10 }).batches({ format: "csv" })) {
@@ -374,23 +354,35 @@ Deno.test("batches() request one page when the loop is left after the first batc
   assertEquals(sandbox.stats.requests, 1);
 });
 
-Deno.test("batches() throw the reason of a signal", async () => {
-  const stop = new AbortController();
-  const { client } = sandboxAndClient({ records: 100 });
-  const query = client.records({ top: 10, signal: stop.signal });
-  await assertRejects(
-    async () => {
-      for await (const _ of query.batches()) stop.abort(new Error("stopped"));
-    },
-    Error,
-    "stopped",
-  );
-});
-
 Deno.test("batches() begin again when they are iterated again", async () => {
   const { client } = sandboxAndClient({ records: 20 });
   const batches = client.records({ select: ["Id"], top: 10 }).batches({ format: "csv" });
   const first = await all(batches);
   assertEquals([first.length, textOf(first).startsWith("Id\r\n")], [3, true]);
   assertEquals(await all(batches), first);
+});
+
+Deno.test("batches() request pages of the size that the service could deliver when they continue after a cursor", async () => {
+  const { sandbox, clock } = sandboxAndClient({ records: 200, requestsPerSecond: Infinity });
+  const tops: number[] = [];
+  const refusesLongPages = (request: Request) => {
+    const { searchParams } = new URL(request.url);
+    if (searchParams.has("$count")) return sandbox.fetch(request);
+    tops.push(Number(searchParams.get("$top")));
+    return tops.at(-1)! > 40
+      ? Promise.resolve(new Response(null, { status: 413 }))
+      : sandbox.fetch(request);
+  };
+  const client = new DataStream({
+    ...{ apiKey: sandbox.apiKey, baseUrl: sandbox.url, requestsPerSecond: Infinity, clock },
+    fetch: refusesLongPages,
+  });
+  let after: Cursor | undefined;
+  for (let run = 0; run < 3; run++) {
+    for await (const batch of client.records({ top: 100 }).batches({ format: "csv", after })) {
+      after = stored(batch.cursor);
+      break;
+    }
+  }
+  assertEquals(tops, [100, 50, 25, 25, 25]);
 });

@@ -1,3 +1,4 @@
+// citations() finds the datasets of a filter with few requests, each dataset once.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
@@ -6,19 +7,29 @@ import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 Deno.test(
-  "citations() returns DOI, link, name, version, citation and licence of each dataset",
+  "citations() returns DOI, link, name, organization, version, citation and licence of each dataset",
   DEADLINE,
   async () => {
     const { client } = sandboxAndClient();
     assertEquals(
       await client.citations(),
       (await sandboxRequests().rows("Metadata")).map((
-        { DOI, DatasetName, Version, Citation, Licence },
+        {
+          DOI,
+          DatasetName,
+          DataCollectionOrganization,
+          Version,
+          PublishedTimestamp,
+          Citation,
+          Licence,
+        },
       ) => ({
         doi: DOI,
         link: `https://doi.org/${DOI}`,
         name: DatasetName,
+        organization: DataCollectionOrganization,
         version: Version,
+        published: PublishedTimestamp,
         citation: Citation,
         licence: Licence,
       })),
@@ -27,7 +38,7 @@ Deno.test(
 );
 
 Deno.test(
-  "citations() appends the link when the dataset's citation lacks its DOI",
+  "citations() adds the link when the dataset's citation lacks it, and no DOI twice",
   DEADLINE,
   async () => {
     const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0", Licence: "l" };
@@ -37,8 +48,8 @@ Deno.test(
     };
     assertEquals(await citationOf("A. 2020."), "A. 2020. https://doi.org/10.25976/a");
     assertEquals(await citationOf(null), "A https://doi.org/10.25976/a");
-    for (const stated of ["A. 2020. https://doi.org/10.25976/a", "A. 2020, doi:10.25976/a."]) {
-      assertEquals(await citationOf(stated), stated);
+    for (const doi of ["https://doi.org/10.25976/a", "doi:10.25976/A", "DOI: 10.25976/a"]) {
+      assertEquals(await citationOf(`A, ${doi}.`), "A, https://doi.org/10.25976/a.");
     }
   },
 );
@@ -86,7 +97,7 @@ Deno.test(
     await new DataStream(options).citations(eq("DOI", "x"));
     assertEquals(
       decodeURIComponent(requests[0]!.url),
-      `${ROOT}/Metadata?$select=DOI,DatasetName,Version,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
+      `${ROOT}/Metadata?$select=DOI,DatasetName,DataCollectionOrganization,Version,PublishedTimestamp,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
     );
     const client = new DataStream(options);
     await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');

@@ -3,9 +3,8 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type ResourceName } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { formatsOf } from "../../helpers/formats.ts";
-import { arrivingPage } from "../../helpers/paged_service.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { arrivingPage } from "./paged_service.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
 const TOP = 2;

@@ -1,3 +1,4 @@
+// Streams of results can be iterated in each runtime, and end their source when a loop ends.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream } from "../../../mod.ts";

@@ -7,12 +7,11 @@ import { DataStream, DataStreamError } from "../../../mod.ts";
 import { readRetryAfter, statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
 import { isJson } from "../../../src/client/transport.ts";
-import { formatsOf } from "../../helpers/formats.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
-import { queryOver, readWholeQuery } from "../../helpers/page_readers.ts";
-import { samplePage, truncatedPage } from "../../helpers/sample_pages.ts";
+import { queryOver, readWholeQuery } from "./page_readers.ts";
+import { samplePage, truncatedPage } from "../formats/sample_pages.ts";
 
 type Text = (size: number) => string;
 
@@ -52,7 +51,6 @@ const skipTokenOf = (query: string) =>
     { "@odata.nextLink": `${ROOT}/Records?${query}` },
     { url: `${ROOT}/Records`, headers: new Headers() } as Parameters<typeof readSkipToken>[1],
     { $select: "Id", $filter: "DOI eq 'a'", $skiptoken: "Id:5" },
-    new Set(),
   );
 
 const badQueries: Record<string, Text> = {

@@ -1,3 +1,4 @@
+// onProgress receives rows, requests and retries as they happen.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, type Progress } from "../../../mod.ts";

@@ -1,3 +1,4 @@
+// count() sends one request, and reads the number in each form of the service.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, eq } from "../../../mod.ts";

@@ -2,11 +2,10 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";
-import { FORMAT_NAMES, FORMATS } from "../../helpers/formats.ts";
+import { fieldsOf, FORMAT_NAMES, FORMATS } from "../../helpers/resources.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
 
 const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
 const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;

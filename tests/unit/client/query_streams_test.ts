@@ -1,9 +1,8 @@
 // Streams and iterators of a query: laziness, cancellation, signals.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError, PRODUCTION_URL } from "../../../mod.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -79,13 +78,6 @@ Deno.test("next() returns each row once when it is called concurrently", DEADLIN
   assertEquals(seen, Array.from({ length: 500 }, (_, index) => 500_003 + 3 * index));
 });
 
-Deno.test("next() is done when return() was called", DEADLINE, async () => {
-  const { client } = sandboxAndClient({ records: 50 });
-  const rows = client.records()[Symbol.asyncIterator]();
-  for await (const _ of rows) break;
-  assertEquals(await rows.next(), { done: true, value: undefined });
-});
-
 Deno.test(
   "rows() and the iterator stop between two rows when the signal aborts",
   DEADLINE,
@@ -117,20 +109,6 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "leaving a loop early sends no request and releases the rate limiter",
-  DEADLINE,
-  async () => {
-    const { sandbox, client } = sandboxAndClient({ records: 100 });
-    for await (const row of client.records({ top: 10 })) {
-      assertEquals(row.Id, 500_003);
-      break;
-    }
-    assertEquals(sandbox.stats.requests, 1);
-    assertEquals((await client.records().toArray()).length, 100);
-  },
-);
-
 for (const way of ["cancel", "signal"] as const) {
   Deno.test(
     `${way} stops the request in flight and releases the rate limiter`,
@@ -159,51 +137,6 @@ for (const way of ["cancel", "signal"] as const) {
     },
   );
 }
-
-Deno.test(
-  "pages() sends nothing when it is cancelled while it waits for the rate limiter",
-  DEADLINE,
-  async () => {
-    const { options, requests } = upstream(page([]), page([]));
-    const client = new DataStream(options);
-    await client.records().toArray();
-    const reader = client.records().rows().getReader();
-    const waiting = reader.read();
-    await Promise.resolve();
-    await reader.cancel();
-    assertEquals([(await waiting).done, requests.length], [true, 1]);
-    const stop = new AbortController();
-    const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
-    stop.abort("enough");
-    assertEquals([await rows, requests.length], ["enough", 1]);
-  },
-);
-
-Deno.test(
-  "pages() starts no request while the body of another one arrives",
-  DEADLINE,
-  async () => {
-    const clock = new FakeClock();
-    const body = new ReadableStream({
-      async pull(controller) {
-        await clock.sleep(29_000);
-        controller.enqueue(new TextEncoder().encode(clock.now() < 200_000 ? " " : '{"value":[]}'));
-        if (clock.now() >= 200_000) controller.close();
-      },
-    }, { highWaterMark: 0 });
-    let second = 0;
-    const { options } = upstream(
-      new Response(body, { headers: { "content-type": "application/json" } }),
-      () => {
-        second = clock.now();
-        return page([]);
-      },
-    );
-    const client = new DataStream({ ...options, clock });
-    await Promise.all([client.records().toArray(), client.records().toArray()]);
-    assert(second >= 200_000, `sent at ${second}`);
-  },
-);
 
 Deno.test("csv() writes the selected columns in their order", DEADLINE, async () => {
   const { options } = upstream(page([{ Id: 1, DOI: "d", Extra: 2 }]));
@@ -250,9 +183,9 @@ Deno.test(
   },
 );
 
-Deno.test("records() ignores later changes of its arguments", () => {
-  const select: ("Id" | "DOI")[] = ["Id"];
-  const query = new DataStream().records({ select });
-  select.push("DOI");
-  assertEquals(query.url, `${PRODUCTION_URL}/Records?%24select=Id&%24top=10000`);
+Deno.test("return() has no error when next() has failed with it", async () => {
+  const { options } = upstream(new Error("broken"));
+  const rows = new DataStream(options).records()[Symbol.asyncIterator]();
+  await assertRejects(() => rows.next(), DataStreamError, "broken");
+  assertEquals(await rows.return?.(), { done: true, value: undefined });
 });

@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Progress, type Row } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { largeService } from "../../helpers/large_service.ts";
+import { largeService } from "./large_service.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -131,7 +131,7 @@ Deno.test("observations() fails when a location has no Id to filter by", async (
   const error = await assertRejects(
     () => query.toArray(),
     DataStreamError,
-    "the Id of each location",
+    "/v1/odata/v4/Locations, got a row without an integer Id",
   );
   assertEquals(error.kind, "page");
 });

@@ -16,7 +16,7 @@ import {
 } from "../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { Random } from "../../helpers/random.ts";
+import { Random } from "../../properties/random.ts";
 import { testRateLimiter } from "../../helpers/rate_limiter_conformance.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, retryingClient, upstream } from "../../helpers/upstream.ts";
@@ -169,21 +169,6 @@ async function getPermit(limiter: RateLimiter, signal?: AbortSignal): Promise<Pe
   return permit;
 }
 
-test("createProcessLimiter() sets at most two timers for each request that waits", async () => {
-  const { clock, limiter, timers } = createCountedLimiter();
-  const starts: number[] = [];
-  const waiting = Array.from({ length: 20 }, async () => {
-    const permit = await getPermit(limiter);
-    starts.push(clock.now());
-    permit.responded();
-    await clock.sleep(100);
-    permit.release("success");
-  });
-  await Promise.all(waiting);
-  assertEquals(starts, Array.from({ length: 20 }, (_, index) => index * INTERVAL));
-  assert(timers() <= 2 * 19, `${timers()} timers`);
-});
-
 test("createProcessLimiter() has one timer for 20 waiters when a request takes 20 s", async () => {
   const { clock, limiter, timers } = createCountedLimiter();
   const permit = await getPermit(limiter);
@@ -205,47 +190,6 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
   await Promise.all(waiting);
   // It opened the connection.
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => 20_000 + (index + 1) * INTERVAL));
-});
-
-test("createProcessLimiter() refuses a request behind another one as soon as a penalty exceeds its maximum wait", async () => {
-  const { clock, limiter } = createCountedLimiter();
-  await getPermit(limiter);
-  const stop = new AbortController();
-  const first = limiter.acquire(REQUEST, stop.signal).catch((reason) => reason);
-  const second = limiter.acquire({ ...REQUEST, maxWait: 20_000 });
-  await clock.sleep(100);
-  limiter.penalize(REQUEST, 60_000);
-  assert("retryAfter" in await second);
-  assertEquals(clock.now(), 100);
-  stop.abort("enough");
-  assertEquals(await first, "enough");
-});
-
-test("createProcessLimiter() leaves no timer and wakes the next request when the first one aborts", async () => {
-  const { clock, limiter } = createCountedLimiter();
-  const permit = await getPermit(limiter);
-  permit.responded();
-  permit.release();
-  const stop = new AbortController();
-  const first = limiter.acquire({ ...REQUEST, maxWait: 20_000 }, stop.signal)
-    .catch((reason) => reason);
-  const next = getPermit(limiter);
-  await clock.sleep(100);
-  stop.abort("enough");
-  assertEquals(await first, "enough");
-  await next;
-  assertEquals([clock.now(), clock.pending], [INTERVAL, 0]);
-});
-
-test("createProcessLimiter() replaces a dead holder when the next request has waited behind it", async () => {
-  const { clock, limiter } = createCountedLimiter();
-  const permit = await getPermit(limiter);
-  const dead = getPermit(limiter);
-  const next = getPermit(limiter);
-  permit.release();
-  await dead;
-  await next;
-  assertEquals(clock.now(), INTERVAL + TTL + INTERVAL);
 });
 
 test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
@@ -285,19 +229,6 @@ test("createProcessLimiter() keeps the permit and the order when the process was
     await Promise.all(waiting);
     assertEquals(order, [1, 2, 3, 4]);
   }
-});
-
-test("createProcessLimiter() does not give a permit that expired while the process was suspended to a new request", async () => {
-  const { clock, limiter } = createCountedLimiter();
-  const permit = await getPermit(limiter);
-  permit.responded();
-  clock.advance(60_000);
-  const next = getPermit(limiter);
-  assertEquals(await permit.extend(), true);
-  await clock.sleep(3_000);
-  permit.release();
-  await next;
-  assertEquals(clock.now(), 63_000);
 });
 
 Deno.test("cacheByTarget() forgets a key after an hour without a request when there are more than a thousand", () => {
@@ -390,13 +321,6 @@ test("a 429 lengthens the interval at most eight times, and to 1 s when the rate
   assertEquals(await send({ requestsPerSecond: Infinity, respond: notFound }), 1_000);
   for (let times = 0; times < 10; times++) await send({ respond: tooManyRequests(0) });
   assertEquals(differences(starts).at(-1), 8 * INTERVAL);
-});
-
-test("DataStream limits each key of its own when clients have different keys", async () => {
-  const { send } = createSender();
-  await send({ apiKey: "a", respond: tooManyRequests(20) });
-  const starts = ["a", "b", "a", "b"].map((apiKey) => send({ apiKey, respond: notFound }));
-  assertEquals(await Promise.all(starts), [20_000, 0, 20_000 + 2 * INTERVAL, INTERVAL]);
 });
 
 test("DataStream exceeds neither limit of a strict service when several queries run", async () => {

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type DataStreamOptions } from "../../../mod.ts";
-import { CHUNK_LENGTH, delayedPages } from "../../helpers/delayed_pages.ts";
+import { CHUNK_LENGTH, delayedPages } from "./delayed_pages.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { ROOT } from "../../helpers/upstream.ts";

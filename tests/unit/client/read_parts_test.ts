@@ -2,9 +2,10 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
-import { nextStep, type PageFacts, type UnitFacts } from "../../../src/client/read_parts.ts";
+import { nextStep } from "../../../src/client/read_parts.ts";
+import { valueClause } from "../../../src/odata/clause.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { type LargeService, largeService } from "../../helpers/large_service.ts";
+import { type LargeService, largeService } from "./large_service.ts";
 import {
   arrivingPage,
   pagedClient,
@@ -12,124 +13,71 @@ import {
   range,
   rowsOf,
   type ServiceOptions,
-} from "../../helpers/paged_service.ts";
+} from "./paged_service.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
-const PAGE: PageFacts = { rows: 40, hasLink: false, isFull: false };
-const UNIT: UnitFacts = {
-  rows: 100,
-  count: undefined,
-  isRefused: false,
-  isRecounted: false,
-  responses: 3,
-  isAnnounced: true,
-  isUnitEnd: true,
-  canCount: true,
-  canContinue: true,
-  isOnlyUnit: true,
+/** A page of 40 rows without a link, the third of a result of which 100 rows were delivered. */
+const FACTS = {
+  ...{ length: 40, nextToken: undefined as string | undefined, isFull: false },
+  ...{ unitRows: 100, unitCount: undefined as number | undefined, isUnitEnd: true, isLast: true },
+  ...{ responses: 3, countsLeft: 2, isProbe: false, canContinue: true },
 };
-const PROBED = [{ rows: 0 }, { isAnnounced: false }] as const;
-const steps: [
-  name: string,
-  page: Partial<PageFacts>,
-  unit: Partial<UnitFacts>,
-  step: ReturnType<typeof nextStep>,
-][] = [
-  ["the page has a link", { hasLink: true }, {}, "next page"],
-  ["it has a link, and all counted rows came", { hasLink: true }, { count: 100 }, "next page"],
-  ["it is not the last shard of the unit", {}, { isUnitEnd: false, count: 500 }, "next shard"],
-  ["it is the only page and not full", {}, { responses: 1 }, "next shard"],
-  ["it is the only page of one of several units", {}, { responses: 1, isOnlyUnit: false }, "count"],
-  ["it is the only page and empty", { rows: 0 }, { responses: 1, rows: 0 }, "next shard"],
-  ["it is the only page and full", { isFull: true }, { responses: 1 }, "count"],
-  ["it is the only page of a counted unit", {}, { responses: 1, count: 101 }, "next page"],
-  ["the unit took several responses", {}, {}, "count"],
-  ["the query begins at a skip token", {}, { canCount: false }, "next shard"],
-  ["it does, and the page is full", { isFull: true }, { canCount: false }, "next page"],
-  [
-    "it does, and the page cannot be continued",
-    { isFull: true },
-    { canCount: false, canContinue: false },
-    "next shard",
-  ],
-  ["it does, and an announced page is empty", { rows: 0 }, { canCount: false }, "next page"],
-  ["it does, and a page that no link announced is empty", PROBED[0], {
-    ...PROBED[1],
-    canCount: false,
-  }, "next shard"],
-  ["the count was refused", {}, { isRefused: true }, "next page"],
-  ["the count was refused, and an announced page is empty", { rows: 0 }, {
-    isRefused: true,
+const REFUSED = { countsLeft: 0 };
+const EMPTY = { length: 0 };
+/** Nothing announced the page, and it is empty. */
+const END = { length: 0, isProbe: true };
+const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeof nextStep>][] = [
+  ["the page has a link", { nextToken: "a" }, "next page"],
+  ["it has a link, and all counted rows came", { nextToken: "a", unitCount: 100 }, "next page"],
+  ["it is not the last shard of the unit", { isUnitEnd: false, unitCount: 500 }, "next shard"],
+  ["it is the only page and not full", { responses: 1 }, "next shard"],
+  ["it is the only page of one of several units", { responses: 1, isLast: false }, "count"],
+  ["it is the only page and full", { isFull: true, responses: 1 }, "count"],
+  ["it is the only page of a counted unit", { responses: 1, unitCount: 101 }, "next page"],
+  ["the unit took several responses", {}, "count"],
+  ["it is the only page of an uncountable query", { ...REFUSED, responses: 1 }, "next shard"],
+  ["it is the only page of an uncountable query and full", {
+    ...{ ...REFUSED, responses: 1, isFull: true },
   }, "next page"],
-  ["the count was refused, and a page that no link announced is empty", PROBED[0], {
-    ...PROBED[1],
-    isRefused: true,
+  ["the count was refused", REFUSED, "next page"],
+  ["the count was refused, and an announced page is empty", { ...REFUSED, ...EMPTY }, "next page"],
+  ["the count was refused, and the last page is empty", { ...REFUSED, ...END }, "next shard"],
+  ["the count was refused in a split unit", { ...REFUSED, isUnitEnd: false }, "next page"],
+  ["the count was refused, and no page can follow", {
+    ...{ ...REFUSED, canContinue: false },
   }, "next shard"],
-  ["the count was refused, and the first page of a shard is empty", { rows: 0 }, {
-    isAnnounced: undefined,
-    isRefused: true,
-  }, "next shard"],
+  ["all counted rows came", { unitCount: 100 }, "next shard"],
+  ["a row is missing", { unitCount: 101 }, "next page"],
+  ["a row is missing, and the page is empty", { ...EMPTY, unitCount: 101 }, "next page"],
+  ["a row is missing, and no page can follow", { unitCount: 101, canContinue: false }, "count"],
+  ["a row is missing after a page that nothing announced", {
+    ...{ isProbe: true, unitCount: 101 },
+  }, "next page"],
+  ["a row is missing behind the end", { ...END, unitCount: 101 }, "count"],
+  ["a row is missing by two counts", { ...END, ...REFUSED, unitCount: 101 }, "fail"],
+  ["there is a row too many", { unitCount: 99 }, "count"],
   [
-    "the count was refused, and there are later shards",
-    {},
-    { isRefused: true, isUnitEnd: false },
+    "there is a row too many, and an announced page is empty",
+    { ...EMPTY, unitCount: 99 },
     "next page",
   ],
-  [
-    "the count was refused, and the page cannot be continued",
-    {},
-    { isRefused: true, canContinue: false },
-    "next shard",
-  ],
-  ["all counted rows came", {}, { count: 100 }, "next shard"],
-  ["a row is missing", {}, { count: 101 }, "next page"],
-  ["a row is missing, and the page is empty", { rows: 0 }, { count: 101 }, "next page"],
-  ["a row is missing at a page that cannot be continued", {}, {
-    count: 101,
-    canContinue: false,
-  }, "count"],
-  ["a row is missing after a page without a link", { rows: 1 }, {
-    count: 101,
-    isAnnounced: false,
-  }, "next page"],
-  ["a row is missing behind the end", PROBED[0], { ...PROBED[1], count: 101 }, "count"],
-  ["a row is missing by two counts", PROBED[0], {
-    ...PROBED[1],
-    count: 101,
-    isRecounted: true,
-  }, "fail"],
-  ["there is a row too many", {}, { count: 99 }, "count"],
-  ["there is a row too many, and an announced page is empty", { rows: 0 }, {
-    count: 99,
-  }, "next page"],
-  ["there is a row too many, and an announced page that cannot be repeated is empty", { rows: 0 }, {
-    count: 99,
-    canContinue: false,
-  }, "count"],
-  ["there is a row too many by two counts", {}, { count: 99, isRecounted: true }, "fail"],
-  ["100,000 counted rows lack one", PROBED[0], {
-    ...PROBED[1],
-    rows: 99_999,
-    count: 100_000,
-    isRecounted: true,
-  }, "fail"],
-  ["100,001 counted rows lack one", {}, { rows: 100_000, count: 100_001 }, "next shard"],
-  ["100,001 counted rows lack two", PROBED[0], {
-    ...PROBED[1],
-    rows: 99_999,
-    count: 100_001,
-    isRecounted: true,
-  }, "fail"],
-  ["1,000,000 counted rows are five more", {}, { rows: 1_000_005, count: 1_000_000 }, "next shard"],
-  ["1,000,000 counted rows are six more", {}, {
-    rows: 1_000_006,
-    count: 1_000_000,
-    isRecounted: true,
-  }, "fail"],
+  ["there is a row too many by two counts", { ...REFUSED, unitCount: 99 }, "fail"],
+  ["100,000 counted rows lack one", { ...END, unitRows: 99_999, unitCount: 100_000 }, "count"],
+  ["100,001 counted rows lack one", { unitRows: 100_000, unitCount: 100_001 }, "next shard"],
+  ["100,001 counted rows lack two", { ...END, unitRows: 99_999, unitCount: 100_001 }, "count"],
+  ["1,000,000 counted rows are five more", {
+    ...{ unitRows: 1_000_005, unitCount: 1_000_000 },
+  }, "next shard"],
+  ["1,000,000 counted rows are six more", { unitRows: 1_000_006, unitCount: 1_000_000 }, "count"],
 ];
-for (const [name, page, unit, step] of steps) {
+for (const [name, changes, step] of steps) {
   Deno.test(`nextStep() is "${step}" when ${name}`, () => {
-    assertEquals(nextStep({ ...PAGE, ...page }, { ...UNIT, ...unit }), step);
+    const facts = { ...FACTS, ...changes };
+    const later = facts.isUnitEnd
+      ? facts.isLast ? [] : [{ clauses: [valueClause("LocationId", "in", 2)] }]
+      : [{ clauses: [valueClause("LocationId", "gte", 5)] }];
+    const position = { ...facts, rows: facts.unitRows, shards: [{ clauses: [] }, ...later] };
+    assertEquals(nextStep(facts, position, facts), step);
   });
 }
 
@@ -157,11 +105,11 @@ async function readIds(query: Query<{ Id: number }>): Promise<{ ids: number[]; e
   }
 }
 
-const tokens: [name: string, options: Partial<ServiceOptions>, message?: string][] = [
-  ["opaque tokens", opaque],
+const NO_PAGE = { ids: [], token: undefined };
+const noPage = onPage(2, () => NO_PAGE);
+const firstPage = () => ({ ids: range(1, 40), token: opaque.toToken(40) });
+const services: [name: string, options: Partial<ServiceOptions>, message?: string][] = [
   ["opaque tokens and #x after each link", { ...opaque, suffix: "#x" }],
-  ["quoted tokens", quoted],
-  ["#x after each link", { suffix: "#x" }],
   ["& after each link", { suffix: "&" }],
   [
     "opaque tokens and the first page a second time",
@@ -173,17 +121,13 @@ const tokens: [name: string, options: Partial<ServiceOptions>, message?: string]
     { ...opaque, change: onPage(1, (page) => ({ ...page, token: opaque.toToken(80) })) },
     "Received 60 of 100 counted rows",
   ],
-  [
-    "opaque tokens and a link to the same position",
-    { ...opaque, change: (page) => ({ ...page, token: page.token && opaque.toToken(40) }) },
-    "repeats an earlier page",
-  ],
+  ["opaque tokens and links to the same position", {
+    ...opaque,
+    change: (page) => ({ ...page, token: page.token && opaque.toToken(40) }),
+  }, "a link to the same or an earlier page, 6 times"],
   [
     "opaque tokens and an empty page without a link",
-    {
-      ...opaque,
-      change: (page, { number }) => number === 1 ? page : { ids: [], token: undefined },
-    },
+    { ...opaque, change: noPage },
     "Received 40 of 100 counted rows",
   ],
   [
@@ -196,57 +140,44 @@ const tokens: [name: string, options: Partial<ServiceOptions>, message?: string]
     { change: (_, { number }) => ({ ids: [], token: `Id:${number}` }) },
     "no rows, and a link to a next page, 6 times",
   ],
+  ["a short page without a link", {
+    change: onPage(2, ({ ids }) => ({ ids: ids.slice(0, 20), token: undefined })),
+  }],
+  ["an empty page without a link", { change: noPage }],
+  ["an empty page, and the first one after it", {
+    change: (page, { number }) =>
+      number === 3 ? { ids: range(1, 40), token: "Id:40" } : number === 2 ? NO_PAGE : page,
+  }],
+  ["a full page without a link", { change: onPage(1, ({ ids }) => ({ ids, token: undefined })) }],
+  ["a link that skips rows", { change: onPage(1, ({ ids }) => ({ ids, token: "Id:80" })) }],
+  ["a link that goes back", { change: onPage(2, ({ ids }) => ({ ids, token: "Id:7" })) }],
+  ["a row twice on a page", {
+    change: onPage(2, ({ ids, token }) => ({ ids: ids.with(7, ids[0]!), token })),
+  }],
+  ["a row before the position of its page", {
+    change: onPage(2, ({ ids, token }) => ({ ids: ids.with(0, 3), token })),
+  }],
+  ["an error beside the rows of a page", {
+    change: (page, { number }) =>
+      number === 2 ? Response.json({ value: rowsOf(page.ids), errors: [{ message: "x" }] }) : page,
+  }],
+  ["too many rows on a page", {
+    change: onPage(2, ({ ids, token }) => ({ ids: [...ids, 101], token })),
+  }],
 ];
-const firstPage = () => ({ ids: range(1, 40), token: opaque.toToken(40) });
-for (const [name, options, message] of tokens) {
-  for (const limit of [undefined, 1_000]) {
-    Deno.test(`records() give ${message ? "an error" : "each row once"} when the service has ${name} and limit is ${limit}`, async () => {
+for (const [name, options, message] of services) {
+  Deno.test(`records() give ${message ? "an error" : "each row once"} when the service has ${name}`, async () => {
+    for (const limit of [undefined, 99, 1_000]) {
       const { client, requests } = pagedClient({ ids: HUNDRED, ...options });
       const { ids, error } = await readIds(client.records({ select: ["Id"], top: 40, limit }));
-      if (message === undefined) assertEquals([ids, error], [HUNDRED, undefined]);
+      if (message === undefined) assertEquals([ids, error], [HUNDRED.slice(0, limit), undefined]);
       else {
-        assert(error instanceof DataStreamError && error.message.includes(message), `${error}`);
         assertEquals(ids, [...new Set(ids)]);
+        assert(error instanceof DataStreamError && error.message.includes(message), `${error}`);
       }
       assert(requests.length < 12, requests.join());
-    });
-  }
-}
-
-const faults: [name: string, change: ServiceOptions["change"], query?: object][] = [
-  [
-    "a page is short and has no link",
-    onPage(2, ({ ids }) => ({ ids: ids.slice(0, 20), token: undefined })),
-  ],
-  ["a page is empty and has no link", onPage(2, () => ({ ids: [], token: undefined }))],
-  ["a full page has no link", onPage(1, ({ ids }) => ({ ids, token: undefined }))],
-  ["a link skips rows", onPage(1, ({ ids }) => ({ ids, token: "Id:80" }))],
-  ["a link goes back", onPage(2, ({ ids }) => ({ ids, token: "Id:7" }))],
-  ["a page repeats a row", onPage(2, ({ ids, token }) => ({ ids: ids.with(7, ids[0]!), token }))],
-  [
-    "a page has rows before its position",
-    onPage(2, ({ ids, token }) => ({ ids: ids.with(0, 3), token })),
-  ],
-  [
-    "a page has an error beside its rows",
-    (page, { number }) =>
-      number === 2 ? Response.json({ value: rowsOf(page.ids), error: { message: "x" } }) : page,
-  ],
-  [
-    "a page has a list of errors",
-    (page, { number }) =>
-      number === 2 ? Response.json({ value: [], errors: [{ message: "x" }] }) : page,
-  ],
-  ["a page has too many rows", onPage(2, ({ ids, token }) => ({ ids: [...ids, 101], token }))],
-];
-for (const [name, change] of faults) {
-  for (const limit of [undefined, 99, 400]) {
-    Deno.test(`records() give each row once when ${name} and limit is ${limit}`, async () => {
-      const { client } = pagedClient({ ids: HUNDRED, change });
-      const { ids, error } = await readIds(client.records({ select: ["Id"], top: 40, limit }));
-      assertEquals([ids, error], [HUNDRED.slice(0, limit), undefined]);
-    });
-  }
+    }
+  });
 }
 
 const counts: [rows: number, count: number, message?: string][] = [
@@ -328,7 +259,7 @@ const plans: [name: string, rows: number, query: object, requests: string[]][] =
   ["a limit above the result", 50, { limit: 60 }, ["null 40", "Id:40 20", "count"]],
   ["a limit of one page", 100, { limit: 40 }, ["null 40"]],
   ["a limit of 0", 100, { limit: 0 }, []],
-  ["a skip token", 100, { skipToken: "Id:30" }, ["Id:30 40", "Id:70 40"]],
+  ["a skip token", 100, { skipToken: "Id:30" }, ["Id:30 40", "Id:70 40", "Id:100 40"]],
   ["a skip token before a full last page", 100, { skipToken: "Id:60" }, ["Id:60 40", "Id:100 40"]],
   ["maxRows", 50, { maxRows: 50 }, ["null 40", "count", "Id:40 40"]],
 ];
@@ -391,14 +322,6 @@ for (const end of ["reset", "close", "hang"] as const) {
     assertEquals(requests, ["null 10", "count", "Id:4 10"]);
   });
 }
-
-Deno.test("records() deliver the rows that arrived before a reset", async () => {
-  const { client, requests } = clientOfFirstPage((clock) =>
-    arrivingPage(clock, [twoTexts([2, 4, 6, 8], 6)[0]], "reset")
-  );
-  assertEquals(await readIds(client.records()), { ids: [2, 4, 6, 8], error: undefined });
-  assertEquals(requests, ["null 10000", "count", "Id:4 10000"]);
-});
 
 Deno.test("records() fail when a continued page lacks a row that came out of order", async () => {
   // The service sends Id 3 after Id 6, so a request behind Id 4 does not get it.
@@ -494,45 +417,6 @@ for (const type of [undefined, "bytes"] as const) {
   });
 }
 
-// The last rows are not the first ones of the page: a request behind one of them would not get the others.
-const lastRows = JSON.stringify({ value: rowsOf([6, 8]) });
-const firstRows = JSON.stringify({ value: rowsOf([2, 4]) });
-const doubtful: [name: string, body: string][] = [
-  ["another value before it", `{"message":"busy"}${lastRows}`],
-  ["another value after it", `${firstRows}${lastRows}`],
-  ["a second list of rows", `${firstRows.slice(0, -1)},${lastRows.slice(1)}`],
-];
-for (const [name, body] of doubtful) {
-  for (const at of [body.length - 10, body.length]) {
-    Deno.test(`records() give each row once when a page of ${body.length} bytes has ${name} and breaks at ${at}`, async () => {
-      const { client } = clientOfFirstPage((clock) =>
-        arrivingPage(clock, [body.slice(0, at >> 1), 200, body.slice(at >> 1, at), 200], "reset")
-      );
-      assertEquals(await readIds(client.records()), { ids: [2, 4, 6, 8], error: undefined });
-    });
-  }
-}
-
-for (const id of ["null", '"x"', "9007199254740992"]) {
-  Deno.test(`records() fail when a row with Id ${id} comes after rows were delivered, and the page breaks`, async () => {
-    const [start, rest] = twoTexts([2, 4, 6, 8], 4);
-    const { client } = clientOfFirstPage((clock) =>
-      arrivingPage(clock, [start, 200, rest.replace("6", id), 200], "reset")
-    );
-    const { ids, error } = await readIds(client.records());
-    assertEquals(ids, [...new Set(ids)]);
-    assert(ids.length === 4 || String(error).includes("start again"), `${ids} ${error}`);
-  });
-}
-
-Deno.test("csv() fails when a field is new after the header was delivered, and names it", async () => {
-  const { client } = clientOfFirstPage((clock) =>
-    arrivingPage(clock, ['{"value":[{"Id":1},{"Id":2}', 200, ',{"Id":3', ',"New":1}]}'])
-  );
-  const { error } = await readCsvIds(client.records());
-  assert(String(error).includes('Field "New" first appears after the header was written'));
-});
-
 Deno.test("csv() delivers no row before maxRows is checked", async () => {
   const { client } = clientOfFirstPage((clock) => {
     const [start, rest] = twoTexts([2, 4, 6, 8], 6);
@@ -553,15 +437,6 @@ async function readCsvIds(query: Query<object>): Promise<{ text: string; error?:
     return { text, error };
   }
 }
-
-Deno.test("batches() return whole pages when pages arrive slowly", async () => {
-  const { client } = clientOfFirstPage((clock) => {
-    const [start, rest] = twoTexts([2, 4, 6, 8], 6);
-    return arrivingPage(clock, [start, 200, rest]);
-  });
-  const batches = await Array.fromAsync(client.records().batches({ format: "csv" }));
-  assertEquals(batches.map(({ rows }) => rows), [4, 0]);
-});
 
 for (const [name, query, ahead] of [["no limit", {}, 2], ["a limit", { limit: 90 }, 1]] as const) {
   Deno.test(`csv() sends ${ahead} requests when one page of a query with ${name} is read`, async () => {
@@ -921,4 +796,14 @@ Deno.test("an error of a split or of a box does not name the position in the lis
     undefined,
     false,
   ]);
+});
+
+Deno.test("metadata() requests no token of its own form when those of the links have another form", async () => {
+  const { requests, options } = upstream(
+    page([{ Id: "00000000-5eed-4000-8000-000000000001" }], `${ROOT}/Metadata?$skiptoken=opaque`),
+    page([{ Id: "00000000-5eed-4000-8000-000000000002" }]),
+    new Response(null, { status: 413 }), // no count
+  );
+  const rows = await new DataStream(options).metadata({ select: ["Id"], top: 1 }).toArray();
+  assertEquals([rows.length, requests.length], [2, 3]);
 });

@@ -1,3 +1,4 @@
+// Faults that pass are retried with a delay that the service or the backoff sets; others are not.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
@@ -108,19 +109,6 @@ Deno.test("locations() halves the page size after status 413, without backoff, a
   assertEquals(times.slice(0, 4), [0, 530, 1_060, 1_590]);
 });
 
-Deno.test("locations() retries a page at its own position, with the same or a lower page size", async () => {
-  const { client, requests } = retryingClient([
-    page([{ Id: 1 }], next),
-    statusResponse(500),
-    statusResponse(413),
-    page([{ Id: 2 }], `${ROOT}/Locations?$skiptoken=Id:2`),
-    page([{ Id: 3 }]),
-  ]);
-  assertEquals((await client.locations().toArray()).length, 3);
-  const places = requests.map(({ url }) => new URL(url).searchParams.get("$skiptoken"));
-  assertEquals(places, [null, "Id:1", "Id:1", "Id:1", "Id:2"]);
-});
-
 for (const status of [408, 504]) {
   Deno.test(`locations() halves the page size only after the second ${status}`, async () => {
     const { client, tops } = retryingClient([
@@ -146,15 +134,6 @@ Deno.test("locations() fails when the page size is 1 and the response still too 
   assertMatch(error.hint, /fewer fields/);
 });
 
-Deno.test("count() is retried six times after status 504", async () => {
-  const count = retryingClient(Array.from({ length: 6 }, () => statusResponse(504)));
-  await assertRejects(
-    () => count.client.locations().count(),
-    DataStreamError,
-    "504 (no), 6 times",
-  );
-});
-
 const retryAfterHeaders: [name: string, headers: HeadersInit, milliseconds: number][] = [
   ["seconds", { "retry-after": "7" }, 7_000],
   ["zero seconds", { "retry-after": "0" }, 1_060],
@@ -176,6 +155,11 @@ const retryAfterHeaders: [name: string, headers: HeadersInit, milliseconds: numb
     1_060,
   ],
   ["the maximum", { "retry-after": "120" }, 120_000],
+  ...["soon", "1.5", "-1", "2026-11-21"].map((text): [string, HeadersInit, number] => [
+    `the invalid value ${text}`,
+    { "retry-after": text },
+    1_060,
+  ]),
 ];
 for (const [name, headers, wait] of retryAfterHeaders) {
   Deno.test(`locations() waits as Retry-After says when it has ${name} and the status is 429`, async () => {
@@ -202,44 +186,11 @@ Deno.test("locations() fails with the time of a retry when Retry-After exceeds t
   }
 });
 
-Deno.test("retry.retryAfter sets the maximum of Retry-After", async () => {
-  const { client } = retryingClient([statusResponse(429, { "retry-after": "600" }), page([])], {
-    retry: { retryAfter: 600_000 },
-  });
-  assertEquals(await client.locations().toArray(), []);
-});
-
-for (const text of ["soon", "1.5", "-1", "2026-11-21"]) {
-  Deno.test(`locations() backs off when Retry-After is ${text}, which is invalid`, async () => {
-    const { client, times } = retryingClient([
-      statusResponse(503, { "retry-after": text }),
-      page([]),
-    ]);
-    await client.locations().toArray();
-    assert(times[1]! >= 500 && times[1]! <= 1_100, `retried at ${times[1]}`);
-  });
-}
-
 Deno.test("locations() backs off when Retry-After is shorter than the backoff", async () => {
   const many = Array.from({ length: 6 }, () => statusResponse(503, { "retry-after": "0" }));
   const { client, clock } = retryingClient(many);
   await assertRejects(() => client.locations().toArray(), DataStreamError, "6 times");
   assert(clock.now() >= 15_000, `gave up after ${clock.now()} ms`);
-});
-
-Deno.test("a 429 that fails one query delays the requests of the others", async () => {
-  for (const [seconds, held] of [[300, 120_000], [60, 60_000]] as const) {
-    const { client, times } = retryingClient(
-      [statusResponse(429, { "retry-after": String(seconds) }), page([]), page([])],
-      { retry: { attempts: 1 } },
-    );
-    const [first] = await Promise.allSettled(
-      [1, 2, 3].map(() => client.locations().toArray()),
-    );
-    assertEquals(first!.status, "rejected");
-    assertEquals(times[1], held);
-    assert(times[2]! - times[1]! > 900, `started at ${times}`);
-  }
 });
 
 Deno.test("locations() compares a date in Retry-After with the local clock when there is no Date header", async () => {
@@ -261,20 +212,6 @@ Deno.test("a 429 delays every request, and then lengthens the interval", async (
   const [, second, third] = times;
   assertEquals(second, 10_000);
   assert(third! - second! > 900, `the interval is ${third! - second!} ms`);
-});
-
-Deno.test("the interval becomes normal again when responses succeed after a 429", async () => {
-  const { client, times } = retryingClient([
-    statusResponse(429, { "retry-after": "1" }),
-    ...Array.from(
-      { length: 12 },
-      (_, index) => page([{ Id: index }], `${ROOT}/Locations?$skiptoken=Id:${index}`),
-    ),
-    page([{ Id: 12 }]),
-  ]);
-  await client.locations().toArray();
-  assert(times[2]! - times[1]! > 900);
-  assertEquals(Math.round(times.at(-1)! - times.at(-2)!), 530);
 });
 
 Deno.test("locations() stops waiting for a retry when the signal aborts", async () => {

@@ -33,13 +33,11 @@ const invalidPages: [name: string, reply: () => Response, received: string][] = 
   ],
   ["no array of rows", () => Response.json({ value: 5 }), "no list of rows"],
   ["rows that are numbers", () => Response.json({ value: [1] }), "no list of rows"],
-  ["rows that are arrays", () => Response.json({ value: [[1]] }), "no list of rows"],
   [
     "JSON of another type",
     () => new Response('{"value":[]}', { headers: { "content-type": "text/json" } }),
     "text/json",
   ],
-  ["only an array", () => Response.json([]), "no list of rows"],
 ];
 for (const [name, reply, received] of invalidPages) {
   Deno.test(`locations() fails with what it received when a page is ${name}`, async () => {
@@ -61,8 +59,6 @@ Deno.test("locations() accepts every JSON media type, in any case", async () => 
 });
 
 const hints: [status: number, hint: RegExp][] = [
-  [204, /base URL/],
-  [410, /base URL/],
   [400, /filter/],
   [
     401,
@@ -88,12 +84,6 @@ for (const [status, hint] of hints) {
   });
 }
 
-Deno.test("locations() fails when the status is 206, though the body is a page", async () => {
-  const { options } = upstream(Response.json({ value: [] }, { status: 206 }));
-  const query = new DataStream(options).locations();
-  await assertRejects(() => query.toArray(), DataStreamError, "status 206");
-});
-
 Deno.test("locations() reads only the start of an error response, and cancels the rest", async () => {
   let chunks = 0;
   let cancelled = false;
@@ -108,18 +98,6 @@ Deno.test("locations() reads only the start of an error response, and cancels th
   const query = new DataStream(options).locations();
   await assertRejects(() => query.toArray(), DataStreamError, "status 500: try");
   assertEquals([chunks < 10, cancelled], [true, true]);
-});
-
-Deno.test("locations() cancels an endless body when its type is HTML", async () => {
-  let cancelled = false;
-  const body = new ReadableStream({
-    pull: (controller) => controller.enqueue(new TextEncoder().encode("<p>".repeat(100))),
-    cancel: () => void (cancelled = true),
-  });
-  const { options } = upstream(new Response(body, { headers: { "content-type": "text/html" } }));
-  const query = new DataStream(options).locations();
-  await assertRejects(() => query.toArray(), DataStreamError, "got text/html");
-  assertEquals(cancelled, true);
 });
 
 Deno.test("locations() fails with the message of an error response, if that is a string, however it is chunked", async () => {
@@ -142,7 +120,7 @@ Deno.test("locations() fails with the message of an error response, if that is a
   await assertRejects(() => query.toArray(), DataStreamError, "status 400 (of OData): check");
 });
 
-for (const status of [400, 401, 403, 408, 413, 429, 500, 504]) {
+for (const status of [400, 504]) {
   Deno.test(`locations() fails with the message of the service on one line when the status is ${status}`, async () => {
     const { options, requests } = upstream(Response.json({ message: "Said\nso" }, { status }));
     const query = new DataStream(options).locations();
@@ -207,33 +185,6 @@ Deno.test("locations() fails with the cause when the network fails", async () =>
   const keyless = new DataStream({ ...upstream(failure).options, apiKey: undefined }).locations();
   const plain = await assertRejects(() => keyless.toArray(), DataStreamError);
   assertEquals(plain.cause, failure);
-});
-
-Deno.test("locations() fails with the messages of six errors when an error is its own cause", async () => {
-  const failure = new Error("first");
-  failure.cause = new Error("second", { cause: failure });
-  const { options } = upstream(failure);
-  const error = await assertRejects(
-    () => new DataStream(options).locations().toArray(),
-    DataStreamError,
-    "(first: second: first: second: first: second)",
-  );
-  assertEquals(error.kind, "network");
-});
-
-Deno.test("locations() fails when a body breaks off", async () => {
-  const body = new ReadableStream({
-    start(controller) {
-      controller.enqueue(new TextEncoder().encode('{"value":['));
-      controller.error(new Error("body cut"));
-    },
-  });
-  const { options } = upstream(
-    new Response(body, { headers: { "content-type": "application/json" } }),
-  );
-  const query = new DataStream(options).locations();
-  const error = await assertRejects(() => query.toArray(), DataStreamError, "body cut");
-  assertEquals(error.kind, "network");
 });
 
 Deno.test("locations() fails without showing the key when a response or an error contains it", async () => {

@@ -1,3 +1,4 @@
+// Each access mode admits the right callers, and no response or log line shows a secret.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createApp, signUrl } from "../../../edge/app.ts";

@@ -9,7 +9,7 @@ import {
 } from "@std/assert";
 import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { FORMATS, formatsOf } from "../../helpers/formats.ts";
+import { fieldsOf, FORMATS, formatsOf } from "../../helpers/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import {
   answerVersionRequests,
@@ -18,11 +18,9 @@ import {
   problemOf,
   SECRET,
 } from "../../helpers/edge.ts";
-import { READ_ROWS } from "../../helpers/read_rows.ts";
-import { readCsv } from "../../helpers/rfc4180.ts";
+import { READ_ROWS, readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { upstream } from "../../helpers/upstream.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
 
 Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
   const { app, stats } = overSandbox({ records: 25_000 });
@@ -87,58 +85,6 @@ Deno.test("EdgeApp.request() returns the points inside bbox for /Locations.geojs
   for (const { geometry: { coordinates: [longitude, latitude] } } of features) {
     assert(longitude > -64 && longitude < -62 && latitude > 46 && latitude < 47);
   }
-});
-
-const EXTENSIONS = formatsOf("Records").map((format) => `.${FORMATS[format].extension}`);
-const PATHS_OF_RECORDS = EXTENSIONS.map((extension) => `/Records${extension}`).join(", ");
-const PATHS_OF_ALL = `/Metadata, /Locations, /Observations, /Records, with the extension ${
-  EXTENSIONS.join(", ")
-} or none`;
-for (
-  const [path, wanted] of [
-    ["/records.csv", 'did you mean "/Records.csv"?'],
-    ["/Records.csv/", 'did you mean "/Records.csv"?'],
-    ["/Records.cvs", 'did you mean ".csv"?'],
-    ["/Records/", 'did you mean "/Records"?'],
-    ["/records", 'did you mean "/Records"?'],
-    ["/Records/$count", 'use "/Records?$count=true"'],
-    ["/v1/odata/v4/Records/%24count", 'use "/Records?$count=true"'],
-    ["/banana/$count", `use one of ${PATHS_OF_ALL}`],
-    ["/Citations", 'did you mean "/Citations.txt" or "/Citations.json"?'],
-    ["/citations/", 'did you mean "/Citations.txt" or "/Citations.json"?'],
-    ["/v1/odata/v4/Records", 'did you mean "/Records"?'],
-    ["/Citation.txt", 'did you mean "/Citations.txt"?'],
-    ["/Records.xlsx", `use one of ${PATHS_OF_RECORDS}`],
-    ["/Records.geojson", `use one of ${PATHS_OF_RECORDS}`],
-    ["/banana", `use one of ${PATHS_OF_ALL}`],
-  ]
-) {
-  Deno.test(`EdgeApp.request() returns 404 with a hint when the path is ${path}`, async () => {
-    const { app } = overSandbox();
-    const response = await app.request(path!);
-    assertEquals(response.status, 404);
-    const { detail, hint } = await problemOf(response);
-    assertStringIncludes(detail, path!);
-    assertEquals(hint, wanted);
-  });
-}
-
-for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-  Deno.test(`EdgeApp.request() returns 405 with the allowed methods when the method is ${method}`, async () => {
-    const { app, stats } = overSandbox();
-    for (const path of ["/Records.csv", "/Locations", "/Citations.json", "/healthz", "/"]) {
-      const response = await app.request(path, { method });
-      assertEquals([response.status, response.headers.get("allow")], [405, "GET, HEAD"]);
-      await problemOf(response);
-    }
-    assertEquals(stats.requests, 0);
-  });
-}
-
-Deno.test("EdgeApp.request() returns 200 for /healthz and sends no request", async () => {
-  const { app, stats } = overSandbox();
-  const response = await app.request("/healthz");
-  assertEquals([response.status, await response.text(), stats.requests], [200, "ok\n", 0]);
 });
 
 /** A programming error, as it occurs in JavaScript. */

@@ -3,10 +3,9 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
-import { readConfig, sandboxOptions } from "../../../edge/config.ts";
+import { readConfig, sandboxOptions, settingsLine } from "../../../edge/config.ts";
 import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
 import { messageFor } from "../../../src/errors.ts";
-import { settingsLine } from "../../../edge/server/server_config.ts";
 import { SECRET } from "../../helpers/edge.ts";
 
 /** Reads the environment; leaves out options that are not set. */

@@ -1,6 +1,7 @@
+// Extension and Accept header choose the format of a download.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../helpers/formats.ts";
+import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../helpers/resources.ts";
 import { overSandbox, problemOf } from "../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {

@@ -1,3 +1,4 @@
+// The headers of a download name the file, its type and its caching.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";

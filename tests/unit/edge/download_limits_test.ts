@@ -1,9 +1,10 @@
+// Downloads end at maxRows, share the rate limit, and do not wait for clients that read nothing.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { largeService } from "../../helpers/large_service.ts";
+import { largeService } from "../client/large_service.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 

@@ -1,3 +1,4 @@
+// A download is sent as it arrives, no faster than its client reads.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";

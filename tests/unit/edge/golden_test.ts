@@ -1,14 +1,12 @@
-// Tables of the app's responses, compared with recorded files: methods of every path, refused query
-// options and pairs of them, and the downloads of every resource in every format.
-import "../../helpers/reads_fixtures.ts";
+// Responses of the app, compared with recorded files: the methods of every path, the refused parameters and requests,
+// and the download of every resource in every format.
+import { CITATION_PATHS } from "../../../edge/citations.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
-import { FORMAT_NAMES, FORMATS, formatsOf } from "../../helpers/formats.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { FORMAT_NAMES, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { overSandbox, SECRET } from "../../helpers/edge.ts";
+import { headLines, overSandbox, SECRET } from "../../helpers/edge.ts";
 import { assertGolden } from "../../helpers/golden.ts";
-import { headLines } from "../../helpers/page_states.ts";
 
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";
@@ -49,7 +47,7 @@ Deno.test(
   DEADLINE,
   async () => {
     const lines: string[] = [];
-    for (const [name, options] of modes) {
+    for (const [name, options] of [modes[0]!, modes.at(-1)!]) {
       lines.push(`# ${name}`, "");
       const { app } = overSandbox({ records: 3, locations: 3 }, options);
       for (const path of PATHS) {
@@ -182,51 +180,19 @@ Deno.test(
     );
     const requests = [
       ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
-      ...RESOURCE_NAMES.flatMap((name) =>
-        [
-          ...VALUES.$select!.map((value) => pairOf("$select", value)),
-          ...VALUES.$filter!.map((value) => pairOf("$filter", value)),
-          ...VALUES.$format!.map((value) => pairOf("$format", value)),
-        ].map((query) => `/${name}?${query}`)
-      ),
-      ...FORMAT_NAMES.flatMap((format) => first.map((query) => `/Locations.${format}?${query}`)),
-      ...["txt", "json"].flatMap((extension) =>
-        [...first, ...UNKNOWN, pairOf("bbox", "1,2"), pairOf("$filter", "Name eq 'x'")]
-          .map((query) => `/Citations.${extension}?${query}`)
-      ),
-      ...VALUES.$filter!.map((value) => `/Citations.json?${pairOf("$filter", value)}`),
+      ...VALUES.$filter!.map((value) => `/Locations?${pairOf("$filter", value)}`),
+      ...first.map((query) => `/Locations.geojson?${query}`),
+      ...[...first, pairOf("bbox", "1,2"), "$orderby=Id"].map((query) => `/Citations.txt?${query}`),
+      "/Records?$format=json&separator=tab",
+      "/Records?$format=geojson",
+      "/Locations?$count=true&limit=3",
+      "/Records?$count=true&$skiptoken=Id:5",
+      "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
+      "/Records.csv?$skiptoken=Id:5&bbox=-64,46,-62,47",
+      "/Records.csv?$top=2000&%24top=2000",
     ];
     const lines = await refusals(app, new Set(requests));
     await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() refuses pairs of query options with the recorded problems",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox({ records: 3 });
-    const requests = ["/Records.csv", "/Records.json", "/Locations", "/Locations.geojson"]
-      .flatMap((path) => {
-        const alone = first.filter((query) =>
-          !(path !== "/Records.csv" && /^(separator|bom|header|escapeFormulas)/.test(query))
-        );
-        return alone.flatMap((one, index) =>
-          alone.slice(index).map((other) => `${path}?${one}&${other}`)
-        );
-      });
-    const more = [
-      "/Records?$format=json&separator=tab",
-      "/Records?$format=ndjson&header=false",
-      "/Records?$format=csv&header=false",
-      "/Locations?$count=true&limit=3",
-      "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
-      "/Records.csv?$count=false&limit=3",
-      "/Records.csv?$count=true&limit=3&$skiptoken=Id:5",
-      "/Records.csv?$top=2000&%24top=2000",
-    ];
-    const lines = await refusals(app, [...requests, ...more]);
-    await assertGolden(lines.join("\n") + "\n", "edge/refused_pairs.txt");
   },
 );
 
@@ -273,7 +239,12 @@ Deno.test(
         "/Records.xlsx",
         "/Records.geojson",
         "/Records/",
+        "/Records/$count",
+        "/records",
         "/v1/odata/v4/Records",
+        "/v1/odata/v4/Records/%24count",
+        "/banana/$count",
+        "/citations/",
         "/Citation.txt",
         "/Citations",
         "/index.html",
@@ -313,28 +284,12 @@ Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () 
     if (text !== "" && same === undefined) bodies.set(text, path);
   };
   for (const name of RESOURCE_NAMES) {
-    for (const format of formatsOf(name)) {
-      await add(`/${name}.${format}?limit=2`);
-      await add(`/${name}?limit=2`, { accept: FORMATS[format].mediaType });
-      await add(`/${name}?limit=2&$format=${format}`);
-    }
-    await add(`/${name}?limit=2`);
-    await add(`/${name}?$count=true`);
-    await add(`/${name}.csv?$filter=DOI eq '10.25976/none'`);
-    await add(`/${name}.csv?limit=2`, {}, "HEAD");
+    for (const format of formatsOf(name)) await add(`/${name}.${format}?limit=2`);
   }
-  for (
-    const accept of [
-      "text/*",
-      "*/*;q=0.1, application/json",
-      "application/json;q=0.5, text/csv;q=0.4",
-      "application/vnd.api+json",
-      "text/csv; charset=utf-8; header=present",
-      "text/html, */*;q=0.1",
-    ]
-  ) {
-    await add("/Records?limit=2", { accept });
-  }
+  await add("/Records?limit=2");
+  await add("/Records?$count=true");
+  await add("/Records.csv?$filter=DOI eq '10.25976/none'");
+  await add("/Records.csv?limit=2", {}, "HEAD");
   const chosen = "/Metadata.csv?$select=DOI,DatasetName";
   for (
     const query of [
@@ -353,22 +308,9 @@ Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () 
   ) {
     await add(`${chosen}&${query}`);
   }
-  await add("/Observations.ndjson?$select=Id,LocationId&$top=2&limit=3");
   await add("/Observations.ndjson?$select=Id,LocationId&$skiptoken=Id:2&limit=3");
-  await add("/Locations.ndjson?$select=Id,Name,Latitude,Longitude&bbox=-180,-90,180,90");
   await add("/Records.ndjson?$select=Id,DOI&bbox=-180,-90,180,90");
-  for (
-    const query of [
-      "",
-      "?$filter=DOI eq '10.25976/weir-bb00'",
-      "?$filter=DOI eq '10.25976/none'",
-      "?bbox=-180,-90,180,90",
-      "?$filter=Name eq 'none'",
-    ]
-  ) {
-    for (const extension of ["txt", "json"]) await add(`/Citations.${extension}${query}`);
-  }
-  await add("/Citations.txt", {}, "HEAD");
+  for (const path of CITATION_PATHS) await add(`${path}?$filter=DOI eq '10.25976/weir-bb00'`);
   await add("/healthz");
   await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
 });
@@ -377,7 +319,9 @@ Deno.test(
   "EdgeApp.request() answers with the recorded headers in each access mode",
   DEADLINE,
   async () => {
-    const lines: string[] = [];
+    const common = headLines(await overSandbox().app.request("/healthz"))
+      .filter((line) => !/^(\d|cache-control|content-type|access)/.test(line));
+    const lines = ["# Headers of each response", "", ...common, ""];
     const { apiKey, url: baseUrl, fetch } = createSandbox({
       hostileNames: true,
       records: 3,
@@ -394,16 +338,15 @@ Deno.test(
         corsOrigins: ["https://a.example"],
         ...options,
       });
-      for (
-        const path of ["/Records.csv?limit=1", "/Records?limit=1", "/Citations.txt", "/weir.js"]
-      ) {
-        const url = options.access === "signed" && path !== "/weir.js"
+      for (const path of ["/Records.csv?limit=1", "/Records?limit=1"]) {
+        const url = options.access === "signed"
           ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
           : path;
         const headers = { ...credentials, origin: "https://a.example" };
         const response = await app.request(url, { headers });
         await response.body?.cancel();
-        lines.push(`# ${name}: ${path}`, "", ...headLines(response), "");
+        const own = headLines(response).filter((line) => !common.includes(line));
+        lines.push(`# ${name}: ${path}`, "", ...own, "");
       }
     }
     const headers = { origin: "https://a.example", "access-control-request-method": "GET" };

@@ -6,7 +6,7 @@ import { Metrics } from "../../../edge/metrics.ts";
 import { VERSION } from "../../../src/version.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../helpers/edge.ts";
-import { feedsOver } from "../../helpers/feeds.ts";
+import { feedsOver } from "./downloads/feeds.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 
 const token = "metrics-token-of-a-test";

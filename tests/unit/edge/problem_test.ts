@@ -1,6 +1,8 @@
+// Each fault of the service becomes the right status and text before the first row, and breaks the
+// transfer after it.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";

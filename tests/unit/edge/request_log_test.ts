@@ -11,9 +11,7 @@ import { type AppOptions, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overSandbox, overUpstream, SECRET } from "../../helpers/edge.ts";
-import { formatsOf } from "../../helpers/formats.ts";
-import { Random } from "../../helpers/random.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { Random } from "../../properties/random.ts";
 import { page, ROOT } from "../../helpers/upstream.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 13, 48, 47, 123);
@@ -87,24 +85,17 @@ Deno.test("createApp() logs no requests when logRequests is not set", async () =
   assertEquals(log, []);
 });
 
-for (const resource of RESOURCE_NAMES) {
-  for (const format of formatsOf(resource)) {
-    Deno.test(`EdgeApp.request() logs the rows, bytes and upstream requests of /${resource}.${format}`, async () => {
-      const { app, log, stats } = overSandbox({ records: 2_100, locations: 30 }, {
-        ...json,
-        pageRows: 1_000,
-      });
-      const [, bytes] = await get(app, `/${resource}.${format}?limit=1500`);
-      const { rows, ...facts } = only(log);
-      assertEquals(facts.bytes, bytes);
-      assertEquals(facts.upstreamRequests, stats.requests);
-      assertEquals(
-        rows,
-        { Metadata: 5, Locations: 30, Observations: 1_500, Records: 1_500 }[resource],
-      );
+Deno.test("EdgeApp.request() logs the rows, bytes and upstream requests of downloads of several pages", async () => {
+  for (const [path, rows] of [["/Locations.geojson", 30], ["/Records.json", 1_500]] as const) {
+    const { app, log, stats } = overSandbox({ records: 2_100, locations: 30 }, {
+      ...json,
+      pageRows: 1_000,
     });
+    const [, bytes] = await get(app, `${path}?limit=1500`);
+    const facts = only(log);
+    assertEquals([facts.rows, facts.bytes, facts.upstreamRequests], [rows, bytes, stats.requests]);
   }
-}
+});
 
 Deno.test("EdgeApp.request() logs the bytes and upstream requests of counts, citations and other paths", async () => {
   const { app, log, stats } = overSandbox({}, { ...json, metricsToken: token });
@@ -378,6 +369,11 @@ Deno.test("EdgeApp.request() logs the URL parameters except filename when all ar
     ["$format", ["CSV", "text/csv"], ["my-key"]],
     ["limit", ["3"], ["my-key", "-1"]],
     ["bbox", ["-64,46,-62,47"], ["my-key", "1,2,3"]],
+    ["tidy", ["true"], ["my-key"]],
+    ["from", ["2020-01-01"], ["my-key"]],
+    ["to", ["2020-12-31"], ["my-key"]],
+    ["excludeQualityControl", ["true"], ["my-key"]],
+    ["unit", [], ["my-key"]],
     ["separator", [";", "tab"], ["my-key"]],
     ["bom", ["1"], ["my-key"]],
     ["header", ["false"], ["my-key"]],

@@ -3,8 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { EdgeApp } from "../../../edge/app.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
-import { page } from "../../helpers/upstream.ts";
+import { overSandbox } from "../../helpers/edge.ts";
 
 /** Requests downloads concurrently; returns their texts. */
 async function readAll(app: EdgeApp, paths: readonly string[]): Promise<string[]> {
@@ -53,20 +52,19 @@ const variants: [name: string, path: string][] = [
   ["limit", "/Records.csv?$select=Id&limit=9"],
   ["page size", "/Records.csv?$select=Id&$top=5000"],
 ];
-for (const [name, path] of variants) {
-  Deno.test(
-    `EdgeApp.request() does not share pages when the ${name} differs`,
-    DEADLINE,
-    async () => {
+Deno.test(
+  "EdgeApp.request() does not share pages when the document differs",
+  DEADLINE,
+  async () => {
+    for (const [name, path] of variants) {
       const { app } = overSandbox({ records: 2_000 });
       const paths = ["/Records.csv?$select=Id", path];
-      const [first, second] = await readAll(app, paths);
-      assertEquals(first, await unshared(paths[0]!, 2_000));
-      assertEquals(second, await unshared(path, 2_000));
+      const expected = [await unshared(paths[0]!, 2_000), await unshared(path, 2_000)];
+      assertEquals(await readAll(app, paths), expected, name);
       assertMetric(app, "weir_page_cache_hits_total", 0);
-    },
-  );
-}
+    }
+  },
+);
 
 Deno.test(
   "EdgeApp.request() shares pages when only the name of the file differs",
@@ -77,63 +75,6 @@ Deno.test(
     assertEquals(stats.requests, 1);
     assertMetric(app, "weir_page_cache_hits_total", 1);
     assertMetric(app, "weir_page_cache_misses_total", 1);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes the other downloads when the one that fetches is cancelled",
-  DEADLINE,
-  async () => {
-    const path = "/Records.csv?$select=Id,DOI&$top=1000";
-    const expected = await unshared(path, 5_000);
-    const { app } = overSandbox({ records: 5_000 });
-    const [first, ...others] = await Promise.all(repeat(4, path).map((path) => app.request(path)));
-    const reader = first!.body!.getReader();
-    await reader.read();
-    await reader.cancel();
-    const texts = await Promise.all(others.map((response) => response.text()));
-    assertEquals(texts, repeat(3, expected));
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a fast download when an identical one is read slowly",
-  DEADLINE,
-  async () => {
-    const path = "/Records.csv?$select=Id,DOI&$top=1000";
-    const expected = await unshared(path, 5_000);
-    const { app, clock } = overSandbox({ records: 5_000 });
-    const [slow, fast] = await Promise.all([app.request(path), app.request(path)]);
-    const reader = slow.body!.getReader();
-    const decoder = new TextDecoder();
-    let text = decoder.decode((await reader.read()).value);
-    assertEquals(await fast.text(), expected);
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      text += decoder.decode(value);
-      await clock.sleep(30_000);
-    }
-    assertEquals(text, expected);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() returns the error of the service to all concurrent downloads, and requests again afterwards",
-  DEADLINE,
-  async () => {
-    const failed = () => Response.json({}, { status: 500 });
-    const { app, requests } = overUpstream([failed(), page([{ Id: 1 }])], { cacheTtl: 60_000 });
-    const path = "/Records.csv?$select=Id";
-    const responses = await Promise.all(repeat(9, path).map((path) => app.request(path)));
-    for (const response of responses) {
-      assertEquals(response.status, 502);
-      assertEquals(
-        (await problemOf(response)).detail,
-        "DataStream did not return a complete response",
-      );
-    }
-    assertEquals([await (await app.request(path)).text(), requests.length], ["Id\r\n1\r\n", 2]);
   },
 );
 
@@ -159,106 +100,14 @@ Deno.test("EdgeApp.request() shares rows when access is token", async () => {
 });
 
 Deno.test(
-  "EdgeApp.request() returns 413 to all downloads when the result has more than maxRows",
+  "EdgeApp.request() requests a count and citations once when identical requests for them are concurrent",
   DEADLINE,
   async () => {
-    const { app, stats } = overSandbox({ records: 3_000 }, { maxRows: 2_000, pageRows: 1_000 });
-    const responses = await Promise.all(
-      repeat(9, "/Records.csv").map((path) => app.request(path)),
-    );
-    for (const response of responses) {
-      assertEquals(response.status, 413);
-      await response.body!.cancel();
+    for (const path of ["/Records?$count=true", "/Citations.json"]) {
+      const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
+      const texts = await readAll(app, repeat(9, path));
+      assertEquals([new Set(texts).size, stats.requests], [1, 1], path);
     }
-    assertEquals(stats.requests, 2); // a page and a count
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() requests a count once when identical requests for it are concurrent",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
-    const texts = await readAll(app, repeat(9, "/Records?$count=true"));
-    assertEquals([texts, stats.requests], [repeat(9, '{"count":70}\n'), 1]);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() requests citations once when identical requests for them are concurrent",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
-    const [first, ...others] = await readAll(app, repeat(9, "/Citations.json"));
-    assertEquals(others, repeat(8, first!));
-    assertEquals(stats.requests, 1);
-  },
-);
-
-for (const path of ["/Records?$count=true", "/Citations.json", "/Records.csv?$select=Id"]) {
-  Deno.test(
-    `EdgeApp.request() returns 504 within 60 s to all requests for ${path} when DataStream is silent`,
-    DEADLINE,
-    async () => {
-      const silent = repeat(9, () => new Promise<Response>(() => {}));
-      const options = { cacheTtl: 60_000, retry: {} } as const;
-      const { app, clock } = overUpstream(silent, options);
-      const responses = await Promise.all(repeat(5, path).map((path) => app.request(path)));
-      for (const response of responses) {
-        assertEquals(response.status, 504);
-        await response.body!.cancel();
-      }
-      assert(clock.now() <= 61_000, `${clock.now()} ms`);
-    },
-  );
-}
-
-Deno.test(
-  "EdgeApp.request() completes a fast download of a client when its identical ones are read slowly",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSandbox({ records: 5_000 }, {
-      pageRows: 1_000,
-      maxDownloadsPerClient: 1,
-    });
-    const path = "/Records.csv?$select=Id,DOI";
-    const open = () =>
-      app.fetch(new Request(`http://localhost${path}`), { clientAddress: "192.0.2.1" });
-    const expected = await unshared(`${path}&$top=1000`, 5_000);
-    const slow = await open();
-    const reader = slow.body!.getReader();
-    const decoder = new TextDecoder();
-    let slowText = decoder.decode((await reader.read()).value);
-    const start = clock.now();
-    // The slow download has the only permit of the client, and does not use it.
-    assertEquals(await (await open()).text(), expected);
-    assert(clock.now() - start < 5_000, `${clock.now() - start} ms`);
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      slowText += decoder.decode(value);
-      await clock.sleep(10_000);
-    }
-    assertEquals(slowText, expected);
-    assertMetric(app, "weir_downloads_in_progress", 0);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() returns 503 to all concurrent downloads when the rate limit refuses the first one",
-  DEADLINE,
-  async () => {
-    const headers = { "retry-after": "15" };
-    const busy = () => Response.json({}, { status: 429, headers });
-    const { app, clock } = overUpstream(repeat(9, busy), { cacheTtl: 60_000, retry: {} });
-    const responses = await Promise.all(
-      repeat(5, "/Records.csv?$select=Id").map((path) => app.request(path)),
-    );
-    for (const response of responses) {
-      assertEquals(response.status, 503);
-      await response.body!.cancel();
-    }
-    assert(clock.now() <= 20_000, `${clock.now()} ms`);
   },
 );
 

@@ -1,3 +1,4 @@
+// A request is answered in time although the service, the rate limit or the memory makes it wait.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -121,7 +122,7 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() returns 503 as soon as the requests in the queue take more than 20 s",
+  "EdgeApp.request() returns 503 after 20 s when the requests in the queue take longer",
   DEADLINE,
   async () => {
     const slow = async () => {
@@ -133,22 +134,17 @@ Deno.test(
       maxDownloads: 40,
       maxCachedBytes: 400_000_000, // else downloads also wait for room
     });
-    // Estimates are based on the average time of requests.
-    for (let times = 0; times < 8; times++) await (await app.request("/Records.csv")).text();
-    const start = clock.now();
     const results = await Promise.all(Array.from({ length: 30 }, async () => {
       const response = await app.request("/Records.csv?$select=Id");
       await response.text();
       const retryAfter = Number(response.headers.get("retry-after"));
-      return { status: response.status, retryAfter, time: clock.now() - start };
+      return { status: response.status, retryAfter, time: clock.now() };
     }));
     const refused = results.filter(({ status }) => status === 503);
     const complete = results.filter(({ status }) => status === 200);
     assertEquals(refused.length + complete.length, 30);
-    assert(complete.length >= 6 && complete.length <= 20, `${complete.length}`);
-    assert(refused.every(({ time }) => time <= 20_000));
-    assert(refused.filter(({ time }) => time < 1_000).length > 5);
-    assert(refused.every(({ retryAfter }) => retryAfter >= 1 && retryAfter < 100));
+    assertEquals(complete.length, 7);
+    assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
     assertEquals(log, []);
   },
 );
@@ -293,5 +289,21 @@ Deno.test(
     const response = await app.request("/Records.csv?$select=Id");
     await assertRejects(() => response.text());
     assertStringIncludes(log.join(), "no headers within 45 s), 6 times");
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() returns 504 60 s after the client of a shared download has left when the service does not respond",
+  DEADLINE,
+  async () => {
+    const silent = Array.from({ length: 9 }, () => () => new Promise<Response>(() => {}));
+    const { app, clock } = overUpstream(silent, { cacheTtl: 60_000, retry: {} });
+    const client = new AbortController();
+    const first = app.request("/Records.csv", { signal: client.signal });
+    const second = app.request("/Records.csv");
+    await clock.sleep(30_000);
+    client.abort();
+    assertEquals([(await first).status, (await second).status], [499, 504]);
+    assert(clock.now() < 92_000, `${clock.now()} ms`);
   },
 );

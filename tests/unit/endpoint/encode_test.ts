@@ -1,3 +1,4 @@
+// Values are encoded as RFC 3986 and RFC 6570 require.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { endpoint } from "../../../mod.ts";
@@ -27,15 +28,6 @@ Deno.test("endpoint() encodes every byte that is not unreserved when a text has 
   }
 });
 
-Deno.test("endpoint() encodes the whole text when it is longer than the buffers", () => {
-  for (const piece of ["'a/b c", "é", "🌊(", "~@*+"]) {
-    for (const length of [1, 24, 25, 50, 100, 1_365, 2_730, 2_731, 4_096, 5_000, 8_193]) {
-      const text = piece.repeat(length);
-      assertEquals(encode(text) === expectedOf(text), true, `${length} times ${piece}`);
-    }
-  }
-});
-
 Deno.test("endpoint() encodes a character when the border of the buffer is inside it", () => {
   for (const character of ["'", "é", "水", "🌊", "\ud83c", "\udf0a", "🌊🌊"]) {
     for (let before = 8_184; before <= 8_194; before++) {
@@ -45,23 +37,4 @@ Deno.test("endpoint() encodes a character when the border of the buffer is insid
       }
     }
   }
-});
-
-Deno.test("endpoint() encodes an item like a single value when a list has any items", () => {
-  const items = [
-    ...["", "a", "a,b", "it's (5) *", "é", "水 🌊", "\ud800", "x'\udc00", "'a/b é".repeat(100)],
-    ...[0, -7, 1.5, 1e21, -1e21, 1e-7, NaN, -Infinity, Number.MAX_SAFE_INTEGER, 2 ** 53, 12n],
-    ...[true, false, new Date(0)],
-  ];
-  for (const item of items) {
-    const single = encode(item);
-    for (const route of ["/x", "/x{?text}", "/x{?text*}"]) {
-      assertEquals(encode([item], route), single);
-    }
-  }
-  const texts = items.map((item) => encode(item));
-  const list = [null, ...items, undefined];
-  assertEquals(encode(list), texts.join(","));
-  assertEquals(encode(list, "/x{?text}"), texts.join(","));
-  assertEquals(encode(list, "/x{?text*}"), texts.join("&text="));
 });

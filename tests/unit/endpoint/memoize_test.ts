@@ -1,12 +1,7 @@
 // Tests `memoize()` directly: a cache does not change any result of an entry point.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { memoize } from "../../../src/endpoint/memoize.ts";
-
-Deno.test("memoize() returns the same result when it is called with the same text again", () => {
-  const read = memoize((text) => ({ text }));
-  assertStrictEquals(read("a"), read("a"));
-});
+import { assertEquals, assertThrows } from "@std/assert";
+import { memoize } from "../../../src/endpoint/merge.ts";
 
 Deno.test("memoize() clears its cache when it has 1,000 results", () => {
   let calls = 0;

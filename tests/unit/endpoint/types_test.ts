@@ -1,13 +1,7 @@
 // Tests of types: an expected error is tested by `@ts-expect-error`.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import {
-  type Endpoint,
-  endpoint,
-  type EndpointOptions,
-  type PlaceholderName,
-  type RouteVariables,
-} from "../../../src/endpoint/mod.ts";
+import { endpoint, type PlaceholderName, type RouteVariables } from "../../../src/endpoint/mod.ts";
 
 /** Compiles only if both types are the same. */
 function same<A, B>(..._: [A] extends [B] ? [B] extends [A] ? [] : [never] : [never]): void {}
@@ -73,32 +67,6 @@ Deno.test("endpoint() does not compile when neither the options nor a default su
   assertEquals(endpoint.merge({ method: "GET" }).url, undefined);
 });
 
-Deno.test("endpoint() compiles when the compiler cannot know whether the options hold a url", () => {
-  const options: EndpointOptions = { url: "https://example.org/x" };
-  assertEquals(endpoint(options).url, "https://example.org/x");
-  assertEquals(endpoint.defaults(options)({ method: "HEAD" }).method, "head");
-  const parameters: Record<string, string> = { url: "https://example.org/y" };
-  assertEquals(endpoint({ ...parameters }).url, "https://example.org/y");
-  const build: Endpoint = endpoint.defaults({ url: "https://example.org/z" });
-  assertEquals(build("https://example.org/x").url, "https://example.org/x");
-  // @ts-expect-error -- the type Endpoint does not have the defaults
-  assertEquals(build({}).url, "https://example.org/z");
-});
-
-Deno.test("endpoint() compiles when the headers are an object, a Headers object or pairs", () => {
-  const pair: [string, string] = ["accept", "text/csv"];
-  for (const headers of [new Headers([pair]), [pair], new Map([pair]), { accept: "text/csv" }]) {
-    assertEquals(endpoint("/x", { headers }).headers.accept, "text/csv");
-  }
-  const wrong = () => {
-    // @ts-expect-error -- a value that is not a string
-    endpoint("/x", { headers: [["accept", {}]] });
-    // @ts-expect-error -- not pairs
-    endpoint("/x", { headers: ["accept"] });
-  };
-  same<typeof wrong, () => void>();
-});
-
 type Ten<Part extends string> =
   `${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}`;
 type Sixty<Part extends string> = `${Ten<Part>}${Ten<Part>}${Ten<Part>}${Ten<
@@ -116,14 +84,6 @@ Deno.test("endpoint() compiles with any parameter when the route is a template l
   const names: string[] = ["a"];
   const { body } = endpoint(`POST /x{?${names.join(",")}}`, { a: 1, b: { c: { d: 1 } } });
   assertEquals(body as unknown, { b: { c: { d: 1 } } });
-});
-
-Deno.test("endpoint() compiles with any parameter when the route is a string variable", () => {
-  const route: string = "/x/{id}";
-  assertEquals(
-    endpoint(route, { id: 1, baseUrl: "https://example.org" }).url,
-    "https://example.org/x/1",
-  );
 });
 
 Deno.test("endpoint() returns a type without any when the route is a literal", () => {

@@ -3,10 +3,10 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { csvFromPage, ndjsonFromPage } from "../../../mod.ts";
-import { assertSameInChunks } from "../../helpers/chunked_pages.ts";
-import { insertBytes, STRAY_BYTES } from "../../helpers/malformed_pages.ts";
+import { assertSameInChunks } from "./chunked_pages.ts";
+import { insertBytes, STRAY_BYTES } from "./malformed_pages.ts";
 import { RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { samplePage } from "../../helpers/sample_pages.ts";
+import { samplePage } from "./sample_pages.ts";
 
 const encoder = new TextEncoder();
 const nested = (depth: number) => "[".repeat(depth) + "1" + "]".repeat(depth);

@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions, ValidationError } from "../../../mod.ts";
-import { transcodedLines } from "../../helpers/csv_paths.ts";
+import { transcodedLines } from "./csv_paths.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 
 const encoder = new TextEncoder();

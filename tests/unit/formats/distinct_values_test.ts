@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { type Batch, DataStream, type FormatName } from "../../../mod.ts";
 import { pageOf, upstream } from "../../helpers/upstream.ts";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 
 const pages: [name: string, page: string, dois: string[]][] = [
   ["two alternating DOIs", row("a") + row("b") + row("a") + row("b"), ["a", "b"]],
@@ -14,7 +14,7 @@ const pages: [name: string, page: string, dois: string[]][] = [
   ["no DOI", '{"Id":1},' + row("a"), ["a"]],
   [
     "DOI as a value and inside text",
-    String.raw`{"Id":"DOI","X":"\"DOI\":\"x\"","DOI":"a"},{"X":["DOI"],"Y":"DOI"},`,
+    String.raw`{"Name":"DOI","X":"\"DOI\":\"x\"","DOI":"a"},{"X":["DOI"],"Y":"DOI"},`,
     ["a"],
   ],
   ["a DOI after other members", '{"X":"Oxygen","Y":"DO","DOI":"a"},', ["a"]],
@@ -80,7 +80,9 @@ Deno.test("batches() leave the fields of values out of rows", async () => {
 });
 
 async function doisOf(rows: string, format: FormatName | undefined) {
-  const page = `{"@data.context":"DOI","value":[${rows.slice(0, -1)}]}`;
+  let id = 1;
+  const withIds = rows.slice(0, -1).replaceAll(/\{(?! *"Id")/g, () => `{"Id":${++id},`);
+  const page = `{"@data.context":"DOI","value":[${withIds}]}`;
   const { options } = upstream(
     pageOf(page),
   );

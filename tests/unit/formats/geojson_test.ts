@@ -1,3 +1,4 @@
+// GeoJSON has a point for each row with a position.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { DataStream, geojsonFromPage } from "../../../mod.ts";

@@ -6,7 +6,7 @@ import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
 import { type PageWriter, writePage } from "../../../src/formats/page_writer.ts";
-import { writeWholePage } from "../../helpers/page_writers.ts";
+import { writeWholePage } from "./page_writers.ts";
 
 const encoder = new TextEncoder();
 const bytes = (page: string) => encoder.encode(page);

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { csvFromPage, DataStream, DataStreamError, type Query } from "../../../mod.ts";
-import { formatsOf } from "../../helpers/formats.ts";
+import { formatsOf } from "../../helpers/resources.ts";
 import {
   assertAgreement,
   escapeRowsName,
@@ -13,7 +13,7 @@ import {
   readAsNdjson,
   readStrictly,
   STRAY_BYTES,
-} from "../../helpers/malformed_pages.ts";
+} from "./malformed_pages.ts";
 import { upstream } from "../../helpers/upstream.ts";
 
 const encoder = new TextEncoder();

@@ -1,10 +1,9 @@
 // A page that ends too early, as a gateway leaves one when it drops the connection.
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
-import { formatsOf } from "../../helpers/formats.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { PAGE_WRITERS } from "../../helpers/page_writers.ts";
-import { samplePage } from "../../helpers/sample_pages.ts";
+import { formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { PAGE_WRITERS } from "./page_writers.ts";
+import { samplePage } from "./sample_pages.ts";
 
 for (const resource of RESOURCE_NAMES) {
   for (const [symbol, make] of formatsOf(resource).flatMap((format) => PAGE_WRITERS[format])) {

@@ -1,3 +1,4 @@
+// The functions of filters write the expression that they are called with.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import {
@@ -58,116 +59,35 @@ for (const [filter, text] of forms) {
   });
 }
 
-Deno.test("eq() formats a field when its name has one letter", () => {
-  assertEquals(String(eq<string>("a", "x")), "a eq 'x'");
-});
-
-const wrong: [name: string, make: () => unknown, option: string, problem: string][] = [
+const INJECTION = "DOI eq 'x' and Name";
+const NO_NAME = 'must be a name of letters, digits and "_", got';
+const wrong: [make: () => unknown, option: string, problem: string][] = [
+  [() => isIn("DOI", "x" as never), "values", 'must be an array, got "x"'],
+  [() => isIn(INJECTION, []), "field", `${NO_NAME} "${INJECTION}"`],
+  [() => eq(INJECTION, "y"), "field", `${NO_NAME} "${INJECTION}"`],
+  [() => endsWith("", "x"), "field", `${NO_NAME} ""`],
+  [() => and(NaN as 0), "filters", "must be filters such as eq() makes, got NaN"],
+  [() => and("x" as never), "filters", 'must be filters such as eq() makes, got "x"'],
+  [() => eq("DOI", 5 as never), "value", "must be a string to compare with DOI, got 5"],
   [
-    "isIn() throws a ValidationError when the values are a string",
-    () => isIn("DOI", "x" as never),
-    "values",
-    'must be an array, got "x"',
-  ],
-  [
-    "isIn() throws a ValidationError when the field of an empty list is not a name",
-    () => isIn("DOI eq 'x' and Name", []),
-    "field",
-    'must be a name of letters, digits and "_", got "DOI eq \'x\' and Name"',
-  ],
-  [
-    "isIn() throws a ValidationError when a value is infinite",
     () => isIn("Latitude", [1, Infinity]),
     "values",
     "must be a finite number to compare with Latitude, got Infinity",
   ],
   [
-    "and() throws a ValidationError when a filter is NaN",
-    () => and(eq("DOI", "x"), NaN as 0),
-    "filters",
-    "must be filters such as eq() makes, got NaN",
-  ],
-  [
-    "and() throws a ValidationError when a filter is a string",
-    () => and(eq("DOI", "x"), "DOI eq 'y'" as never),
-    "filters",
-    "must be filters such as eq() makes, got \"DOI eq 'y'\"",
-  ],
-  [
-    "eq() throws a ValidationError when a text field gets a number",
-    () => eq("DOI", 5 as never),
-    "value",
-    "must be a string to compare with DOI, got 5",
-  ],
-  [
-    "eq() throws a ValidationError when a number field gets a string",
-    () => eq("LocationId", "5" as never),
-    "value",
-    'must be a finite number to compare with LocationId, got "5"',
-  ],
-  [
-    "eq() throws a ValidationError when the value is NaN",
-    () => eq("LocationId", NaN),
-    "value",
-    "must be a finite number to compare with LocationId, got NaN",
-  ],
-  [
-    "eq() throws a ValidationError when the value is a function",
-    () => eq("Name", (() => "x") as never),
-    "value",
-    "must be a string to compare with Name, got Function",
-  ],
-  [
-    "eq() throws a ValidationError when the value is null",
-    () => eq("Name", null as never),
-    "value",
-    "must be a string to compare with Name, got null",
-  ],
-  [
-    "eq() throws a ValidationError when the field has a space",
-    () => eq("DOI eq 'x' and Name", "y"),
-    "field",
-    'must be a name of letters, digits and "_", got "DOI eq \'x\' and Name"',
-  ],
-  [
-    "gt() throws a ValidationError when a date is a Date",
     () => gt("CreateTimestamp", new Date(0) as never),
     "value",
     "must be a date in the form YYYY-MM-DD to compare with CreateTimestamp, got Date",
   ],
   [
-    "endsWith() throws a ValidationError when the field is a number",
     () => endsWith("LocationId", "5"),
     "field",
     'must be a field that holds strings, got "LocationId"',
   ],
-  [
-    "endsWith() throws a ValidationError when the field is a date",
-    () => endsWith("CreateTimestamp", "5"),
-    "field",
-    'must be a field that holds strings, got "CreateTimestamp"',
-  ],
-  [
-    "endsWith() throws a ValidationError when the end is a number",
-    () => endsWith("DOI", 5 as never),
-    "text",
-    "must be a string, got 5",
-  ],
-  [
-    "endsWith() throws a ValidationError when the field is empty",
-    () => endsWith("", "x"),
-    "field",
-    'must be a name of letters, digits and "_", got ""',
-  ],
-  [
-    "boundingBox() throws a ValidationError when a side is out of range",
-    () => boundingBox({ west: -181, south: 0, east: 0, north: 1 }),
-    "box.west",
-    "must be a number of degrees from -180 to 180, got -181",
-  ],
+  [() => endsWith("DOI", 5 as never), "text", "must be a string, got 5"],
 ];
-for (const [name, make, option, problem] of wrong) {
-  Deno.test(name, () => {
+for (const [make, option, problem] of wrong) {
+  Deno.test(`${String(make).slice(6)} throws a ValidationError when it is called`, () => {
     const error = assertThrows(make, ValidationError);
     assertEquals([error.option, error.problem], [option, problem]);
   });
@@ -177,9 +97,7 @@ for (const [name, make, option, problem] of wrong) {
 const dois: [given: string, sent: string][] = [
   ["10.25976/weir-aa00", "10.25976/weir-aa00"],
   ["10.25976/WEIR-AA00", "10.25976/weir-aa00"],
-  ["doi:10.25976/weir-aa00", "10.25976/weir-aa00"],
   ["DOI: 10.25976/Weir-aa00", "10.25976/weir-aa00"],
-  ["https://doi.org/10.25976/weir-aa00", "10.25976/weir-aa00"],
   ["http://dx.doi.org/10.25976/weir-aa00", "10.25976/weir-aa00"],
   ["https://doi.org/10.25976/weir-aa00/", "10.25976/weir-aa00"],
   ["https://doi.org/10.25976%2Fweir-aa00", "10.25976/weir-aa00"],

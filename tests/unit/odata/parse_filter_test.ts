@@ -7,14 +7,6 @@ import { parseFilter } from "../../../src/odata/parse_filter.ts";
 const quoted = (text: string) => ({ text, quoted: true });
 const bare = (text: string) => ({ text, quoted: false });
 
-for (const operator of ["eq", "ne", "lt", "lte", "gt", "gte"] as const) {
-  Deno.test(`parseFilter() reads a comparison when its operator is ${operator}`, () => {
-    assertEquals(parseFilter(`ActivityStartYear ${operator} 2015`), [
-      { field: "ActivityStartYear", operator, values: [bare("2015")], index: 0 },
-    ]);
-  });
-}
-
 Deno.test("parseFilter() returns clauses and their indexes when they are joined with and", () => {
   assertEquals(parseFilter("DOI eq '10.25976/a' and LocationId in (1, '2',-3.5e2)"), [
     { field: "DOI", operator: "eq", values: [quoted("10.25976/a")], index: 0 },
@@ -49,17 +41,14 @@ const SINGLE = "use single quotes";
 
 const faults: [filter: string, expected: string, at: number, got: string, hint?: string][] = [
   ["", "a field name", 1, "the end"],
-  ["  ", "a field name", 1, "the end"],
   ["DOI", OPERATOR, 4, "the end"],
   ["DOI ge 'x'", OPERATOR, 5, '"ge"', 'use "gte"'],
-  ["DOI le 'x'", OPERATOR, 5, '"le"', 'use "lte"'],
   ["DOI constructor 'x'", OPERATOR, 5, '"constructor"'],
   ["DOI EQ 'x'", OPERATOR, 5, '"EQ"', 'use "eq"'],
   ["DOI eq 'x' AND Name eq 'y'", '"and"', 12, '"AND"', 'use "and"'],
   ["DOI eq", "a space", 7, "the end"],
   ["DOI eq ", LITERAL, 7, "the end"],
   ["DOI eq x", LITERAL, 8, '"x"', "write 'x'"],
-  ["DOI eq x and Name eq 'y'", LITERAL, 8, '"x"', "write 'x'"],
   ["DOI in (x, 'y')", LITERAL, 9, '"x"', "write 'x'"],
   ["DOI eq (1)", LITERAL, 8, '"("', 'use parentheses only for the list of "in"'],
   ["DOI eq'x'", "a space", 7, "\"'x'\""],
@@ -75,11 +64,8 @@ const faults: [filter: string, expected: string, at: number, got: string, hint?:
   ["not DOI eq 'x'", OPERATOR, 5, '"DOI"'],
   ["DOI eq 'x' DOI eq 'y'", '"and"', 12, '"DOI"'],
   ["DOI eq 'x' and", "a condition", 15, "the end", 'remove the last "and"'],
-  ["DOI eq 'x' and  ", "a condition", 15, "the end", 'remove the last "and"'],
   ["DOI eq 'x'and DOI eq 'y'", '"and"', 11, '"and"'],
-  ["DOI LIKE 'x'", OPERATOR, 5, '"LIKE"'],
   ["DOI like 'x'", OPERATOR, 5, '"like"'],
-  ["DOI IN ('x')", OPERATOR, 5, '"IN"', 'use "in"'],
   ["DOI not 'x'", OPERATOR, 5, '"not"', 'use "ne"'],
   ["DOI in ()", LITERAL, 9, '")"'],
   ["DOI in ('x'", '")"', 12, "the end"],
@@ -105,7 +91,6 @@ const symbols: [filter: string, symbol: string, at: number, hint: string][] = [
   ["ActivityStartYear >= 2015", ">=", 19, 'use "gte"'],
   ["DOI == 'x'", "==", 5, 'use "eq"'],
   ["DOI != 'x'", "!=", 5, 'use "ne"'],
-  ["DOI <> 'x'", "<>", 5, 'use "ne"'],
   ["DOI < 'x'", "<", 5, 'use "lt"'],
   ["DOI <= 'x'", "<=", 5, 'use "lte"'],
   ["DOI > 'x'", ">", 5, 'use "gt"'],
@@ -124,8 +109,6 @@ const unknownTokens: [filter: string, token: string, at: number, hint: string][]
   ['DOI eq "x"', '"', 8, SINGLE],
   ["Latitude gt 1.", ".", 14, ""],
   ["DOI eq “x”", "“", 8, SINGLE],
-  ["DOI eq ”x”", "”", 8, SINGLE],
-  ["DOI eq ‘x’", "‘", 8, SINGLE],
   ["DOI eq ’x’", "’", 8, SINGLE],
   ["🌊 eq 'x'", "🌊", 1, ""],
 ];

@@ -77,7 +77,6 @@ for (const [method, resource, size] of methods) {
 
   const wrong: [name: string, options: unknown, option: string, message: string][] = [
     ["filter is empty", { filter: "" }, "filter", "must not be empty: omit it for all rows"],
-    ["filter is a space", { filter: " " }, "filter", "must not be empty: omit it for all rows"],
     ["select is empty", { select: "" }, "select", "must not be empty: omit it for all fields"],
     ["select has no field", { select: [] }, "select", "must not be empty: omit it for all fields"],
     [
@@ -98,7 +97,7 @@ for (const [method, resource, size] of methods) {
       "skipToken",
       'must be "Id:" and an Id, got ""',
     ],
-    ...[0, -1, 1.5, 10_001, NaN, Infinity].map((top) =>
+    ...[0, 1.5, 10_001, Infinity].map((top) =>
       [
         `top is ${top}`,
         { top },
@@ -106,11 +105,8 @@ for (const [method, resource, size] of methods) {
         `must be a whole number from 1 to 10000, got ${top}`,
       ] as const
     ).map((row) => [...row] as [string, unknown, string, string]),
-    ["top is a string", { top: "5" }, "top", 'must be a whole number from 1 to 10000, got "5"'],
     ["limit is negative", { limit: -1 }, "limit", "must be a whole number of at least 0, got -1"],
     ["limit is 1.5", { limit: 1.5 }, "limit", "must be a whole number of at least 0, got 1.5"],
-    ["limit is NaN", { limit: NaN }, "limit", "must be a whole number of at least 0, got NaN"],
-    ["limit is a string", { limit: "5" }, "limit", 'must be a whole number of at least 0, got "5"'],
     ["maxRows is 0", { maxRows: 0 }, "maxRows", "must be a whole number of at least 1, got 0"],
     [
       "incomplete is unknown",
@@ -131,54 +127,16 @@ for (const [method, resource, size] of methods) {
       `is not an option of a query of ${resource}: did you mean "filter"?`,
     ],
     [
-      "the options are null",
-      null,
-      "options",
-      `must be an object such as { select: … }, got null`,
-    ],
-    [
       "the options are a string",
       "DOI eq 'x'",
       "options",
       `must be an object such as { select: … }, got a string`,
     ],
     [
-      "select is null",
-      { select: null },
-      "select",
-      "must be an array of fields or a string, got null",
-    ],
-    [
-      "select has a number",
-      { select: [5] },
-      "select",
-      "must be an array of fields or a string, got Array",
-    ],
-    [
-      "filter is an object",
-      { filter: { DOI: "x" } },
-      "filter",
-      "must be a string or one expression, got Object: combine several expressions with and()",
-    ],
-    [
       "filter is an array",
       { filter: [eq("DOI", "x"), eq("DOI", "y")] },
       "filter",
       "must be a string or one expression, got Array: combine several expressions with and()",
-    ],
-    [
-      "skipToken has no name",
-      { skipToken: "5" },
-      "skipToken",
-      'must be "Id:" and an Id, got "5"',
-    ],
-    ["skipToken is a number", { skipToken: 5 }, "skipToken", "must be a string, got 5"],
-    ["unchecked is a string", { unchecked: "yes" }, "unchecked", 'must be a boolean, got "yes"'],
-    [
-      "within is null",
-      { within: null },
-      "within",
-      "must be an object such as { west: … }, got null",
     ],
   ];
   for (const [name, options, option, message] of wrong) {
@@ -256,38 +214,16 @@ for (const method of ["metadata", "locations"]) {
   });
 }
 
-const wrongBoxes: [name: string, sides: object, option: string, problem: string][] = [
-  [
-    "a side is missing",
-    { west: undefined },
-    "west",
-    "must be a number of degrees from -180 to 180, got undefined",
-  ],
-  [
-    "a side is a string",
-    { north: "47" },
-    "north",
-    'must be a number of degrees from -90 to 90, got "47"',
-  ],
-  ["a side is NaN", { south: NaN }, "south", "must be a number of degrees from -90 to 90, got NaN"],
-  [
-    "a longitude is above 180",
-    { east: 181 },
-    "east",
-    "must be a number of degrees from -180 to 180, got 181",
-  ],
-  [
-    "a latitude is above 90",
-    { north: 91 },
-    "north",
-    "must be a number of degrees from -90 to 90, got 91",
-  ],
-  ["west equals east", { west: -62 }, "west", "must be below east (-62), got -62"],
-  ["south is above north", { south: 48 }, "south", "must be below north (47), got 48"],
+const wrongBoxes: [side: string, degrees: unknown, problem: string][] = [
+  ["west", undefined, "must be a number of degrees from -180 to 180, got undefined"],
+  ["south", NaN, "must be a number of degrees from -90 to 90, got NaN"],
+  ["east", 181, "must be a number of degrees from -180 to 180, got 181"],
+  ["west", -62, "must be below east (-62), got -62"],
+  ["south", 48, "must be below north (47), got 48"],
 ];
-for (const [name, sides, side, problem] of wrongBoxes) {
-  Deno.test(`records() throws a ValidationError when ${name} in a box`, () => {
-    const within = { ...box, ...sides };
+for (const [side, degrees, problem] of wrongBoxes) {
+  Deno.test(`records() throws a ValidationError when ${side} of a box is ${degrees}`, () => {
+    const within = { ...box, [side]: degrees };
     const error = assertThrows(() => loose.records!({ within }), ValidationError);
     assertEquals([error.option, error.problem], [`within.${side}`, problem]);
   });

@@ -1,3 +1,4 @@
+// The tables of resources and fields are those of the service.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { type ResourceName, RESOURCES, type Row } from "../../../mod.ts";

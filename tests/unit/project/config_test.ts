@@ -2,8 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
-import { VERSION } from "../../helpers/project.ts";
+import { importsOf, sourceFiles, VERSION } from "../../helpers/project.ts";
 
 /** Versions of the @std packages in jsr.json; deno-std 1.4.0 has builds of them. */
 const STD_VERSIONS: Record<string, string> = {
@@ -75,21 +74,6 @@ Deno.test("deno.json lists exactly the bare specifiers that modules import when 
   for (const specifier of Object.keys(deno.scopes["./.ci/"])) assert(scripts.has(specifier));
   const published = tree.filter((path) => !path.startsWith("tests/")).flatMap(importsOf);
   for (const specifier of published) assert(!/^(https?|npm|jsr):/.test(specifier), specifier);
-});
-
-Deno.test("test files import task_permissions.ts first when deno test -P grants them too little", async () => {
-  const tree = await sourceFiles("tests/e2e", "tests/mutation", "tests/package");
-  const files = tree.filter((path) => path.endsWith("_test.ts") && !path.includes("/processes/"));
-  assert(files.length > 0);
-  for (const path of files) {
-    const [, first] = /^import\b[^;]*"(.*)";/m.exec(await Deno.readTextFile(path))!;
-    assertEquals(resolve(path, first!), "tests/helpers/task_permissions.ts", path);
-  }
-});
-
-Deno.test("deno test -P without paths runs the folders of the task test when it uses deno.json", () => {
-  const { command } = deno.tasks["test:parallel"];
-  assertEquals(command.split(" ").filter((word) => word.startsWith("tests/")), deno.test.include);
 });
 
 Deno.test("jsr.json includes every entry point, no tests and no examples when it is read", () => {

@@ -1,5 +1,5 @@
-// The tables of docs/ and CONTRIBUTING.md list the commands, flags, variables, formats and tasks of the code.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+// The tables of docs/ list the commands, flags, variables and formats of the code.
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { createApp } from "../../../edge/app.ts";
 import { sandboxOptions } from "../../../edge/config.ts";
@@ -10,18 +10,14 @@ import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
 import { DEFAULT_EXPIRES } from "../../../src/cli/flags.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
-import { SUITES } from "../../bench/suites.ts";
-import { formatTable } from "../../bench/table.ts";
-import { readTable, sectionOf } from "../../helpers/markdown_tables.ts";
-import { PROJECT } from "../../helpers/project.ts";
+import { readTable, sectionOf } from "./markdown_tables.ts";
+import { filesIn, PROJECT } from "../../helpers/project.ts";
 import { weir } from "../../helpers/run_weir.ts";
-import { filesIn } from "../../helpers/tree.ts";
 
 const pages: Record<string, string> = {};
-for (const name of ["cli", "edge", "deploying", "benchmarks", "architecture", "client"]) {
+for (const name of ["cli", "edge", "deploying", "architecture", "client"]) {
   pages[name] = await Deno.readTextFile(`${PROJECT}docs/${name}.md`);
 }
-const contributing = await Deno.readTextFile(`${PROJECT}CONTRIBUTING.md`);
 
 Deno.test("docs/cli.md lists each command with its operand", () => {
   assertEquals(
@@ -54,14 +50,14 @@ Deno.test("docs/cli.md says which commands have the flags of a table", () => {
   assertStringIncludes(flags, "for the commands that download, and for `url`:");
   assertEquals(commandsWith("select"), [...downloads, "url"]);
   assertStringIncludes(flags, "`url` does not have `--sandbox`; `serve` has only\n`--sandbox`:");
-  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "values", "serve"]);
-  assertEquals(commandsWith("qa"), [...downloads, "cite", "values", "url"]);
+  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "values", "summary", "serve"]);
+  assertEquals(commandsWith("qa"), [...downloads, "cite", "values", "summary", "url"]);
   assertStringIncludes(
     sectionOf(pages.cli!, "Filters"),
-    "`cite`, `values` and `url` have them too.",
+    "`cite`, `values`, `summary` and `url` have them too.",
   );
   for (const flag of Object.keys(FILTER_FLAGS)) {
-    assertEquals(commandsWith(flag), [...downloads, "cite", "values", "url"], flag);
+    assertEquals(commandsWith(flag), [...downloads, "cite", "values", "summary", "url"], flag);
   }
 });
 
@@ -160,7 +156,7 @@ Deno.test("docs/deploying.md lists each environment variable with the help and t
   );
 });
 
-Deno.test("docs/deploying.md lists each member of a log line and each metric", async () => {
+Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
   const lines: string[] = [];
   const app = createApp({
     ...sandboxOptions(),
@@ -169,19 +165,8 @@ Deno.test("docs/deploying.md lists each member of a log line and each metric", a
     log: (line) => lines.push(line),
   });
   await (await app.request("/Metadata.csv?$select=Id")).text();
-  const members = Object.keys(JSON.parse(lines[0]!));
-  assertEquals(firstCells("deploying", "Log", "member"), members);
   const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pages.deploying!, "Log"))!;
-  assertEquals(Object.keys(JSON.parse(example!)), members);
-  const metrics = [...app.metrics().matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
-  assertEquals(firstCells("deploying", "Metrics", "metric").sort(), metrics.sort());
-});
-
-Deno.test("CONTRIBUTING.md lists each task of deno.json once", () => {
-  const listed = [...contributing.matchAll(/^\| `deno task ([^` ]+)` \|/gm)].map(([, name]) =>
-    name
-  );
-  assertEquals(listed.sort(), Object.keys(deno.tasks).sort());
+  assertEquals(Object.keys(JSON.parse(example!)), Object.keys(JSON.parse(lines[0]!)));
 });
 
 Deno.test("docs/client.md lists each export", () => {
@@ -198,20 +183,6 @@ Deno.test("docs/architecture.md lists each package that the project imports", ()
   assertEquals(
     firstCells("architecture", "Dependencies", "package").sort(),
     [...new Set(packages)].sort(),
-  );
-});
-
-Deno.test("docs/benchmarks.md has a block with the table of deno task bench, and lists each suite", () => {
-  const [, block, ...others] = pages.benchmarks!.split(/<!-- \/?bench -->/);
-  assertEquals(others.length, 1);
-  const headers = (table: string) => table.split("\n", 1)[0]!.split("|").map((cell) => cell.trim());
-  const table = block!.slice(block!.indexOf("| suite"));
-  assertEquals(headers(table), headers(formatTable([])));
-  const suites = readTable(table.replace(/^\| suite +\|/, "| suite |"), "suite");
-  assert(suites.every(([suite]) => Object.hasOwn(SUITES, suite!)));
-  assertEquals(
-    rowsOf("benchmarks", "Suites", "suite").map(([name, , , programs]) => [textOf(name), programs]),
-    Object.entries(SUITES).map(([name, { programs }]) => [name, programs.join(", ")]),
   );
 });
 

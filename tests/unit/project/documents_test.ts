@@ -4,10 +4,8 @@ import { assert, assertEquals } from "@std/assert";
 import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { KEY_SOURCE } from "../../../src/service_constants.ts";
 import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
-import { PROJECT } from "../../helpers/project.ts";
-import { sourceFiles } from "../../helpers/tree.ts";
+import { PROJECT, sourceFiles } from "../../helpers/project.ts";
 
 /** Languages of code blocks, and how they are tested. */
 const LANGUAGES: Record<string, string> = {
@@ -51,29 +49,6 @@ function brokenFences(documents: ReadonlyMap<string, string>): string[] {
   return wrong;
 }
 
-Deno.test("each JSON block of the documents can be parsed", () => {
-  for (const { place, code } of documentBlocks().filter(({ language }) => language === "json")) {
-    try {
-      JSON.parse(code);
-    } catch (error) {
-      throw new Error(`${place}: ${(error as Error).message}`);
-    }
-  }
-});
-
-Deno.test("each PowerShell block of the documents has a block for POSIX shells in its section", () => {
-  const wrong = documentBlocks().filter(({ language }) => language === "powershell")
-    .filter(({ file, line }) => {
-      const lines = DOCUMENTS.get(file)!.split("\n");
-      const isHeading = (text: string) => /^#+ /.test(text);
-      const start = lines.slice(0, line).findLastIndex(isHeading);
-      const next = lines.slice(line).findIndex(isHeading);
-      const section = lines.slice(start, next < 0 ? undefined : line + next).join("\n");
-      return !section.includes("\n```sh\n");
-    });
-  assertEquals(wrong.map(({ place }) => `${place}: add a block in sh before it`), []);
-});
-
 Deno.test("each relative link of the documents leads to a file and a heading", async () => {
   const wrong: string[] = [];
   for (const [file, text] of DOCUMENTS) {
@@ -94,18 +69,34 @@ Deno.test("each relative link of the documents leads to a file and a heading", a
   assertEquals(wrong, []);
 });
 
-Deno.test("anchorsOf() returns the anchors that GitHub creates", () => {
-  const text =
-    "# A `b.c()`, [d](e) & F_g\n```sh\n# no\n```\n## Same\n## Same\n## CSV: 1,000 rows\n";
-  assertEquals(anchorsOf(text), ["a-bc-d--f_g", "same", "same-1", "csv-1000-rows"]);
+Deno.test("each source file that the documents name exists", async () => {
+  const files = await sourceFiles(".ci", "edge", "examples", "mod.ts", "src", "tests");
+  const named = [...DOCUMENTS].flatMap(([path, text]) =>
+    [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.ts)`/g)].map(([, file]) => [path, file!] as const)
+  );
+  const missing = named.filter(([, file]) =>
+    !files.some((path) => `/${path}`.endsWith(`/${file}`))
+  );
+  assertEquals(missing, []);
 });
 
-Deno.test("the documents name every export and every task", () => {
+Deno.test("each row of docs/guarantees.md names a test that exists", async () => {
+  const rows = DOCUMENTS.get("docs/guarantees.md")!.split("\n").filter((line) =>
+    /^\| (?!guarantee )/.test(line)
+  );
+  assert(rows.length > 15, `${rows.length} rows`);
+  for (const row of rows) {
+    const [, path, words] = /\]\(\.\.\/(tests\/\S+)\): (.+) \|$/.exec(row) ?? [];
+    assert(path && words, `${row}: write [\`file\`](path): words of the test's name`);
+    const text = await Deno.readTextFile(PROJECT + path);
+    assert(text.includes(words), `${path} has no test with the words "${words}"`);
+  }
+});
+
+Deno.test("the documents name every export", () => {
   const texts = [...DOCUMENTS.values()].join("\n");
   const exports = Object.keys(maps.exports).map((name) => `${maps.name}${name.slice(1)}`);
   assertEquals(exports.filter((name) => !texts.includes(name)), []);
-  const tasks = new Set(texts.match(/(?<=\bdeno task )[\w:]+/g));
-  assertEquals(Object.keys(maps.tasks).filter((name) => !tasks.has(name)), []);
 });
 
 Deno.test("each task that the documents name exists", () => {
@@ -145,20 +136,6 @@ Deno.test("the docstrings say nothing about the status of the release", async ()
       assert(!phrase.test(text), `${entry}: ${phrase}`);
     }
   }
-});
-
-Deno.test("missingStatus() reports a document that installs the package without a remark", () => {
-  const install = "`deno add jsr:@weir/datastream`";
-  const texts = (text: string) => new Map([["a.md", text]]);
-  assertEquals(missingStatus(texts(install)).length, 1);
-  assertEquals(missingStatus(texts(`${install}. Before the first release, use a clone.`)), []);
-});
-
-Deno.test("outdatedLines() reports the lines that the first release makes wrong", () => {
-  const text =
-    "`deno add jsr:@weir/datastream`, after the first release.\nUntil the first release, use a clone.\n";
-  const lines = outdatedLines(new Map([["a.md", `${text}Install it.`]]));
-  assertEquals(lines.map((line) => line.split(":")[1]), ["1", "2"]);
 });
 
 /** Returns a message for each document that installs the package but does not say what works before that. */
@@ -214,15 +191,3 @@ function anchorsOf(text: string): string[] {
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(PROJECT + path).then(() => true, () => false);
 }
-
-Deno.test("each link to the documentation of DataStream leads to the page with the form for a key", async () => {
-  const links: string[] = [];
-  for (
-    const path of [...DOCUMENTS.keys(), ...await sourceFiles("mod.ts", "src", "edge", "examples")]
-  ) {
-    const text = await Deno.readTextFile(PROJECT + path);
-    links.push(...text.match(/https:\/\/github\.com\/datastreamapp\/api-docs[\w./-]*/g) ?? []);
-  }
-  assert(links.length > 8, `${links.length} links`);
-  assertEquals([...new Set(links)], [KEY_SOURCE]);
-});

@@ -1,8 +1,7 @@
-// The programs of examples/ and their README. `deno task test:examples` runs them.
+// The programs of examples/ and their README. `deno task test tests/e2e/examples` runs them.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { filesIn } from "../../helpers/tree.ts";
+import { filesIn } from "../../helpers/project.ts";
 
 const files = (await Array.fromAsync(filesIn("examples/")))
   .filter((path) => !path.includes("/node_modules/") && !path.includes("/dist/")).sort();
@@ -32,17 +31,6 @@ Deno.test("the example for Deno Deploy resolves the import of its entry point to
   const [, specifier] = /^export \{ default \} from "([^"]+)";$/m.exec(code)!;
   const target = specifier!.replace(jsr.name, `jsr:${jsr.name}@^${jsr.version}`);
   assertEquals(imports, { [specifier!]: target });
-});
-
-Deno.test("the task check checks each example in TypeScript when it runs", () => {
-  const checked = deno.tasks.check.command.split(" ");
-  const unchecked = files.filter((path) => path.endsWith(".ts") && !isChecked(path));
-  // Deno does not find `@types/node`, which it references. `deno task test:examples` compiles it.
-  assertEquals(unchecked, ["typescript/main.ts"]);
-
-  function isChecked(path: string): boolean {
-    return checked.some((other) => `examples/${path}/`.startsWith(`${other}/`));
-  }
 });
 
 function folderOf(path: string): string {

@@ -1,7 +1,7 @@
 // The layers of the code: which part may import which others.
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { importsOf, resolve, sourceFiles } from "../../helpers/tree.ts";
+import { importsOf, resolve, sourceFiles } from "../../helpers/project.ts";
 
 /** Folders that each folder may import; `src` is only the files directly in it. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -54,7 +54,7 @@ const ENTRIES = [
   "edge/serve.ts",
   "edge/node.ts",
   "edge/deno/kv_rate_limiter.ts",
-  "edge/server/http_server.ts",
+  "edge/server/start.ts",
   "edge/server/server_process.ts",
 ];
 
@@ -143,14 +143,15 @@ const SHARED_NAMES: Record<string, string> = {
     "datasets whose versions --resume and ETag compare",
   "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
   "src/client/dataset_versions.ts DatasetVersion": "result of that request",
-  "src/formats/citations.ts citationsText": "text of citations in both programs",
+  "src/formats/citations.ts citationsText": "citations on standard error",
+  "src/formats/citations.ts CITATION_FORMATS": "formats of citations in both programs",
   // An empty result has the same explanation in both programs.
+  "src/client/no_rows.ts describeUnusedUnits": "units that no row was converted to",
   "src/client/no_rows.ts explainNoRows": "explanation of an empty result",
   "src/client/no_rows.ts NoRowsReason": "result of that function",
   "src/client/no_rows.ts comparedFields":
     "fields that are requested to compare the values of a filter",
   "src/client/no_rows.ts unmatchedValues": "values of a filter that no row has",
-  "src/odata/value_hints.ts REGION_IDS": "keys of REGIONS",
   "src/odata/value_hints.ts KNOWN_VALUES": "table of the command values",
   // The types of a rate limiter, which ./deno-kv exports.
   "src/client/rate_limiter.ts Permit": "result of acquire()",
@@ -171,6 +172,11 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server wraps the rate limiter of the process, so that requests of its page wait for few others.
   "src/client/rate_limiter.ts processLimiter": "default of the option rateLimiter",
+  // Units have one form on the command line and in URLs.
+  "src/formats/units.ts parseUnits": "parses units to convert to",
+  // A summary is written in the same way by both programs.
+  "src/client/summary.ts summaryCsv": "summary as CSV",
+  "src/odata/resources.ts SUMMARY_KEYS": "values of --by",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
 };
@@ -216,32 +222,23 @@ Deno.test("modules have no top-level await when an entry point imports them", ()
   assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
-Deno.test("mod.ts has only re-exports when it is read", () => {
-  const code = Deno.readTextFileSync("mod.ts").replace(/\/\*[\s\S]*?\*\//g, "");
-  const left = code.replace(/export (type )?\{[^}]*\} from "[^"]*";/g, "").trim();
-  assertEquals(left, "");
-});
-
-Deno.test("tests/unit has a folder for each folder of src and edge when it is read", async () => {
-  const tests = await sourceFiles("tests");
-  const sources = [...new Set(files.map(folderOf))].filter((folder) =>
-    folder !== "mod.ts" && folder !== "src"
-  );
-  const folders = sources.map((folder) => `tests/unit/${folder.replace(/^src\//, "")}/`);
-  assertEquals(folders.filter((folder) => !tests.some((path) => path.startsWith(folder))), []);
-});
-
 Deno.test("unit tests import a helper that revokes permissions when they are not about the project", async () => {
   const tests = (await sourceFiles("tests/unit"))
     .filter((path) => path.endsWith("_test.ts") && !path.startsWith("tests/unit/project/"));
   const wrong = tests.filter((path) =>
-    !importsOf(path).some((name) => /\/(no_permission|reads_fixtures)\.ts$/.test(name))
+    !importsOf(path).some((name) => /\/(no_permission|golden)\.ts$/.test(name))
   );
   assertEquals(wrong, []);
 });
 
+Deno.test("each test file begins with a comment that says what it promises", async () => {
+  const tests = (await sourceFiles("tests")).filter((path) => path.endsWith("_test.ts"));
+  const wrong = tests.filter((path) => !/^(?:\/\/ |\/\*\*)/.test(Deno.readTextFileSync(path)));
+  assertEquals(wrong, []);
+});
+
 Deno.test("unit tests measure time only when their file is named linear_time_test.ts", async () => {
-  // The task `test:time` runs these files one after another.
+  // The gate runs these files one after another.
   const wrong = (await sourceFiles("tests/unit")).filter((path) =>
     !path.endsWith("/linear_time_test.ts") &&
     importsOf(path).some((name) => name.endsWith("/doubling.ts"))

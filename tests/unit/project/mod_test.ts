@@ -50,10 +50,6 @@ Deno.test("the other entries export only the listed values when they are importe
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 
-Deno.test("mod.ts exports the functions of the builder that endpoint exports", () => {
-  for (const name of Object.keys(endpoint)) assert(name in mod, name);
-});
-
 Deno.test("mod.ts exports at most 50 names when types are included", () => {
   const code = Deno.readTextFileSync("mod.ts");
   const types = [...code.matchAll(/^export type \{([^}]*)\} from/gm)]

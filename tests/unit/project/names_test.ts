@@ -1,6 +1,6 @@
 // Identifiers: one meaning for each name.
 import { assertEquals } from "@std/assert";
-import { sourceFiles } from "../../helpers/tree.ts";
+import { sourceFiles } from "../../helpers/project.ts";
 
 /** In formatted code, only declarations at the top level start without indentation. */
 const DECLARATION =

@@ -1,7 +1,6 @@
 // The README of the npm package, and the pages of JSR.
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { packageReadme } from "../../../.ci/npm/readme.ts";
-import { statusOf, withStatus } from "../../../.ci/status.ts";
 import jsr from "../../../jsr.json" with { type: "json" };
 
 const REPOSITORY = "https://github.com/owner/weir";
@@ -23,21 +22,6 @@ Deno.test("packageReadme() removes images and leads links to the tag when the re
   const found = targetsOf(readme);
   assertEquals(found.filter((target) => target.startsWith(REPOSITORY)), links);
   assertEquals(found.filter((target) => !/^(https:|#)/.test(target)), []);
-});
-
-Deno.test("packageReadme() does not tell users to clone the repository when nothing is released", () => {
-  const status = statusOf("## [Unreleased]\n\n- A change.\n", "0.1.0");
-  assertMatch(status.line, /clone/);
-  const readme = packageReadme(withStatus(README, status), "", "0.1.0");
-  assertEquals(/clone|not yet released/.exec(readme), null);
-  assertMatch(readme, /^# .*\n\n(?:.+\n)+\n(?!\n)/);
-});
-
-Deno.test("packageReadme() keeps only the text of relative links when the repository is unknown", () => {
-  const readme = packageReadme(README, "", "1.2.3");
-  assertEquals(targetsOf(readme).filter((target) => !/^(https:|#)/.test(target)), []);
-  const text = "[a](b.md), [c](#d) and [e](https://f.example)\n\n```md\n[g](h.md)\n```\n";
-  assertEquals(packageReadme(text, "", "1.2.3"), text.replace("[a](b.md)", "a"));
 });
 
 Deno.test("the pages of JSR have no images and no relative links when the package is published", async () => {

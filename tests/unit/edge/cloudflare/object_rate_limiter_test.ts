@@ -10,15 +10,13 @@ import type { Clock } from "../../../../mod.ts";
 import type { Permit, RateLimiter } from "../../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { MemoryObjects } from "../../../helpers/memory_objects.ts";
-import { createObjectLimiters } from "../../../helpers/object_limiters.ts";
+import { MemoryObjects } from "./memory_objects.ts";
+import { createObjectLimiters } from "./object_limiters.ts";
 import { testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
 
 const REQUEST = { origin: "https://api.invalid", keyHash: "0123", requestsPerSecond: 2 };
 /** Interval (ms) between two requests at two per second. */
 const INTERVAL = 530;
-/** Time (ms) after which a permit that is not extended expires. */
-const TTL = 5_000;
 
 /** Returns objects to and from which each message takes a time (ms). */
 function withLatency(
@@ -108,16 +106,6 @@ Deno.test("durableObjectRateLimiter() uses an object for each origin and key whe
   for (const { body } of objects.messages) assert(!/0123|4567/.test(body), body);
 });
 
-Deno.test("durableObjectRateLimiter() does not wait when requests are unlimited", async () => {
-  const { limiter, clock } = createLimiter();
-  for (let request = 0; request < 3; request++) {
-    const permit = await limiter.acquire({ ...REQUEST, requestsPerSecond: Infinity });
-    assert("release" in permit);
-    await permit.release();
-  }
-  assertEquals(clock.now(), 0);
-});
-
 Deno.test("durableObjectRateLimiter() continues within 2 s when its object restarts in any phase", async () => {
   let longest = 0;
   for (let restartAt = 0; restartAt < 4_000; restartAt += 13) {
@@ -147,27 +135,6 @@ Deno.test("durableObjectRateLimiter() continues within 2 s when its object resta
   assert(longest < 2_000, `a gap of ${longest} ms`);
 });
 
-Deno.test("durableObjectRateLimiter() waits for the permit's expiry when its object restarts and the holder is gone", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  await acquire(limiter);
-  objects.restart();
-  assertEquals(await useOnce(limiter, clock), TTL + INTERVAL);
-});
-
-Deno.test("durableObjectRateLimiter() keeps the permit of a running request when its object restarts", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  const permit = await acquire(limiter);
-  const next = useOnce(limiter, clock);
-  for (let age = 0; age < 9_800; age += 1_400) {
-    if (age === 7_000) objects.restart();
-    await clock.sleep(1_400); // a busy isolate extends its permit late
-    assertEquals(await permit.extend(), true);
-  }
-  permit.responded();
-  await permit.release();
-  assertEquals(await next, 9_800 + INTERVAL);
-});
-
 Deno.test("durableObjectRateLimiter() keeps the order of the requests when its object restarts", async () => {
   const { limiter, objects, clock } = createLimiter();
   const running = useOnce(limiter, clock, 7_000);
@@ -182,13 +149,6 @@ Deno.test("durableObjectRateLimiter() keeps the order of the requests when its o
   objects.restart();
   await Promise.all([running, ...waiting]);
   assertEquals(order, [0, 1, 2, 3, 4, 5]);
-});
-
-Deno.test("durableObjectRateLimiter() keeps a penalty when its object restarts", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  await limiter.penalize(REQUEST, 7_000);
-  objects.restart();
-  assertEquals(await useOnce(limiter, clock), 7_000);
 });
 
 Deno.test("durableObjectRateLimiter() gives the same permit when the answer to a message is lost", async () => {
@@ -206,19 +166,6 @@ Deno.test("durableObjectRateLimiter() gives the same permit when the answer to a
   const permit = await acquire(limiter);
   assert(clock.now() < 1_000);
   assertEquals(await permit.extend(), true);
-});
-
-Deno.test("durableObjectRateLimiter() waits while the object fails for seconds, and rejects after 10 s", async () => {
-  const { limiter, objects, clock } = createLimiter();
-  objects.failure = new Error("overloaded");
-  const permit = acquire(limiter);
-  await clock.sleep(3_000);
-  objects.failure = undefined;
-  await (await permit).release();
-  assert(clock.now() >= 3_000);
-  objects.failure = new Error("overloaded");
-  await assertRejects(() => acquire(limiter), Error, "overloaded");
-  assert(clock.now() <= 13_500, `rejected at ${clock.now()}`);
 });
 
 Deno.test("durableObjectRateLimiter() passes messages without a waiting request to waitUntil when it releases or leaves", async () => {

@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import worker from "../../../../edge/cloudflare/mod.ts";
 import { systemClock } from "../../../../src/clock.ts";
-import { MemoryObjects } from "../../../helpers/memory_objects.ts";
+import { MemoryObjects } from "./memory_objects.ts";
 
 Deno.test("fetch() of the Workers entry limits the rate with the binding RATE_LIMITER when it exists", async () => {
   const objects = new MemoryObjects(systemClock);

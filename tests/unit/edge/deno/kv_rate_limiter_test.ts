@@ -5,7 +5,7 @@ import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate
 import { type Clock, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { MemoryKv } from "../../../helpers/memory_kv.ts";
+import { MemoryKv } from "./memory_kv.ts";
 import { type LimiterSetup, testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
 
 const REQUEST = {
@@ -125,41 +125,6 @@ Deno.test("createKvRateLimiter() applies the remaining penalty when a process st
   await limiters[1].acquire(REQUEST);
   // Not before the end, and at most 5 s later, by which the clocks may differ.
   assert(clock.now() >= 60_000 && clock.now() < 66_000, `started at ${clock.now()}`);
-});
-
-Deno.test("createKvRateLimiter() does not read the entry more often when requests of one process wait for 20 s", async () => {
-  const { limiters, kv, clock } = openLimiters([0, 0, 0]);
-  const permit = await limiters[0].acquire(REQUEST);
-  assert("release" in permit);
-  const next = limiters[0].acquire(REQUEST);
-  for (let age = 0; age < 20; age++) {
-    await clock.sleep(1_000);
-    assertEquals(await permit.extend(), true);
-  }
-  await permit.release();
-  await next;
-  // One read for each extension, and up to three for each message of the waiter, which it sends every 2 s.
-  assert(kv.stats.reads <= 20 + 3 * 10, `${kv.stats.reads} reads`);
-});
-
-Deno.test("createKvRateLimiter() serves the next request of a process when it has refused one", async () => {
-  const { limiters, clock } = openLimiters([0, 0, 0]);
-  await limiters[0].penalize(REQUEST, 3_000);
-  const results = await Promise.all([
-    limiters[0].acquire({ ...REQUEST, maxWait: 1_000 }),
-    limiters[0].acquire(REQUEST),
-  ]);
-  assertEquals(results.map((result) => "release" in result), [false, true]);
-  assert(clock.now() >= 3_000 && clock.now() < 3_200, `started at ${clock.now()}`);
-});
-
-Deno.test("createKvRateLimiter() replaces a dead process within 6 s when the processes start one after the other", async () => {
-  const { limiters, clock } = openLimiters([-2_000, 2_000, 0]);
-  await limiters[0].acquire(REQUEST);
-  await clock.sleep(1_000);
-  const permits = await Promise.all([limiters[1].acquire(REQUEST), clock.sleep(3_000)]);
-  assert("release" in permits[0]);
-  assert(clock.now() >= 5_500 && clock.now() < 7_000, `started at ${clock.now()}`);
 });
 
 Deno.test("createKvRateLimiter() throws a ValidationError when the database or an option is invalid", () => {

@@ -1,11 +1,13 @@
 // Feeds: one run for each document, and readers with an index into its parts.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Cursor } from "../../../../src/client/batches.ts";
+import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
-import { feedsOver, readText, textsOf } from "../../../helpers/feeds.ts";
-import { Random } from "../../../helpers/random.ts";
+import { feedsOver, readText, textsOf } from "./feeds.ts";
+import { Random } from "../../../properties/random.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -162,6 +164,34 @@ test("Feeds hold at most the limit of memory and one page when clients read at d
   assert(most <= 71_000, `${most} bytes`);
 });
 
+test("Feeds wait for memory within a page when many pages are longer than expected", async () => {
+  const { feeds, clock } = feedsOver({ maxCachedBytes: 10_000_000, cacheTtl: 0 });
+  let most = 0;
+  const source = {
+    async *start(): AsyncGenerator<FeedPart> {
+      for (let index = 0; index < 60; index++) {
+        await clock.sleep(1);
+        most = Math.max(most, feeds.bytes);
+        const data = new Uint8Array(100_000);
+        yield { data, rows: 1, isPageEnd: index === 59, hasMore: false, isLast: false };
+      }
+      yield { data: new Uint8Array(), rows: 0, isPageEnd: true, hasMore: false, isLast: true };
+    },
+    requestState: () => Promise.resolve({ digest: "", publishedAt: 0 }),
+  };
+  const texts = await Promise.all(
+    Array.from(
+      { length: 50 },
+      (_, index) => readText(feeds.open(`${index}`, source, `${index}`), () => clock.sleep(20)),
+    ),
+  );
+  assertEquals([new Set(texts.map(({ length }) => length)), feeds.disconnected], [
+    new Set([6_000_000]),
+    0,
+  ]);
+  assert(most <= 15_000_000, `${most} bytes`);
+});
+
 test("Feeds request no further page when a client has not begun to read the last one", async () => {
   const { open, service, clock } = feedsOver();
   const reader = open("a", { readsAhead: true });
@@ -200,11 +230,12 @@ test("Feeds interrupt a run at the end of a page when a client waits that has fe
   const source = {
     readsAhead: true,
     requestState: undefined,
-    async *start(): AsyncGenerator<FeedPart> {
-      for (let page = 0; page < 100; page++) {
-        yield { data, rows: 1, isPageEnd: false, hasMore: true, isLast: false };
+    async *start(from?: Cursor): AsyncGenerator<FeedPart> {
+      const part = { data, rows: 1, hasMore: true, isLast: false };
+      for (let page = Number(from) || 0; page < 100; page++) {
+        yield { ...part, isPageEnd: false };
         await clock.sleep(10);
-        yield { data, rows: 1, isPageEnd: true, hasMore: true, isLast: false };
+        yield { ...part, isPageEnd: true, cursor: `${page + 1}` as unknown as Cursor };
       }
       yield { data, rows: 0, isPageEnd: true, hasMore: false, isLast: true };
     },
@@ -238,6 +269,61 @@ test("Feeds request the first page again when a dataset was published less than 
   service.publishedAt = -599_000;
   assertEquals(await readText(open()), service.text);
   assertEquals(service.requests.slice(0, 4), ["null 10", "versions", "null 10", "count"]);
+});
+
+/** A document of one page, in parts of one row, whose service can publish and break off the page. */
+function onePage(rows: string[], clock: { now(): number }) {
+  const state = { rows, version: 1, publishedAt: -3_600_000, breaksAt: Infinity };
+  const source = {
+    async *start(from?: Cursor): AsyncGenerator<FeedPart> {
+      const after = Number(from) || 0;
+      let expectedRows = after > 0 ? rows.length : undefined;
+      for (let index = after; index < state.rows.length; index++) {
+        await Promise.resolve();
+        if (index === state.breaksAt) expectedRows = rows.length;
+        const [data, cursor] = [utf8Encoder.encode(state.rows[index]), `${index + 1}`];
+        const isPageEnd = index === state.rows.length - 1;
+        const part = { data, rows: 1, isPageEnd, hasMore: !isPageEnd, isLast: false };
+        yield { ...part, cursor: cursor as unknown as Cursor };
+      }
+      const data = new Uint8Array();
+      yield { data, rows: 0, isPageEnd: true, hasMore: false, isLast: true, expectedRows };
+    },
+    requestState: () =>
+      Promise.resolve({ digest: `${state.version}`, publishedAt: state.publishedAt }),
+    responseDate: () => clock.now(),
+  };
+  const publish = (rows: string[]) =>
+    Object.assign(state, { rows, version: state.version + 1, publishedAt: clock.now() });
+  return { state, source, publish };
+}
+
+test("Feeds fail when a dataset is published after a client has left in the middle of the only page", async () => {
+  const { open, clock } = feedsOver();
+  const { source, publish } = onePage(["a", "b", "c"], clock);
+  const first = open("a", source);
+  await first.read();
+  first.close();
+  publish(["A", "B", "c"]);
+  await assertRejects(() => readText(open("b", source)), HttpProblem, "published again");
+});
+
+test("Feeds fail when a dataset is published while the only page is continued", async () => {
+  const { open, clock } = feedsOver();
+  const { state, source, publish } = onePage(["a", "b", "c"], clock);
+  state.breaksAt = 1;
+  const text = readText(open("a", source), () => state.version > 1 || publish(["x", "b", "c"]));
+  await assertRejects(() => text, HttpProblem, "published again");
+});
+
+test("Feeds fail when the next rows of a reader were dropped while its process was suspended", async () => {
+  const { open, service } = feedsOver({ cacheTtl: 1 });
+  const suspended = open("a");
+  const other = open("b");
+  await suspended.read();
+  suspended.seenAt = -10_000;
+  assertEquals(await readText(other), service.text);
+  await assertRejects(() => readText(suspended), Error, "no longer in memory");
 });
 
 Deno.test(

@@ -1,12 +1,12 @@
+// The page has a form, results, snippets and citations in each access mode.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../../mod.ts";
-import { FORMATS, formatsOf } from "../../../helpers/formats.ts";
+import { fieldsOf, FORMATS, formatsOf } from "../../../helpers/resources.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
-import { fieldsOf } from "../../../helpers/resources.ts";
 
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";

@@ -1,28 +1,32 @@
+// The environment of a server is checked, and its settings are printed without a secret.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { readConfig } from "../../../../edge/config.ts";
 import {
   createReport,
   KNOWN_VARIABLES,
+  readConfig,
   readListenOptions,
   settingsLine,
   unknownVariables,
-} from "../../../../edge/server/server_config.ts";
+} from "../../../../edge/config.ts";
 import { ValidationError } from "../../../../mod.ts";
 
 Deno.test("readListenOptions() returns a loopback address and the default port when no variable is set", () => {
-  const defaults = { host: "127.0.0.1", port: 8000 };
+  const defaults = { hostname: "127.0.0.1", port: 8000 };
   assertEquals(readListenOptions({}), defaults);
   assertEquals(readListenOptions({ HOST: " ", PORT: "" }), defaults);
 });
 
 Deno.test("readListenOptions() returns the values of the variables when they are set", () => {
-  assertEquals(readListenOptions({ HOST: "0.0.0.0", PORT: "0 " }), { host: "0.0.0.0", port: 0 });
+  assertEquals(readListenOptions({ HOST: "0.0.0.0", PORT: "0 " }), {
+    hostname: "0.0.0.0",
+    port: 0,
+  });
 });
 
 Deno.test("readListenOptions() removes the brackets of an IPv6 address", () => {
-  assertEquals(readListenOptions({ HOST: "[::1]" }).host, "::1");
-  assertEquals(readListenOptions({ HOST: "::1" }).host, "::1");
+  assertEquals(readListenOptions({ HOST: "[::1]" }).hostname, "::1");
+  assertEquals(readListenOptions({ HOST: "::1" }).hostname, "::1");
 });
 
 for (

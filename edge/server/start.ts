@@ -1,0 +1,81 @@
+import {
+  BUN_OPTIONS,
+  createConfiguredApp,
+  type Environment,
+  type ListenOptions,
+  readListenOptions,
+} from "../config.ts";
+import { formatUrl, toListenError } from "./listening.ts";
+import { hideAbortWarning } from "./server_process.ts";
+import {
+  type BunServer,
+  interruptedMessage,
+  openResponses,
+  type RunningServer,
+  SHUTDOWN_TIMEOUT,
+  stopBun,
+  type Stoppable,
+  stopWithin,
+} from "./stop.ts";
+
+export { KNOWN_VARIABLES } from "../config.ts";
+export { ListenError } from "./listening.ts";
+export { VARIABLE_NAMES, VARIABLES } from "../options.ts";
+
+export async function startConfiguredServer(
+  environment: Environment,
+  names: Iterable<string>,
+  write: (line: string) => void,
+): Promise<() => Promise<boolean>> {
+  const listenOptions = readListenOptions(environment);
+  const { app, report, settings } = createConfiguredApp(environment, names, write);
+  const server = await startServer(app, listenOptions);
+  report(`Weir listens on ${server.url}`);
+  report(settings);
+  return async () => {
+    const open = server.openResponses();
+    const seconds = SHUTDOWN_TIMEOUT / 1000;
+    if (open > 0) report(`Stopping: waiting up to ${seconds} s for ${openResponses(open)}`);
+    const interrupted = await server.stop();
+    if (interrupted > 0) report(interruptedMessage(interrupted, SHUTDOWN_TIMEOUT), "error");
+    return interrupted === 0;
+  };
+}
+
+interface BunRuntime {
+  serve(options: ListenOptions & { fetch: Stoppable["fetch"] }): BunServer & { port: number };
+}
+
+export async function startServer(
+  app: Stoppable & { openResponses(): number },
+  { hostname, port }: ListenOptions,
+): Promise<RunningServer> {
+  const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
+  const { fetch } = app;
+  try {
+    if (Bun) {
+      const bun = Bun.serve({ ...BUN_OPTIONS, hostname, port, fetch });
+      return {
+        url: formatUrl(hostname, bun.port),
+        openResponses: () => bun.pendingRequests,
+        stop: () => stopBun(bun, app, SHUTDOWN_TIMEOUT),
+      };
+    }
+    if (deno) {
+      hideAbortWarning();
+      const server = deno.serve({ hostname, port, onListen() {} }, fetch);
+      // A client can still be reading although the app has given the whole response to Deno.
+      const interrupt = () => Math.max(1, app.interrupt?.() ?? 0);
+      return {
+        url: formatUrl(hostname, server.addr.port),
+        openResponses: app.openResponses,
+        stop: () => stopWithin(server.shutdown(), SHUTDOWN_TIMEOUT, interrupt),
+      };
+    }
+  } catch (error) {
+    throw toListenError(hostname, port, error);
+  }
+  // Imports Node's HTTP server only in Node.
+  const { serveNode } = await import("../node.ts");
+  return await serveNode(app, { host: hostname, port, stopsOnSignals: false });
+}

@@ -1,0 +1,133 @@
+// Reads dates, times and offsets of rows from their bytes, and writes them in UTC.
+import { COLON, MINUS, PLUS, POINT, QUOTE, ZERO } from "./json_scanner.ts";
+
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+
+/** Returned instead of a number if a character is not a digit. Sums and products with it stay negative. */
+export const NO_NUMBER = -1e6;
+
+/** Reads two digits; `NO_NUMBER` if one is missing. */
+function readTwo(bytes: Uint8Array, at: number): number {
+  const tens = bytes[at]! - ZERO;
+  const ones = bytes[at + 1]! - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : NO_NUMBER;
+}
+
+/** Reads `count` digits; `NO_NUMBER` if one is missing. */
+function readDigits(bytes: Uint8Array, at: number, count: number): number {
+  let number = 0;
+  for (const end = at + count; at < end; at++) {
+    const digit = bytes[at]! - ZERO;
+    if (!(digit >= 0 && digit <= 9)) return NO_NUMBER;
+    number = 10 * number + digit;
+  }
+  return number;
+}
+
+/**
+ * Reads an offset from UTC in minutes: `Z`, `±HH:MM`, or one of the forms that imports of DataStream accept: `±HHMM`,
+ * `±HMM`, `±H:MM`.
+ *
+ * @returns The offset, from −12:00 to +14:00; otherwise `NO_NUMBER`
+ */
+export function readOffset(bytes: Uint8Array, start: number, end: number): number {
+  const sign = bytes[start];
+  if (sign === LETTER_Z && end === start + 1) return 0;
+  if (sign !== PLUS && sign !== MINUS) return NO_NUMBER;
+  const hoursEnd = bytes[end - 3] === COLON ? end - 3 : end - 2;
+  const digits = hoursEnd - start - 1;
+  if (digits !== 1 && digits !== 2) return NO_NUMBER;
+  const minutes = readTwo(bytes, end - 2);
+  const offset = 60 * readDigits(bytes, start + 1, digits) + minutes;
+  if (!(minutes >= 0 && minutes < 60 && offset >= 0)) return NO_NUMBER;
+  if (sign === PLUS) return offset <= 14 * 60 ? offset : NO_NUMBER;
+  return offset <= 12 * 60 ? -offset : NO_NUMBER;
+}
+
+function daysIn(month: number, year: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}
+
+/**
+ * Writes a local date and time, less its offset, as `"YYYY-MM-DDTHH:MM:SS[.fff]Z"`.
+ *
+ * @param offset Offset from UTC, in minutes
+ * @returns The offset of the closing quote; 0 if the date or the time is malformed or does not exist
+ */
+export function writeUtc(
+  bytes: Uint8Array,
+  dateAt: number,
+  dateEnd: number,
+  timeAt: number,
+  timeEnd: number,
+  offset: number,
+  out: Uint8Array,
+  outAt: number,
+): number {
+  if (dateEnd - dateAt !== 10 || bytes[dateAt + 4] !== MINUS || bytes[dateAt + 7] !== MINUS) {
+    return 0;
+  }
+  let year = 100 * readTwo(bytes, dateAt) + readTwo(bytes, dateAt + 2);
+  let month = readTwo(bytes, dateAt + 5);
+  let day = readTwo(bytes, dateAt + 8);
+  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year))) return 0;
+
+  const minuteAt = bytes[timeAt + 1] === COLON ? timeAt + 2 : timeAt + 3;
+  const secondAt = minuteAt + 3;
+  const hasSeconds = timeEnd >= secondAt;
+  const minutesEnd = minuteAt + 2;
+  const hour = readDigits(bytes, timeAt, minuteAt - timeAt - 1);
+  const minute = readTwo(bytes, minuteAt);
+  const second = hasSeconds ? readTwo(bytes, secondAt) : 0;
+  const isTime = timeEnd >= minutesEnd && bytes[minuteAt - 1] === COLON &&
+    hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60;
+  const fractionAt = secondAt + 2;
+  const fractionLength = hasSeconds ? timeEnd - fractionAt : 0;
+  const isFraction = fractionLength === 0 ||
+    fractionLength >= 2 && fractionLength <= 4 && bytes[fractionAt] === POINT &&
+      readDigits(bytes, fractionAt + 1, fractionLength - 1) >= 0;
+  if (!isTime || !isFraction) return 0;
+  if (hasSeconds && bytes[minutesEnd] !== COLON) return 0;
+
+  let minutes = 60 * hour + minute - offset;
+  if (minutes < 0) {
+    minutes += 24 * 60;
+    if (--day === 0) {
+      if (--month === 0) [year, month] = [year - 1, 12];
+      day = daysIn(month, year);
+    }
+  } else if (minutes >= 24 * 60) {
+    minutes -= 24 * 60;
+    if (++day > daysIn(month, year)) {
+      day = 1;
+      if (++month > 12) [year, month] = [year + 1, 1];
+    }
+  }
+  if (year < 0 || year > 9999) return 0;
+  let at = outAt;
+  out[at++] = QUOTE;
+  at = writeTwo(out, at, Math.floor(year / 100), MINUS);
+  at = writeTwo(out, at - 1, year % 100, MINUS);
+  at = writeTwo(out, at, month, MINUS);
+  at = writeTwo(out, at, day, LETTER_T);
+  at = writeTwo(out, at, Math.floor(minutes / 60), COLON);
+  at = writeTwo(out, at, minutes % 60, COLON);
+  at = writeTwo(out, at, second, LETTER_Z);
+  for (let index = 0; index < fractionLength; index++) {
+    out[at - 1 + index] = bytes[fractionAt + index]!;
+  }
+  at += fractionLength;
+  out[at - 1] = LETTER_Z;
+  out[at] = QUOTE;
+  return at;
+}
+
+/** Writes two digits and the byte after them. Returns the offset after both. */
+function writeTwo(out: Uint8Array, at: number, number: number, after: number): number {
+  out[at++] = ZERO + (number / 10 | 0);
+  out[at++] = ZERO + number % 10;
+  out[at++] = after;
+  return at;
+}

@@ -1,0 +1,34 @@
+import { PROJECT } from "../helpers/project.ts";
+import { runProgramWith } from "../helpers/programs.ts";
+
+const bundles = new Map<string, Promise<string>>();
+
+/**
+ * Bundles a module with its imports into one file. Each test file bundles a module only once.
+ *
+ * @param module Path of the module in the project
+ * @param flags Additional flags for `deno bundle`
+ */
+export function bundle(module: string, ...flags: string[]): Promise<string> {
+  const key = JSON.stringify([module, ...flags]);
+  const bundled = bundles.get(key) ?? runBundle(module, flags);
+  bundles.set(key, bundled);
+  return bundled;
+}
+
+/**
+ * Bundles a module again.
+ *
+ * @param folder Folder of the project. Default: this one
+ */
+export async function runBundle(
+  module: string,
+  flags: readonly string[],
+  folder: string = PROJECT,
+): Promise<string> {
+  // The module comes first because `--external` takes all following arguments.
+  const args = ["bundle", "--quiet", module, ...flags];
+  const result = await runProgramWith({ cwd: folder }, Deno.execPath(), ...args);
+  if (!result?.success) throw new Error(`Cannot bundle ${module}: ${result?.stderr}`);
+  return result.stdout;
+}

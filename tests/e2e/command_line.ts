@@ -1,0 +1,127 @@
+// Runs the command line as a process with the minimal permissions that the README lists.
+
+import { withDeadline } from "../helpers/deadline.ts";
+import { childCommand, type ProgramResult } from "../helpers/programs.ts";
+import { PROJECT } from "../helpers/project.ts";
+
+/**
+ * Folder of the running test, which `withFiles()` creates empty and removes. Its name is random,
+ * because test files run at the same time; each one loads this module by itself.
+ */
+export const FOLDER = `tests/tmp/${crypto.randomUUID().slice(0, 8)}`;
+/** Path of the command line's main module. */
+export const MAIN = `${PROJECT}src/cli/main.ts`;
+
+/** Time limit (ms) of a test that runs processes. */
+const TEST_LIMIT = 60_000;
+/** Command lines of the processes that are running. */
+const running = new Map<Deno.ChildProcess, string>();
+
+/** Permissions and environment of a command line. */
+export interface CommandLine {
+  /** Port of the service on loopback; without it, there is no network permission. */
+  port?: number;
+  /** Whether it may read and write files. */
+  hasFiles?: boolean;
+  environment?: Record<string, string>;
+}
+
+/** Returns the arguments for Deno. */
+export function denoArguments(
+  { port, hasFiles, environment = {} }: CommandLine,
+  args: readonly string[],
+): string[] {
+  const names = ["DATASTREAM_API_KEY", ...Object.keys(environment)];
+  return [
+    ...["run", "--quiet", "--no-prompt", `--allow-env=${[...new Set(names)].join(",")}`],
+    ...(port === undefined ? [] : [`--allow-net=127.0.0.1:${port}`]),
+    ...(hasFiles ? ["--allow-read=.", "--allow-write=."] : []),
+    ...[MAIN, ...args],
+  ];
+}
+
+/** Starts a command line. `withFiles()` kills it if it is still running after the test. */
+export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
+  const child = childCommand(Deno.execPath(), {
+    args: denoArguments(line, args),
+    cwd: FOLDER,
+    env: line.environment ?? {},
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  running.set(child, `weir ${args.join(" ")}`);
+  child.status.finally(() => running.delete(child));
+  return child;
+}
+
+/** Runs a command line to its end. */
+export async function runToEnd(line: CommandLine, ...args: string[]): Promise<ProgramResult> {
+  const { success, code, stdout, stderr } = await start(line, ...args).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { success, code, stdout: decode(stdout), stderr: decode(stderr) };
+}
+
+/** Runs a test with an empty `FOLDER`, then kills the processes of `start()` and removes it. */
+export async function withFiles(test: () => Promise<void>): Promise<void> {
+  await Deno.mkdir(FOLDER, { recursive: true });
+  const unfinished = () => ["The test", ...running.values()].join(" / ");
+  try {
+    await withDeadline(test(), unfinished, TEST_LIMIT);
+  } finally {
+    const remaining = [...running.keys()];
+    remaining.forEach(killIfRunning);
+    await Promise.all(remaining.map(({ status }) => status));
+    await Deno.remove(FOLDER, { recursive: true });
+  }
+}
+
+function killIfRunning(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // The process has ended, but its status has not been read yet.
+  }
+}
+
+/**
+ * Serves a handler as the service while a test runs.
+ *
+ * @param handler Responds to requests
+ * @param test Called with a command line that may connect to the service, and with its base URL flag
+ */
+export async function serving(
+  handler: (request: Request) => Response | Promise<Response>,
+  test: (line: CommandLine, baseUrl: string) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, signal, onListen() {} }, handler);
+  const { port } = server.addr;
+  const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+  const line = { port, hasFiles: true, environment };
+  try {
+    await withFiles(() => test(line, `--base-url=http://127.0.0.1:${port}/v1/odata/v4`));
+  } catch (error) {
+    // `shutdown()` would wait for responses that the failed test does not send.
+    stop.abort();
+    throw error;
+  }
+  await server.shutdown();
+}
+
+/** Returns the sorted names of the files in `FOLDER`, except the records of finished files. */
+export async function fileNames(): Promise<string[]> {
+  return (await allFileNames()).filter((name) => !name.endsWith(".datapackage.json"));
+}
+
+/** Returns the sorted names of all files in `FOLDER`. */
+export async function allFileNames(): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(FOLDER));
+  return entries.map(({ name }) => name).sort();
+}
+
+export const readFile = (name: string): Promise<string> => Deno.readTextFile(`${FOLDER}/${name}`);
+
+export const writeFile = (name: string, text: string): Promise<void> =>
+  Deno.writeTextFile(`${FOLDER}/${name}`, text);

@@ -1,0 +1,141 @@
+/**
+ * Runs tests with the permissions that they need.
+ *
+ *     deno task test                          the gate
+ *     deno task test FILE or FOLDER...        these tests, with the messages of failures
+ *     deno task test FILE --filter "text"     flags go to `deno test`, arguments after `--` to the tests
+ *
+ * The gate checks the format, lint rules, types and docs, and runs the tests that need only the loopback
+ * network, and the examples in docstrings. It prints a line for each test that fails and one line with the
+ * total.
+ */
+import { type TestCase, testsIn } from "./junit.ts";
+import { isTimed, type TestCommand, testCommands } from "./suites.ts";
+import { sourceFiles } from "./helpers/project.ts";
+
+/** Result of a command of the gate. */
+interface Result {
+  problems: string[];
+  tests: TestCase[];
+}
+
+const started = performance.now();
+const end = Deno.args.findIndex((word) => word.startsWith("-"));
+const [paths, flags] = end < 0 ? [Deno.args, []] : [Deno.args.slice(0, end), Deno.args.slice(end)];
+const files = (await sourceFiles("tests")).filter((file) => file.endsWith("_test.ts"));
+const commands = testCommands(files, paths.map((path) => path.replace(/^\.\//, "")));
+if (commands.length === 0) {
+  console.error(`No test file is at ${paths.join(" or ")}`);
+  Deno.exit(1);
+}
+Deno.exitCode = paths.length > 0 || flags.length > 0 ? await runFiles() : await runGate();
+
+/** Runs the chosen files one command after another; returns the exit code. */
+async function runFiles(): Promise<number> {
+  let exitCode = 0;
+  for (const { flags: own, files } of commands) {
+    // Browsers, servers and packages in parallel would disturb each other.
+    const alone = own.filter((flag) => flag !== "--parallel" || !own.includes("--allow-all"));
+    // Recording results needs more permissions than comparing them.
+    if (flags.includes("--update")) alone.push("--allow-all");
+    const args = ["test", "--no-check", "--reporter=dot", ...alone, ...withPaths(files)];
+    const stdout = flags.includes("--watch") ? "inherit" : "piped";
+    const env = { NO_COLOR: "1" };
+    const child = new Deno.Command(Deno.execPath(), { args, env, stdout }).spawn();
+    if (stdout === "piped") await printWithoutDots(child.stdout);
+    exitCode ||= (await child.status).code;
+  }
+  return exitCode;
+}
+
+/** Prints the output of Deno without the mark of each test, which has a line of its own in a pipe. */
+async function printWithoutDots(output: ReadableStream<BufferSource>): Promise<void> {
+  let line = "";
+  for await (const text of output.pipeThrough(new TextDecoderStream())) {
+    const lines = (line + text).split("\n");
+    line = lines.pop()!;
+    for (const line of lines) if (!/^[.,!]?$/.test(line)) console.log(line);
+  }
+}
+
+/** The flags of the call, with files before the arguments of the tests. */
+function withPaths(files: readonly string[]): string[] {
+  const own = flags.indexOf("--");
+  return own < 0 ? [...flags, ...files] : [...flags.slice(0, own), ...files, ...flags.slice(own)];
+}
+
+/** Runs everything, as much as possible in parallel; returns the exit code. */
+async function runGate(): Promise<number> {
+  const isAlone = ({ files }: TestCommand) => files.every(isTimed);
+  const together = await Promise.all([
+    runChecks(),
+    ...commands.filter((command) => !isAlone(command)).map(runTests),
+  ]);
+  const alone: Result[] = [];
+  for (const command of commands.filter(isAlone)) alone.push(await runTests(command));
+  const results = [...together, ...alone];
+  const tests = results.flatMap((result) => result.tests);
+  const failed = tests.filter(({ failure }) => failure !== undefined);
+  for (const { problems } of results) for (const problem of problems) console.error(problem);
+  for (const { name, file, failure } of failed) console.error(`${file}: ${name}: ${failure}`);
+  const skipped = tests.filter(({ isSkipped }) => isSkipped).length;
+  const problems = results.flatMap((result) => result.problems).length;
+  const seconds = Math.round((performance.now() - started) / 1000);
+  console.log([
+    `${tests.length - failed.length - skipped} of ${tests.length} tests passed`,
+    `${failed.length} failed`,
+    `${skipped} skipped`,
+    `${problems === 0 ? "all" : "not all"} checks passed`,
+    `${seconds} s`,
+  ].join(", "));
+  if (failed.length > 0) console.log(`Details: deno task test ${failed[0]!.file}`);
+  return failed.length + problems > 0 ? 1 : 0;
+}
+
+/** Checks the format, lint rules, types and docs, and runs the examples in docstrings. */
+async function runChecks(): Promise<Result> {
+  const result: Result = { problems: [], tests: [] };
+  const checks = [
+    ["fmt", "--check", "--quiet"],
+    ["lint", "--quiet"],
+    ["task", "--quiet", "check"],
+    ["task", "--quiet", "doc"],
+  ];
+  for (const args of checks) {
+    const { success, output } = await run(args);
+    if (!success) result.problems.push(`deno ${args.join(" ")} failed:\n${output.trim()}`);
+  }
+  const { problems, tests } = await runTests({
+    flags: ["-P=none", "--doc"],
+    files: ["mod.ts", "edge", "src"],
+  });
+  return { problems: [...result.problems, ...problems], tests };
+}
+
+/** Runs test files and reads their results. */
+async function runTests({ flags, files }: TestCommand): Promise<Result> {
+  const report = await Deno.makeTempFile({ suffix: ".xml" });
+  const check = flags.includes("--doc") ? [] : ["--no-check"];
+  const args = ["test", ...check, "--reporter=dot", `--junit-path=${report}`, ...flags, ...files];
+  const { success, output } = await run(args);
+  const tests = [...testsIn(await Deno.readTextFile(report)), ...unloadedFiles(output)];
+  await Deno.remove(report);
+  for (const line of new Set(output.match(/^.*\bare skipped\b.*$/gm))) console.log(line);
+  const isExplained = success || tests.some(({ failure }) => failure !== undefined);
+  return { problems: isExplained ? [] : [`deno ${flags.join(" ")}:\n${output.trim()}`], tests };
+}
+
+/** Returns the test files that ended before their tests; a report does not have them. */
+function unloadedFiles(output: string): TestCase[] {
+  return [...output.matchAll(/^(?:\.\/)?(\S+) \(uncaught error\)\n(?:error: )?(.*)/gm)]
+    .map(([, file, failure]) => ({ file: file!, name: "(uncaught)", failure, isSkipped: false }));
+}
+
+async function run(args: readonly string[]): Promise<{ success: boolean; output: string }> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
+  return { success, output };
+}

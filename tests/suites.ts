@@ -1,0 +1,54 @@
+/** Test files that run with the same flags of `deno test`. */
+export interface Suite {
+  /** Starts of the files' paths. */
+  paths: readonly string[];
+  flags: readonly string[];
+  /** Whether `deno task test` without a path runs them. */
+  isInGate?: boolean;
+}
+
+/** Files that measure time: they run one after another, when nothing else runs. */
+export const isTimed = (path: string): boolean => path.endsWith("/linear_time_test.ts");
+
+const SUITES: readonly Suite[] = [
+  { paths: ["tests/unit/", "tests/e2e/processes/"], flags: ["-P"], isInGate: true },
+  { paths: ["tests/properties/"], flags: ["-P=none"] },
+  { paths: ["tests/mutation/"], flags: ["--no-prompt", "--allow-env", "--allow-read"] },
+  // They start programs, browsers and servers, or write outside of the project.
+  { paths: ["tests/"], flags: ["--allow-all"] },
+];
+
+/** A call of `deno test` with files that run with the same flags. */
+export interface TestCommand {
+  flags: readonly string[];
+  files: readonly string[];
+}
+
+/**
+ * Returns the calls of `deno test` that run files: those that measure time come last.
+ *
+ * @param files All test files of the project
+ * @param paths Files and folders to run. Default: the gate
+ */
+export function testCommands(
+  files: readonly string[],
+  paths: readonly string[] = [],
+): TestCommand[] {
+  const commands = SUITES.map(({ paths, flags, isInGate }) => ({
+    paths,
+    flags,
+    isInGate,
+    files: [] as string[],
+  }));
+  for (const file of files) {
+    const command = commands.find(({ paths }) => paths.some((start) => file.startsWith(start)))!;
+    const isChosen = paths.length === 0
+      ? command.isInGate
+      : paths.some((path) => file === path || file.startsWith(`${path.replace(/\/$/, "")}/`));
+    if (isChosen) command.files.push(file);
+  }
+  return commands.flatMap(({ flags, files }) => [
+    { flags: ["--parallel", ...flags], files: files.filter((file) => !isTimed(file)) },
+    { flags, files: files.filter(isTimed) },
+  ]).filter(({ files }) => files.length > 0);
+}

@@ -1,0 +1,154 @@
+// The help, which is recorded, and promises about every flag that it lists.
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertGolden } from "../../helpers/golden.ts";
+import { COMMAND_NAMES, weir } from "../../helpers/run_weir.ts";
+import { record } from "./transcript.ts";
+import { VERSION } from "../../helpers/project.ts";
+
+/** The environment without an API key. */
+const NO_KEY = { DATASTREAM_API_KEY: "" };
+
+/** Flags of a command that its help lists, with the placeholder of their value. */
+async function flagsOf(command: string): Promise<{ name: string; value: string | undefined }[]> {
+  const { output } = await record({ line: [command, "--help"] });
+  return [...output.matchAll(/^ {2}(?:-\w, )?--([\w-]+)(?: (\S+))? {2,}/gm)]
+    .map(([, name, value]) => ({ name: name!, value }));
+}
+
+Deno.test("weir prints the recorded help for the program and for each command", async () => {
+  const texts = [(await weir(["--help"])).output];
+  for (const command of COMMAND_NAMES) texts.push((await weir([command, "--help"])).output);
+  await assertGolden(texts.join("\n"), "transcripts/help.txt");
+});
+
+Deno.test("weir prints the same help for every way to request it", async () => {
+  const helpOf = async (...line: string[]) => {
+    const { code, output, errors, requests } = await record({ line, environment: NO_KEY });
+    assertEquals([code, errors, requests], [0, [], []], line.join(" "));
+    return output;
+  };
+  const program = await helpOf("--help");
+  for (const line of [[], ["-h"], ["help"]]) assertEquals(await helpOf(...line), program);
+  for (const command of COMMAND_NAMES) {
+    const help = await helpOf(command, "--help");
+    for (const line of [["help", command], [command, "help"], [command, "-h"]]) {
+      assertEquals(await helpOf(...line), help, line.join(" "));
+    }
+    assertEquals(await helpOf(command, "--help", "--help", "-h"), help);
+  }
+});
+
+Deno.test("weir prints the version for every way to request it", async () => {
+  const lines = [
+    ["--version"],
+    ["-V"],
+    ...COMMAND_NAMES.flatMap((command) => [
+      [command, "--version"],
+      [command, "-V", "--help"],
+      [command, "--version", "--version"],
+    ]),
+  ];
+  for (const line of lines) {
+    const { code, output, errors } = await record({ line });
+    assertEquals([code, output, errors], [0, `${VERSION}\n`, []], line.join(" "));
+  }
+});
+
+Deno.test("weir rejects every flag without its value, with a needless value, or given twice", async () => {
+  const messageOf = async (...line: string[]) => {
+    const { code, output, errors, requests } = await record({ line, environment: NO_KEY });
+    assertEquals([code, output, requests], [2, "", []], line.join(" "));
+    return errors[0]!;
+  };
+  for (const command of COMMAND_NAMES) {
+    for (const { name, value } of await flagsOf(command)) {
+      const flag = `--${name}`;
+      if (value === undefined) {
+        for (const given of ["=yes", "="]) {
+          assertStringIncludes(await messageOf(command, flag + given), `${flag} takes no value`);
+        }
+        continue;
+      }
+      for (const given of [[flag], [`${flag}=`], [flag, " "], [flag, "--quiet"]]) {
+        assertStringIncludes(await messageOf(command, ...given), `${flag} needs a value: ${flag} `);
+      }
+      if (/^(doi|characteristic|region|location|unit)$/.test(name)) continue;
+      assertEquals(
+        await messageOf(command, `${flag}=5`, `${flag}=5`),
+        `${flag} is given twice: pass it once`,
+      );
+    }
+  }
+});
+
+Deno.test("weir suggests what to use instead of the words of other programs", async () => {
+  const suggestions = {
+    bbox: "box bounding-box within",
+    characteristic: "parameter analyte",
+    cite: "citations",
+    doi: "dataset",
+    filter: "where",
+    force: "overwrite",
+    from: "since start year",
+    limit: "max rows",
+    separator: "delimiter",
+    output: "file",
+    "base-url": "domain host url",
+    qa: "test",
+    quiet: "silent",
+    region: "province",
+    location: "site station",
+    resume: "continue",
+    sandbox: "demo",
+    select: "columns fields",
+    to: "end until",
+    top: "page-size",
+  };
+  for (const [flag, words] of Object.entries(suggestions)) {
+    for (const word of words.split(" ")) {
+      const { errors } = await weir(["records", `--${word}`]);
+      assertMatch(errors[0]!, new RegExp(`use --${flag}$`), word);
+    }
+  }
+  const commands = {
+    cite: "citations citation",
+    fields: "columns schema",
+    locations: "sites stations",
+    metadata: "datasets",
+    observations: "measurements results",
+    records: "download get",
+    setup: "key login",
+  };
+  for (const [command, words] of Object.entries(commands)) {
+    for (const word of words.split(" ")) {
+      assertMatch((await weir([word])).errors[0]!, new RegExp(`use ${command}$`), word);
+    }
+  }
+});
+
+Deno.test("weir finds rows of each region that it lists, and names each by the end of its Id", async () => {
+  for (const line of (await weir(["values", "region"])).output.trimEnd().split("\n")) {
+    const [id, name] = line.split("\t") as [string, string];
+    const count = ["locations", "--sandbox", "--count"];
+    assertMatch((await weir([...count, `--region=${id}`])).output, /^[1-9]\d*\n$/);
+    for (const other of [name, id.split(".").at(-1)!.toUpperCase()]) {
+      assertStringIncludes((await weir([...count, `--region=${other}`])).errors[0]!, `"${id}"?`);
+    }
+  }
+});
+
+for (
+  const [status, hint] of [
+    [401, "Set DATASTREAM_API_KEY, or save the key with weir setup"],
+    [403, "Set DATASTREAM_API_KEY, or save the key with weir setup"],
+    [404, undefined],
+  ] as const
+) {
+  Deno.test(`weir exits with 1 and ${hint ? "a" : "no"} hint on the key when the status is ${status}`, async () => {
+    const { code, errors } = await record({
+      line: ["locations", "--select=Id"],
+      answer: () => Response.json({ message: "no" }, { status }),
+    });
+    assertEquals([code, errors[1]], [1, hint]);
+  });
+}

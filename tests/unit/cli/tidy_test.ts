@@ -1,0 +1,33 @@
+// Rows ready for analysis on the command line.
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { weir } from "../../helpers/run_weir.ts";
+
+const DAYS = ["--from=2014-03-05", "--to=2014-06-01", "--exclude-quality-control"];
+const QUERY = ["observations", "--sandbox", "--characteristic=Nitrate", ...DAYS];
+
+Deno.test("weir adds the columns of --tidy, converts --unit, and reports the rows that it left out", async () => {
+  const line = [...QUERY, "--tidy", "--unit=Nitrate=ug/L", "--select=LocationId"];
+  const { code, output, errors } = await weir(line);
+  const [header, first] = output.split("\n");
+  assertEquals(code, 0);
+  assertEquals(
+    header,
+    "LocationId,value,unit,censoring,lower,upper,datetime_utc,is_quality_control",
+  );
+  assertMatch(first!, /^\d+,\d+,ug\/L,none,\d+,\d+,(2014-[-:T\d]+Z)?,false$/);
+  assertStringIncludes(errors.join("\n"), "265 rows left out: outside of --from and --to");
+});
+
+Deno.test("weir says that --count includes whole years when --from is a day", async () => {
+  const { code, output, errors } = await weir([...QUERY, "--count"]);
+  assertEquals([code, output], [0, "346\n"]);
+  assertStringIncludes(errors[0]!, "whole years");
+});
+
+Deno.test("weir summary prints groups as CSV, after an estimate", async () => {
+  const { code, output, errors } = await weir(["summary", "--sandbox", "--by=characteristic"]);
+  assertEquals(code, 0);
+  assertStringIncludes(output, "\npH,4005,2012,2023,None,,,3965,0,0,0,40\n");
+  assertEquals(errors[0], "Reading 40,000 rows of Observations: about 6 requests, 1 min");
+});

@@ -1,0 +1,90 @@
+// Errors have the documented properties, and no line ends, control characters or secrets.
+import "../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { DataStream, DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../mod.ts";
+import { messageFor } from "../../src/errors.ts";
+
+Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
+  const cause = new Error("cause");
+  const facts = {
+    kind: "status" as const,
+    url: "u",
+    hint: "do this",
+    status: 0,
+    retryAfter: 0,
+    cause,
+  };
+  const error = new DataStreamError("detail", facts);
+  assert(error instanceof Error);
+  assertEquals([error.name, error.message, error.detail], [
+    "DataStreamError",
+    "detail: do this",
+    "detail",
+  ]);
+  assertEquals([error.kind, error.url, error.hint], ["status", "u", "do this"]);
+  assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
+});
+
+Deno.test("messageFor() replaces options of a DataStreamError when an interface has its own names", () => {
+  const error = new DataStreamError("responded with {top}", {
+    kind: "status",
+    url: "https://a.test/x?y",
+    address: "https://a.test/x",
+    hint: 'lower {top} or pass {partition: "auto"}, not {toString} or { top }',
+  });
+  assertEquals(
+    error.message,
+    'https://a.test/x responded with {top}: lower top or pass partition: "auto", not toString or { top }',
+  );
+  assertEquals(
+    messageFor(error, { top: "--top", partition: "--partition", 'partition: "auto"': "--auto" }),
+    "https://a.test/x responded with {top}: lower --top or pass --auto, not toString or { top }",
+  );
+});
+
+Deno.test("DataStreamError has no line end or control character when the cause has them", async () => {
+  for (
+    const [cause, text] of [[new Error("a\r\n b\tc\x1b]0;d\x07"), "a b c ]0;d "], ["text", "text"]]
+  ) {
+    const client = new DataStream({ fetch: () => Promise.reject(cause), retry: { attempts: 1 } });
+    const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+    assertEquals(error.detail, `No complete response from https://api.datastream.org (${text})`);
+  }
+});
+
+Deno.test("PRODUCTION_URL and QA_URL are the root URLs of the service when they are read", () => {
+  assertEquals(PRODUCTION_URL, "https://api.datastream.org/v1/odata/v4");
+  assertEquals(QA_URL, "https://api.qa.datastream.org/v1/odata/v4");
+});
+
+Deno.test("messageFor() replaces the names of options when an interface has its own", () => {
+  const error = new ValidationError("filter", 'has an unknown field "{top}"', {
+    received: "{top} eq 1",
+    hint: "use {within} instead",
+    canBeUnchecked: true,
+  });
+  assertEquals(
+    error.message,
+    'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',
+  );
+  assertEquals(
+    messageFor(error, { filter: "$filter", within: "bbox" }),
+    '$filter has an unknown field "{top}": use bbox instead',
+  );
+});
+
+Deno.test("DataStream() names the path of an option when a nested option is unknown", () => {
+  const wrong = { retry: { attemps: 2 } } as object;
+  const error = assertThrows(() => new DataStream(wrong), ValidationError);
+  assertEquals(error.option, "retry.attemps");
+  assertEquals(
+    error.message,
+    'retry.attemps is not an option of DataStream: did you mean "attempts"?',
+  );
+});
+
+Deno.test("DataStream() does not show the options when they are a string, such as an API key", () => {
+  const error = assertThrows(() => new DataStream("a-secret" as never), ValidationError);
+  assertEquals([error.option, error.received], ["options", undefined]);
+  assertEquals(error.message.includes("a-secret"), false);
+});

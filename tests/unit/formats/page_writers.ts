@@ -1,0 +1,44 @@
+import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../../mod.ts";
+import type { FormatName } from "../../../src/formats/formats.ts";
+import { createJsonWriter } from "../../../src/formats/json.ts";
+import {
+  type CompletePage,
+  type PageData,
+  type PageWriter,
+  writePage,
+} from "../../../src/formats/page_writer.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
+
+type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
+
+/** Functions that convert a page, by format. */
+export const PAGE_WRITERS: Record<FormatName, readonly [symbol: string, make: Make][]> = {
+  csv: [
+    ["csvFromPage", (page) => csvFromPage(page)],
+    [
+      "csvFromPage with columns",
+      (page, resource) => csvFromPage(page, { columns: fieldsOf(resource) }),
+    ],
+  ],
+  ndjson: [["ndjsonFromPage", ndjsonFromPage]],
+  json: [["createJsonWriter", (page) => writePage(createJsonWriter(), page)]],
+  geojson: [["geojsonFromPage", geojsonFromPage]],
+};
+
+/** A page that a writer has written. */
+type WrittenPage =
+  & Omit<CompletePage<PageData<Uint8Array>>, "take" | "fault">
+  & PageData<Uint8Array>;
+
+/**
+ * Writes a page, and returns also its envelope and Ids.
+ *
+ * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
+ */
+export function writeWholePage(writer: PageWriter, page: Uint8Array): WrittenPage {
+  const conversion = writer.openPage();
+  conversion.feed(page);
+  const { fault, take, ...complete } = conversion.end();
+  if (fault !== undefined) throw fault;
+  return { ...complete, ...take() };
+}

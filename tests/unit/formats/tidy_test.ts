@@ -1,0 +1,295 @@
+// Rows ready for analysis: the columns of `tidy`, the filters by day and quality control, and units.
+import "../../helpers/no_permission.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { DataStream, type Progress, ValidationError } from "../../../mod.ts";
+import { pageOf, upstream } from "../../helpers/upstream.ts";
+import { createWriter, type FormatName } from "../../../src/formats/formats.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
+import type { RowRules } from "../../../src/formats/tidy.ts";
+
+const FIELDS = [
+  "ResultValue",
+  "ResultUnit",
+  "ResultDetectionCondition",
+  "ResultDetectionQuantitationLimitMeasure",
+  "ResultDetectionQuantitationLimitUnit",
+  "ActivityStartDate",
+  "ActivityStartTime",
+  "ActivityStartTimeZone",
+  "ActivityType",
+];
+
+/** The nine fields, and the seven columns. */
+const ROWS = `
+97,%,,,,2020-01-01,15:30:00,,Field Msr/Obs|97,%,none,97,97,,false
+0.012,mg/L,,,,2024-06-01,11:30:00,-06:00,Sample-Routine|0.012,mg/L,none,0.012,0.012,2024-06-01T17:30:00Z,false
+0,cfu/100mL,,,,2024-06-01,09:00,-02:30,Unspecified|0,cfu/100mL,none,0,0,2024-06-01T11:30:00Z,false
+-1.4,deg C,,,,2023-12-31,23:30:00,-08:00,Sample-Other|-1.4,deg C,none,-1.4,-1.4,2024-01-01T07:30:00Z,false
+0.003,mg/L,,0.005,mg/L,2024-02-29,00:15:00,-03:30,Sample-Other|0.003,mg/L,none,0.003,0.003,2024-02-29T03:45:00Z,false
+,,Below Detection/Quantification Limit,0.05,mg/L,2024-11-03,01:30:00,-04:00,Sample-Other|0.05,mg/L,left,,0.05,2024-11-03T05:30:00Z,false
+,,Below Detection/Quantification Limit,0.05,mg/L,2024-11-03,01:30:00,-05:00,Sample-Other|0.05,mg/L,left,,0.05,2024-11-03T06:30:00Z,false
+,,Above Detection/Quantification Limit,2419.6,MPN/100mL,2024-07-01,10:00:00,Z,|2419.6,MPN/100mL,right,2419.6,,2024-07-01T10:00:00Z,false
+,,Not Detected,,,2024-07-01,,,Sample-Other|,,unknown,,,,false
+,,Detected Not Quantified,,,2024-07-01,10:00:00,+00:00,Sample-Other|,,unknown,,,2024-07-01T10:00:00Z,false
+,,Not Reported,,,2024-07-01,10:00:00,-0700,Sample-Other|,,missing,,,2024-07-01T17:00:00Z,false
+,,Unable to Measure,,,,10:00:00,-07:00,Sample-Other|,,missing,,,,false
+,,Not Detected,0.01,ug/L,2024-07-01,9:05,-6:00,Sample-Other|0.01,ug/L,left,,0.01,2024-07-01T15:05:00Z,false
+,,Detected Not Quantified,0.01,ug/L,2024-07-01,10:00:00,EST,Sample-Other|,,unknown,,,,false
+,mg/L,Below Detection/Quantification Limit,5,ug/L,2024-02-30,10:00:00,Z,Sample-Other|5,ug/L,left,,5,,false
+,mg/L,Below Detection/Quantification Limit,0.02,,2024-07-01,24:00:00,Z,Sample-Other|0.02,,left,,0.02,,false
+,,Below Detection/Quantification Limit,,,2024-07-01,10:00:00,+15:00,Sample-Other|,,unknown,,,,false
+,,Above Detection/Quantification Limit,,mg/L,2024-07-01,10:00:00.250,-03:00,Sample-Other|,,unknown,,,2024-07-01T13:00:00.250Z,false
+,,Below Detection/Quantification Limit,0,mg/L,,,,Quality Control Sample-Field Blank|0,mg/L,left,,0,,true
+0.05,mg/L,Below Detection/Quantification Limit,0.05,mg/L,,,,Sample-Positive Control|0.05,mg/L,unknown,,,,true
+7.2,None,Not Reported,,,,,,Quality Control-Calibration Check|7.2,None,unknown,,,,true
+,,,,,2024-07-01,,-04:00,Sample-Field Split|,,missing,,,,false
+,,,0.05,mg/L,,,,Sample-Other|,,missing,,,,false
+<0.05,mg/L,,,,,,,Sample-Other|,,unknown,,,,false
+ND,,Not Detected,0.1,mg/L,,,,Sample-Other|0.1,mg/L,left,,0.1,,false
+,,Present Below Quantification Limit,0.02,mg/L,,,,Sample-Other|0.02,mg/L,left,,0.02,,false
+,,Present Above Quantification Limit,200,cfu/100mL,,,,Sample-Other|200,cfu/100mL,right,200,,,false
+,,Not Reported,0.05,mg/L,,,,Sample-Other|,,missing,,,,false
+,,Trace,0.05,mg/L,,,,Quality Control Sample-Reagent Blank|,,unknown,,,,true
+1.5e-3,mg/L,,,,,,,|1.5e-3,mg/L,none,1.5e-3,1.5e-3,,false
+`.trim().split("\n").map((line) => line.split("|") as [string, string]);
+
+/** Ways in which a page can state the same cell. */
+const SPELLINGS: [name: string, spell: (cell: string, isNumber: boolean) => string][] = [
+  ["numbers and nulls", (cell, isNumber) => cell === "" ? "null" : isNumber ? cell : quote(cell)],
+  ["strings and empty texts", quote],
+  ["escapes and blanks", (cell) => cell === "" ? '" "' : escapeAll(cell)],
+];
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
+
+function escapeAll(text: string): string {
+  const codes = [...text].map((character) => character.charCodeAt(0).toString(16));
+  return `"${codes.map((code) => `\\u${code.padStart(4, "0")}`).join("")}"`;
+}
+
+function convert(format: FormatName, rows: readonly string[], rules: RowRules): string {
+  const writer = createWriter(format, {
+    resource: "Observations",
+    select: ["Id"],
+    csv: format === "csv" ? { header: false, eol: "\n" } : undefined,
+    rules,
+  });
+  const page = new TextEncoder().encode(`{"value":[${rows.join()}]}`);
+  return new TextDecoder().decode(writePage(writer, page));
+}
+
+function objectOf(cells: readonly string[], spell: (typeof SPELLINGS)[number][1]): string {
+  const members = FIELDS.map((field, index) => {
+    const cell = cells[index]!;
+    return `"${field}":${spell(cell, /^[-\d.e]+$/.test(cell) && [0, 3].includes(index))}`;
+  });
+  return `{"Id":1,${members.join()}}`;
+}
+
+for (const [name, spell] of SPELLINGS) {
+  Deno.test(`csv() adds the columns of each row of the rules when tidy is true and cells are ${name}`, () => {
+    const rows = ROWS.map(([cells]) => objectOf(cells.split(","), spell));
+    const expected = ROWS.map(([, columns]) => `1,${columns}\n`).join("");
+    assertEquals(convert("csv", rows, { tidy: true }), expected);
+  });
+}
+
+Deno.test("ndjson() adds the columns of each row of the rules when tidy is true", () => {
+  const rows = ROWS.map(([cells]) => objectOf(cells.split(","), SPELLINGS[0]![1]));
+  const members = (columns: string) => {
+    const [value, unit, censoring, lower, upper, time, isControl] = columns.split(",");
+    return `"value":${value || null},"unit":${unit ? quote(unit) : null},` +
+      `"censoring":"${censoring}","lower":${lower || null},"upper":${upper || null},` +
+      `"datetime_utc":${time ? quote(time) : null},"is_quality_control":${isControl}`;
+  };
+  const expected = ROWS.map(([, columns], index) =>
+    `${rows[index]!.slice(0, -1)},${members(columns)}}\n`
+  ).join("");
+  assertEquals(convert("ndjson", rows, { tidy: true }), expected);
+});
+
+/** Local date, time and offset, and the time in UTC; none if it is not known. */
+const TIMES = `
+2024-06-01 00:00 Z 2024-06-01T00:00:00Z
+2024-06-01 23:59:59 Z 2024-06-01T23:59:59Z
+2024-06-01 12:00:00.5 Z 2024-06-01T12:00:00.5Z
+2024-06-01 12:00:00.05 Z 2024-06-01T12:00:00.05Z
+2024-06-01 12:00:00.005 -01:00 2024-06-01T13:00:00.005Z
+2024-06-01 9:05 Z 2024-06-01T09:05:00Z
+2024-06-01 9:05:30 Z 2024-06-01T09:05:30Z
+2024-06-01 12:00 +00:00 2024-06-01T12:00:00Z
+2024-06-01 12:00 -00:00 2024-06-01T12:00:00Z
+2024-06-01 12:00 -02:30 2024-06-01T14:30:00Z
+2024-06-01 12:00 -03:30 2024-06-01T15:30:00Z
+2024-06-01 12:00 -0800 2024-06-01T20:00:00Z
+2024-06-01 12:00 -800 2024-06-01T20:00:00Z
+2024-06-01 12:00 -8:00 2024-06-01T20:00:00Z
+2024-06-01 12:00 +0530 2024-06-01T06:30:00Z
+2024-06-01 12:00 +530 2024-06-01T06:30:00Z
+2024-06-01 12:00 +5:45 2024-06-01T06:15:00Z
+2024-06-01 12:00 -12:00 2024-06-02T00:00:00Z
+2024-06-01 12:00 +14:00 2024-05-31T22:00:00Z
+2024-06-01 11:59 -12:00 2024-06-01T23:59:00Z
+2024-12-31 23:30 -08:00 2025-01-01T07:30:00Z
+2024-01-01 00:00 +00:01 2023-12-31T23:59:00Z
+2024-02-28 23:00 -06:00 2024-02-29T05:00:00Z
+2024-02-29 23:00 -06:00 2024-03-01T05:00:00Z
+2023-02-28 23:00 -06:00 2023-03-01T05:00:00Z
+2024-03-01 01:00 +06:00 2024-02-29T19:00:00Z
+2023-03-01 01:00 +06:00 2023-02-28T19:00:00Z
+1900-02-28 23:00 -06:00 1900-03-01T05:00:00Z
+2000-02-28 23:00 -06:00 2000-02-29T05:00:00Z
+2024-04-30 23:00 -06:00 2024-05-01T05:00:00Z
+2024-03-10 02:30 -04:00 2024-03-10T06:30:00Z
+0001-01-01 00:00 Z 0001-01-01T00:00:00Z
+9999-12-31 23:00 Z 9999-12-31T23:00:00Z
+9999-12-31 23:00 -06:00
+0000-01-01 00:00 +01:00
+2024-06-01 12:00 -12:01
+2024-06-01 12:00 +14:01
+2024-06-01 12:00 -06:60
+2024-06-01 12:00 -6
+2024-06-01 12:00 -06
+2024-06-01 12:00 06:00
+2024-06-01 12:00 -006:00
+2024-06-01 12:00 -06:00Z
+2024-06-01 12:00 z
+2024-06-01 12:00 UTC
+2024-06-01 12:00 AST
+2024-06-01 12:00 America/Halifax
+2024-06-01 12:00 −06:00
+2024-06-01 12:00 -٠٦:٠٠
+2024-06-01 24:00 Z
+2024-06-01 12:60 Z
+2024-06-01 12:00:60 Z
+2024-06-01 12 Z
+2024-06-01 1200 Z
+2024-06-01 12:0 Z
+2024-06-01 12:00: Z
+2024-06-01 12:00:00. Z
+2024-06-01 12:00:00.1234 Z
+2024-13-01 12:00 Z
+2024-00-10 12:00 Z
+2024-06-31 12:00 Z
+2023-02-29 12:00 Z
+2024-06-00 12:00 Z
+2024-6-1 12:00 Z
+2024/06/01 12:00 Z
+20240601 12:00 Z
+2024-06-01T 12:00 Z
+`.trim().split("\n").map((line) => line.split(" "));
+
+for (const spell of [quote, escapeAll]) {
+  Deno.test(`csv() adds the time in UTC when tidy is true and texts are spelled by ${spell.name}()`, () => {
+    const rows = TIMES.map(([date, time, zone]) =>
+      objectOf(["", "", "", "", "", date!, time!, zone!, ""], spell)
+    );
+    const expected = TIMES.map(([, , , utc = ""]) => `1,,,missing,,,${utc},false\n`).join("");
+    assertEquals(convert("csv", rows, { tidy: true }), expected);
+  });
+}
+
+Deno.test("csv() quotes the time when tidy is true and the separator is a colon", async () => {
+  const row = objectOf(["1", "", "", "", "", "2024-06-01", "12:00", "Z", ""], quote);
+  const { options } = upstream(pageOf(`{"value":[${row}]}`));
+  const query = new DataStream(options).observations({ select: "Id", tidy: true });
+  assertEquals(
+    await new Response(query.csv({ separator: ":", eol: "\n" })).text(),
+    'Id:value:unit:censoring:lower:upper:datetime_utc:is_quality_control\n1:1::none:1:1:"2024-06-01T12:00:00Z":false\n',
+  );
+});
+
+const DAYS = ["2024-05-14", "2024-05-15", null, "2024-05-16", "2024-05-17", "2024-05-16"];
+const DATED = DAYS.map((day, index) =>
+  `{"Id":${index + 1},"ActivityStartDate":${day && quote(day)},` +
+  `"ActivityType":"${index === 3 ? "Quality Control Sample-Field Blank" : "Sample-Routine"}"}`
+);
+const FILTERED = { from: "2024-05-15", to: "2024-05-16", excludeQualityControl: true } as const;
+
+for (const format of ["csv", "ndjson", "json", undefined] as const) {
+  Deno.test(`records() leave out rows of other days and of quality control when the format is ${format}`, async () => {
+    const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
+    let notes: Progress["notes"];
+    const query = new DataStream(options).records({
+      ...FILTERED,
+      select: "Id",
+      onProgress: (progress) => notes = progress.notes,
+    });
+    const text = format === undefined
+      ? JSON.stringify(await query.toArray())
+      : await new Response(query.bytes(format)).text();
+    assertEquals([...text.matchAll(/\d+/g)].map(String), ["2", "6"]);
+    assertEquals(notes, { outsideDays: 2, withoutDate: 1, qualityControl: 1 });
+    const url = new URL(requests[0]!.url);
+    assertEquals(
+      url.searchParams.get("$filter"),
+      "ActivityStartYear gte 2024 and ActivityStartYear lte 2024",
+    );
+    assertEquals(url.searchParams.get("$select"), "Id,ActivityStartDate,ActivityType");
+  });
+}
+
+Deno.test("records() apply the limit after the filters by day and quality control", async () => {
+  const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
+  const query = new DataStream(options).records({ ...FILTERED, limit: 1 });
+  assertEquals((await query.toArray()).map(({ Id }) => Id), [2]);
+  assertEquals(requests.length, 1);
+});
+
+const INVALID: [options: object, message: string][] = [
+  [{ from: "2024-02-30" }, "from"],
+  [{ to: "2024" }, "to"],
+  [{ from: "2024-05-02", to: "2024-05-01" }, "2024-05-02"],
+  [{ units: { Nitrate: "mg/L" } }, "tidy"],
+  [{ tidy: true, units: { Nitrate: "NTU" } }, "NTU"],
+  [{ tidy: true, units: { "Temperature difference": "deg C" } }, "Temperature difference"],
+];
+for (const [options, message] of INVALID) {
+  Deno.test(`records() throw a ValidationError when the options are ${JSON.stringify(options)}`, () => {
+    assertThrows(() => new DataStream().records(options), ValidationError, message);
+  });
+}
+
+Deno.test("tidy() throws a ValidationError when the resource is Locations", () => {
+  assertThrows(() => new DataStream().locations().tidy(), ValidationError, "Locations");
+});
+
+Deno.test("records() convert units, count the others, and list forms and fractions when units are set", async () => {
+  const row = (name: string, value: string, unit: string, form: string | null) =>
+    `{"Id":${++id},"CharacteristicName":"${name}","ResultValue":${value},"ResultUnit":"${unit}",` +
+    `"MethodSpeciation":${form && quote(form)}}`;
+  let id = 0;
+  const rows = [
+    row("Nitrate", "0.0041", "mg/L", "as N"),
+    row("Nitrate", "5.0", "µg/l", null),
+    row("Nitrate", "1", "mg/kg", null),
+    row("Depth", "1", "in", null),
+    row("Temperature, water", "32.1", "deg F", null),
+    row("pH", "7.10", "None", null),
+  ];
+  const { options } = upstream(pageOf(`{"value":[${rows.join()}]}`));
+  let notes: Progress["notes"];
+  const query = new DataStream(options).records({
+    select: "Id",
+    tidy: true,
+    units: { Nitrate: "ug/L", Depth: "m", "Temperature, water": "deg C" },
+    onProgress: (progress) => notes = progress.notes,
+  });
+  const text = await new Response(query.csv({ header: false, eol: "\n" })).text();
+  assertEquals(text.split("\n").map((line) => line.split(",").slice(1, 3).join(" ")), [
+    "4.1 ug/L",
+    "5.0 ug/L",
+    "1 mg/kg",
+    "0.0254 m",
+    "0.0555555555555556 deg C",
+    "7.10 None",
+    "",
+  ]);
+  assertEquals(notes, {
+    otherUnit: 1,
+    forms: { Nitrate: ["as N", ""], Depth: [""], "Temperature, water": [""] },
+    fractions: { Nitrate: [""], Depth: [""], "Temperature, water": [""] },
+  });
+});
