@@ -91,20 +91,25 @@ import { oneLine } from "../src/errors.ts";
 import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
-import { bearerToken, createAccessControl, requireKnownToken } from "./access.ts";
-import { CITATION_PATHS, respondWithCitations } from "./citations.ts";
-import { respondWithSummary, SUMMARY_PATH } from "./summary.ts";
-import { createClientIdentifier } from "./clients.ts";
-import { type AppContext, respondWithDownload } from "./download.ts";
+import { bearerToken, createAccessControl, requireKnownToken } from "./downloads/access.ts";
+import { CITATION_PATHS, respondWithCitations } from "./downloads/citations.ts";
+import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
+import { createClientIdentifier } from "./operation/clients.ts";
+import { type AppContext, respondWithDownload } from "./downloads/download.ts";
 import { Feeds } from "./downloads/feeds.ts";
 import { Starts } from "./downloads/starts.ts";
-import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "./exchange.ts";
-import { Metrics, METRICS_TYPE } from "./metrics.ts";
+import {
+  CLIENT_CLOSED_REQUEST,
+  Exchange,
+  type Recorders,
+  type Router,
+} from "./operation/exchange.ts";
+import { Metrics, METRICS_TYPE } from "./operation/metrics.ts";
 import { type AppOptions, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
-import { problemResponse, requestIdHint, toProblem } from "./problem.ts";
-import { Readiness } from "./readiness.ts";
-import { isWorkers } from "./runtime.ts";
+import { problemResponse, requestIdHint, toProblem } from "./downloads/problem.ts";
+import { Readiness } from "./operation/readiness.ts";
+import { isWorkers } from "./operation/runtime.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./options.ts";

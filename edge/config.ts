@@ -25,7 +25,7 @@ import {
   VARIABLES,
   writeLine,
 } from "./options.ts";
-import { toIsoTime } from "./request_log.ts";
+import { toIsoTime } from "./operation/request_log.ts";
 
 export type Environment = Record<string, string | undefined>;
 

@@ -8,7 +8,7 @@ import { createApp } from "./app.ts";
 import { readListenOptions, sandboxOptions } from "./config.ts";
 import { DEFAULT_HOST } from "./options.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
-import { ListenError, startServer } from "./server/start.ts";
+import { ListenError, startServer } from "./operation/start.ts";
 
 try {
   const options = readListenOptions({ PORT: Deno.env.get("PORT"), HOST: DEFAULT_HOST });

@@ -49,15 +49,15 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { readOptions } from "../src/validation.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
-import { formatUrl, toListenError } from "./server/listening.ts";
-import { onStopSignal } from "./server/server_process.ts";
+import { formatUrl, toListenError } from "./operation/listening.ts";
+import { onStopSignal } from "./operation/server_process.ts";
 import {
   interruptedMessage,
   type RunningServer,
   SHUTDOWN_TIMEOUT,
   type Stoppable,
   stopWithin,
-} from "./server/stop.ts";
+} from "./operation/stop.ts";
 
 /**
  * Options of {@linkcode serveNode}.

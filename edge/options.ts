@@ -13,7 +13,7 @@ import {
   requirePositive,
   requireWholeNumber,
 } from "../src/validation.ts";
-import { isWorkers } from "./runtime.ts";
+import { isWorkers } from "./operation/runtime.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";

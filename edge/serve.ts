@@ -49,7 +49,7 @@
  *
  * @module
  */
-import { createServerEntry, type ServerEntry } from "./server/server_entry.ts";
+import { createServerEntry, type ServerEntry } from "./operation/server_entry.ts";
 
 export type { ServerEntry };
 

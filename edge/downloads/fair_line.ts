@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/clock.ts";
-import { HttpProblem } from "../problem.ts";
+import { HttpProblem } from "./problem.ts";
 import { BEAT_TTL, startBeat } from "./beat.ts";
 
 const MAX_WAITING = 200;

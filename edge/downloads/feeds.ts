@@ -8,7 +8,7 @@ import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
-import { HttpProblem } from "../problem.ts";
+import { HttpProblem } from "./problem.ts";
 import { BEAT_TTL, startBeat } from "./beat.ts";
 import { FairLine, MAX_LINE_WAIT } from "./fair_line.ts";
 

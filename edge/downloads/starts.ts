@@ -1,6 +1,6 @@
 import { processLimiter, type RateLimiter } from "../../src/client/rate_limiter.ts";
 import type { Clock } from "../../src/clock.ts";
-import { HttpProblem } from "../problem.ts";
+import { HttpProblem } from "./problem.ts";
 import { FairLine } from "./fair_line.ts";
 
 /**

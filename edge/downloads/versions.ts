@@ -9,7 +9,7 @@ import type { ResourceName } from "../../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "../options.ts";
-import type { DownloadParameters } from "../search_params.ts";
+import type { DownloadParameters } from "./parameters.ts";
 import type { DatasetState } from "./feeds.ts";
 
 type DownloadQuery = DownloadParameters["query"];

@@ -4,7 +4,7 @@ import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts"
 import { commonFilter } from "../../src/odata/filter.ts";
 import { regionName } from "../../src/odata/regions.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { shorten } from "../search_params.ts";
+import { shorten } from "../downloads/parameters.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
 
 /** Trimmed text; `toFormQuery()` checks it. An empty string means no value. */

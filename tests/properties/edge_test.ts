@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signUrl } from "../../edge/app.ts";
 import fc from "fast-check";
 import { verifyUrl } from "../../src/signing/signed_url.ts";
-import { contentDisposition, toFileName } from "../../edge/download_headers.ts";
+import { contentDisposition, toFileName } from "../../edge/downloads/headers.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const expires = 1_800_000_000;

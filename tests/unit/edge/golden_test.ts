@@ -1,6 +1,6 @@
 // Responses of the app, compared with recorded files: the methods of every path, the refused parameters and requests,
 // and the download of every resource in every format.
-import { CITATION_PATHS } from "../../../edge/citations.ts";
+import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { FORMAT_NAMES, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

@@ -4,7 +4,7 @@ import deno from "../../../deno.json" with { type: "json" };
 import { createApp } from "../../../edge/app.ts";
 import { sandboxOptions } from "../../../edge/config.ts";
 import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
-import { DOWNLOAD_PARAMETERS } from "../../../edge/search_params.ts";
+import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
 import { DEFAULT_EXPIRES } from "../../../src/cli/flags.ts";

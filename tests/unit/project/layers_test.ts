@@ -22,14 +22,22 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/sandbox",
     "src/signing",
     "edge/downloads",
+    "edge/operation",
     "edge/page",
   ],
-  "edge/downloads": ["src", "src/client", "src/odata", "src/formats", "edge"],
+  "edge/downloads": [
+    "src",
+    "src/client",
+    "src/odata",
+    "src/formats",
+    "src/signing",
+    "edge",
+    "edge/operation",
+  ],
+  "edge/operation": ["src", "src/client", "src/odata", "edge", "edge/downloads"],
   "edge/deno": ["src", "src/client"],
-  "edge/server": ["src", "edge"],
-  "edge/cloudflare": ["src", "src/client", "edge", "edge/server"],
+  "edge/cloudflare": ["src", "src/client", "edge", "edge/operation"],
   "edge/page": [
-    "edge/downloads",
     "src",
     "src/client",
     "src/endpoint",
@@ -37,16 +45,14 @@ const MAY_IMPORT: Record<string, string[]> = {
     "src/formats",
     "src/signing",
     "edge",
+    "edge/downloads",
+    "edge/operation",
   ],
 };
 /** Modules that may import a folder that their own folder may not. */
 const EXCEPTIONS: Record<string, string> = {
-  // The command that starts the server. It loads edge/server/ when it runs.
-  "src/cli/serve.ts": "edge/server",
-  // The entry points that start a server, and the demo. The app works without a process.
-  "edge/demo.ts": "edge/server",
-  "edge/node.ts": "edge/server",
-  "edge/serve.ts": "edge/server",
+  // The command that starts the server. It loads the module when it runs.
+  "src/cli/serve.ts": "edge/operation",
 };
 /** Modules of some runtimes, which may use their globals and modules. */
 const ENTRIES = [
@@ -54,8 +60,8 @@ const ENTRIES = [
   "edge/serve.ts",
   "edge/node.ts",
   "edge/deno/kv_rate_limiter.ts",
-  "edge/server/start.ts",
-  "edge/server/server_process.ts",
+  "edge/operation/start.ts",
+  "edge/operation/server_process.ts",
 ];
 
 const files = await sourceFiles("mod.ts", "src", "edge");

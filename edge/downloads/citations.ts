@@ -1,0 +1,62 @@
+import type { DataStream } from "../../src/client/datastream.ts";
+import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts";
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
+import { toMetadataFilter } from "../../src/odata/dataset_filter.ts";
+import { clausesOf } from "../../src/odata/query_options.ts";
+import { type AppContext, authorize } from "./download.ts";
+import type { Exchange } from "../operation/exchange.ts";
+import { loggedParameters, readBoundingBox, readParameters } from "./parameters.ts";
+import { respondWithText } from "./text_response.ts";
+
+const FORMATS_BY_PATH = new Map(
+  Object.values(CITATION_FORMATS).map((format) => [`/Citations.${format.extension}`, format]),
+);
+
+export const CITATION_PATHS = [...FORMATS_BY_PATH.keys()];
+
+/** Responds with the citation and licence of every dataset that has a matching row. */
+export async function respondWithCitations(
+  exchange: Exchange,
+  path: string,
+  context: AppContext,
+): Promise<Response> {
+  const { parameters } = context.accessControl;
+  const dataStream = await authorize(exchange, context);
+  const url = new URL(exchange.request.url);
+  const values = readParameters(url, ["$filter", "bbox", ...parameters]);
+  const filter = values.get("$filter");
+  const within = readBoundingBox(values.get("bbox"));
+  const findCitations = prepareCitations(dataStream, filter, within);
+  exchange.query = loggedParameters(values, parameters);
+  const { mediaType, format } = FORMATS_BY_PATH.get(path)!;
+  return await respondWithText(exchange, context, {
+    mediaType,
+    id: [path, filter, within],
+    task: "Request for citations",
+    async request(signal) {
+      const citations = await findCitations(signal);
+      return { text: format(citations), rows: citations.length };
+    },
+  });
+}
+
+/** Throws if the filter or the box is invalid; nothing is sent yet. */
+function prepareCitations(
+  dataStream: DataStream,
+  filter: string | undefined,
+  within: BoundingBox | undefined,
+): (signal: AbortSignal) => Promise<Citation[]> {
+  // Datasets cannot be filtered by the name of a location, but locations can.
+  if (clausesOf(filter).some(({ field }) => field === "Name")) {
+    const query = { select: ["DOI"], filter, within } as const;
+    dataStream.locations(query); // throws if the filter or the box is invalid
+    return async (signal) => {
+      const locations = dataStream.locations({ ...query, signal });
+      const dois = (await locations.toArray()).map(({ DOI }) => DOI);
+      return await dataStream.citations(undefined, { dois, signal });
+    };
+  }
+  // Converted now, so that an invalid filter or box throws now.
+  const cited = toMetadataFilter({ filter, within });
+  return (signal) => dataStream.citations(cited, { signal });
+}

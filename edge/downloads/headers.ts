@@ -1,0 +1,83 @@
+import { ValidationError } from "../../src/errors.ts";
+import { FORMAT_NAMES, type FormatName, FORMATS } from "../../src/formats/formats.ts";
+import { clausesOf } from "../../src/odata/query_options.ts";
+import type { ResourceName } from "../../src/odata/resources.ts";
+import { invalidValue } from "../../src/validation.ts";
+import type { AccessControl } from "./access.ts";
+import type { DownloadParameters } from "./parameters.ts";
+
+export function downloadHeaders(
+  resource: ResourceName,
+  format: FormatName,
+  { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
+  { synthetic, isNegotiated, accessControl: { vary } }: {
+    synthetic: boolean;
+    isNegotiated: boolean;
+    accessControl: AccessControl;
+  },
+): Record<string, string> {
+  const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];
+  const link = citeAs(filter);
+  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
+  return {
+    "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
+    ...(!count && {
+      "content-disposition": contentDisposition(name),
+      // Tells clients such as curl that they cannot continue a file by a range of bytes.
+      "accept-ranges": "none",
+    }),
+    ...(varies.length > 0 && { vary: varies.join(", ") }),
+    ...(link && { link }),
+  };
+}
+
+/** Characters; file systems limit a name to 255 bytes. */
+const MAX_NAME_LENGTH = 60;
+/** Characters. */
+const MAX_PARAMETER_LENGTH = 1_000;
+const EXTENSION = new RegExp(
+  `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
+  "i",
+);
+/** Windows reserves these names for devices. */
+const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** Removes or replaces characters that could change the folder, hide the type or end the header. */
+export function toFileName(wanted: string, extension: string): string {
+  if (wanted.length > MAX_PARAMETER_LENGTH) {
+    const problem = `must have at most ${MAX_PARAMETER_LENGTH} characters, got ${wanted.length}`;
+    throw new ValidationError("filename", problem);
+  }
+  // Removes invisible characters: controls, direction marks and unpaired surrogates.
+  const visible = wanted.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").replace(/[\\/:*?"<>|]/g, "-");
+  const bare = visible.trim().replace(EXTENSION, "").replace(/^[\s.-]+/, "");
+  let end = bare.length;
+  // A pattern such as /[\s.]+$/ would take quadratic time for many dots.
+  while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
+  const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
+  if (name === "") {
+    throw invalidValue("filename", "a file name", wanted);
+  }
+  return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
+}
+
+/** RFC 6266, section 4.3 and appendix D; RFC 8187. */
+export function contentDisposition(name: string): string {
+  // Decomposes accented letters. A percent sign could be read as an encoded octet.
+  const ascii = name.normalize("NFKD").replace(/\p{M}/gu, "")
+    .replace(/[^ -~]|[\\/:*?"<>|%]/gu, "_").replace(/^\./, "_.");
+  const encoded = encodeURIComponent(name)
+    .replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/** DOI of the dataset, if the filter names exactly one (RFC 8574). */
+export function citeAs(filter: string | undefined): string | undefined {
+  const dois = clausesOf(filter)
+    .filter(({ field, operator }) => field === "DOI" && (operator === "eq" || operator === "in"))
+    .flatMap(({ values }) => values.map(({ text }) => text));
+  const [doi = ""] = dois;
+  if (new Set(dois).size !== 1 || !/^10\.\d{4,9}\/\S+$/.test(doi)) return undefined;
+  const path = doi.split("/").map(encodeURIComponent).join("/");
+  return `<https://doi.org/${path}>; rel="cite-as"`;
+}

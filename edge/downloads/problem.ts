@@ -1,0 +1,164 @@
+import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
+import type { AccessMode, Settings } from "../options.ts";
+import type { FailureLog } from "../operation/request_log.ts";
+import { SilenceError } from "./start_deadline.ts";
+
+/** RFC 9457, without `type`. `hint` is an extension member. */
+interface ProblemDetails {
+  status: number;
+  /** Does not change between occurrences (RFC 9457, 3.1.3). */
+  title: string;
+  /** Has the value received. */
+  detail: string;
+  hint?: string | undefined;
+}
+
+export class HttpProblem extends Error {
+  override readonly name = "HttpProblem";
+  constructor(readonly details: ProblemDetails, readonly headers: Record<string, string> = {}) {
+    super(details.detail);
+  }
+}
+
+export function problemResponse(
+  details: ProblemDetails,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify({ type: "about:blank", ...details }), {
+    status: details.status,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...headers,
+    },
+  });
+}
+
+/** Names in messages of the options of a {@linkcode ValidationError}. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  url: "The URL",
+  select: "$select",
+  filter: "$filter",
+  top: "$top",
+  skipToken: "$skiptoken",
+  format: "$format",
+  "bom: true": "bom=true",
+  'separator: "\\t"': "separator=tab",
+  within: "bbox",
+  units: "unit",
+  "within.west": "The west side of bbox",
+  "within.south": "The south side of bbox",
+  "within.east": "The east side of bbox",
+  "within.north": "The north side of bbox",
+  apiKey: "The header x-api-key",
+};
+
+export function toProblem(error: unknown): HttpProblem | undefined {
+  if (error instanceof HttpProblem) return error;
+  if (!(error instanceof ValidationError)) return undefined;
+  const { option, problem } = error;
+  const name = Object.hasOwn(OPTION_NAMES, option) ? OPTION_NAMES[option]! : option;
+  return new HttpProblem({
+    status: 400,
+    title: TITLES[400]!,
+    detail: oneLine(`${name} ${problem}`),
+    hint: oneLine(nameOptions(error.hint, OPTION_NAMES)) || undefined,
+  });
+}
+
+/** This server is a gateway to the service (RFC 9110, 15.6.3). Otherwise 502. */
+const GATEWAY_STATUS: Record<number, number> = {
+  400: 400,
+  408: 504,
+  // Means that the result is too large, as in the service. In RFC 9110, the request is too large.
+  413: 413,
+  // The rate limit of the service applies to all clients of this server together.
+  429: 503,
+  504: 504,
+};
+const TITLES: Record<number, string> = {
+  400: "Bad request",
+  401: "No API key",
+  403: "API key refused",
+  413: "Result too large",
+  502: "DataStream error",
+  503: "DataStream is busy",
+  504: "DataStream timeout",
+};
+const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
+/** Replace hints of `DataStream` that suggest a lower page size: the server sets it. */
+const STATUS_HINTS: Record<number, string> = {
+  413: NARROW_QUERY_HINT,
+  504: `try again; if it fails again, ${NARROW_QUERY_HINT}`,
+};
+export function requestIdHint(requestId: string): string {
+  return "try again later; if it fails again, send the operator of this server the request id " +
+    `${requestId}, which is in its log`;
+}
+/** Seconds, if the service does not send `retry-after`. */
+const DEFAULT_RETRY_DELAY = 5;
+
+// The problem never has the API key or the URL of the service. Without a status, or with 502, its
+// detail is general: the client could not use the error, which is in the log.
+export function toServiceProblem(
+  error: unknown,
+  task: string,
+  settings: Settings,
+  exchange: FailureLog,
+): unknown {
+  if (error instanceof SilenceError) return toServiceProblem(error.cause, task, settings, exchange);
+  if (!(error instanceof DataStreamError)) return error;
+  const { access, maxRows } = settings;
+  if (error.kind === "too-many-rows") {
+    return new HttpProblem({
+      status: 413,
+      title: TITLES[413]!,
+      detail: `The result has ${error.expectedRows} rows, and this server allows ${maxRows}`,
+      hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
+    });
+  }
+  const status = statusFor(error, access);
+  // The rate limiter refused a request because of its queue: a limit, not a failure.
+  const isRefusal = error.kind === "rate-limit" && error.retryAfter !== undefined;
+  if (status >= 500 && !isRefusal) exchange.logFailure(`${task} failed`, error);
+  const isLimiterFailure = error.kind === "rate-limit" && !isRefusal;
+  const title = isLimiterFailure ? "Rate limiter failed" : TITLES[status]!;
+  const isSilent = error.status === undefined && error.retryAfter === undefined;
+  const hidesDetails = isSilent || status === 502;
+  if (hidesDetails) {
+    const detail = isLimiterFailure
+      ? "The rate limiter of this server failed"
+      : "DataStream did not return a complete response";
+    const details = { status, title, detail, hint: requestIdHint(exchange.id) };
+    return new HttpProblem(details, status === 503 ? retryAfterHeader(error) : {});
+  }
+  const text = `${error.address ? "DataStream " : ""}${error.detail}`;
+  // A message of the service can contain its address.
+  const detail = text.replaceAll(new URL(error.url).origin, "DataStream");
+  if (status === 503) {
+    const headers = retryAfterHeader(error);
+    const hint = `try again after ${headers["retry-after"]} s`;
+    return new HttpProblem({ status, title, detail, hint }, headers);
+  }
+  const hint = STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
+  return new HttpProblem({ status, title, detail, hint });
+}
+
+function statusFor(
+  { kind, status, retryAfter, cause }: DataStreamError,
+  access: AccessMode,
+): number {
+  // The key is the client's own, so the client can correct it.
+  if (access === "caller" && (status === 401 || status === 403)) return status;
+  if (cause instanceof Error && cause.name === "TimeoutError") return 504;
+  if (kind === "rate-limit") return 503;
+  if (status === 503 && retryAfter !== undefined) return 503;
+  if (status === undefined) return 502;
+  return GATEWAY_STATUS[status] ?? 502;
+}
+
+/** Seconds, at least 1. */
+function retryAfterHeader({ retryAfter }: DataStreamError): { "retry-after": string } {
+  const seconds = retryAfter === undefined ? DEFAULT_RETRY_DELAY : Math.ceil(retryAfter / 1000);
+  return { "retry-after": String(Math.max(1, seconds)) };
+}

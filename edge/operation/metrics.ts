@@ -1,0 +1,154 @@
+import { VERSION } from "../../src/version.ts";
+import type { Feeds } from "../downloads/feeds.ts";
+import type { Starts } from "../downloads/starts.ts";
+import type { Settings } from "../options.ts";
+import type { RequestFacts } from "./request_log.ts";
+
+/** Prometheus text exposition format, version 0.0.4. */
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Seconds. A download takes at least half a second per page. */
+const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
+
+interface MeasuredLimits {
+  feeds: Pick<Feeds, "slots" | "hits" | "misses" | "bytes" | "disconnected">;
+  starts: Pick<Starts, "waiting">;
+}
+
+/** Type, meaning, and the value if requests do not count it. */
+type Metric = [
+  type: "counter" | "gauge" | "histogram",
+  help: string,
+  read?: (limits: MeasuredLimits) => number,
+];
+
+const DURATION = "weir_request_duration_seconds";
+const EARLY_ENDS = "Responses that ended early: aborted, disconnected, failed or interrupted.";
+const SLOW = "Slow clients disconnected because other clients needed their memory.";
+const REFUSED = "Downloads refused because of the maximum";
+const METRICS: Readonly<Record<string, Metric>> = {
+  weir_build_info: ["gauge", "Version of Weir."],
+  process_start_time_seconds: ["gauge", "Start of the app, in seconds since 1970."],
+  weir_requests_total: ["counter", "Requests that have ended."],
+  [DURATION]: ["histogram", "Time until the end of the response."],
+  weir_rows_total: ["counter", "Rows in responses."],
+  weir_response_bytes_total: ["counter", "Bytes of response bodies."],
+  weir_interrupted_responses_total: ["counter", EARLY_ENDS],
+  weir_upstream_requests_total: ["counter", "Requests to DataStream, by status."],
+  weir_downloads_in_progress: ["gauge", "Downloads in progress.", (of) => of.feeds.slots.running],
+  weir_downloads_max: [
+    "gauge",
+    "Maximum number of concurrent downloads.",
+    (of) => of.feeds.slots.max,
+  ],
+  weir_downloads_refused_total: [
+    "counter",
+    `${REFUSED}.`,
+    ({ feeds: { slots } }) => slots.refused - slots.refusedPerClient,
+  ],
+  weir_rate_limit_waiting: [
+    "gauge",
+    "Requests that wait until DataStream's limits allow them.",
+    (of) => of.starts.waiting,
+  ],
+  weir_page_cache_hits_total: [
+    "counter",
+    "Pages from memory, or from a download that fetched them.",
+    (of) => of.feeds.hits,
+  ],
+  weir_page_cache_misses_total: [
+    "counter",
+    "Pages that a download fetched.",
+    (of) => of.feeds.misses,
+  ],
+  weir_page_cache_bytes: ["gauge", "Bytes of downloads in memory.", (of) => of.feeds.bytes],
+  weir_client_downloads_refused_total: [
+    "counter",
+    `${REFUSED} of one client.`,
+    (of) => of.feeds.slots.refusedPerClient,
+  ],
+  weir_slow_clients_disconnected_total: ["counter", SLOW, (of) => of.feeds.disconnected],
+};
+
+/** Labels have few values (routes, methods, statuses): each combination uses memory. */
+export class Metrics {
+  /** By name and by formatted labels. */
+  readonly #sums: Record<string, Map<string, number>> = {};
+  readonly #limits: MeasuredLimits;
+  readonly #now: () => number;
+  #startedAt: number;
+
+  constructor(limits: MeasuredLimits, { now }: Pick<Settings, "now">) {
+    this.#limits = limits;
+    this.#now = now;
+    this.#startedAt = this.#readTime();
+    this.#add("weir_build_info", { version: VERSION });
+  }
+
+  addRequest(
+    { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
+  ): void {
+    // On Workers, the clock returns 0 until the first request.
+    this.#startedAt ||= this.#readTime();
+    this.#add("weir_requests_total", { route, method, status: String(status) });
+    if (rows > 0) this.#add("weir_rows_total", { route }, rows);
+    if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);
+    if (outcome !== "complete") this.#add("weir_interrupted_responses_total", { route, outcome });
+    const seconds = milliseconds / 1000;
+    for (const bound of DURATION_BOUNDS) {
+      this.#add(`${DURATION}_bucket`, { route, le: formatValue(bound) }, Number(seconds <= bound));
+    }
+    this.#add(`${DURATION}_sum`, { route }, seconds);
+    this.#add(`${DURATION}_count`, { route });
+  }
+
+  /** `status` is a number, `aborted` or `failed`. */
+  addUpstreamRequest(status: string): void {
+    this.#add("weir_upstream_requests_total", { status });
+  }
+
+  toText(): string {
+    this.#sums.process_start_time_seconds = new Map([["", this.#startedAt / 1000]]);
+    const lines = Object.entries(METRICS).flatMap(([name, [type, help, read]]) => {
+      if (read !== undefined) this.#sums[name] = new Map([["", read(this.#limits)]]);
+      const suffixes = type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
+      return [
+        `# HELP ${name} ${help}`,
+        `# TYPE ${name} ${type}`,
+        ...suffixes.flatMap((suffix) =>
+          [...this.#sums[name + suffix] ?? []].map(([labels, sum]) =>
+            `${name}${suffix}${labels} ${formatValue(sum)}`
+          )
+        ),
+      ];
+    });
+    return [...lines, ""].join("\n");
+  }
+
+  #add(name: string, labels: Readonly<Record<string, string>>, amount = 1): void {
+    const sums = this.#sums[name] ??= new Map();
+    const key = formatLabels(labels);
+    sums.set(key, (sums.get(key) ?? 0) + amount);
+  }
+
+  /** 0 if the clock fails: counting never throws. */
+  #readTime(): number {
+    try {
+      return this.#now();
+    } catch {
+      return 0;
+    }
+  }
+}
+
+function formatValue(value: number): string {
+  return value === Infinity ? "+Inf" : String(value);
+}
+
+function formatLabels(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    const escaped = value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+    return `${name}="${escaped}"`;
+  });
+  return `{${pairs.join(",")}}`;
+}

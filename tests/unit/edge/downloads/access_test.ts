@@ -1,0 +1,226 @@
+// Each access mode admits the right callers, and no response or log line shows a secret.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createApp, signUrl } from "../../../../edge/app.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
+import { page, upstream } from "../../../helpers/upstream.ts";
+
+const NOW = 1_800_000_000_000;
+const tokens = ["the-token-of-a-test", "another.token~12"];
+const signedAccess = { access: "signed", signingSecret: SECRET, now: () => NOW } as const;
+const PATH = "/Records.csv?$select=Id&$filter=DOI eq '10.25976/weir-aa00'&limit=2";
+
+const sign = (path: string, seconds = 60, secret = SECRET) =>
+  signUrl(new URL(path, "http://localhost"), { secret, expires: NOW / 1000 + seconds });
+
+Deno.test("EdgeApp.request() uses the key of each request for that request only when access is caller", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const app = createApp({ ...options, apiKey: "the-server's-own", access: "caller" });
+  const get = async (key?: string) => {
+    const headers: HeadersInit = key ? { "x-api-key": key } : {};
+    const response = await app.request("/Records.csv", { headers });
+    await response.text();
+    return response.status;
+  };
+  assertEquals([await get("first"), await get(), await get("second")], [200, 401, 200]);
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["first", "second"]);
+});
+
+Deno.test("EdgeApp.request() returns 403 or 400 without the key when the caller's key is wrong", async () => {
+  const { app } = overSandbox({}, { access: "caller" });
+  for (const [key, status] of [["wrong-key", 403], ["not a key", 400]] as const) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
+    assertEquals(response.status, status);
+    const { detail, hint } = await problemOf(response);
+    assertEquals(`${detail} ${hint}`.includes(key), false);
+  }
+});
+
+Deno.test("EdgeApp.request() passes on a 401 or 403 of the service, and no other status, when access is caller", async () => {
+  const given = [401, 403, 500, 404];
+  const { app } = overUpstream(given.map((status) => Response.json({}, { status })), {
+    access: "caller",
+  });
+  const statuses: number[] = [];
+  for (const _ of given) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": "k" } });
+    statuses.push(response.status);
+    await problemOf(response);
+  }
+  assertEquals(statuses, [401, 403, 502, 502]);
+});
+
+Deno.test("EdgeApp.request() says where to request a key when the caller's is missing or refused", async () => {
+  const refusals = [401, 403].map((status) => Response.json({}, { status }));
+  const { app } = overUpstream(refusals, { access: "caller" });
+  for (const key of ["", "refused", "refused"]) {
+    const response = await app.request("/Records.csv", {
+      headers: key ? { "x-api-key": key } : {},
+    });
+    const { hint } = await problemOf(response);
+    assertStringIncludes(
+      hint,
+      "request one at https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
+    );
+    assertEquals(hint.includes("refused"), false);
+  }
+});
+
+Deno.test("EdgeApp.request() trims white space around the caller's key", async () => {
+  const { app, requests } = overUpstream([page([]), page([])], { access: "caller" });
+  for (const key of ["callers \t", "\u00a0callers"]) {
+    const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
+    assertEquals([response.status, await response.text()].slice(0, 1), [200]);
+  }
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["callers", "callers"]);
+});
+
+Deno.test("EdgeApp.request() uses the server's key when access is public and the request has another", async () => {
+  const { app, requests } = overUpstream([page([])]);
+  const headers = { "x-api-key": "callers", authorization: "Bearer callers" };
+  await (await app.request("/Records.csv", { headers })).text();
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["k3y-of-a-test"]);
+  assertEquals(requests[0]!.headers.has("authorization"), false);
+});
+
+Deno.test("EdgeApp.request() accepts a signed URL in any encoding", async () => {
+  const { app } = overSandbox({}, signedAccess);
+  const url = await sign(PATH);
+  for (const spelling of [url, url.replaceAll("%20", "+").replaceAll("%24", "$")]) {
+    const response = await app.request(spelling);
+    assertEquals([response.status, await response.text()], [200, "Id\r\n500003\r\n500006\r\n"]);
+    assertEquals(response.headers.get("cache-control"), "private, no-store, no-transform");
+  }
+});
+
+const refused: [name: string, url: () => Promise<string>, title: string][] = [
+  ["unsigned", () => Promise.resolve(PATH), "URL not signed"],
+  [
+    "changed",
+    async () => (await sign(PATH)).replace("limit=2", "limit=3"),
+    "Signature invalid",
+  ],
+  ["extended with a parameter", async () => `${await sign(PATH)}&bom=true`, "Signature invalid"],
+  [
+    "moved to another path",
+    async () => (await sign(PATH)).replace("Records", "Metadata"),
+    "Signature invalid",
+  ],
+  ["signed with another secret", () => sign(PATH, 60, `${SECRET}!`), "Signature invalid"],
+  ["expired", () => sign(PATH, -1), "URL expired"],
+];
+for (const [name, url, title] of refused) {
+  Deno.test(`EdgeApp.request() returns 403 and sends no request when access is signed and the URL is ${name}`, async () => {
+    const { app, stats } = overSandbox({}, signedAccess);
+    const response = await app.request(await url());
+    assertEquals([response.status, stats.requests], [403, 0]);
+    assertEquals((await response.clone().json()).title, title);
+    const { detail, hint } = await problemOf(response);
+    assert(hint);
+    assertEquals(/[0-9a-f]{64}/.test(detail + hint), false);
+  });
+}
+
+Deno.test("EdgeApp.request() suggests the page in a 403 only when the server has tokens, and so a page", async () => {
+  for (const [options, isSuggested] of [[{ tokens }, true], [{}, false]] as const) {
+    const { app } = overSandbox({}, { ...signedAccess, ...options });
+    const { hint } = await problemOf(await app.request(PATH));
+    assertEquals(hint.includes("the page /"), isSuggested);
+  }
+});
+
+Deno.test("EdgeApp.request() requires a signature for counts, citations and HEAD, and accepts no token for them", async () => {
+  const { app, stats } = overSandbox({}, { ...signedAccess, tokens });
+  const headers = { authorization: `Bearer ${tokens[0]}`, "x-api-key": "sandbox" };
+  for (const path of ["/Records?$count=true", "/Citations.txt", "/Locations.geojson"]) {
+    assertEquals((await app.request(path, { headers })).status, 403);
+    assertEquals((await app.request(path, { headers, method: "HEAD" })).status, 403);
+    const response = await app.request(await sign(path));
+    await response.text();
+    assertEquals(response.status, 200);
+  }
+  assertEquals(stats.requests, 3);
+});
+
+Deno.test("EdgeApp.request() accepts each of the tokens and no other when access is token", async () => {
+  const { app, requests } = overUpstream([page([]), page([])], { access: "token", tokens });
+  const get = async (authorization?: string) => {
+    const headers: HeadersInit = authorization ? { authorization } : {};
+    const response = await app.request("/Records.csv", { headers });
+    const text = await response.text();
+    for (const token of tokens) assertEquals(text.includes(token), false);
+    return [response.status, response.headers.get("www-authenticate")];
+  };
+  assertEquals(await get(`Bearer ${tokens[0]}`), [200, null]);
+  assertEquals(await get(`bearer ${tokens[1]}`), [200, null]);
+  assertEquals(await get(), [401, "Bearer"]);
+  assertEquals(await get("Bearer"), [401, "Bearer"]);
+  const wrong = [401, 'Bearer error="invalid_token"'];
+  assertEquals(await get(`Bearer ${tokens[0]}x`), wrong);
+  assertEquals(await get(`Bearer ${tokens[0]!.slice(1)}`), wrong);
+  assertEquals(await get(`Bearer ${tokens.join(",")}`), wrong);
+  assertEquals(await get(`Basic ${tokens[0]}`), [401, "Bearer"]);
+  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), [
+    "k3y-of-a-test",
+    "k3y-of-a-test",
+  ]);
+});
+
+Deno.test("EdgeApp.request() returns 401 when the digest of a token equals a known one only in its first or last byte", async () => {
+  const { app, requests } = overUpstream([], { access: "token", tokens });
+  const digest = async (text: string) =>
+    new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const right = await digest(tokens[0]!);
+  for (const place of [0, right.length - 1]) {
+    let guess = 0;
+    while ((await digest(`guess-${guess}`))[place] !== right[place]) guess++;
+    const headers = { authorization: `Bearer guess-${guess}` };
+    assertEquals((await app.request("/Records.csv", { headers })).status, 401);
+  }
+  assertEquals(requests, []);
+});
+
+Deno.test("EdgeApp.request() shows no key, token, secret or signature in a response or in the log", async () => {
+  const apiKey = "k3y-of-a-test";
+  const secrets = [apiKey, SECRET, ...tokens];
+  const leaky = () => [
+    Response.json({ message: `wrong key ${apiKey} ${secrets.join()}` }, { status: 500 }),
+    new Error(`sent ${secrets.join()}`),
+    Response.json({ value: secrets.join() }),
+  ];
+  for (const access of ["public", "token", "signed"] as const) {
+    const { app, log } = overUpstream(leaky(), { ...signedAccess, access, tokens });
+    const headers = { authorization: `Bearer ${tokens[0]}` };
+    for (let request = 0; request < 3; request++) {
+      const url = await sign("/Records.csv");
+      const response = await app.request(access === "signed" ? url : "/Records.csv", { headers });
+      assertEquals(response.status, 502);
+      const shown = JSON.stringify([await response.text(), [...response.headers]]);
+      // Only the key is sent to the service, so only the key can come back in its response.
+      assertEquals(shown.includes(apiKey), false, shown);
+    }
+    assertEquals(log.length, 3);
+    for (const secret of secrets) assertEquals(log.join().includes(secret), false, log.join());
+    assertEquals(/signature=/.test(log.join()), false);
+  }
+});
+
+Deno.test("EdgeApp.request() sends requests only to the base URL, whatever the parameters are", async () => {
+  const { app, requests } = overUpstream(Array.from({ length: 20 }, () => page([])));
+  const paths = [
+    "/Records.csv?$skiptoken=Id:https://evil.example/&$select=Id",
+    "/Records.csv?$filter=DOI eq 'https://evil.example/'",
+    "/Records.csv?$select=Id&$skiptoken=Id:1%26x=//evil.example",
+    "//evil.example/Records.csv",
+    "/Records.csv?filename=https://evil.example/x",
+  ];
+  for (const path of paths) {
+    const host = { host: "evil.example", "x-forwarded-host": "evil.example" };
+    const request = new Request(`http://localhost${path}`, { headers: host });
+    await (await app.fetch(request)).text();
+  }
+  assert(requests.length >= 4);
+  for (const { url } of requests) {
+    assertStringIncludes(url, "https://upstream.invalid/v1/odata/v4/Records?");
+  }
+});

@@ -1,0 +1,111 @@
+// The server sends citations as text and in the formats of reference managers.
+import "../../../helpers/no_permission.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { CITATION_FORMATS } from "../../../../src/formats/citations.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { sandboxRequests } from "../../../helpers/sandbox.ts";
+import { page } from "../../../helpers/upstream.ts";
+
+Deno.test(
+  "EdgeApp.request() returns citation and licence of every matching dataset, and each DOI once, for /Citations.txt",
+  DEADLINE,
+  async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request("/Citations.txt?$filter=CharacteristicName eq 'pH'");
+    assertEquals(response.headers.get("content-type"), "text/plain; charset=utf-8");
+    const paragraphs = (await response.text()).trimEnd().split("\n\n");
+    const wanted = await sandboxRequests().rows("Metadata", {
+      $filter: "CharacteristicName eq 'pH'",
+    });
+    assertEquals(
+      paragraphs,
+      wanted.map(({ Citation, Licence }) => `${Citation}\nLicence: ${Licence}`),
+    );
+    for (const { DOI } of wanted) {
+      assertEquals(paragraphs.join().split(String(DOI)).length, 2, String(DOI));
+    }
+    assertEquals(stats.requests, 1);
+  },
+);
+
+Deno.test("EdgeApp.request() returns objects for /Citations.json", DEADLINE, async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Citations.json?$filter=DOI eq '10.25976/weir-cc00'");
+  assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+  const [citation, ...others] = await response.json();
+  assertEquals([citation.link, others], ["https://doi.org/10.25976/weir-cc00", []]);
+  assertEquals(citation.organization.length > 0, true);
+});
+
+Deno.test(
+  "EdgeApp.request() returns every format of citations with its media type",
+  DEADLINE,
+  async () => {
+    const { app } = overSandbox();
+    for (const { extension, mediaType } of Object.values(CITATION_FORMATS)) {
+      const response = await app.request(`/Citations.${extension}`);
+      assertEquals(response.headers.get("content-type"), `${mediaType}; charset=utf-8`);
+      assertStringIncludes(await response.text(), "10.25976/weir-cc00");
+    }
+  },
+);
+
+Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
+  const { app, requests } = overUpstream([page([])]);
+  const response = await app.request("/Citations.txt?bbox=-64,46,-62,47&$filter=DOI eq 'x'");
+  assertEquals(await response.text(), "No dataset matches.\n");
+  const filter = new URL(requests[0]!.url).searchParams.get("$filter")!;
+  assertStringIncludes(filter, "DOI eq 'x' and Longitude gt '-64'");
+});
+
+Deno.test("EdgeApp.request() sends no request for HEAD /Citations.txt", DEADLINE, async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/Citations.txt", { method: "HEAD" });
+  assertEquals([response.status, stats.requests], [200, 0]);
+});
+
+Deno.test(
+  "EdgeApp.request() returns the citations of the matching locations when the filter has the name of a location",
+  DEADLINE,
+  async () => {
+    const { app, stats } = overSandbox();
+    const [location] = await sandboxRequests().rows("Locations");
+    const filter = encodeURIComponent(`Name eq '${String(location!.Name).replaceAll("'", "''")}'`);
+    const citations = await (await app.request(`/Citations.json?$filter=${filter}`)).json();
+    assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);
+    assertEquals(stats.requests, 2);
+    const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
+    assertEquals(await none.text(), "No dataset matches.\n");
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() sets the cache headers of downloads on citations",
+  DEADLINE,
+  async () => {
+    const headersOf = async (access: "public" | "token") => {
+      const token = "the-token-of-a-test";
+      const { app } = overUpstream([page([])], { access, tokens: [token] });
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await app.request("/Citations.txt", { headers });
+      await response.text();
+      return [response.headers.get("cache-control"), response.headers.get("vary")];
+    };
+    assertEquals(await headersOf("public"), ["public, max-age=0, no-transform", null]);
+    assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
+  },
+);
+
+for (const query of ["$select=DOI", "$filter=DOI", "bbox=1", "$top=1"]) {
+  Deno.test(
+    `EdgeApp.request() returns 400 and sends no request for /Citations.txt?${query}`,
+    DEADLINE,
+    async () => {
+      const { app, stats } = overSandbox();
+      const response = await app.request(`/Citations.txt?${query}`);
+      assertEquals([response.status, stats.requests], [400, 0]);
+      await problemOf(response);
+    },
+  );
+}

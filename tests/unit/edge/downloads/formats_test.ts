@@ -1,0 +1,84 @@
+// Extension and Accept header choose the format of a download.
+import "../../../helpers/no_permission.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../../helpers/resources.ts";
+import { overSandbox, problemOf } from "../../../helpers/edge.ts";
+
+const typeOf = async (path: string, accept?: string) => {
+  const { app } = overSandbox({ records: 1 });
+  const response = await app.request(path, { headers: accept === undefined ? {} : { accept } });
+  await response.body?.cancel();
+  assertEquals(response.headers.get("vary"), "accept");
+  return [response.status, response.headers.get("content-type")?.split(";")[0]];
+};
+
+const negotiated: [accept: string | undefined, type: string, resource?: string][] = [
+  [undefined, "text/csv"],
+  ["*/*", "text/csv"],
+  ["text/csv", "text/csv"],
+  ["text/html, */*;q=0.1", "text/csv"],
+  ["text/*", "text/csv"],
+  ["application/json", "application/json"],
+  ["application/x-ndjson", "application/x-ndjson"],
+  ["text/csv;q=0.5, application/json", "application/json"],
+  ["application/json;q=0, */*", "text/csv"],
+  ["text/csv; charset=utf-8", "text/csv"],
+  ["text/csv;header=present;q=0.1, application/json;q=0.2", "application/json"],
+  ["application/json;odata.metadata=minimal", "application/json"],
+  ["application/vnd.api+json", "application/json"],
+  ["application/geo+json, application/json;q=0.9", "application/json"],
+  ["application/geo+json, application/json;q=0.9", "application/geo+json", "Locations"],
+];
+for (const [accept, type, resource = "Records"] of negotiated) {
+  Deno.test(`EdgeApp.request() returns ${type} for /${resource} when accept is ${accept}`, async () => {
+    assertEquals(await typeOf(`/${resource}`, accept), [200, type]);
+  });
+}
+
+const formats: [format: string, type: string][] = [
+  ...Object.values(FORMATS).map(({ extension, mediaType }): [string, string] => [
+    extension,
+    mediaType,
+  ]),
+  ["JSON", "application/json"],
+  ["text/csv", "text/csv"],
+  ["application/json;odata.metadata=none", "application/json"],
+  ["application/geo%2Bjson", "application/geo+json"],
+  ["application/geo+json", "application/geo+json"],
+  ["%20csv%20", "text/csv"],
+];
+for (const [format, type] of formats) {
+  Deno.test(`EdgeApp.request() returns ${type} for /Locations?$format=${format}, whatever accept is`, async () => {
+    assertEquals(await typeOf(`/Locations?$format=${format}`, "text/plain"), [200, type]);
+  });
+}
+
+Deno.test("EdgeApp.request() returns 406 with the media types when accept excludes all of them", async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/Records", { headers: { accept: "application/pdf" } });
+  assertEquals([response.status, stats.requests], [406, 0]);
+  assertEquals(response.headers.get("vary"), "accept");
+  assertStringIncludes((await problemOf(response)).detail, "text/csv, application/x-ndjson");
+});
+
+const wrongFormats: [format: string, hint: string][] = [
+  ["xml", ""],
+  ["geojson", "GeoJSON is only for Locations"],
+  ["cvs", 'did you mean "csv"?'],
+  ["jsonl", "use ndjson"],
+  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [string, string] => [
+    name.toUpperCase(),
+    `use ${use.replace("{bom: true}", "bom=true").replace('{separator: "\\t"}', "separator=tab")}`,
+  ]),
+];
+for (const [format, wanted] of wrongFormats) {
+  Deno.test(`EdgeApp.request() returns 400 with a hint for /Records?$format=${format}`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/Records?$format=${format}`);
+    assertEquals([response.status, stats.requests], [400, 0]);
+    const { detail, hint } = await problemOf(response);
+    const known = formatsOf("Records").join(", ");
+    assertEquals(detail, `$format must be one of ${known} for Records, got "${format}"`);
+    assertEquals(hint, wanted);
+  });
+}

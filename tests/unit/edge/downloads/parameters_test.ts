@@ -1,0 +1,144 @@
+// URL parameters mean what their names say. golden_test.ts has the problems of those that are refused.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { readCsv } from "../../../helpers/rfc4180.ts";
+import { sandboxRequests } from "../../../helpers/sandbox.ts";
+import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const spellings: [name: string, query: string][] = [
+  [
+    "not encoded",
+    "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'&$top=2000",
+  ],
+  [
+    "percent-encoded",
+    "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27&%24top=2000",
+  ],
+  [
+    "encoded as by a form",
+    "$select=Id,ResultComment&$filter=CharacteristicName+eq+'Temperature%2C+water'&$top=2000",
+  ],
+];
+for (const [name, query] of spellings) {
+  Deno.test(`EdgeApp.request() accepts parameters that are ${name}`, async () => {
+    const { app, stats } = overSandbox({ records: 30_000 });
+    const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
+    assertEquals(header, ["Id", "ResultComment"]);
+    const filter = "CharacteristicName eq 'Temperature, water'";
+    const wanted = await sandboxRequests({ records: 30_000 }).rows("Records", { $filter: filter });
+    assert(wanted.length > 2_000);
+    assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
+    // With a count and, twice, the versions of the datasets.
+    assertEquals(stats.requests, Math.ceil(wanted.length / 2_000) + 3);
+  });
+}
+
+Deno.test("EdgeApp.request() returns only the CSV header when no row matches", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
+  assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
+});
+
+Deno.test("EdgeApp.request() accepts a DOI in any usual form when $filter compares it", async () => {
+  const { app } = overSandbox();
+  const textOf = async (doi: string) => {
+    const filter = encodeURIComponent(`DOI eq '${doi}'`);
+    const response = await app.request(`/Locations.csv?$select=Id&$filter=${filter}`);
+    return [await response.text(), response.headers.get("link")];
+  };
+  const wanted = await textOf("10.25976/weir-aa00");
+  assert(wanted[0]!.length > 20);
+  assertStringIncludes(wanted[1]!, "https://doi.org/10.25976/weir-aa00");
+  assertEquals(await textOf("http://dx.doi.org/10.25976/WEIR-AA00"), wanted);
+});
+
+Deno.test("EdgeApp.request() returns limit rows after the position of $skiptoken", async () => {
+  const { app, stats } = overSandbox();
+  const idsOf = async (query: string) => {
+    const response = await app.request(`/Observations.ndjson?$select=Id&${query}`);
+    return (await response.text()).trim().split("\n").map((line) => JSON.parse(line).Id);
+  };
+  const first = await idsOf("limit=6");
+  assertEquals(first.length, 6);
+  assertEquals(await idsOf(`limit=3&$skiptoken=Id:${first[2]}`), first.slice(3));
+  assertEquals((await idsOf("limit=1")).length, 1);
+  assertEquals(stats.requests, 3);
+});
+
+const sizes: [query: string, top: string, pageRows?: number][] = [
+  ["", "10000"],
+  ["", "2500", 2_500],
+  ["$top=5000", "5000"],
+  ["$top=5000", "2500", 2_500],
+  ["$top=1", "1000"],
+  ["$top=1", "500", 500],
+  ["$top=1&limit=20", "20"],
+  ["$top=1&limit=5000", "1000"],
+  ["$top=2000&limit=5000", "2000"],
+  ["limit=7", "7"],
+];
+for (const [query, top, pageRows] of sizes) {
+  const bound = pageRows === undefined ? "" : ` and pageRows is ${pageRows}`;
+  Deno.test(`EdgeApp.request() requests pages of ${top} rows when the query is "${query}"${bound}`, async () => {
+    const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows });
+    await (await app.request(`/Records.csv?$select=Id&${query}`)).text();
+    assertEquals(new URL(requests[0]!.url).searchParams.get("$top"), top);
+  });
+}
+
+for (const [resource, path] of [["Locations", "Locations"], ["Metadata", "Metadata"]] as const) {
+  Deno.test(`EdgeApp.request() adds bbox to the filter of ${resource}`, async () => {
+    const { app, requests } = overUpstream([page([])]);
+    await (await app.request(`/${path}.csv?bbox=-64,46,-62,47&$filter=DOI eq 'a'`)).text();
+    assertEquals(
+      new URL(requests[0]!.url).searchParams.get("$filter"),
+      "DOI eq 'a' and Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'",
+    );
+  });
+}
+
+for (const resource of ["Observations", "Records"]) {
+  Deno.test(`EdgeApp.request() returns the rows of the locations inside bbox: ${resource}`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/${resource}?bbox=-64,46,-62,47&$count=true`);
+    const { count } = await response.json();
+    const rows = await (await app.request(`/${resource}.ndjson?bbox=-64, 46, -62, 47`)).text();
+    assertEquals(rows.trim().split("\n").length, count);
+    assert(count > 0 && count < 40_000);
+    assertEquals(stats.requests, 4);
+  });
+}
+
+Deno.test("EdgeApp.request() returns the number of rows as JSON when $count is true", async () => {
+  const { app, stats } = overSandbox({ records: 1_234 });
+  for (const path of ["/Records", "/Records.csv", "/Observations.ndjson"]) {
+    const response = await app.request(`${path}?$count=true`);
+    assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
+    assertEquals(response.headers.has("content-disposition"), false);
+    assertEquals(await response.text(), '{"count":1234}\n');
+  }
+  assertEquals(stats.requests, 2); // the first two paths are the same count
+  const rows = await app.request("/Records.csv?$count=false&$select=Id&limit=1");
+  assertEquals((await rows.text()).split("\r\n").length, 3);
+});
+
+Deno.test("EdgeApp.request() sends no request when a parameter is refused", async () => {
+  const { app, stats } = overSandbox();
+  for (const query of ["$top=0", "$select=Idd", "bbox=1,2,3", "$filter=Name eq 'x'", "x=1"]) {
+    const response = await app.request(`/Records.csv?${query}`);
+    await problemOf(response);
+    assertEquals([response.status, stats.requests], [400, 0], query);
+  }
+});
+
+Deno.test("EdgeApp.request() never splits a query with $skiptoken", async () => {
+  const { app, requests } = overUpstream([
+    page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`),
+    page([{ Id: 7 }]),
+    page([]),
+  ]);
+  const response = await app.request("/Records.csv?$select=Id&$skiptoken=Id:5");
+  assertEquals(await response.text(), "Id\r\n6\r\n7\r\n");
+  assertEquals(requests.some(({ url }) => url.includes("count")), false); // never split
+});

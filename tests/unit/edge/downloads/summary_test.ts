@@ -1,0 +1,42 @@
+// GET /Summary.csv: the number of results per group, before they are downloaded.
+import "../../../helpers/no_permission.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { createApp } from "../../../../edge/app.ts";
+import { createSandbox } from "../../../../src/sandbox/service.ts";
+
+function appOver(records: number) {
+  const { apiKey, url, fetch } = createSandbox({ records, requestsPerSecond: Infinity });
+  const service = { apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity };
+  return createApp({ access: "public", ...service });
+}
+
+Deno.test("EdgeApp.request() returns a summary of the rows of a filter as CSV", async () => {
+  const query = "$filter=CharacteristicName eq 'pH'&by=dataset&excludeQualityControl=true";
+  const response = await appOver(1_000).request(`/Summary.csv?${query}`);
+  assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
+  const [header, first] = (await response.text()).split("\r\n");
+  assertStringIncludes(header!, "dataset,dataset_name,results,first_year,last_year,units,");
+  assertStringIncludes(first!, "10.25976/weir-");
+});
+
+Deno.test("EdgeApp.request() returns the header of a summary when no row matches", async () => {
+  const response = await appOver(1_000).request("/Summary.csv?$filter=DOI eq '10.1/x'&by=year");
+  assertEquals(
+    await response.text(),
+    "year,results,first_year,last_year,units,forms,fractions,none,left,right,unknown,missing\r\n",
+  );
+});
+
+Deno.test("EdgeApp.request() returns 413 with a command when a summary has more than 100,000 rows", async () => {
+  const query = "$filter=ActivityStartYear gte 2012&bbox=-140,40,-50,70&from=2012-01-01" +
+    "&to=2029-12-31&excludeQualityControl=true&by=year";
+  const response = await appOver(150_000).request(`/Summary.csv?${query}`);
+  const { detail, hint } = await response.json();
+  assertEquals(response.status, 413);
+  assertStringIncludes(detail, "more than 100000");
+  assertStringIncludes(
+    hint,
+    'weir summary --filter "ActivityStartYear gte 2012" --bbox=-140,40,-50,70 --from 2012-01-01' +
+      " --to 2029-12-31 --exclude-quality-control --by year",
+  );
+});

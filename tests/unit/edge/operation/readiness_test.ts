@@ -1,0 +1,220 @@
+// The path /readyz: which responses count as a success, and when a probe is sent.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
+import { page } from "../../../helpers/upstream.ts";
+
+const NOW = Date.UTC(2026, 10, 22, 13, 48, 47);
+const rejected = () => Response.json({ message: "no k3y-of-a-test" }, { status: 403 });
+const broken = () => Response.json({}, { status: 500 });
+const statusOf = async (app: EdgeApp, path = "/readyz") => (await app.request(path)).status;
+/** Sends a download and reads it. */
+const download = async (app: EdgeApp) => await (await app.request("/Citations.txt")).text();
+
+Deno.test("EdgeApp.request() returns 200 for /readyz after the cheapest request that needs the key", async () => {
+  const { app, requests } = overUpstream([page([{ DOI: "10.25976/x" }])]);
+  const response = await app.request("/readyz");
+  assertEquals([response.status, await response.text()], [200, "ready\n"]);
+  assertEquals(response.headers.get("cache-control"), "no-store");
+  const { pathname, search } = new URL(requests[0]!.url);
+  assertEquals([pathname, search], ["/v1/odata/v4/Metadata", "?%24select=DOI&%24top=1"]);
+  assertEquals(requests[0]!.headers.get("x-api-key"), "k3y-of-a-test");
+});
+
+Deno.test("EdgeApp.request() returns the status of /readyz without a body when the method is HEAD", async () => {
+  const { app } = overUpstream([page([])]);
+  const ready = await app.request("/readyz", { method: "HEAD" });
+  assertEquals([ready.status, await ready.text()], [200, ""]);
+  const other = overUpstream([rejected()]);
+  const refused = await other.app.request("/readyz", { method: "HEAD" });
+  assertEquals([refused.status, await refused.text()], [503, ""]);
+  assertEquals(refused.headers.get("retry-after"), "60");
+});
+
+for (const access of ["public", "token", "signed"] as const) {
+  Deno.test(`EdgeApp.request() needs no credentials for /readyz when access is ${access}`, async () => {
+    const options = { access, tokens: ["the-token-of-a-test"], signingSecret: SECRET };
+    assertEquals(await statusOf(overSandbox({}, options).app), 200);
+  });
+}
+
+Deno.test("EdgeApp.request() probes at most once a minute for /readyz", DEADLINE, async () => {
+  const { app, stats, clock } = overSandbox();
+  for (let count = 0; count < 5; count++) assertEquals(await statusOf(app), 200);
+  assertEquals(stats.requests, 1);
+  clock.advance(60_001);
+  assertEquals([await statusOf(app), await statusOf(app), stats.requests], [200, 200, 2]);
+});
+
+Deno.test("EdgeApp.request() probes at most once a minute for /readyz when the service fails", async () => {
+  const { app, requests, clock } = overUpstream([broken(), broken(), page([])]);
+  for (let count = 0; count < 5; count++) assertEquals(await statusOf(app), 503);
+  assertEquals(requests.length, 1);
+  clock.advance(59_000);
+  const response = await app.request("/readyz");
+  assertEquals([response.headers.get("retry-after"), requests.length], ["1", 1]);
+  clock.advance(1_001);
+  assertEquals([await statusOf(app), requests.length], [503, 2]);
+  clock.advance(60_001);
+  assertEquals([await statusOf(app), requests.length], [200, 3]);
+});
+
+Deno.test("EdgeApp.request() sends no probe for /readyz when a download has succeeded in the last minute", async () => {
+  const { app, stats, clock } = overSandbox();
+  await download(app);
+  const before = stats.requests;
+  clock.advance(59_000);
+  assertEquals([await statusOf(app), stats.requests], [200, before]);
+  await download(app);
+  clock.advance(59_000);
+  assertEquals([await statusOf(app), stats.requests], [200, before + 1]);
+});
+
+Deno.test("EdgeApp.request() returns 503 for /readyz without a probe when a download has failed", async () => {
+  const { app, requests, log } = overUpstream([broken()]);
+  await download(app);
+  assertEquals([await statusOf(app), requests.length, log.length], [503, 1, 1]);
+});
+
+Deno.test("EdgeApp.request() returns 200 for /readyz when a download fails soon after a success", async () => {
+  const { app, requests, clock } = overUpstream([page([]), broken(), broken()]);
+  await download(app);
+  clock.advance(30_000);
+  await download(app);
+  assertEquals(await statusOf(app), 200);
+  clock.advance(30_001);
+  assertEquals([await statusOf(app), requests.length], [503, 2]);
+});
+
+Deno.test("EdgeApp.request() probes for /readyz when a download failed because of its query", async () => {
+  for (const status of [400, 413, 504]) {
+    const { app, requests } = overUpstream([Response.json({}, { status }), page([])]);
+    await download(app);
+    assertEquals([await statusOf(app), requests.length], [200, 2], String(status));
+  }
+});
+
+Deno.test("EdgeApp.request() returns 503 with the reason for /readyz when the key is rejected", async () => {
+  for (const status of [401, 403]) {
+    const reply = Response.json({ message: "no k3y-of-a-test" }, { status });
+    const { app, requests, log, clock } = overUpstream([reply, page([])], { now: () => NOW });
+    const response = await app.request("/readyz");
+    assertEquals([response.status, response.headers.get("retry-after")], [503, "60"]);
+    const { detail, hint } = await problemOf(response);
+    assertEquals(detail, "DataStream rejects the API key of this server");
+    assertEquals(hint, "set another API key (the log has the details)");
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, "Readiness probe failed: ");
+    assertEquals(log[0]!.includes("k3y"), false);
+    clock.advance(60_001);
+    assertEquals([await statusOf(app), requests.length], [200, 2]);
+  }
+});
+
+Deno.test("EdgeApp.request() returns 503 for /readyz when the key was rejected after a success", async () => {
+  const { app } = overUpstream([page([]), rejected()]);
+  await download(app);
+  await download(app);
+  assertEquals(await statusOf(app), 503);
+});
+
+Deno.test("EdgeApp.request() returns the time of the last success for /readyz when the service fails", async () => {
+  const { app, clock } = overUpstream([broken(), page([]), new Error("reset")], {
+    now: () => NOW,
+  });
+  const detailOf = async () => (await problemOf(await app.request("/readyz"))).detail;
+  assertEquals(await detailOf(), "DataStream has sent no valid response since the server started");
+  clock.advance(60_001);
+  assertEquals(await statusOf(app), 200);
+  clock.advance(60_001);
+  assertEquals(
+    await detailOf(),
+    "DataStream has sent no valid response since 2026-11-22T13:48:47.000Z",
+  );
+});
+
+Deno.test("EdgeApp.request() returns 503 for /readyz when the response is not a page", async () => {
+  const html = new Response("<html>", { headers: { "content-type": "text/html" } });
+  assertEquals(await statusOf(overUpstream([html]).app), 503);
+});
+
+Deno.test(
+  "EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe",
+  DEADLINE,
+  async () => {
+    const { app, requests, clock, log } = overUpstream([() => new Promise<Response>(() => {})]);
+    const response = await app.request("/readyz");
+    assertEquals([response.status, clock.now()], [503, 10_000]);
+    assertEquals(requests[0]!.signal.aborted, true);
+    assertStringIncludes(log.join(), "Readiness probe failed: no response within 10 s");
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() shares one probe between concurrent requests for /readyz",
+  DEADLINE,
+  async () => {
+    for (const [reply, wanted] of [[page([]), 200], [broken(), 503]] as const) {
+      const { app, requests, clock } = overUpstream([async () => {
+        await clock.sleep(1_000);
+        return reply;
+      }]);
+      const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
+      assertEquals([new Set(statuses), requests.length], [new Set([wanted]), 1]);
+    }
+  },
+);
+
+Deno.test(
+  "EdgeApp.request() returns 503 for /readyz when the runtime has dropped the request with the probe",
+  DEADLINE,
+  async () => {
+    const sent = Promise.withResolvers<void>();
+    const never = () => {
+      sent.resolve();
+      return new Promise<Response>(() => {});
+    };
+    const { app, requests, clock } = overUpstream([never, page([])]);
+    void app.request("/readyz");
+    await sent.promise;
+    clock.dropTimers();
+    const response = await app.request("/readyz");
+    assertEquals([response.status, requests.length], [503, 1]);
+    clock.advance(60_000);
+    assertEquals([await statusOf(app), requests.length], [200, 2]);
+  },
+);
+
+Deno.test("EdgeApp.request() sends a probe without a key for /readyz when access is caller", async () => {
+  const caller: Partial<AppOptions> = { access: "caller" };
+  for (const status of [401, 403]) {
+    const { app, requests, log } = overUpstream([Response.json({}, { status })], caller);
+    assertEquals([await statusOf(app), await statusOf(app), requests.length], [200, 200, 1]);
+    assertEquals([requests[0]!.headers.get("x-api-key"), log], [null, []]);
+  }
+  const { app } = overUpstream([new Error("reset")], caller);
+  assertEquals(await statusOf(app), 503);
+});
+
+Deno.test("EdgeApp.request() counts a rejected key of a caller as a success for /readyz", async () => {
+  const { app, requests } = overUpstream([rejected()], { access: "caller" });
+  const headers = { "x-api-key": "of-the-caller" };
+  assertEquals((await app.request("/Records.csv", { headers })).status, 403);
+  assertEquals([await statusOf(app), requests.length], [200, 1]);
+});
+
+Deno.test(
+  "EdgeApp.request() sends the probe for /readyz within the rate limit",
+  DEADLINE,
+  async () => {
+    const { app, stats, clock } = overSandbox({ records: 30_000 });
+    const response = await app.request("/Records.csv");
+    clock.advance(60_001);
+    const [status] = await Promise.all([statusOf(app), response.text()]);
+    assertEquals(status, 200);
+    assertEquals([stats.tooFast, stats.parallel], [0, 0]);
+    assert(stats.requests >= 4);
+  },
+);

@@ -1,0 +1,575 @@
+// The log of the app: one line for each request, lines of errors, and request ids.
+import "../../../helpers/no_permission.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { type AppOptions, type EdgeApp, signUrl } from "../../../../edge/app.ts";
+import { DOWNLOAD_PARAMETERS } from "../../../../edge/downloads/parameters.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
+import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
+import { Random } from "../../../properties/random.ts";
+import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const NOW = Date.UTC(2026, 10, 22, 13, 48, 47, 123);
+const ID = "id-of-a-test";
+const token = "the-token-of-a-test";
+const json: Partial<AppOptions> = { logRequests: true, logFormat: "json", now: () => NOW };
+const text: Partial<AppOptions> = { ...json, logFormat: "text" };
+const headers = { "x-request-id": ID };
+
+/** Sends a request, reads the body, and returns the response and the length (bytes) of its body. */
+async function get(
+  app: EdgeApp,
+  path: string,
+  init: RequestInit = {},
+): Promise<[Response, number]> {
+  const response = await app.request(path, { ...init, headers: { ...headers, ...init.headers } });
+  return [response, (await response.arrayBuffer()).byteLength];
+}
+
+/** Parses the only line of a log. */
+function only(log: readonly string[]): Record<string, unknown> {
+  assertEquals(log.length, 1, log.join("\n"));
+  return JSON.parse(log[0]!);
+}
+
+Deno.test("EdgeApp.request() logs all fields of a download when the format is JSON", async () => {
+  const { app, log, stats } = overSandbox({ records: 2_500 }, json);
+  const filter = "CharacteristicName eq 'pH'";
+  const query = `%24filter=${encodeURIComponent(filter)}&$select=Id&limit=9`;
+  const [, bytes] = await get(app, `/Records.csv?${query}`);
+  assertEquals(only(log), {
+    time: "2026-11-22T13:48:47.123Z",
+    level: "info",
+    message: "request",
+    requestId: ID,
+    method: "GET",
+    path: "/Records.csv",
+    query: { $filter: filter, $select: "Id", limit: "9" },
+    status: 200,
+    outcome: "complete",
+    rows: 9,
+    bytes,
+    milliseconds: 0,
+    upstreamRequests: stats.requests,
+  });
+});
+
+Deno.test("EdgeApp.request() logs a sentence for each request when the format is text", async () => {
+  const { app, log } = overSandbox({ records: 25_000 }, text);
+  await get(app, "/Records.csv?$select=Id");
+  const [, bytes] = await get(app, `/Records.csv?$select=Id&limit=1`);
+  await get(app, "/Records.csv?limit=x");
+  assertMatch(
+    log[0]!,
+    /^2026-11-22T13:48:47.123Z info id-of-a-test GET \/Records.csv 200 complete: 25000 rows, \d+ bytes, \d+ ms, 6 upstream requests, query "\$select=Id"$/,
+  );
+  assertMatch(
+    log[1]!,
+    new RegExp(`complete: 1 row, ${bytes} bytes, \\d+ ms, 1 upstream request, `),
+  );
+  assertMatch(
+    log[2]!,
+    / warn id-of-a-test GET \/Records.csv 400 complete: 0 rows, \d+ bytes, \d+ ms, 0 upstream requests$/,
+  );
+});
+
+Deno.test("createApp() logs no requests when logRequests is not set", async () => {
+  const { app, log } = overSandbox({}, { logFormat: "json" });
+  await get(app, "/Records.csv?limit=3");
+  await get(app, "/nothing");
+  assertEquals(log, []);
+});
+
+Deno.test("EdgeApp.request() logs the rows, bytes and upstream requests of downloads of several pages", async () => {
+  for (const [path, rows] of [["/Locations.geojson", 30], ["/Records.json", 1_500]] as const) {
+    const { app, log, stats } = overSandbox({ records: 2_100, locations: 30 }, {
+      ...json,
+      pageRows: 1_000,
+    });
+    const [, bytes] = await get(app, `${path}?limit=1500`);
+    const facts = only(log);
+    assertEquals([facts.rows, facts.bytes, facts.upstreamRequests], [rows, bytes, stats.requests]);
+  }
+});
+
+Deno.test("EdgeApp.request() logs the bytes and upstream requests of counts, citations and other paths", async () => {
+  const { app, log, stats } = overSandbox({}, { ...json, metricsToken: token });
+  const authorization = `Bearer ${token}`;
+  for (
+    const [path, rows, requests] of [
+      ["/Records?$count=true", 0, 1],
+      ["/Citations.json?$filter=DOI eq '10.25976/weir-bb00'", 1, 1],
+      ["/Citations.txt?$filter=Name eq 'none'", 0, 1],
+      ["/", 0, 1],
+      ["/weir.js", 0, 0],
+      ["/healthz", 0, 0],
+      ["/readyz", 0, 0],
+      ["/metrics", 0, 0],
+    ] as const
+  ) {
+    const before = stats.requests;
+    const [{ status }, bytes] = await get(app, path, { headers: { authorization } });
+    const facts = JSON.parse(log.at(-1)!);
+    assertEquals([status, facts.status, facts.outcome], [200, 200, "complete"], path);
+    assertEquals([facts.path, facts.rows, facts.bytes], [path.split("?")[0], rows, bytes]);
+    assertEquals([facts.upstreamRequests, stats.requests - before], [requests, requests], path);
+  }
+});
+
+Deno.test("EdgeApp.request() logs no rows and bytes when the method is HEAD", async () => {
+  const { app, log } = overSandbox({}, json);
+  for (const path of ["/Records.csv?limit=3", "/Records.csv?limit=x", "/", "/nothing"]) {
+    const [{ status }] = await get(app, path, { method: "HEAD" });
+    const facts = JSON.parse(log.at(-1)!);
+    assertEquals(
+      [facts.method, facts.status, facts.rows, facts.bytes],
+      ["HEAD", status, 0, 0],
+    );
+  }
+});
+
+Deno.test("EdgeApp.request() logs refused requests with their status", async () => {
+  const over = (options: Partial<AppOptions> = {}) => overSandbox({}, { ...json, ...options });
+  const cases: [ReturnType<typeof over>, path: string, status: number, init?: RequestInit][] = [
+    [over(), "/Records.csv?limit=x", 400],
+    [over({ access: "token", tokens: [token] }), "/Records.csv", 401],
+    [over({ access: "signed", signingSecret: SECRET }), "/Records.csv", 403],
+    [over(), "/nothing", 404],
+    [over(), "/Records.csv", 405, { method: "PUT" }],
+    [over(), "/Records", 406, { headers: { accept: "text/html" } }],
+    [over({ maxRows: 2 }), "/Records.csv", 413],
+    [over({ access: "token", tokens: [token] }), "/", 413, {
+      method: "POST",
+      body: "x".repeat(100_001),
+    }],
+  ];
+  for (const [{ app, log }, path, status, init] of cases) {
+    await get(app, path, init);
+    const facts = only(log);
+    assertEquals([facts.status, facts.level, facts.requestId], [status, "warn", ID]);
+    assertEquals(facts.path, status === 404 ? "(unknown)" : path.split("?")[0]);
+  }
+  // The line of those that wait is full.
+  const { app, log } = over({ maxDownloads: 1, cacheTtl: 0 });
+  const others = Array.from({ length: 201 }, () => app.request("/Records.csv?$select=Id&limit=1"));
+  await get(app, "/Records.csv");
+  const facts = JSON.parse(log[0]!);
+  assertEquals([facts.status, facts.level], [503, "warn"]);
+  for (const response of await Promise.all(others)) await response.text();
+});
+
+Deno.test("EdgeApp.request() logs a preflight request", async () => {
+  const { app, log } = overSandbox({}, json);
+  const [response] = await get(app, "/Records.csv", {
+    method: "OPTIONS",
+    headers: { origin: "https://a.example", "access-control-request-method": "GET" },
+  });
+  const { method, path, status } = only(log);
+  assertEquals([method, path, status], ["OPTIONS", "/Records.csv", 204]);
+  assertEquals(response.headers.get("x-request-id"), ID);
+});
+
+Deno.test("EdgeApp.request() counts retries as upstream requests", async () => {
+  const busy = () => Response.json({}, { status: 503 });
+  const { app, log } = overUpstream([busy(), busy(), page([{ Id: 1 }])], { ...json, retry: {} });
+  await get(app, "/Records.csv?$select=Id");
+  const { rows, upstreamRequests, level } = only(log);
+  assertEquals([rows, upstreamRequests, level], [1, 3, "info"]);
+});
+
+Deno.test(
+  "EdgeApp.request() logs a download as aborted, with the bytes read, when the client leaves",
+  DEADLINE,
+  async () => {
+    const { app, log } = overSandbox({ records: 500 }, { ...json, pageRows: 100 });
+    const reader = (await app.request("/Records.csv", { headers })).body!.getReader();
+    const { value } = await reader.read();
+    await reader.cancel();
+    const { outcome, status, rows, bytes, level } = only(log);
+    assertEquals([outcome, status, rows, bytes, level], [
+      "aborted",
+      200,
+      100,
+      value!.length,
+      "info",
+    ]);
+  },
+);
+
+// The server of Node aborts with a text, not with an error.
+for (const reason of [undefined, "Error: aborted"]) {
+  Deno.test(
+    `EdgeApp.request() logs a request as aborted when the client leaves before the first page (reason: ${reason})`,
+    DEADLINE,
+    async () => {
+      for (
+        const [path, requests] of [
+          ["/Records.csv", 1],
+          ["/Records?$count=true", 1],
+          ["/Citations.txt", 1],
+          ["/?endpoint=Records", 1],
+        ] as const
+      ) {
+        const { promise: sent, resolve } = Promise.withResolvers<void>();
+        const never = () => {
+          resolve();
+          return new Promise<Response>(() => {});
+        };
+        const { app, log } = overUpstream([never], json);
+        const client = new AbortController();
+        const answer = app.request(path, { signal: client.signal, headers });
+        await sent;
+        client.abort(reason);
+        assertEquals((await answer).status, 499, path);
+        const { outcome, status, upstreamRequests, level } = only(log);
+        assertEquals(
+          [outcome, status, upstreamRequests, level],
+          ["aborted", 499, requests, "info"],
+          path,
+        );
+      }
+    },
+  );
+}
+
+Deno.test("EdgeApp.request() logs a download that breaks as failed, and its error, with the same id", async () => {
+  const { app, log } = overUpstream([
+    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+    Response.json({}, { status: 500 }),
+    Response.json({}, { status: 500 }),
+  ], json);
+  const response = await app.request("/Records.csv?$select=Id", { headers });
+  const thrown = await assertRejects(() => response.text(), Error, "was interrupted");
+  // The runtimes print the error of a body.
+  const { level, message, requestId } = JSON.parse(Deno.inspect(thrown));
+  assertEquals([level, message, requestId], ["info", thrown.message, ID]);
+  assertEquals(thrown.stack, `Error: ${thrown.message}`);
+  const [error, request] = log.map((line) => JSON.parse(line));
+  assertEquals(log.length, 2);
+  assertEquals([error.level, error.requestId], ["error", ID]);
+  assertStringIncludes(error.message, "Download of Records failed after its first rows");
+  assertEquals([request.level, request.outcome, request.status], ["error", "failed", 200]);
+  assertEquals([request.requestId, request.rows, request.bytes], [ID, 1, "Id\r\n1\r\n".length]);
+});
+
+Deno.test(
+  "EdgeApp.request() logs a download as disconnected when the client reads nothing for 60 s",
+  DEADLINE,
+  async () => {
+    const { app, log, clock } = overSandbox({ records: 30 }, { ...json, readerTimeout: 60_000 });
+    const response = await app.request("/Records.csv", { headers });
+    await clock.sleep(61_000);
+    await assertRejects(() => response.text());
+    const [warning, { outcome, milliseconds, level }] = log.map((line) => JSON.parse(line));
+    assertEquals([outcome, milliseconds, log.length], ["disconnected", 60_000, 2]);
+    assertEquals([warning.level, level], ["warn", "warn"]);
+    assertStringIncludes(warning.message, "the client read nothing for 60 s");
+  },
+);
+
+Deno.test("EdgeApp.request() logs the error of a response with status 502 with its request id", async () => {
+  for (const options of [json, text]) {
+    const { app, log } = overUpstream([Response.json({}, { status: 500 })], options);
+    const [response] = await get(app, "/Records.csv");
+    assertEquals([response.status, response.headers.get("x-request-id")], [502, ID]);
+    assertEquals(log.length, 2);
+    for (const line of log) assertStringIncludes(line, ID);
+    assertStringIncludes(log[0]!, "Download of Records failed: ");
+  }
+});
+
+Deno.test("EdgeApp.request() names the request id in the hint when the client cannot resolve the error", async () => {
+  const { app } = overUpstream([Response.json({}, { status: 500 })]);
+  const response = await app.request("/Records.csv", { headers });
+  assertStringIncludes((await response.json()).hint, `the request id ${ID}, which is in its log`);
+});
+
+Deno.test("EdgeApp.request() returns the x-request-id of the request when it is valid", async () => {
+  const { app } = overSandbox();
+  for (const id of ["a", "4bf92f35-77b3.4da6_A", "x".repeat(128)]) {
+    for (const path of ["/Records.csv?limit=1", "/Records.csv?limit=x", "/nothing", "/healthz"]) {
+      for (const method of ["GET", "HEAD", "OPTIONS"]) {
+        const response = await app.request(path, { method, headers: { "x-request-id": id } });
+        await response.body?.cancel();
+        assertEquals(response.headers.get("x-request-id"), id);
+      }
+    }
+  }
+});
+
+Deno.test("EdgeApp.request() returns a random request id when the request has none or an invalid one", async () => {
+  const { app } = overSandbox();
+  const seen = new Set<string>();
+  for (const id of [undefined, "", "a b", "é", "x".repeat(129), 'a"b', "a/b", "a,b"]) {
+    const response = await app.request("/healthz", {
+      headers: id === undefined ? {} : { "x-request-id": id },
+    });
+    const random = response.headers.get("x-request-id")!;
+    assertMatch(random, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    seen.add(random);
+  }
+  assertEquals(seen.size, 8);
+});
+
+Deno.test("EdgeApp.request() does not keep a request id when it is a key or a token", async () => {
+  const { app, log } = overSandbox({}, { ...text, access: "token", tokens: [token] });
+  for (
+    const [id, others] of [
+      [token, {}],
+      ["my-own-key", { "x-api-key": "my-own-key" }],
+      ["my-own-token", { authorization: "Bearer my-own-token" }],
+      ["sandbox", {}], // the API key of the server
+    ] as const
+  ) {
+    const response = await app.request("/healthz", { headers: { "x-request-id": id, ...others } });
+    assertEquals(response.headers.get("x-request-id") === id, false);
+    assertEquals(log.join().includes(id), false);
+  }
+});
+
+Deno.test("EdgeApp.fetch() gives a 400 and logs no URL when the URL is invalid", async () => {
+  const { app, log } = overSandbox({ records: 1 }, text);
+  const request = new Request("http://localhost/", { headers });
+  // As Deno and Bun pass on a request with such a host header.
+  Object.defineProperty(request, "url", { value: "http://a b/Records.csv?signature=secret" });
+  const response = await app.fetch(request);
+  assertEquals(response.status, 400);
+  assertMatch(
+    (await response.json()).detail,
+    /^The host header or the URL of the request is invalid$/,
+  );
+  assertEquals(response.headers.get("x-request-id"), ID);
+  assertMatch(log.join("\n"), / GET \(unknown\) 400 complete: 0 rows, \d+ bytes, [^"\n]*$/);
+});
+
+Deno.test("EdgeApp.request() logs only known methods and paths", async () => {
+  const { app, log } = overSandbox({}, text);
+  await get(app, "/key-of-a-caller/Records.csv", { method: "KEY-OF-A-CALLER" });
+  assertMatch(log[0]!, / OTHER \(unknown\) 404 complete: /);
+  await get(app, "/Records%2Ecsv?limit=1");
+  assertMatch(log[1]!, / GET \/Records.csv 200 complete: /);
+});
+
+Deno.test("EdgeApp.request() logs the URL parameters except filename when all are valid, else none", async () => {
+  const values: [name: string, valid: string[], invalid: string[]][] = [
+    ["$select", ["Id", "Id, DOI"], ["my-key", "Id,my-key", ""]],
+    ["$filter", ["DOI eq '10.25976/x y'", "LocationId eq '5'"], [
+      "my-key",
+      "MyKey eq 'x'",
+      "DOI eq",
+    ]],
+    ["$top", ["5000"], ["my-key", "1e3", "9".repeat(16)]],
+    ["$skiptoken", ["Id:5"], ["my-key"]],
+    ["$count", ["true"], ["my-key"]],
+    ["$format", ["CSV", "text/csv"], ["my-key"]],
+    ["limit", ["3"], ["my-key", "-1"]],
+    ["bbox", ["-64,46,-62,47"], ["my-key", "1,2,3"]],
+    ["tidy", ["true"], ["my-key"]],
+    ["from", ["2020-01-01"], ["my-key"]],
+    ["to", ["2020-12-31"], ["my-key"]],
+    ["excludeQualityControl", ["true"], ["my-key"]],
+    ["unit", [], ["my-key"]],
+    ["separator", [";", "tab"], ["my-key"]],
+    ["bom", ["1"], ["my-key"]],
+    ["header", ["false"], ["my-key"]],
+    ["escapeFormulas", ["true"], ["my-key"]],
+    ["filename", [], []],
+  ];
+  assertEquals(values.map(([name]) => name).sort(), DOWNLOAD_PARAMETERS.toSorted());
+  const { app, log } = overSandbox({ records: 1 }, json);
+  const logged = async (query: string, path = "/Records") => {
+    await get(app, `${path}?${query}`, { method: "HEAD" });
+    return JSON.parse(log.at(-1)!).query;
+  };
+  for (const [name, valid, invalid] of values) {
+    for (const value of valid) {
+      const query = `${name}=${encodeURIComponent(value)}`;
+      assertEquals(await logged(`${query}&filename=my-key`), { [name]: value });
+    }
+    for (const value of invalid) {
+      assertEquals(await logged(`${name}=${value}&header=true`), {});
+    }
+  }
+  assertEquals(await logged("limit=1&key=my-key"), {});
+  const bbox = "-64,46,-62,47";
+  assertEquals(await logged(`bbox=${bbox}`, "/Citations.txt"), { bbox });
+  assertEquals(await logged(`$filter=my-key`, "/Citations.txt"), {});
+  assertEquals(await logged(`$filter=my-key`, "/"), {});
+});
+
+Deno.test("EdgeApp.request() logs one short line when a client sends controls, quotes and long values", async () => {
+  for (const options of [json, text]) {
+    const { app, log } = overSandbox({ records: 1 }, options);
+    const literal = `a\n2026-01-01 error forged\r\u2028\u202e\u0085\u001b[31m"b${
+      "x".repeat(5_000)
+    }`;
+    await get(app, `/Records.csv?$filter=${encodeURIComponent(`Name eq '${literal}'`)}`);
+    await get(app, `/a%0Ab%E2%80%A8?x=${encodeURIComponent(literal)}`);
+    assertEquals(log.length, 2);
+    for (const line of log) {
+      assertEquals(/[\p{C}\p{Zl}\p{Zp}]/u.test(line), false, line);
+      assert(line.length < 3_000);
+    }
+  }
+});
+
+Deno.test("EdgeApp.request() never logs the token of a form", async () => {
+  const { app, log } = overSandbox({}, { ...text, access: "token", tokens: [token] });
+  for (const value of [token, "another-token-of-a-test"]) {
+    await get(app, "/", {
+      method: "POST",
+      body: new URLSearchParams({ token: value, endpoint: "x" }),
+    });
+    assertEquals(log.join().includes(value), false);
+  }
+  assertEquals(log.length, 2);
+});
+
+/** Secrets of the server, with characters that JSON, URLs and regular expressions escape. */
+const secretsOfServer = {
+  apiKey: 'k3y"of\\a+test$1',
+  signingSecret: 'a "secret"  of\ta test \\ of 32 bytes & more é',
+  tokens: ["the-token-of-a-test", "the-token-of-a-test-and-more=="],
+  metricsToken: "metrics~token/of+a-test",
+};
+const CALLER_KEY = "the$caller's/key+1%41";
+
+/** Sends a request with secrets in random places. */
+async function sendRandomRequest(app: EdgeApp, random: Random, secrets: string[]): Promise<void> {
+  const secret = () => random.pick(secrets);
+  const place = (text: string) => random.chance(0.5) ? text.replace("*", secret()) : text;
+  // A caller may forget to encode a key, or write it as a literal of a filter.
+  const encoded = (text: string) => {
+    const placed = place(text);
+    if (random.chance(0.2)) return placed;
+    return encodeURIComponent(random.chance(0.2) ? placed.replaceAll("'", "''") : placed);
+  };
+  const parameters = [
+    `$filter=${encoded("DOI eq '*'")}`,
+    `$filter=${encoded("*")}`,
+    `$select=${encoded("Id,*")}`,
+    `limit=${encoded("*")}`,
+    `filename=${encoded("*")}`,
+    `key=${encoded("*")}`,
+    `${encoded("*")}=1`,
+    `expires=1&signature=${encoded("*")}`,
+    `separator=${encoded("*")}`,
+  ];
+  const path = random.pick([
+    "/Records.csv",
+    "/Records",
+    "/Citations.json",
+    "/",
+    "/metrics",
+    "/readyz",
+    `/${encoded("*")}`,
+    `/${encoded("*")}/Records.csv`,
+  ]);
+  const query = random.shuffle(parameters).slice(0, random.int(0, 3)).join("&");
+  const init: RequestInit = {
+    method: random.pick(["GET", "GET", "HEAD", "POST", "DELETE"]),
+    headers: {
+      ...(random.chance(0.8) && { "x-api-key": CALLER_KEY }),
+      ...(random.chance(0.5) &&
+        { authorization: `Bearer ${secret().replace(/[^\x21-\x7e]/g, "")}` }),
+      ...(random.chance(0.5) && { "x-request-id": secret().replace(/[^\x20-\x7e]/g, "") }),
+      referer: "https://a.example/?key=" + encoded("*"),
+    },
+  };
+  if (init.method === "POST") init.body = new URLSearchParams({ token: secret(), x: secret() });
+  const response = await app.request(`${path}?${query}`, init);
+  await response.text().catch(() => {});
+}
+
+for (const access of ["public", "caller", "token", "signed"] as const) {
+  Deno.test(`EdgeApp.request() logs no secret and valid JSON for random requests when access is ${access}`, async () => {
+    const { apiKey, signingSecret, tokens, metricsToken } = secretsOfServer;
+    const secrets = [apiKey, signingSecret, ...tokens, metricsToken];
+    const random = new Random(17);
+    for (const logFormat of ["json", "text"] as const) {
+      const leaky = Array.from({ length: 400 }, () => () => {
+        const quoted = `${random.pick([...secrets, CALLER_KEY])} ${secrets.join(" ")}`;
+        return random.pick([
+          () => page([{ Id: 1 }]),
+          () => page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+          () => Response.json({ message: quoted }, { status: 500 }),
+          () => new Response(JSON.stringify({ error: quoted }), { status: 403 }),
+          () => Response.json({ value: quoted }),
+          () => Promise.reject(new Error(quoted)),
+        ])();
+      });
+      const { app, log } = overUpstream(leaky, {
+        ...json,
+        logFormat,
+        access,
+        ...secretsOfServer,
+        requestsPerSecond: Infinity,
+      });
+      const usable = access === "caller" ? [...secrets, CALLER_KEY] : secrets;
+      for (let count = 0; count < 100; count++) await sendRandomRequest(app, random, usable);
+      assert(log.length >= 100);
+      for (const line of log) {
+        assertEquals(/[\p{Cc}]/u.test(line), false, line);
+        if (logFormat === "json") assertEquals(typeof JSON.parse(line).requestId, "string");
+        const all = logFormat === "json" ? `${line} ${textOf(JSON.parse(line))}` : line;
+        for (const secret of usable) {
+          for (const form of formsOf(secret)) {
+            assertEquals(all.includes(form), false, `${form} is in ${all}`);
+          }
+        }
+      }
+    }
+  });
+}
+
+/** Returns the forms of a secret that a reader of the log could use. */
+function formsOf(secret: string): string[] {
+  return [
+    secret,
+    secret.replaceAll("+", " "),
+    secret.replaceAll("'", "''"),
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+  ];
+}
+
+/** Returns the texts in a JSON value. */
+function textOf(value: unknown): string {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).map(([name, member]) => `${name} ${textOf(member)}`).join(" ")
+    : String(value);
+}
+
+Deno.test("EdgeApp.request() logs no path of the base URL when it is not DataStream's", async () => {
+  const log: string[] = [];
+  for (const path of ["/a-key-of-a-proxy/v1/odata/v4", "/a-key-of-a-proxy/"]) {
+    const { app, log: lines } = overUpstream([Response.json({}, { status: 418 })], {
+      ...text,
+      baseUrl: `https://proxy.invalid${path}`,
+    });
+    await get(app, "/Records.csv");
+    log.push(lines.join());
+  }
+  assertStringIncludes(log[0]!, "https://proxy.invalid[secret]v1/odata/v4/");
+  assertStringIncludes(log[1]!, "https://proxy.invalid[secret]Records");
+  assertEquals(log.join().includes("a-key"), false);
+});
+
+Deno.test("EdgeApp.request() logs no signature when a URL is signed", async () => {
+  const { app, log } = overSandbox({ records: 1 }, {
+    ...text,
+    access: "signed",
+    signingSecret: SECRET,
+  });
+  const url = await signUrl("http://localhost/Records.csv?$select=Id", {
+    secret: SECRET,
+    expires: Math.ceil(NOW / 1000) + 60,
+  });
+  await get(app, url);
+  assertMatch(log[0]!, / 200 complete: 1 row, .* query "\$select=Id"$/);
+});
