@@ -1,0 +1,2 @@
+/** Language of the page. */
+export type Language = "en" | "fr";
