@@ -1,164 +1,173 @@
-import type { AnyResourceQuery } from "../../src/client/query.ts";
-import { ValidationError } from "../../src/errors.ts";
+// The state of the page: what the form selects and how the page shows it. A URL of the page holds all of it.
 import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
-import { commonFilter } from "../../src/odata/filter.ts";
-import { regionName } from "../../src/odata/regions.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { shorten } from "../downloads/parameters.ts";
+import { and, eq, gte, isIn, lte } from "../../src/odata/filter.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
+import { shorten } from "../downloads/parameters.ts";
+import { findCharacteristic } from "./characteristics.ts";
+import type { Language, Text } from "./text.ts";
+import { isTool, type ToolId } from "./tools.ts";
 
-/** Trimmed text; `toFormQuery()` checks it. An empty string means no value. */
+/** Trimmed texts; an empty one means no value. */
 export interface Form {
-  resource: ResourceName;
-  /** DOIs. Empty for all datasets. */
-  datasets: readonly string[];
-  region: string;
-  characteristic: string;
+  characteristics: readonly string[];
+  /** Region, or a part of the name of a dataset or location. */
+  where: string;
   from: string;
   to: string;
+  /** DOIs. */
+  datasets: readonly string[];
+  /** Ids of locations. */
+  locations: readonly number[];
+  medium: string;
+  type: string;
   west: string;
   south: string;
   east: string;
   north: string;
-  /** Empty for all fields. */
-  fields: readonly string[];
   /** Whole number from 1 to `MAX_DAYS`. */
   days: string;
+  tool: ToolId;
+  hasAllColumns: boolean;
+  isTidy: boolean;
+  /** Map, chart and table. */
+  view: string;
+  selected: string;
+  series: string;
+  scale: "" | "log" | "linear";
+  hasMoreColumns: boolean;
+  language: Language;
 }
 
-export const RESOURCE_LABELS: Record<ResourceName, string> = {
-  Records: "Measurements (all columns)",
-  Observations: "Measurements (short)",
-  Locations: "Locations",
-  Metadata: "Datasets",
-};
-
-/** By the name of the option in a `ValidationError`. */
-export const FORM_LABELS = {
-  apiKey: "Your API key",
-  filter: "Filter",
-  select: "Fields",
-  from: "From year",
-  to: "To year",
-  within: "Bounding box",
-  "within.west": "West",
-  "within.south": "South",
-  "within.east": "East",
-  "within.north": "North",
-} as const;
+/** A mistake in the form, as a text of the page with its values. */
+export class FormError extends Error {
+  constructor(
+    readonly text: keyof Text,
+    readonly values: Readonly<Record<string, string | number>> = {},
+  ) {
+    super(text);
+  }
+}
 
 const MAX_DAYS = 366;
-const DEFAULT_DAYS = String(DEFAULT_LIFETIME_DAYS);
+const SIDES = ["west", "south", "east", "north"] as const;
+/** Parameters of the selection that have one value. */
+const TEXTS = ["where", "from", "to", "medium", "type", ...SIDES] as const;
+/** Parameters of the display. */
+const DISPLAY = ["view", "selected", "series"] as const;
 
-export function readForm(parameters: URLSearchParams): Form {
+export function readForm(parameters: URLSearchParams, language: Language): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();
-  const resources = Object.keys(RESOURCES) as ResourceName[];
-  const resource = resources.find((name) => name === parameters.get("endpoint")) ?? "Records";
-  // A checkbox sends one DOI. The text field, shown if the datasets are not known, can send several.
-  const datasets = parameters.getAll("dataset").flatMap((dois) => dois.split(/[\s,;]+/));
+  const texts = (name: string) => [
+    ...new Set(
+      parameters.getAll(name).map((value) => value.trim()).filter((value) => value !== ""),
+    ),
+  ];
+  const [tool, scale] = [text("tool"), text("scale")];
+  const days = Math.floor(Number(text("days") || DEFAULT_LIFETIME_DAYS)) || 1;
   return {
-    resource,
-    datasets: [...new Set(datasets)].filter((doi) => doi !== ""),
-    region: text("region"),
-    characteristic: text("characteristic"),
-    from: text("from"),
-    to: text("to"),
-    west: text("west"),
-    south: text("south"),
-    east: text("east"),
-    north: text("north"),
-    // Ignores fields of other resources, which the form still sends after the resource is changed.
-    fields: fieldNames(resource).filter((name) => parameters.getAll("field").includes(name)),
-    days: toDays(text("days") || DEFAULT_DAYS),
+    ...Object.fromEntries([...TEXTS, ...DISPLAY].map((name) => [name, text(name)])) as Record<
+      typeof TEXTS[number] | typeof DISPLAY[number],
+      string
+    >,
+    where: text("where") || text("region"),
+    characteristics: texts("characteristic"),
+    datasets: [...new Set(texts("dataset").flatMap((dois) => dois.split(/[\s,;]+/)))]
+      .filter((doi) => doi !== ""),
+    locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
+    days: String(Math.min(Math.max(1, days), MAX_DAYS)),
+    tool: isTool(tool) ? tool : "excel",
+    // An unchecked box sends nothing, but the buttons for the columns always do.
+    isTidy: parameters.has("columns") ? parameters.has("tidy") : true,
+    hasAllColumns: text("columns") === "all",
+    scale: scale === "log" || scale === "linear" ? scale : "",
+    hasMoreColumns: parameters.has("more"),
+    language,
   };
 }
 
-function toDays(text: string): string {
-  return String(Math.min(Math.max(1, Math.floor(Number(text)) || 1), MAX_DAYS));
-}
-
-export interface FormQuery extends AnyResourceQuery {
-  resource: ResourceName;
-  filter: string | undefined;
-  select: readonly string[] | undefined;
-}
-
-export function toFormQuery(form: Form): FormQuery {
-  const { datasets, region, characteristic, fields } = form;
-  const from = toYear("from", form.from);
-  const to = toYear("to", form.to);
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new ValidationError("from", `must not be after ${to}, got ${from}`, {
-      received: from,
-      hint: "change {from} or {to}",
-    });
+/** Returns the URL of the page in this state. Parameters with their default are omitted. */
+export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): string {
+  const next = { ...form, ...changes };
+  const parameters = new URLSearchParams();
+  for (const name of next.characteristics) parameters.append("characteristic", name);
+  for (const name of TEXTS) if (next[name] !== "") parameters.set(name, next[name]);
+  if (next.datasets.length > 0) parameters.set("dataset", next.datasets.join(","));
+  for (const id of next.locations) parameters.append("location", String(id));
+  for (const name of [...DISPLAY, "scale"] as const) {
+    if (next[name] !== "") parameters.set(name, next[name]);
   }
-  return {
-    resource: form.resource,
-    filter: commonFilter({
-      dois: datasets,
-      regions: region ? [region] : [],
-      characteristics: characteristic ? [characteristic] : [],
-      from,
-      to,
-    }),
-    select: fields.length === 0 ? undefined : fields,
-    within: toBoundingBox(form),
-  };
+  if (next.days !== String(DEFAULT_LIFETIME_DAYS)) parameters.set("days", next.days);
+  if (next.tool !== "excel") parameters.set("tool", next.tool);
+  if (next.hasAllColumns || !next.isTidy) {
+    parameters.set("columns", next.hasAllColumns ? "all" : "main");
+    if (next.isTidy) parameters.set("tidy", "1");
+  }
+  if (next.hasMoreColumns) parameters.set("more", "1");
+  // Always, because a link can be opened in a browser with another language.
+  parameters.set("lang", next.language);
+  return `${path}?${parameters}`;
 }
 
-function toYear(option: "from" | "to", text: string): number | undefined {
+/** Whether the form selects anything. Otherwise the page shows all of Canada. */
+export function isFiltered(form: Form): boolean {
+  return form.characteristics.length > 0 || form.datasets.length > 0 || form.locations.length > 0 ||
+    TEXTS.some((name) => form[name] !== "");
+}
+
+/** What the service filters by. */
+export interface Selection {
+  filter: string | undefined;
+  within: BoundingBox | undefined;
+}
+
+/** Values that `where` stands for. */
+export interface Place {
+  region?: string | undefined;
+  datasets?: readonly string[];
+  locations?: readonly number[];
+}
+
+/** @throws {FormError} If a year or the box is invalid */
+export function toSelection(form: Form, place: Place): Selection {
+  const names = [
+    ...new Set(form.characteristics.flatMap((text) => findCharacteristic(text).names)),
+  ];
+  const dois = [...form.datasets, ...place.datasets ?? []];
+  const locations = [...form.locations, ...place.locations ?? []];
+  const from = toYear(form.from);
+  const to = toYear(form.to);
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new FormError("badYears", { from: form.from, to: form.to });
+  }
+  const oneOf = (field: "CharacteristicName" | "DOI", values: readonly string[]) =>
+    values.length === 1 ? eq(field, values[0]!) : values.length > 1 && isIn(field, values);
+  const filter = String(and(
+    oneOf("DOI", dois),
+    place.region !== undefined && eq("RegionId", place.region),
+    oneOf("CharacteristicName", names),
+    form.medium !== "" && eq("ActivityMediaName", form.medium),
+    form.type !== "" && eq("MonitoringLocationType", form.type),
+    locations.length === 1 ? eq("LocationId", locations[0]!) : locations.length > 1 &&
+      isIn("LocationId", locations),
+    from !== undefined && gte("ActivityStartYear", from),
+    to !== undefined && lte("ActivityStartYear", to),
+  ));
+  return { filter: filter || undefined, within: toBox(form) };
+}
+
+function toYear(text: string): number | undefined {
   if (text === "") return undefined;
   if (/^\d{4}$/.test(text)) return Number(text);
-  const problem = `must be a year with four digits, got "${shorten(text)}"`;
-  throw new ValidationError(option, problem, { received: text });
+  throw new FormError("badYear", { value: shorten(text) });
 }
 
-const SIDES = ["west", "south", "east", "north"] as const;
-
-function toBoundingBox(form: Form): BoundingBox | undefined {
-  const missing = SIDES.filter((side) => form[side] === "");
-  if (missing.length === SIDES.length) return undefined;
-  if (missing.length > 0) {
-    const problem = `must have four sides, got none for ${missing.join(", ")}`;
-    throw new ValidationError("within", problem, { hint: "fill in all four, or none" });
+function toBox(form: Form): BoundingBox | undefined {
+  const sides = SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
+  if (SIDES.every((side) => form[side] === "")) return undefined;
+  const [west, south, east, north] = sides;
+  if (west === undefined || south === undefined || east === undefined || north === undefined) {
+    throw new FormError("badBox");
   }
-  const [west, south, east, north] = SIDES.map((side) => {
-    const degrees = parseDegrees(form[side]);
-    if (degrees !== undefined) return degrees;
-    const problem = `must be a number of degrees, got "${shorten(form[side])}"`;
-    throw new ValidationError(`within.${side}`, problem, { received: form[side] });
-  });
-  return { west: west!, south: south!, east: east!, north: north! };
-}
-
-const MAX_NAMES = 10;
-
-/** Shown with the results, because a later change to the form does not change them. */
-export function describeForm(form: Form): string {
-  const { resource, datasets, region, characteristic, west, east, south, north, fields } = form;
-  const filters = [
-    datasets.length > 0 && `${plural("dataset", datasets)} ${list(datasets)}`,
-    region && `region ${regionName(region) ?? region}`,
-    characteristic && `characteristic “${characteristic}”`,
-    describeYears(form),
-    west && `bounding box west ${west}, east ${east}, south ${south}, north ${north}`,
-  ].filter((filter) => filter);
-  if (filters.length === 0) filters.push("no filters");
-  const selection = fields.length > 0 ? `${plural("field", fields)} ${list(fields)}` : "all fields";
-  return `${[RESOURCE_LABELS[resource], ...filters, selection].join("; ")}.`;
-}
-
-function describeYears({ from, to }: Form): string {
-  if (from && to) return from === to ? `year ${from}` : `years ${from} to ${to}`;
-  return from ? `years from ${from}` : to && `years up to ${to}`;
-}
-
-function list(names: readonly string[]): string {
-  const others = names.length - MAX_NAMES;
-  return names.slice(0, MAX_NAMES).join(", ") + (others > 0 ? ` and ${others} more` : "");
-}
-
-function plural(noun: string, names: readonly string[]): string {
-  return names.length === 1 ? noun : `${noun}s`;
+  if (west >= east || south >= north) throw new FormError("badBox");
+  return { west, south, east, north };
 }

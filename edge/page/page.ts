@@ -1,26 +1,75 @@
+// The routes of the web page.
+import { html } from "hono/html";
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
+import { CITATION_FORMATS } from "../../src/formats/citations.ts";
+import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
-import { FairLine } from "../downloads/fair_line.ts";
+import { signUrl } from "../../src/signing/signed_url.ts";
 import type { AppContext } from "../downloads/download.ts";
-import type { Exchange, Router } from "../operation/exchange.ts";
+import { FairLine } from "../downloads/fair_line.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
+import type { Exchange, Router } from "../operation/exchange.ts";
 import { TtlCache } from "../operation/ttl_cache.ts";
-import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
-import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
-import { createLinks, publicOrigin } from "./links.ts";
-import { renderPage, type Results } from "./page_html.ts";
-import { preparePreview, type Preview } from "./preview.ts";
-import { SCRIPT } from "./script.ts";
+import { drawBars } from "./bars.ts";
+import { suggestionsJson } from "./characteristics.ts";
+import { renderDataset, renderDatasetList, renderFields } from "./dataset.ts";
+import {
+  type Form,
+  FormError,
+  isFiltered,
+  pageUrl,
+  type Place,
+  readForm,
+  type Selection,
+  toSelection,
+} from "./form.ts";
+import { type Html, renderForm, renderFrame } from "./html.ts";
+import {
+  type Dataset,
+  findPlace,
+  loadDatasets,
+  loadResults,
+  loadYears,
+  type Locations,
+  type Results,
+  type Source,
+  type Stores,
+} from "./load.ts";
+import type { YearResults } from "./bars.ts";
+import type { Measurement } from "./chart.ts";
+import { parseView } from "./map.ts";
+import { boundsOfPixels } from "./projection.ts";
+import { type Links, renderCode, renderResults } from "./results.ts";
+import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
+import { chooseLanguage, fill, findRegion, type Text, TEXTS } from "./text.ts";
+import {
+  createLink,
+  type DownloadLink,
+  fileNameOf,
+  publicOrigin,
+  type ToolId,
+  TOOLS,
+} from "./tools.ts";
 
-const FILES: Record<string, { type: string; body: string }> = {
-  "/weir.css": { type: "text/css; charset=utf-8", body: STYLE },
-  "/weir.js": { type: "text/javascript; charset=utf-8", body: SCRIPT },
-  "/weir.svg": { type: "image/svg+xml", body: ICON },
+const FILES: Record<string, { type: string; body: () => string }> = {
+  "/weir.css": { type: "text/css; charset=utf-8", body: () => STYLE },
+  "/weir.js": { type: "text/javascript; charset=utf-8", body: script },
+  "/weir.svg": { type: "image/svg+xml", body: () => ICON },
+  "/names.json": { type: "application/json", body: suggestionsJson },
 };
 /** Bytes. */
 const MAX_FORM_SIZE = 100_000;
+/** Requests that wait for the service. Low, because downloads have priority. */
+const MAX_CONCURRENT = 3;
+/** Milliseconds. */
+const DATASETS_TTL = 3_600_000;
+/** Milliseconds. */
+const RESULTS_TTL = 300_000;
+/** Entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
+const MAX_LARGE_ENTRIES = 6;
+const MAX_ENTRIES = 200;
 
 /** If access requires a token and the server has none, there is no page. */
 export function addPage(app: Router, context: AppContext): void {
@@ -30,29 +79,37 @@ export function addPage(app: Router, context: AppContext): void {
   for (const [path, { type, body }] of Object.entries(FILES)) {
     // A browser must revalidate the files, so that a new page does not run an old script.
     const headers = { "content-type": type, "cache-control": "no-cache" };
-    app.get(path, () => new Response(body, { headers }));
+    app.get(path, () => new Response(body(), { headers }));
   }
-  const respond = createPageHandler(context);
-  app.get("/", ({ req, env }) => respond(env.exchange, new URL(req.url).searchParams));
+  const pages = createPages(context);
+  for (const [path, respond] of Object.entries(pages)) {
+    app.get(path, ({ req, env: { exchange } }) => {
+      exchange.route = path.replace("/*", "");
+      const url = new URL(req.url);
+      return respond({ exchange, parameters: url.searchParams, path: url.pathname });
+    });
+  }
   if (!requiresToken) return;
   // Without JavaScript, the form sends the token in the request body, because URLs are logged.
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
-  app.post(
-    "/",
-    bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
-    async ({ req, env: { exchange } }) => {
-      const text = await req.text().catch((error) => {
-        // Deno stops reading bodies when the server stops.
-        throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
-      });
-      const parameters = new URLSearchParams(text);
-      const token = parameters.get("token")?.trim() || undefined;
-      exchange.addSecret(token);
-      return respond(exchange, parameters, token);
-    },
-  );
+  for (const path of ["/", "/download"] as const) {
+    app.post(
+      path,
+      bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
+      async ({ req, env: { exchange } }) => {
+        const text = await req.text().catch((error) => {
+          // Deno stops reading bodies when the server stops.
+          throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
+        });
+        const parameters = new URLSearchParams(text);
+        const token = parameters.get("token")?.trim() || undefined;
+        exchange.addSecret(token);
+        return pages[path]!({ exchange, parameters, path, token });
+      },
+    );
+  }
 }
 
 const FORM_INCOMPLETE = new HttpProblem({
@@ -69,165 +126,364 @@ const FORM_TOO_LARGE = new HttpProblem({
   hint: "choose fewer datasets or fields",
 });
 
-const TOKEN_REQUIRED = new HttpProblem({
-  status: 401,
-  title: "No token",
-  detail: "A token is required to show results and links",
-  hint: "enter yours above",
-}, { "www-authenticate": "Bearer" });
+interface PageRequest {
+  exchange: Exchange;
+  parameters: URLSearchParams;
+  path: string;
+  token?: string | undefined;
+}
 
-/** Requests that wait for the service. Low, because downloads have priority. */
-const MAX_CONCURRENT = 3;
-/** Milliseconds. */
-const DATASETS_TTL = 3_600_000;
-/** Milliseconds. */
-const PREVIEW_TTL = 300_000;
-const MAX_PREVIEWS = 50;
+type Respond = (request: PageRequest) => Promise<Response>;
 
-type PageHandler = (
-  exchange: Exchange,
-  parameters: URLSearchParams,
-  token?: string,
-) => Promise<Response>;
+const NO_STORE = { "cache-control": "no-store" };
+const HTML_HEADERS = { "content-type": "text/html; charset=utf-8", ...NO_STORE };
 
-function createPageHandler(
-  { settings, accessControl, starts }: AppContext,
-): PageHandler {
-  const { clock } = settings;
+function createPages(context: AppContext): Record<string, Respond> {
+  const { settings, accessControl, starts } = context;
+  const { clock, access } = settings;
   const limit = new FairLine({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
-  const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
-  const previewCache = new TtlCache<Preview>({
-    ttl: PREVIEW_TTL,
-    maxEntries: MAX_PREVIEWS,
-    clock,
+  const small = { ttl: RESULTS_TTL, maxEntries: MAX_ENTRIES, clock };
+  const large = { ...small, maxEntries: MAX_LARGE_ENTRIES };
+  const datasetsStore = new TtlCache<readonly Dataset[]>({ ttl: DATASETS_TTL, clock });
+  const newStores = (): Stores => ({
+    datasets: datasetsStore,
+    locations: new TtlCache<Locations>(large),
+    rows: new TtlCache<readonly Measurement[]>(large),
+    counts: new TtlCache<number>(small),
+    years: new TtlCache<readonly YearResults[]>(small),
+    reasons: new TtlCache<readonly string[]>(small),
   });
+  const shared = newStores();
 
-  async function requestWithPermit<T>(exchange: Exchange, task: () => Promise<T>): Promise<T> {
-    try {
-      return await limit.run(task, undefined, exchange.signal, 0);
-    } catch (error) {
-      throw toServiceProblem(error, "Request for the web page", settings, exchange);
-    }
-  }
-
-  /** If the request fails, returns stale datasets, if any. */
-  async function loadDatasets(
-    dataStream: DataStream,
-    exchange: Exchange,
-    alerts: Alerts,
-  ): Promise<readonly DatasetChoice[] | undefined> {
-    const key = "all";
-    const cached = datasetsCache.get(key);
-    if (cached) return cached;
-    // Without a shared promise: workerd cancels a request that waits for the I/O of another one.
-    const datasets = await alerts.capture(() =>
-      requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.signal))
-    );
-    if (datasets) datasetsCache.set(key, datasets);
-    return datasets ?? datasetsCache.getStale(key);
-  }
-
-  async function loadPreview(
-    dataStream: DataStream,
-    query: FormQuery,
-    exchange: Exchange,
-  ): Promise<Preview> {
-    const key = JSON.stringify(query);
-    const cached = previewCache.get(key);
-    if (cached) return cached;
+  /** `undefined` without a key or token. */
+  async function openSource({ exchange, token }: PageRequest): Promise<Source | undefined> {
+    const authorized = await accessControl.authorizePage(exchange.request, token);
+    if (authorized === undefined) return undefined;
     const { signal } = exchange;
-    const preview = await requestWithPermit(exchange, preparePreview(dataStream, query, signal));
-    // A result that was requested with one user's key must not be shown to others.
-    if (settings.access !== "caller") previewCache.set(key, preview);
-    return preview;
+    return {
+      dataStream: exchange.countRequests(
+        authorized.dataStream,
+        starts.ofPage(authorized.apiKey),
+      ),
+      signal,
+      // A result that was requested with one user's key must not be shown to others.
+      stores: access === "caller" ? newStores() : shared,
+      async run(task) {
+        try {
+          return await limit.run(task, undefined, signal, 0);
+        } catch (error) {
+          throw toServiceProblem(error, "Request for the web page", settings, exchange);
+        }
+      },
+    };
   }
 
-  /** Without a `dataStream`, there is no preview: the user has not entered a key. */
-  async function loadResults(
-    exchange: Exchange,
+  async function createLinks(
+    request: Request,
     form: Form,
-    dataStream: DataStream | undefined,
-  ): Promise<Results> {
-    const query = toFormQuery(form);
-    const preview = dataStream && await loadPreview(dataStream, query, exchange);
-    const origin = publicOrigin(exchange.request);
-    const links = await createLinks(settings, origin, Number(form.days), query);
-    return { form, links, preview };
+    selection: Selection,
+    placeName: string,
+  ): Promise<Links> {
+    const origin = publicOrigin(request);
+    const name = fileNameOf(form, placeName);
+    const downloads = {} as Record<ToolId, DownloadLink>;
+    for (const tool of Object.keys(TOOLS) as ToolId[]) {
+      downloads[tool] = await createLink(settings, origin, form, selection, tool, name);
+    }
+    const { expires } = downloads[form.tool];
+    const citations = [];
+    for (const [label, id] of [["Text", "text"], ["BibTeX", "bibtex"], ["RIS", "ris"]] as const) {
+      const { filter, within } = selection;
+      const { url } = endpoint({
+        method: "GET",
+        baseUrl: origin,
+        url: `/Citations.${CITATION_FORMATS[id].extension}`,
+        $filter: filter,
+        bbox: within && [within.west, within.south, within.east, within.north].join(","),
+      });
+      const signed = expires
+        ? await signUrl(url, { secret: settings.signingSecret, expires })
+        : url;
+      citations.push({ label, url: signed });
+    }
+    return { downloads, citations };
   }
 
-  return async (exchange, parameters, token) => {
-    const { request } = exchange;
-    const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-    if (request.method === "HEAD") return new Response(null, { headers });
-    const form = readForm(parameters);
-    const isSubmitted = parameters.has("endpoint");
-    const alerts = new Alerts();
-    const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
-    const dataStream = authorized &&
-      exchange.countRequests(authorized.dataStream, starts.ofPage(authorized.apiKey));
-    const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
-    const mayShowLinks = dataStream !== undefined || settings.access === "caller";
-    const results = isSubmitted && alerts.isEmpty
-      ? await alerts.capture(() => {
-        if (!mayShowLinks) throw TOKEN_REQUIRED;
-        return loadResults(exchange, form, dataStream);
-      })
-      : undefined;
-    const page = renderPage({
-      access: settings.access,
+  function readPage({ exchange, parameters }: PageRequest): Form {
+    const header = exchange.request.headers.get("accept-language");
+    const form = readForm(parameters, chooseLanguage(parameters.get("lang"), header));
+    return { ...form, ...boxOfPixels(parameters.get("drawn"), form.view) };
+  }
+
+  function respondWithPage(
+    form: Form,
+    path: string,
+    title: string | undefined,
+    content: Html,
+    alerts: Alerts,
+    isFolded = false,
+  ): Response {
+    const language = form.language === "en" ? "fr" : "en";
+    const frame = {
+      language: form.language,
       isSynthetic: settings.synthetic,
-      form,
-      datasets,
-      submission: isSubmitted ? nextSubmission(parameters.get("submission")) : undefined,
-      isSubmitted,
-      alert: alerts.text,
-      results,
-    });
-    return new Response(String(await page), {
+      url: pageUrl(form, {}, path),
+      otherLanguage: pageUrl(form, { language }, path),
+      title,
+      isFolded,
+    };
+    return new Response(String(renderFrame(frame, content)), {
       status: alerts.status,
-      headers: { ...alerts.headers, ...headers },
+      headers: { ...alerts.headers, ...HTML_HEADERS },
+    });
+  }
+
+  const showForm: Respond = async (request) => {
+    const { exchange } = request;
+    if (exchange.request.method === "HEAD") return new Response(null, { headers: HTML_HEADERS });
+    const form = readPage(request);
+    const text = TEXTS[form.language];
+    const alerts = new Alerts(form, exchange.id);
+    const source = await alerts.capture(() => openSource(request));
+    let results: Results | undefined;
+    let content: Html | undefined;
+    if (source !== undefined) {
+      await alerts.capture(async () => {
+        results = await loadResults(source, form);
+        const { selection, placeName } = results;
+        const links = await createLinks(exchange.request, form, selection, placeName);
+        content = renderResults({ access, form, results, links });
+      });
+    } else if (alerts.isEmpty && access === "caller") {
+      await alerts.capture(async () => {
+        const selection = toSelection(form, placeWithoutService(form));
+        const links = await createLinks(exchange.request, form, selection, "");
+        content = html`<p class="info"><span>${text.needsKey}</span></p>
+          ${renderCode({ access, form, links }, text)}`;
+      });
+    } else if (alerts.isEmpty && isFiltered(form)) {
+      alerts.add(401, html`<p><strong>${text.noAccess}</strong> ${text.tokenRequired}</p>`, {
+        "www-authenticate": "Bearer",
+      });
+    }
+    const datasets = results?.datasets ?? datasetsStore.getStale("all");
+    const known = access === "caller" && source === undefined ? undefined : datasets;
+    const isFolded = isFiltered(form) && (content !== undefined || !alerts.isEmpty);
+    return respondWithPage(
+      form,
+      "/",
+      undefined,
+      html`${renderForm({ access, form, datasets: known, results })}
+        <div id="results" tabindex="-1" role="region" aria-label="${text.results}">
+          ${alerts.content}${content}
+        </div>`,
+      alerts,
+      isFolded,
+    );
+  };
+
+  /** Redirects to the file, so that the form needs no script. */
+  const download: Respond = async (request) => {
+    const form = readPage(request);
+    const alerts = new Alerts(form, request.exchange.id);
+    const url = await alerts.capture(async () => {
+      const source = await openSource(request);
+      if (source === undefined) throw new FormError("tokenRequired");
+      const { place, name } = await findPlace(source, form);
+      const selection = toSelection(form, place);
+      const { downloads } = await createLinks(request.exchange.request, form, selection, name);
+      return downloads[form.tool].url;
+    });
+    if (url === undefined) {
+      const content = html`<div id="results">${alerts.content}</div>`;
+      return respondWithPage(form, "/", undefined, content, alerts);
+    }
+    const { pathname, search } = new URL(url);
+    return new Response(null, {
+      status: 303,
+      headers: { location: pathname + search, ...NO_STORE },
     });
   };
+
+  const showYears: Respond = async (request) => {
+    const form = readPage(request);
+    const text = TEXTS[form.language];
+    const alerts = new Alerts(form, request.exchange.id);
+    const years = await alerts.capture(async () => {
+      const source = await openSource(request);
+      if (source === undefined) throw new FormError("tokenRequired");
+      const { place } = await findPlace(source, form);
+      return await loadYears(source, toSelection(form, place));
+    });
+    return respondWithPage(
+      form,
+      "/years",
+      text.perYear,
+      html`<div id="results">${alerts.content}<div class="fragment">${
+        years &&
+        drawBars(years, form.language)
+      }</div></div>`,
+      alerts,
+    );
+  };
+
+  /** A page that needs the datasets, and perhaps more. */
+  const withDatasets = (
+    render: (
+      form: Form,
+      datasets: readonly Dataset[],
+      source: Source,
+      request: PageRequest,
+    ) => Promise<{ title: string; content: Html; status?: number }>,
+  ): Respond =>
+  async (request) => {
+    const form = readPage(request);
+    const alerts = new Alerts(form, request.exchange.id);
+    const rendered = await alerts.capture(async () => {
+      const source = await openSource(request);
+      if (source === undefined) throw new FormError("tokenRequired");
+      return await render(form, await loadDatasets(source), source, request);
+    });
+    if (rendered?.status !== undefined) alerts.status = rendered.status;
+    return respondWithPage(
+      form,
+      request.path,
+      rendered?.title,
+      rendered?.content ?? html`<div id="results">${alerts.content}</div>`,
+      alerts,
+    );
+  };
+
+  return {
+    "/": showForm,
+    "/download": download,
+    "/years": showYears,
+    "/fields": (request) => {
+      const form = readPage(request);
+      const { title, content } = renderFields(form.language);
+      const alerts = new Alerts(form, request.exchange.id);
+      return Promise.resolve(respondWithPage(form, "/fields", title, content, alerts));
+    },
+    "/datasets": withDatasets((form, datasets) =>
+      Promise.resolve(renderDatasetList(form.language, datasets))
+    ),
+    "/datasets/*": withDatasets(async (form, datasets, source, { exchange, path }) => {
+      const doi = decodeURIComponent(path.slice("/datasets/".length)).toLowerCase();
+      const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
+      if (dataset === undefined) {
+        const text = TEXTS[form.language];
+        const content = html`
+          <div id="results">
+            <h1>${text.noDataset}</h1>
+          </div>
+        `;
+        return { title: text.noDataset, content, status: 404 };
+      }
+      const ofDataset = { ...form, datasets: [dataset.doi] };
+      const results = await loadResults(source, ofDataset);
+      const { selection } = results;
+      const links = await createLinks(exchange.request, ofDataset, selection, dataset.name);
+      const content = renderDataset({ access, form: ofDataset, results, links }, dataset, path);
+      return { title: dataset.name, content };
+    }),
+  };
 }
+
+/** What `where` means without a request: a region or a DOI. */
+function placeWithoutService({ where }: Form): Place {
+  if (where === "") return {};
+  const region = findRegion(where);
+  if (region !== undefined) return { region };
+  if (where.includes("10.")) return { datasets: [where] };
+  throw new FormError("noLocation", { name: where });
+}
+
+/** Sides of a box that was drawn on a map: pixels of two corners, and of the size of the map. */
+function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
+  const [x1, y1, x2, y2, width, height] = (drawn ?? "").slice(0, 100).split(",").map(Number);
+  const view = parseView(viewText);
+  if (view === undefined || !(width! > 0 && height! > 0)) return {};
+  const size = { width: width!, height: height! };
+  const bounds = boundsOfPixels(view, size, [x1!, y1!], [x2!, y2!]);
+  const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(2)]);
+  return { ...Object.fromEntries(sides), view: "" };
+}
+
+const WAIT_STATUSES = [429, 503];
 
 class Alerts {
   status = 200;
   headers: Record<string, string> = {};
-  readonly #texts: string[] = [];
+  readonly #list: Html[] = [];
+  readonly #text: Text;
+
+  constructor(readonly form: Form, readonly requestId: string) {
+    this.#text = TEXTS[form.language];
+  }
 
   get isEmpty(): boolean {
-    return this.#texts.length === 0;
+    return this.#list.length === 0;
   }
 
-  get text(): string | undefined {
-    return this.#texts.join(" ") || undefined;
+  get content(): Html {
+    return html`${this.#list}`;
   }
 
-  /** Adds a thrown `HttpProblem` or `ValidationError` to the alerts. */
-  async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await task();
-    } catch (error) {
-      if (error instanceof HttpProblem) {
-        const { status, detail, hint } = error.details;
-        this.#add(status, hint === undefined ? detail : `${detail}: ${hint}`, error.headers);
-      } else if (error instanceof ValidationError) {
-        this.#add(400, messageFor(error, FORM_LABELS), {});
-      } else {
-        throw error;
-      }
-    }
-  }
-
-  #add(status: number, text: string, headers: Record<string, string>): void {
+  add(status: number, content: Html, headers: Record<string, string> = {}, kind = "alert"): void {
     if (this.isEmpty) {
       this.status = status;
       this.headers = headers;
     }
-    this.#texts.push(text);
+    const retry = headers["retry-after"];
+    const state = retry && kind === "info" && html`data-retry="${retry}"`;
+    this.#list.push(
+      html`<div class="${kind}" role="alert" tabindex="-1" ${state}>${content}</div>`,
+    );
   }
-}
 
-function nextSubmission(previous: string | null): number {
-  return /^\d{1,9}$/.test(previous ?? "") ? Number(previous) + 1 : 2;
+  /** Adds a thrown mistake or problem to the alerts. */
+  async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await task();
+    } catch (error) {
+      const text = this.#text;
+      const { language } = this.form;
+      const tryAgain = html`<a href="${pageUrl(this.form)}">${text.tryAgain}</a>`;
+      const request = html`<p class="note">${text.request} ${this.requestId}</p>`;
+      if (error instanceof FormError) {
+        this.add(
+          400,
+          html`<p><strong>${fill(text[error.text], error.values, language)}</strong></p>`,
+        );
+      } else if (error instanceof ValidationError) {
+        this.add(400, html`<p><strong>${text.badFilter}</strong> ${messageFor(error, {})}</p>`);
+      } else if (!(error instanceof HttpProblem)) {
+        throw error;
+      } else {
+        const { details: { status, detail, hint }, headers } = error;
+        const wait = Number(headers["retry-after"]);
+        if (WAIT_STATUSES.includes(status) && wait > 0) {
+          const note = fill(text.busyNote, { n: wait }, language);
+          this.add(
+            status,
+            html`<p><strong>${text.busy}</strong> <span class="wait">${note}</span> ${tryAgain}</p>
+              <progress max="${wait}" value="0"></progress>
+              <p class="note" lang="en">${detail}.</p>${request}`,
+            headers,
+            "info",
+          );
+        } else {
+          const isRefused = status === 401 || status === 403;
+          this.add(
+            status,
+            html`<p><strong>${isRefused ? text.noAccess : text.failed}</strong>
+                ${isRefused ? "" : text.failedNote} ${tryAgain}</p>
+              <p class="note" lang="en">${hint === undefined ? detail : `${detail}: ${hint}`}</p>
+              ${request}`,
+            headers,
+          );
+        }
+      }
+    }
+  }
 }

@@ -1,174 +1,212 @@
-/** A string, because each runtime has its own way to read a file of a module. */
-export const STYLE = `:root {
-  color-scheme: light dark;
-  --paper: #f6f9fa;
-  --card: #ffffff;
-  --ink: #10262e;
-  --soft: #47606a;
-  --line: #c6d5da;
-  --water: #0b5c73;
-  --water-ink: #ffffff;
-  --wash: #e4f0f3;
-  --alert: #8f1d14;
-  --alert-wash: #fdecea;
-  --notice-wash: #fff4d6;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --paper: #0c171b;
-    --card: #132329;
-    --ink: #e6f0f2;
-    --soft: #a5bcc4;
-    --line: #33505a;
-    --water: #7fd0e6;
-    --water-ink: #06222b;
-    --wash: #1a323b;
-    --alert: #ffb4ab;
-    --alert-wash: #3c1512;
-    --notice-wash: #3a2f10;
-  }
-}
+// The style sheet. Colours, type and spacing are the variables at its beginning.
+const LIGHT = `
+  --paper: #fff; --panel: #f3f7f8; --ink: #10262e; --soft: #4a626c; --accent: #0b5c73;
+  --on-accent: #fff; --edge: #71868f; --wash: #e3f0f4; --line: #d3dee2;
+  --alert: #9b1c12; --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6;
+  --notice-edge: #b88600;
+  --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec;
+  --series-1: #0b5c73; --series-2: #c2500a; --series-3: #7a4fb0; --series-4: #2f7d32;
+  --series-5: #b3306e; --series-6: #7a6412; --others: #84949a;`;
+const DARK = `
+  --paper: #0f1a1f; --panel: #15242a; --ink: #e6eff2; --soft: #a6bac2; --accent: #7fd0e6;
+  --on-accent: #06222b; --edge: #78909a; --wash: #1b3640; --line: #2a3f48;
+  --alert: #ffb4ab; --alert-wash: #3c1512; --notice: #f3dc9b; --notice-wash: #33290c;
+  --notice-edge: #b88600;
+  --land: #22343b; --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36;
+  --series-1: #7fd0e6; --series-2: #ff9f5c; --series-3: #c3a3f2; --series-4: #86d08a;
+  --series-5: #ff8fbf; --series-6: #e0c65a; --others: #64808a;`;
+
+export const STYLE = `:root { color-scheme: light dark;${LIGHT} }
+@media (prefers-color-scheme: dark) { :root {${DARK} } }
+@media print { :root {${LIGHT} } }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
+html { scroll-padding-top: 16px; }
 body {
-  margin: 0;
-  background: var(--paper);
-  color: var(--ink);
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif;
+  font-variant-numeric: tabular-nums;
 }
-a { color: var(--water); }
-:focus-visible { outline: 3px solid var(--water); outline-offset: 2px; border-radius: 4px; }
-#results:focus, #results-heading:focus { outline: none; }
-#results-heading { scroll-margin-top: 1.5rem; }
-#results > [inert] { opacity: .5; user-select: none; pointer-events: none; }
-.skip { position: absolute; left: -999rem; }
-.skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .5rem 1rem; z-index: 1; }
+h1, h2, h3, p, ul, dl, dd, fieldset, pre, table { margin: 0; padding: 0; }
+h1 { font-size: 28px; line-height: 1.25; letter-spacing: -.01em; }
+h2 { font-size: 20px; line-height: 1.3; }
+h3 { font-size: 14px; }
+ul { list-style: none; }
+fieldset { border: 0; min-width: 0; }
+legend { padding: 0; }
+a { color: var(--accent); text-underline-offset: 2px; }
+code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: 13px; }
+small, .note, .caption { font-size: 13px; color: var(--soft); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
+#count:focus, #results:focus { outline: none; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-header { background: var(--card); border-bottom: 1px solid var(--line); }
-header > div, main, footer { max-width: 68rem; margin: 0 auto; padding: 1rem 1.25rem; }
-header > div { display: flex; gap: .9rem; align-items: center; }
-header p { margin: 0; color: var(--soft); }
-h1 { margin: 0; font-size: 1.5rem; line-height: 1.2; letter-spacing: -.01em; }
-h2 { margin: 0 0 .5rem; font-size: 1.6rem; letter-spacing: -.01em; }
-h3 { margin: 1.75rem 0 .5rem; font-size: 1.05rem; }
-small { color: var(--soft); font-size: .85em; font-weight: 400; }
-form, #results:has(*) {
-  background: var(--card);
-  border: 1px solid var(--line);
-  border-radius: 12px;
-  padding: 1.25rem;
-  margin: 1rem 0;
+.skip { position: absolute; left: -999px; }
+.skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
+.narrow { display: none; }
+
+.top { display: flex; align-items: center; gap: 12px; padding: 12px 24px; border-bottom: 1px solid var(--line); }
+.brand { display: flex; align-items: center; gap: 12px; color: inherit; text-decoration: none; font-size: 20px; }
+.tagline { color: var(--soft); }
+.top nav { margin-left: auto; display: flex; gap: 24px; font-size: 14px; }
+.wide { display: flex; gap: 24px; }
+.top nav .wide a { color: inherit; text-decoration: none; }
+.top nav .wide a:hover { text-decoration: underline; }
+.synthetic { padding: 4px 24px; background: var(--notice-wash); color: var(--notice); font-size: 13px; }
+.top, .synthetic, .query, .fold, #results, footer { max-width: 1440px; margin-inline: auto; }
+main { background: linear-gradient(var(--panel), var(--panel)) no-repeat; background-size: 0; }
+footer { border-top: 1px solid var(--line); margin-top: 32px; padding: 24px; font-size: 13px; color: var(--soft); }
+
+.query, .fold { background: var(--panel); padding: 16px 24px; box-shadow: 0 1px var(--line); }
+.fold { display: none; }
+.query .row { display: grid; grid-template-columns: 5fr 3fr 3fr auto; gap: 16px; align-items: end; }
+.query label, .query legend, .credential label { font-size: 14px; font-weight: 600; }
+.query label > input, .query label > select { margin-top: 4px; }
+input, select, button, .button {
+  font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px;
+  height: 44px; padding: 0 12px; width: 100%; min-width: 0;
 }
-fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
-legend, summary { font-weight: 600; padding: 0; margin-bottom: .4rem; }
-label { display: block; }
-.columns label { margin-bottom: .6rem; color: var(--soft); font-size: .9rem; }
-input:not([type=checkbox], [type=radio]), select {
-  display: block;
-  width: 100%;
-  min-height: 2.75rem;
-  padding: .45rem .7rem;
-  border: 1px solid var(--soft);
-  border-radius: 8px;
-  background: var(--paper);
-  color: var(--ink);
-  font: inherit;
-  font-size: 1rem;
+input::placeholder { color: var(--soft); opacity: 1; }
+input[type=radio], input[type=checkbox] { width: 20px; height: 20px; margin: 0; accent-color: var(--accent); flex: none; }
+button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--accent); padding: 0 20px; }
+.button { display: inline-flex; align-items: center; text-decoration: none; }
+.what { position: relative; }
+.chips { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; min-height: 44px; padding: 0 4px 0 12px; margin-top: 4px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; }
+.chips:focus-within { outline: 3px solid var(--accent); outline-offset: 0; }
+.chips > input { flex: 1; min-width: 120px; border: 0; height: 40px; padding: 0; outline: 0; background: none; }
+.chip { display: inline-flex; gap: 4px; align-items: center; background: var(--wash); border-radius: 4px; padding: 4px 8px; font-size: 14px !important; font-weight: 400 !important; cursor: pointer; }
+.chip input { width: 14px; height: 14px; }
+.scripted .chip input { position: absolute; opacity: 0; }
+.chip:has(:focus-visible) { outline: 3px solid var(--accent); }
+.chip:has(input:not(:checked)) { text-decoration: line-through; color: var(--soft); }
+.where input { margin-top: 4px; }
+.years { display: grid; grid-template-columns: 1fr auto 1fr; gap: 8px; align-items: center; }
+.years legend { margin-bottom: 4px; }
+.years input { height: 44px; }
+.more { display: inline-block; margin-top: 12px; font-size: 14px; }
+.more[open] { display: block; }
+.more summary span { color: var(--accent); text-decoration: underline; cursor: pointer; }
+.more .row { grid-template-columns: repeat(4, 1fr); margin-top: 12px; }
+.box { display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; margin-top: 12px; max-width: 640px; }
+.box legend { margin-bottom: 4px; }
+.clear { display: inline-block; margin: 12px 0 0 24px; font-size: 14px; }
+.credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
+.credential p { font-size: 13px; color: var(--soft); }
+
+#suggestions { position: absolute; z-index: 5; left: 0; right: 0; top: 100%; margin-top: 4px; max-height: 420px; overflow: auto; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; box-shadow: 0 6px 24px #0003; padding: 8px 0; font-size: 14px; }
+#suggestions .group { padding: 4px 12px; font-size: 13px; font-weight: 600; color: var(--soft); }
+#suggestions [role=option] { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 12px; padding: 4px 12px; cursor: pointer; }
+#suggestions [aria-selected=true] { background: var(--wash); }
+#suggestions b { text-decoration: underline; text-decoration-thickness: 2px; }
+#suggestions .foot { border-top: 1px solid var(--line); margin-top: 8px; padding: 8px 12px 0; font-size: 13px; color: var(--soft); }
+
+#results { padding: 24px; }
+.heading { display: flex; justify-content: space-between; align-items: start; gap: 16px; margin-bottom: 16px; }
+.facts { color: var(--soft); font-size: 16px; }
+.number .facts { font-size: 13px; }
+.copy-link { font-size: 14px; white-space: nowrap; }
+.columns { display: grid; grid-template-columns: minmax(0, 2fr) minmax(320px, 1fr); gap: 24px; align-items: start; }
+.lead, .rail { display: grid; gap: 16px; min-width: 0; }
+.lead { gap: 24px; }
+.card { border: 1px solid var(--line); border-radius: 6px; padding: 16px; min-width: 0; background: var(--paper); }
+.title { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 4px 16px; margin-bottom: 8px; }
+.title p { font-size: 13px; color: var(--soft); }
+.caption { display: flex; justify-content: space-between; gap: 8px; }
+.info, .notice, .alert { border-left: 4px solid var(--accent); background: var(--panel); padding: 12px 16px; margin-bottom: 16px; overflow-wrap: anywhere; }
+.notice { border-color: var(--notice-edge); background: var(--notice-wash); }
+.alert { border-color: var(--alert); background: var(--alert-wash); }
+.info progress { width: 100%; height: 8px; accent-color: var(--accent); }
+.reasons p + p { margin-top: 4px; }
+.link { border: 0; background: none; padding: 0; height: auto; text-decoration: underline; font-weight: 400; width: auto; }
+
+.tools { display: grid; grid-template-columns: repeat(3, 1fr); border: 1px solid var(--edge); border-radius: 6px; overflow: hidden; margin-top: 24px; position: relative; overflow: visible; }
+.tools legend { position: absolute; top: -22px; font-size: 13px; color: var(--soft); }
+.tools label { position: relative; display: grid; place-items: center; min-height: 38px; font-size: 14px; border: 0 solid var(--line); cursor: pointer; }
+.tools label:not(:nth-of-type(3n)) { border-right-width: 1px; }
+.tools label:nth-of-type(n + 4) { border-top-width: 1px; }
+.tools input { position: absolute; inset: 0; width: 100%; height: 100%; opacity: 0; cursor: pointer; }
+.tools label:has(:checked) { background: var(--wash); color: var(--accent); font-weight: 600; box-shadow: inset 0 -3px var(--accent); }
+.tools label:has(:focus-visible) { outline: 3px solid var(--accent); z-index: 1; }
+.choices { display: flex; gap: 20px; margin: 12px 0; font-size: 14px; }
+.choices label { display: flex; gap: 10px; align-items: center; cursor: pointer; }
+.choices small { display: block; }
+.download { width: 100%; background: var(--accent); color: var(--on-accent); border-color: var(--accent); margin-top: 4px; }
+.file { margin-top: 8px; overflow-wrap: anywhere; color: var(--soft); }
+${
+  ["excel", "r", "python", "duckdb", "qgis", "other"].map((id) =>
+    `body:not(:has([name=tool][value=${id}]:checked)) .take .for-${id} { display: none; }`
+  ).join("\n")
 }
-::placeholder { color: var(--soft); opacity: 1; }
-.choices { display: flex; flex-wrap: wrap; gap: .5rem; }
-.choices legend { float: left; width: 100%; margin: 0; }
-.choices .choice { flex: auto; border: 1px solid var(--line); border-radius: 8px; padding: .5rem .7rem; }
-.choices .choice:has(:checked) { border-color: var(--water); background: var(--wash); }
-.choice { display: flex; gap: .6rem; align-items: flex-start; cursor: pointer; padding: .2rem 0; }
-.choice input { flex: none; width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; accent-color: var(--water); }
-.choice small { display: block; overflow-wrap: anywhere; }
-.chooser, .credential, .choices { margin-bottom: 1.25rem; }
-.credential { max-width: 28rem; }
-summary { cursor: pointer; margin: 0; padding: .35rem 0; }
-summary small { margin-left: .4rem; }
-.list { max-height: 16rem; overflow: auto; border: 1px solid var(--line); border-radius: 8px; padding: .5rem .8rem; margin-top: .5rem; }
-.list[data-fields] { columns: 16rem; column-gap: 1.5rem; }
-.list[data-fields] .choice { break-inside: avoid; overflow-wrap: anywhere; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 1rem 1.5rem; margin: 1.25rem 0 .5rem; }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .75rem; }
-.submit { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; margin: 1rem 0 0; }
-#form-status { margin: 0; }
-html:has(#form-status:not(:empty)) { scroll-padding-bottom: 5rem; }
-#form-status:not(:empty) {
-  position: sticky;
-  bottom: .5rem;
-  margin-top: 1rem;
-  padding: .6rem .9rem;
-  border: 1px solid var(--line);
-  border-radius: 8px;
-  background: var(--notice-wash);
-  font-weight: 600;
+body:has([name=tool][value=qgis]:checked) .choices { opacity: .5; }
+body.stale .download, .download:disabled { background: var(--paper); color: var(--soft); border-color: var(--edge); cursor: not-allowed; }
+body.stale .show { background: var(--accent); color: var(--on-accent); border-color: var(--accent); }
+body.stale .columns .lead { opacity: .5; }
+[aria-busy=true] { opacity: .6; cursor: progress; }
+.download-bar { position: fixed; z-index: 4; inset: auto 0 0; display: none; align-items: center; justify-content: space-between; gap: 16px; padding: 8px 16px; background: var(--paper); border-top: 1px solid var(--line); }
+.download-bar p { font-size: 13px; color: var(--soft); }
+.download-bar .download { width: auto; margin: 0; }
+
+.tabs { display: flex; flex-wrap: wrap; gap: 0; margin: 0 -16px -16px; border-top: 0; }
+.tabs input { position: absolute; opacity: 0; width: 1px; height: 1px; }
+.tabs label { order: 1; padding: 8px 16px; font-size: 14px; cursor: pointer; border-bottom: 3px solid transparent; }
+.tabs input:checked + label { color: var(--accent); font-weight: 600; border-color: var(--accent); }
+.tabs input:focus-visible + label { outline: 3px solid var(--accent); outline-offset: -3px; }
+.tabs pre { order: 2; width: 100%; display: none; padding: 16px; background: var(--panel); border-top: 1px solid var(--line); white-space: pre-wrap; overflow-wrap: anywhere; border-radius: 0 0 6px 6px; }
+.tabs input:checked + label + pre { display: block; }
+.copy { height: auto; border: 0; padding: 0; background: none; font-weight: 400; font-size: 13px; text-decoration: underline; }
+.cite { font-size: 14px; }
+.cite li { border-top: 1px solid var(--line); padding: 8px 0; overflow-wrap: anywhere; }
+.reading { max-width: 800px !important; }
+.datasets li { padding: 12px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+.fields div { padding: 8px 0; border-bottom: 1px solid var(--line); }
+.fields dt { font-weight: 600; overflow-wrap: anywhere; }
+.fields dt code { font-weight: 400; color: var(--soft); }
+.reading h2 { margin-top: 24px; }
+.path { font-size: 13px; color: var(--soft); margin-bottom: 8px; }
+.facts-list { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
+.facts-list dt { font-size: 13px; color: var(--soft); }
+.facts-list dd { font-weight: 600; }
+.facts-list dt::first-letter { text-transform: uppercase; }
+.abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
+.measured { width: 100%; border-collapse: collapse; font-size: 14px; margin: 8px 0; }
+.measured th { text-align: left; font-size: 13px; color: var(--soft); }
+.measured th::first-letter { text-transform: uppercase; }
+.measured :is(th, td) { padding: 8px 4px; border-bottom: 1px solid var(--line); }
+.measured .number { text-align: right; }
+
+@media (max-width: 1000px) and (min-width: 768px) {
+  .query .row { grid-template-columns: 1fr 1fr; }
 }
-.inline { display: flex; gap: .5rem; align-items: center; white-space: nowrap; }
-button, .button {
-  display: inline-block;
-  min-height: 2.75rem;
-  padding: .55rem 1.3rem;
-  border: 0;
-  border-radius: 8px;
-  background: var(--water);
-  color: var(--water-ink);
-  font: inherit;
-  font-weight: 600;
-  text-decoration: none;
-  cursor: pointer;
+@media (max-width: 767px) {
+  h1 { font-size: 24px; }
+  .tagline, .wide { display: none; }
+  .narrow { display: inline; }
+  footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
+  .top, .synthetic, .query, .fold, #results, footer { padding-inline: 16px; }
+  .top nav { gap: 16px; }
+  .query .row, .more .row { grid-template-columns: 1fr; gap: 12px; }
+  .box { grid-template-columns: 1fr 1fr; gap: 12px; }
+  .credential { grid-template-columns: 1fr; gap: 4px; }
+  .folded .fold { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
+  .folded .query:not(:target):not(.open) { display: none; }
+  .folded:has(.query:target) .fold, .folded:has(.query.open) .fold { display: none; }
+  .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
+  .lead, .rail { display: contents; }
+  .map, .chart-card, .number { order: 1; }
+  .take { order: 2; }
+  .table-card, .columns > * > * { order: 3; }
+  .rail > .map { order: 4; }
+  .code, .cite { order: 5; }
+  .columns > .lead > .map, .columns .chart-card, .columns .chart { order: 1; }
+  .columns .take { order: 2; }
+  .columns .code, .columns .cite { order: 5; }
+  .download-bar:not([hidden]) { display: flex; }
+  .copy-link { margin-top: 8px; }
 }
-button:hover, .button:hover { filter: brightness(1.12); }
-button[aria-busy=true] { opacity: .85; cursor: progress; }
-.buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin: .75rem 0 0; }
-.buttons .button ~ .button { background: var(--wash); color: var(--ink); }
-.buttons button.button:disabled { background: none; border: 1px dashed var(--soft); color: var(--soft); font-weight: 400; cursor: not-allowed; filter: none; }
-.copy { min-height: 0; padding: .3rem .7rem; background: var(--card); color: var(--water); border: 1px solid var(--line); font-size: .85rem; }
-.table { overflow: auto; max-height: 26rem; border: 1px solid var(--line); border-radius: 8px; }
-table { border-collapse: collapse; font-size: .875rem; }
-th, td { padding: .35rem .7rem; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th { position: sticky; top: 0; background: var(--wash); font-weight: 600; }
-.number, .value { text-align: right; font-variant-numeric: tabular-nums; }
-td.value { font-weight: 600; }
-tbody tr:last-child td { border-bottom: 0; }
-.snippets dt { font-weight: 600; margin-top: .8rem; }
-.snippets dd { margin: .25rem 0 0; display: flex; gap: .5rem; align-items: flex-start; }
-.snippets code {
-  flex: 1;
-  min-width: 0;
-  overflow-x: auto;
-  white-space: pre;
-  padding: .5rem .7rem;
-  border-radius: 8px;
-  background: var(--wash);
-  font: .85rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
-}
-.citations { padding-left: 1.1rem; }
-.citations li { margin-bottom: .7rem; overflow-wrap: anywhere; }
-.citations span { display: block; color: var(--soft); font-size: .9rem; }
-.alert, .notice { border-radius: 8px; padding: .7rem 1rem; margin: 0 0 1rem; }
-.alert { background: var(--alert-wash); color: var(--alert); margin: 0; }
-.notice { background: var(--notice-wash); }
-footer { color: var(--soft); font-size: .9rem; }
-.phone { display: none; }
-.reasons { padding: .7rem 1rem; border-radius: 8px; background: var(--notice-wash); font-weight: 600; overflow-wrap: anywhere; }
-.reasons p { margin: 0; }
-@media (max-width: 30rem) {
-  header > div, main, footer { padding: 1rem; }
-  form, #results:has(*) { padding: 1rem; }
-  .phone { display: block; margin: 0 0 .5rem; color: var(--soft); font-size: .9rem; }
-  .compact { width: 100%; }
-  .compact thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .compact tr { display: grid; grid-template-columns: 1fr auto; padding: .5rem .7rem; border-bottom: 1px solid var(--line); }
-  .compact td { display: none; padding: 0; border: 0; white-space: normal; overflow-wrap: anywhere; }
-  .compact :is(.date, .location, .characteristic, .value) { display: block; }
-  .compact .date { color: var(--soft); }
-  .compact .value { grid-area: 1 / 2; padding-left: .7rem; }
-  .compact :is(.location, .characteristic) { grid-column: 1 / -1; }
-  .compact tr:last-child { border-bottom: 0; }
-  .snippets dd { flex-direction: column; }
-  .snippets code { width: 100%; }
+@media print {
+  .top nav, .query, .fold, .take, .download-bar, .copy-link, .skip, .copy { display: none !important; }
+  .columns { display: block; }
+  .card, .map { break-inside: avoid; margin-bottom: 16px; }
+  .tabs label { display: none; }
 }
 `;
 

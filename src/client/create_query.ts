@@ -204,7 +204,7 @@ export function createQuery<R extends object>(
       for await (const rows of pages()) all.push(rows);
       return all.flat();
     },
-    [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows) => rows),
+    [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows: R[]) => rows),
   };
 }
 

@@ -1,0 +1,89 @@
+// Names of characteristics: suggestions, groups, French names and synonyms. None of them is a reason to refuse a name.
+import NAMES from "../../src/odata/characteristics.json" with { type: "json" };
+import { nearNames } from "../../src/validation.ts";
+import TABLE from "./characteristics.json" with { type: "json" };
+import type { Language } from "./drawing_text.ts";
+import { fold, GROUP_NAMES, type GroupId } from "./text.ts";
+
+const FRENCH: Readonly<Record<string, string>> = TABLE.french;
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = TABLE.synonyms;
+const COMMON: Readonly<Record<string, readonly string[]>> = TABLE.common;
+const OF_SCHEMA: Readonly<Record<string, readonly string[]>> = TABLE.schema;
+const GROUPS = Object.keys(GROUP_NAMES.en) as GroupId[];
+
+/** Names by their text, in lower case and without marks: the English and the French ones. */
+const BY_TEXT = new Map([
+  ...Object.entries(FRENCH).map(([name, french]) => [fold(french), name] as const),
+  ...NAMES.map((name) => [fold(name), name] as const),
+]);
+
+/** What a text of the form means. */
+export interface Characteristic {
+  /** Names for the filter; the text itself if it is not in the list. */
+  names: readonly string[];
+  /** Set if the text is the name of a group. */
+  group?: GroupId;
+  /** Whether the list has the names. */
+  isKnown: boolean;
+}
+
+/** Accepts a name in any case, its French name, a synonym, or the name of a group. Other texts are names themselves. */
+export function findCharacteristic(text: string): Characteristic {
+  const wanted = fold(text);
+  if (NAMES.includes(text)) return { names: [text], isKnown: true };
+  const group = GROUPS.find((id) =>
+    wanted === fold(GROUP_NAMES.en[id]) || wanted === fold(GROUP_NAMES.fr[id])
+  );
+  if (group !== undefined) {
+    return { names: COMMON[group] ?? OF_SCHEMA[group]!, group, isKnown: true };
+  }
+  const name = BY_TEXT.get(wanted);
+  if (name !== undefined) return { names: [name], isKnown: true };
+  const synonym = Object.keys(SYNONYMS).find((key) => fold(key) === wanted);
+  if (synonym !== undefined) return { names: SYNONYMS[synonym]!, isKnown: true };
+  return { names: [text], isKnown: false };
+}
+
+const MAX_NEAR = 3;
+
+/** Names that a text may mean: by spelling, by a word of the name, or by its beginning. */
+export function nearCharacteristics(text: string): readonly string[] {
+  const wanted = fold(text);
+  const words = [...new Set([...commonNames(), ...NAMES])].map((name) =>
+    [name, fold(name)] as const
+  );
+  const containing = words.filter(([, folded]) => folded.includes(wanted)).map(([name]) => name);
+  const bySpelling = nearNames(text, NAMES).slice(0, MAX_NEAR);
+  const byWord = words.filter(([, folded]) =>
+    folded.split(/[^\p{L}\d]+/u).some((word) =>
+      word.length > 3 && nearNames(wanted, [word]).length > 0
+    )
+  ).map(([name]) => name);
+  return [...new Set([...containing, ...byWord, ...bySpelling])].slice(0, MAX_NEAR);
+}
+
+/** The French name if the schema has one, else the name itself. */
+export function characteristicName(name: string, language: Language): string {
+  return language === "fr" && Object.hasOwn(FRENCH, name) ? FRENCH[name]! : name;
+}
+
+/** Names of the reviewed table, which are suggested without a script. */
+export function commonNames(): readonly string[] {
+  return Object.values(COMMON).flat();
+}
+
+/**
+ * Content of `/names.json`, from which the script suggests: groups with their names, the other names, French names,
+ * and synonyms.
+ */
+export function suggestionsJson(): string {
+  const groups = GROUPS.map((id) => ({
+    en: GROUP_NAMES.en[id],
+    fr: GROUP_NAMES.fr[id],
+    common: COMMON[id] ?? [],
+    others: OF_SCHEMA[id] ?? [],
+  }));
+  const grouped = new Set(groups.flatMap(({ common, others }) => [...common, ...others]));
+  const others = NAMES.filter((name) => !grouped.has(name));
+  return JSON.stringify({ groups, others, french: FRENCH, synonyms: SYNONYMS });
+}

@@ -1,0 +1,321 @@
+// Requests the data of the page: at most three requests for a screen with up to 10,000 locations.
+import type { DataStream } from "../../src/client/datastream.ts";
+import { explainNoRows } from "../../src/client/no_rows.ts";
+import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
+import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
+import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
+import type { YearResults } from "./bars.ts";
+import { CHART_FIELDS, type Measurement } from "./chart.ts";
+import {
+  type Form,
+  FormError,
+  isFiltered,
+  type Place,
+  type Selection,
+  toSelection,
+} from "./form.ts";
+import { TABLE_FIELDS } from "./table.ts";
+import { findRegion, fold, regionsIn } from "./text.ts";
+
+export interface Dataset extends Citation {
+  abstract: string;
+  /** `ProgressCode`. */
+  progress: string;
+  /** First and last year; empty if unknown. */
+  years: readonly string[];
+}
+
+/** A location with the text of its numbers. */
+export interface Location {
+  id: string;
+  doi: string;
+  name: string;
+  latitude: number;
+  longitude: number;
+  type: string;
+}
+
+export interface Locations {
+  list: readonly Location[];
+  /** Number that were not loaded. */
+  missing: number;
+}
+
+export interface Results {
+  selection: Selection;
+  /** Name of the region, dataset or location; empty for all of Canada. */
+  placeName: string;
+  count: number;
+  /** All rows, or the first `MAXIMUM_TOP`. Empty on the first screen. */
+  rows: readonly Measurement[];
+  /** Whether `rows` are all rows. */
+  isComplete: boolean;
+  locations: Locations;
+  /** `undefined` if they would need another request. */
+  datasets: readonly Dataset[] | undefined;
+  /** DOIs of the datasets with results, with their number if it is known. */
+  cited: readonly { doi: string; results?: number }[];
+  years: readonly YearResults[] | undefined;
+  /** Sentences without a period; empty if there are results. */
+  reasons: readonly string[];
+}
+
+/** Stores what the service returned. `undefined` if each caller uses a key of its own. */
+export interface Stores {
+  datasets: Store<readonly Dataset[]>;
+  locations: Store<Locations>;
+  rows: Store<readonly Measurement[]>;
+  counts: Store<number>;
+  years: Store<readonly YearResults[]>;
+  reasons: Store<readonly string[]>;
+}
+
+interface Store<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+}
+
+export interface Source {
+  dataStream: DataStream;
+  signal: AbortSignal;
+  stores: Stores;
+  /** Runs a task that sends requests. */
+  run: <T>(task: () => Promise<T>) => Promise<T>;
+}
+
+const MAX_LOCATIONS = 2 * MAXIMUM_TOP;
+/** Locations in a filter: their Ids must fit into a URL. */
+const MAX_NAMED_LOCATIONS = 500;
+/** Results that are read for the bars of years: ten requests. */
+export const MAX_COUNTED_BY_YEAR = 100_000;
+
+async function load<T>(
+  store: Store<T>,
+  key: string,
+  { run }: Source,
+  task: () => Promise<T>,
+): Promise<T> {
+  const cached = store.get(key);
+  if (cached !== undefined) return cached;
+  const value = await run(task);
+  store.set(key, value);
+  return value;
+}
+
+export function loadDatasets(source: Source): Promise<readonly Dataset[]> {
+  const { dataStream, signal, stores } = source;
+  const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
+  return load(stores.datasets, "all", source, async () => {
+    const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
+    return rows.map((row) => ({
+      ...toCitation(row as Row<"Metadata">),
+      abstract: row.Abstract ?? "",
+      progress: row.ProgressCode ?? "",
+      years: row.TemporalExtent?.map((date) => date.slice(0, 4)) ?? [],
+    })).sort((a, b) => a.name.localeCompare(b.name, "en"));
+  });
+}
+
+const LOCATION_SELECT = [
+  "Id",
+  "DOI",
+  "Name",
+  "Latitude",
+  "Longitude",
+  "MonitoringLocationType",
+] as const;
+
+export function loadLocations(source: Source, selection: Selection): Promise<Locations> {
+  const { dataStream, signal, stores } = source;
+  const options = { ...selection, signal };
+  return load(stores.locations, JSON.stringify(selection), source, async () => {
+    const query = { ...options, select: LOCATION_SELECT, limit: MAX_LOCATIONS };
+    const rows = await dataStream.locations(query).toArray();
+    const total = rows.length < MAX_LOCATIONS
+      ? rows.length
+      : await dataStream.locations(options).count();
+    const list = rows.map((row) => ({
+      id: String(row.Id),
+      doi: row.DOI,
+      name: row.Name,
+      latitude: row.Latitude,
+      longitude: row.Longitude,
+      type: row.MonitoringLocationType,
+    }));
+    return { list, missing: Math.max(0, total - rows.length) };
+  });
+}
+
+const ROW_FIELDS = [...new Set(["DOI", ...CHART_FIELDS, ...TABLE_FIELDS])];
+
+function loadRows(
+  source: Source,
+  selection: Selection,
+  hasAllFields: boolean,
+): Promise<readonly Measurement[]> {
+  const { dataStream, signal, stores } = source;
+  const key = JSON.stringify([selection, hasAllFields]);
+  return load(stores.rows, key, source, async () => {
+    const select = hasAllFields ? fieldNames("Observations") : ROW_FIELDS;
+    const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
+    let csv = "";
+    const decoder = new TextDecoder();
+    for await (const bytes of dataStream.query("Observations", query).csv()) {
+      csv += decoder.decode(bytes, { stream: true });
+    }
+    return parseCsv(csv);
+  });
+}
+
+export function loadCount(source: Source, selection: Selection): Promise<number> {
+  const { dataStream, signal, stores } = source;
+  return load(
+    stores.counts,
+    JSON.stringify(selection),
+    source,
+    () => dataStream.query("Observations", { ...selection, signal }).count(),
+  );
+}
+
+/** Reads up to `MAX_COUNTED_BY_YEAR` results. */
+export function loadYears(source: Source, selection: Selection): Promise<readonly YearResults[]> {
+  const { dataStream, signal, stores } = source;
+  return load(stores.years, JSON.stringify(selection), source, async () => {
+    const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
+    const rows = await dataStream.summary(query);
+    return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
+  });
+}
+
+export interface PlaceInWords {
+  place: Place;
+  name: string;
+}
+
+/** Finds what `where` means: a region, a dataset, or locations whose name contains it. */
+export async function findPlace(
+  source: Source,
+  form: Form,
+): Promise<PlaceInWords & { locations?: Locations }> {
+  const { where, language } = form;
+  if (where === "") return { place: {}, name: "" };
+  const region = findRegion(where) ?? (/^[a-z]+(\.[\w-]+)+$/i.test(where) ? where : undefined);
+  if (region !== undefined) {
+    const [, name = region] = regionsIn(language).find(([id]) => id === region) ?? [];
+    return { place: { region }, name };
+  }
+  const wanted = fold(where);
+  const all = await loadLocations(source, toSelection(form, {}));
+  const list = all.list.filter(({ name }) => fold(name).includes(wanted));
+  const known = list.length > 0 ? source.stores.datasets.get("all") : await loadDatasets(source);
+  const datasets = known?.filter(({ name, doi }) => fold(name) === wanted || doi === where) ?? [];
+  if (datasets.length > 0) {
+    return { place: { datasets: datasets.map(({ doi }) => doi) }, name: datasets[0]!.name };
+  }
+  if (list.length > MAX_NAMED_LOCATIONS) {
+    throw new FormError("tooManyLocations", { n: list.length, name: where });
+  }
+  if (list.length > 0) {
+    const place = { locations: list.map(({ id }) => Number(id)) };
+    return { place, name: where, locations: { list, missing: 0 } };
+  }
+  const parts = known?.filter(({ name }) => fold(name).includes(wanted)) ?? [];
+  if (parts.length === 0) throw new FormError("noLocation", { name: where });
+  return {
+    place: { datasets: parts.map(({ doi }) => doi) },
+    name: parts.length === 1 ? parts[0]!.name : where,
+  };
+}
+
+/** Requests in the order of what a reader needs first, one at a time. */
+export async function loadResults(source: Source, form: Form): Promise<Results> {
+  const { place, name: placeName, locations: named } = await findPlace(source, form);
+  const selection = toSelection(form, place);
+  const rows = isFiltered(form) ? await loadSelected(source, form, selection, named) : undefined;
+  const isComplete = rows !== undefined && rows.length < MAXIMUM_TOP;
+  const count = isComplete ? rows.length : await loadCount(source, selection);
+  const locations = named ??
+    (count === 0 ? { list: [], missing: 0 } : await loadLocations(source, selection));
+  const cached = source.stores.datasets.get("all");
+  // A full page needs a count, so the datasets would be a fourth request.
+  const datasets = cached ?? (rows && !isComplete ? undefined : await loadDatasets(source));
+  const reasons = count === 0 && isFiltered(form) ? await explain(source, selection) : [];
+  return {
+    selection,
+    placeName,
+    count,
+    rows: rows ?? [],
+    isComplete,
+    locations,
+    datasets,
+    cited: rows && isComplete
+      ? countBy(rows, ({ DOI = "" }) => DOI).map(([doi, results]) => ({ doi, results }))
+      : [...new Set(locations.list.map(({ doi }) => doi))].map((doi) => ({ doi })),
+    years: isComplete ? yearsOf(rows) : source.stores.years.get(JSON.stringify(selection)),
+    reasons,
+  };
+}
+
+async function loadSelected(
+  source: Source,
+  form: Form,
+  selection: Selection,
+  named: Locations | undefined,
+): Promise<readonly Measurement[]> {
+  if (selection.within === undefined || named !== undefined) {
+    const { filter } = selection;
+    return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
+  }
+  // The Ids of the locations, which the map needs anyway, save the request for those in the box.
+  const { list, missing } = await loadLocations(source, selection);
+  if (list.length === 0) return [];
+  if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
+    return await loadRows(source, selection, form.hasMoreColumns);
+  }
+  const inBox = list.map(({ id }) => Number(id));
+  const { place } = await findPlace(source, form);
+  const { filter } = toSelection({ ...form, locations: inBox }, { ...place, locations: [] });
+  return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
+}
+
+function explain(source: Source, selection: Selection): Promise<readonly string[]> {
+  const { dataStream, signal, stores } = source;
+  return load(stores.reasons, JSON.stringify(selection), source, async () => {
+    const reasons = await explainNoRows(dataStream, "Observations", { ...selection, signal });
+    return reasons.map(({ text }) => text);
+  });
+}
+
+export function yearsOf(rows: readonly Measurement[]): YearResults[] {
+  return countBy(rows, ({ ActivityStartDate = "" }) => ActivityStartDate.slice(0, 4))
+    .filter(([year]) => /^\d{4}$/.test(year))
+    .map(([year, results]) => ({ year: Number(year), results }))
+    .sort((a, b) => a.year - b.year);
+}
+
+/** The most frequent key comes first. */
+export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
+
+/** A cell with or without quotes, and the separator after it. */
+const CSV_CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n)/g;
+
+/** As Weir writes it (RFC 4180). */
+function parseCsv(csv: string): Measurement[] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, plain = "", end] of csv.matchAll(CSV_CELL)) {
+    lines.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end !== ",") lines.push([]);
+  }
+  const [fields = [], ...rows] = lines.slice(0, -1);
+  return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
+}
+
+/** Columns that further columns of the table can show. */
+export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
+  !TABLE_FIELDS.includes(field) && !(TIDY_COLUMNS as readonly string[]).includes(field) &&
+  !["Id", "DOI"].includes(field)
+);

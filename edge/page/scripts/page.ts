@@ -1,0 +1,334 @@
+// The script of the page. Each function is served as its source text, so it must use only globals of browsers and its
+// own names. Listeners are on the document, because `enhancePage` replaces the content.
+import { enhanceBox } from "./box.ts";
+import { enhanceSuggestions } from "./suggestions.ts";
+
+/** Returns the content of `/weir.js`. */
+export function script(): string {
+  const functions = [enhancePage, enhanceSuggestions, enhanceBox];
+  // Bundlers that keep names, such as esbuild in wrangler, call `__name` in each function.
+  return `const __name = (value) => value;\n${functions.map((f) => `(${f})();\n`).join("")}`;
+}
+
+/** Names of texts in `data-texts` of the page. */
+export const SCRIPT_TEXTS = [
+  ...["loading", "copied", "busyNote", "received", "complete", "downloadFailed"] as const,
+  ...["downloading", "cancel", "tryAgain", "failed", "moreNames", "suggestions"] as const,
+  ...["remove", "drawBox"] as const,
+];
+
+/** Loads pages within this one, marks changed forms, and downloads with a header. */
+export function enhancePage(): void {
+  const main = (): HTMLElement => document.querySelector("main")!;
+  const form = (): HTMLFormElement | null => document.querySelector("#query");
+  const texts = (): Record<string, string> => JSON.parse(main().dataset.texts ?? "{}");
+  const fillIn = (text = "", value: string) => text.replace(/\{\w+\}/, value);
+  /** Settings of the form that the results are for. */
+  let shown = "";
+  /** Aborts the request of the previous page. */
+  let current = new AbortController();
+  let timer = 0;
+  const observer = new IntersectionObserver(([entry]) => {
+    const bar = document.querySelector<HTMLElement>(".download-bar");
+    if (bar && entry) bar.hidden = entry.isIntersecting;
+  });
+
+  document.documentElement.classList.add("scripted");
+  prepare();
+  for (const type of ["input", "change"]) document.addEventListener(type, onChange);
+  document.addEventListener("submit", onSubmit);
+  document.addEventListener("click", onClick);
+  addEventListener("popstate", () => load(location.href, false));
+  // A browser may restore the form's values after this script.
+  addEventListener("pageshow", update);
+
+  /** Makes new content ready. */
+  function prepare(): void {
+    for (const element of document.querySelectorAll<HTMLElement>("[data-script]")) {
+      element.hidden = false;
+    }
+    for (const element of document.querySelectorAll<HTMLElement>("[data-needs-header]")) {
+      element.hidden = false;
+    }
+    const source = new DOMParser().parseFromString(form()?.outerHTML ?? "", "text/html");
+    shown = settingsOf(source.forms[0]);
+    observer.disconnect();
+    const card = document.querySelector(".take");
+    if (card) observer.observe(card);
+    const bars = document.querySelector<HTMLAnchorElement>("a[data-fragment]");
+    if (bars) loadFragment(bars);
+    startRetry();
+    update();
+  }
+
+  /** The key or token, which is stored only in its input. */
+  function credentialHeader(): Record<string, string> {
+    const value = document.querySelector<HTMLInputElement>("#credential")?.value.trim();
+    if (!value) return {};
+    return form()?.dataset.access === "caller"
+      ? { "x-api-key": value }
+      : { authorization: `Bearer ${value}` };
+  }
+
+  function parametersOf(element: HTMLFormElement): URLSearchParams {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of new FormData(element)) {
+      if (name !== "token" && String(value).trim() !== "") {
+        parameters.append(name, String(value).trim());
+      }
+    }
+    return parameters;
+  }
+
+  /** Equal for forms that select the same data. */
+  function settingsOf(element: HTMLFormElement | undefined | null): string {
+    if (!element) return "";
+    const display = ["lang", "tool", "columns", "tidy", "days"];
+    return [...parametersOf(element)].filter(([name]) => !display.includes(name))
+      .map((pair) => pair.join("=")).sort().join("&");
+  }
+
+  /** Marks results of another form, and blocks their download. */
+  function update(): void {
+    const isStale = settingsOf(form()) !== shown;
+    document.body.classList.toggle("stale", isStale);
+    for (const button of document.querySelectorAll<HTMLButtonElement>(".download")) {
+      button.disabled = isStale;
+    }
+    for (const note of document.querySelectorAll<HTMLElement>("#stale, #stale-reason")) {
+      note.hidden = !isStale;
+    }
+  }
+
+  function onChange({ target, type }: Event): void {
+    const input = target as HTMLInputElement;
+    // A chip that is unchecked is gone.
+    if (input.type === "checkbox" && !input.checked) input.closest(".chip")?.remove();
+    const own = form();
+    if (
+      own && type === "change" && ["columns", "tidy"].includes(input.name) &&
+      !document.body.classList.contains("stale")
+    ) {
+      load(`${location.pathname}?${parametersOf(own)}`, false, true);
+    }
+    update();
+  }
+
+  function onSubmit(event: SubmitEvent): void {
+    const own = form();
+    if (!own || event.target !== own) return;
+    const button = event.submitter as HTMLButtonElement | null;
+    if (button?.matches(".download")) {
+      if (!button.matches("[data-needs-header]")) return; // the browser downloads
+      event.preventDefault();
+      download(`/download?${parametersOf(own)}`);
+      return;
+    }
+    event.preventDefault();
+    load(`/?${parametersOf(own)}`, true, true);
+  }
+
+  function onClick(event: MouseEvent): void {
+    const target = event.target as Element;
+    if (target.matches(".copy")) return void copy(target, visibleCode());
+    const link = target.closest("a");
+    if (!link || event.defaultPrevented || event.button !== 0) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (link.matches(".copy-link")) {
+      event.preventDefault();
+      copy(link, link.href);
+    } else if (link.matches("[data-needs-header]")) {
+      event.preventDefault();
+      download(link.href);
+    } else if (link.matches("[href='#query']")) {
+      event.preventDefault();
+      form()!.classList.add("open");
+      document.querySelector<HTMLElement>("#what")!.focus();
+    } else if (isPage(link)) {
+      event.preventDefault();
+      load(link.href, false, true);
+    }
+  }
+
+  /** Whether a link in the content is to a state of this page. */
+  function isPage(link: HTMLAnchorElement): boolean {
+    const { origin, pathname, hash } = new URL(link.href, location.href);
+    return main().contains(link) && !link.hasAttribute("download") && hash === "" &&
+      origin === location.origin && (pathname === "/" || pathname === location.pathname);
+  }
+
+  function visibleCode(): string {
+    return document.querySelector(".tabs input:checked + label + pre")?.textContent ?? "";
+  }
+
+  async function copy(element: Element, value: string): Promise<void> {
+    const before = element.textContent;
+    await navigator.clipboard?.writeText(value).then(() => {
+      element.textContent = texts().copied!;
+      setTimeout(() => element.textContent = before, 2000);
+    }, () => {});
+  }
+
+  async function fetchPage(url: string, signal?: AbortSignal): Promise<Document> {
+    const response = await fetch(url, { headers: credentialHeader(), signal: signal ?? null });
+    if (!response.headers.get("content-type")?.startsWith("text/html")) {
+      throw await toError(response);
+    }
+    return new DOMParser().parseFromString(await response.text(), "text/html");
+  }
+
+  /** Shows another state of the page. `isNew` adds it to the history. */
+  async function load(url: string, movesFocus: boolean, isNew = false): Promise<void> {
+    current.abort();
+    current = new AbortController();
+    clearInterval(timer);
+    const { signal } = current;
+    const submitted = settingsOf(form());
+    const focused = document.activeElement;
+    const key = focused instanceof HTMLElement ? focused.className + focused.textContent : "";
+    setLoading(true);
+    try {
+      const page = await fetchPage(url, signal);
+      // What the user typed in the meantime stays; the new results are for the old form.
+      const typed = settingsOf(form()) === submitted ? undefined : form();
+      const credential = document.querySelector<HTMLInputElement>("#credential")?.value ?? "";
+      for (const selector of ["main", ".top", "footer"]) {
+        document.querySelector(selector)!.replaceWith(page.querySelector(selector)!);
+      }
+      document.title = page.title;
+      document.documentElement.lang = page.documentElement.lang;
+      const input = document.querySelector<HTMLInputElement>("#credential");
+      if (input) input.value = credential;
+      const state = main().dataset.url ?? url;
+      if (isNew) history.pushState(null, "", state);
+      else history.replaceState(null, "", state);
+      prepare();
+      if (typed) {
+        form()!.replaceWith(typed);
+        return update();
+      }
+      const target = movesFocus
+        ? document.querySelector<HTMLElement>("[role=alert], #count, #results")
+        : [...main().querySelectorAll<HTMLElement>("a, button, input")].find((element) =>
+          element.className + element.textContent === key
+        );
+      target?.focus({ preventScroll: true });
+      if (movesFocus) document.querySelector("#results")!.scrollIntoView();
+    } catch (error) {
+      if (!signal.aborted) showError(error as Error);
+    } finally {
+      if (!signal.aborted) setLoading(false);
+    }
+  }
+
+  function setLoading(isLoading: boolean): void {
+    document.querySelector("#results")?.setAttribute("aria-busy", String(isLoading));
+    document.querySelector(".show")?.setAttribute("aria-busy", String(isLoading));
+    const status = document.querySelector("#form-status");
+    if (status) status.textContent = isLoading ? texts().loading! : "";
+  }
+
+  function showError({ message }: Error): void {
+    const alert = document.createElement("div");
+    alert.className = "alert";
+    alert.setAttribute("role", "alert");
+    alert.textContent = `${texts().failed} ${message}`;
+    document.querySelector("#results")!.replaceChildren(alert);
+  }
+
+  /** Counts down, then requests the page again. */
+  function startRetry(): void {
+    clearInterval(timer);
+    const notice = document.querySelector<HTMLElement>("[data-retry]");
+    if (!notice) return;
+    let seconds = Number(notice.dataset.retry);
+    timer = setInterval(() => {
+      seconds--;
+      notice.querySelector(".wait")!.textContent = fillIn(texts().busyNote, String(seconds));
+      const progress = notice.querySelector("progress")!;
+      progress.value = progress.max - seconds;
+      if (seconds <= 0) load(location.href, true);
+    }, 1000) as unknown as number;
+  }
+
+  async function loadFragment(link: HTMLAnchorElement): Promise<void> {
+    const page = await fetchPage(link.href).catch(() => undefined);
+    const fragment = page?.querySelector(".fragment");
+    if (fragment) link.parentElement?.replaceWith(fragment);
+  }
+
+  /** Downloads with a header, which a form cannot send, to a file or to memory. */
+  async function download(url: string): Promise<void> {
+    const progress = document.querySelector("#progress")!;
+    const report = document.createElement("p");
+    const cancel = document.createElement("button");
+    const stop = new AbortController();
+    cancel.type = "button";
+    cancel.className = "copy-link link";
+    cancel.textContent = texts().cancel!;
+    cancel.addEventListener("click", () => stop.abort());
+    report.textContent = `${texts().downloading} …`;
+    progress.replaceChildren(report, cancel);
+    const pick = (window as unknown as {
+      showSaveFilePicker?: (options: object) => Promise<FileSystemFileHandle>;
+    }).showSaveFilePicker;
+    let file: FileSystemFileHandle | undefined;
+    try {
+      const code = [...document.querySelectorAll<HTMLElement>(".file code")]
+        .find((element) => element.getClientRects().length > 0);
+      const suggestedName = code?.textContent ?? "data.csv";
+      if (pick && url.startsWith("/download")) file = await pick.call(window, { suggestedName });
+      const response = await fetch(url, { headers: credentialHeader(), signal: stop.signal });
+      if (!response.ok || !response.body) throw await toError(response);
+      const disposition = response.headers.get("content-disposition") ?? "";
+      const name = /filename="([^"]*)"/.exec(disposition)?.[1] ?? suggestedName;
+      let bytes = 0;
+      let reportedAt = 0;
+      const body = response.body.pipeThrough(
+        new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+          transform(chunk, controller) {
+            bytes += chunk.length;
+            controller.enqueue(chunk);
+            // At most every 5 s, because a screen reader reads each report aloud.
+            if (Date.now() - reportedAt < 5000) return;
+            reportedAt = Date.now();
+            report.textContent = fillIn(texts().received, megabytes(bytes));
+          },
+        }),
+      );
+      if (file) await body.pipeTo(await file.createWritable());
+      else saveBlob(await new Response(body).blob(), name);
+      report.textContent = fillIn(texts().complete, megabytes(bytes));
+    } catch (error) {
+      const { name, message } = error as Error;
+      // Removes the empty file that the dialog has created.
+      await (file as { remove?: () => Promise<void> } | undefined)?.remove?.().catch(() => {});
+      report.textContent = name === "AbortError"
+        ? ""
+        : `${texts().downloadFailed} (${message}) ${texts().tryAgain}.`;
+    }
+    cancel.remove();
+  }
+
+  function saveBlob(blob: Blob, name: string): void {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  }
+
+  /** Converts a problem details object (RFC 9457), or any other unexpected response. */
+  async function toError(response: Response): Promise<Error> {
+    const { detail, hint } = await response.json().catch(() => ({}));
+    return new Error(
+      detail ? [detail, hint].filter(Boolean).join(": ") : `status ${response.status}`,
+    );
+  }
+
+  function megabytes(bytes: number): string {
+    return `${
+      (bytes / 1e6).toLocaleString(document.documentElement.lang, { maximumFractionDigits: 1 })
+    } MB`;
+  }
+}
