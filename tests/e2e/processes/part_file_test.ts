@@ -32,7 +32,7 @@ async function write(output: Output, text: string, rows: number): Promise<void> 
   const shards = [{ clauses: [], after: `Id:${rows}` }];
   const page: DownloadPage = {
     data: new TextEncoder().encode(text),
-    cursor: { version: 2, query: "q", shards, rows, unitRows: rows },
+    cursor: { version: 2, query: "q", shards, rows, groupRows: rows },
     ...{ rows: 1, totalRows: rows, isLast: false, hasMore: true, isPageEnd: true },
     ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
   };
@@ -148,7 +148,7 @@ const STATE = {
     query: "0123456789abcdef",
     shards: [],
     rows: 1,
-    unitRows: 1,
+    groupRows: 1,
     writer: { isBegun: true },
   },
 };

@@ -262,7 +262,7 @@ Deno.test("batches() throw when the cursor is not what they returned", async () 
   const without = (name: keyof Cursor) => ({ ...cursor, [name]: undefined });
   const tampered = [
     ...[null, JSON.stringify(cursor), [], {}],
-    ...[without("query"), without("shards"), without("unitRows"), without("writer")],
+    ...[without("query"), without("shards"), without("groupRows"), without("writer")],
     ...[{ ...cursor, version: 1 }, { ...cursor, rows: -1 }, { ...cursor, rows: "1" }],
   ];
   for (const after of tampered) {
