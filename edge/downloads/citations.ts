@@ -4,7 +4,7 @@ import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import { clausesOf } from "../../src/odata/query_options.ts";
 import { type AppContext, authorize } from "./download.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import { loggedParameters, readBoundingBox, readParameters } from "./parameters.ts";
 import { respondWithText } from "./text_response.ts";
 

@@ -11,9 +11,9 @@ import type { IdentifyClient } from "../operation/clients.ts";
 import { downloadHeaders } from "./headers.ts";
 import { sendFeed, streamFeed } from "./response.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource } from "./feeds.ts";
-import type { Starts } from "./starts.ts";
+import type { RequestQueue } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
 import { HttpProblem, toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./parameters.ts";
@@ -23,18 +23,18 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Documents, counts and citations that are being fetched, or were fetched recently. */
   feeds: Feeds;
-  starts: Starts;
+  requests: RequestQueue;
   identifyClient: IdentifyClient;
 }
 
 /** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, starts }: AppContext,
+  { accessControl, identifyClient, requests }: AppContext,
 ): Promise<DataStream> {
   const { dataStream, apiKey, credential } = await accessControl.authorize(exchange.request);
   exchange.client = await identifyClient(exchange, credential);
-  return exchange.countRequests(dataStream, starts.of(exchange.client, apiKey));
+  return exchange.countRequests(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 
 /** Responds with rows or their number. Without `formatInPath`, the format is negotiated. */
@@ -136,7 +136,7 @@ function documentSource(
   const patient = dataStream.with({ maxWait: undefined });
   return {
     start(after, stop) {
-      const signal = AbortSignal.any([exchange.deadline.signal, stop]);
+      const signal = AbortSignal.any([exchange.silence, stop]);
       const rows = (after === undefined ? dataStream : patient)
         .query(resource, { ...options, signal });
       return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
@@ -167,7 +167,7 @@ export function valueSource(
 ): FeedSource {
   return {
     async *start(_, stop): AsyncGenerator<FeedPart> {
-      const { text, rows } = await request(AbortSignal.any([exchange.deadline.signal, stop]));
+      const { text, rows } = await request(AbortSignal.any([exchange.silence, stop]));
       const data = utf8Encoder.encode(text);
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
     },

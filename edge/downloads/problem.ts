@@ -1,7 +1,6 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import type { AccessMode, Settings } from "../options.ts";
-import type { FailureLog } from "../operation/request_log.ts";
-import { SilenceError } from "./start_deadline.ts";
+import type { Exchange } from "../operation/request_log.ts";
 
 /** RFC 9457, without `type`. `hint` is an extension member. */
 interface ProblemDetails {
@@ -104,9 +103,8 @@ export function toServiceProblem(
   error: unknown,
   task: string,
   settings: Settings,
-  exchange: FailureLog,
+  exchange: Exchange,
 ): unknown {
-  if (error instanceof SilenceError) return toServiceProblem(error.cause, task, settings, exchange);
   if (!(error instanceof DataStreamError)) return error;
   const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {

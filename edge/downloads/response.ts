@@ -1,8 +1,8 @@
 import type { Bytes } from "../../src/bytes.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
-import { startBeat } from "./beat.ts";
+import { startHeartbeat } from "./queue.ts";
 import type { FeedPart, Reader } from "./feeds.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
 import { toServiceProblem } from "./problem.ts";
 import type { RequestOutcome } from "../operation/request_log.ts";
@@ -67,9 +67,9 @@ function createBody(
   let taken = 0;
   /** Since when a chunk waits for the client. */
   let idleSince: number | undefined = clock.now();
-  let stopBeat = () => {};
+  let stopHeartbeat = () => {};
   const end = (outcome: RequestOutcome) => {
-    stopBeat();
+    stopHeartbeat();
     reader.close();
     exchange.end(outcome);
   };
@@ -80,7 +80,7 @@ function createBody(
   exchange.rows += first?.rows ?? 0;
   return new ReadableStream<Bytes>({
     start(controller) {
-      stopBeat = startBeat(clock, () => {
+      stopHeartbeat = startHeartbeat(clock, () => {
         const idle = idleSince === undefined ? 0 : clock.now() - idleSince;
         const error = idle >= readerTimeout
           ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)

@@ -1,6 +1,6 @@
 import { type AppContext, keyOf, valueSource } from "./download.ts";
 import { sendFeed } from "./response.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import type { Exchange } from "../operation/request_log.ts";
 
 /** A document that is computed as a whole, such as citations. */
 interface TextDocument {

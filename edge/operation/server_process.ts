@@ -1,5 +1,5 @@
 import type { Environment } from "../config.ts";
-import { isWorkers } from "./runtime.ts";
+import { isWorkers } from "../options.ts";
 
 /** Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];

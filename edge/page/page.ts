@@ -1,9 +1,9 @@
 import { bodyLimit } from "hono/body-limit";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
-import { FairLine } from "../downloads/fair_line.ts";
+import { Queue } from "../downloads/queue.ts";
 import type { AppContext } from "../downloads/download.ts";
-import type { Exchange, Router } from "../operation/exchange.ts";
+import type { Exchange, Router } from "../operation/request_log.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import { TtlCache } from "../operation/ttl_cache.ts";
 import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
@@ -91,10 +91,10 @@ type PageHandler = (
 ) => Promise<Response>;
 
 function createPageHandler(
-  { settings, accessControl, starts }: AppContext,
+  { settings, accessControl }: AppContext,
 ): PageHandler {
   const { clock } = settings;
-  const limit = new FairLine({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
+  const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
   const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
   const previewCache = new TtlCache<Preview>({
     ttl: PREVIEW_TTL,
@@ -164,7 +164,7 @@ function createPageHandler(
     const alerts = new Alerts();
     const authorized = await alerts.capture(() => accessControl.authorizePage(request, token));
     const dataStream = authorized &&
-      exchange.countRequests(authorized.dataStream, starts.ofPage(authorized.apiKey));
+      exchange.countRequests(authorized.dataStream);
     const datasets = dataStream && await loadDatasets(dataStream, exchange, alerts);
     const mayShowLinks = dataStream !== undefined || settings.access === "caller";
     const results = isSubmitted && alerts.isEmpty

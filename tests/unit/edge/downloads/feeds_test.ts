@@ -76,7 +76,7 @@ test("Feeds continue with the requests of another client when the runtime drops 
   first.read().catch(() => {});
   await clock.sleep(100);
   // Neither its requests nor its timers continue.
-  Object.defineProperty(first.feed.run, "beat", { value: clock.now(), writable: false });
+  Object.defineProperty(first.feed.run, "seenAt", { value: clock.now(), writable: false });
   Object.defineProperty(first, "wake", { value() {}, writable: false });
   assertEquals(await readText(open()), service.text);
   assertEquals([pages.length, Math.floor(clock.now() / 1_000)], [2, 3]);

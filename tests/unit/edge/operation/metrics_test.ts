@@ -11,7 +11,7 @@ import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const token = "metrics-token-of-a-test";
 const NOW = Date.UTC(2026, 10, 22);
-const LIMITS = { feeds: feedsOver({ maxDownloads: Infinity }).feeds, starts: { waiting: 0 } };
+const LIMITS = { feeds: feedsOver({ maxDownloads: Infinity }).feeds, requests: { size: 0 } };
 
 /** Returns the values of a text by name and labels. Fails if a line is neither a sample nor a comment. */
 function samplesOf(text: string): Record<string, number> {
