@@ -506,6 +506,26 @@ for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
   }
 }
 
+/** Edits of a part, of which weir recorded the length and the hash. */
+const EDITS: Record<string, (part: string) => string> = {
+  "a byte order mark before it": (part) => `\ufeff${part}`,
+  "a byte overwritten": (part) => `${part.slice(0, 20)}X${part.slice(21)}`,
+  "its last byte missing": (part) => part.slice(0, -1),
+};
+for (const [name, edit] of Object.entries(EDITS)) {
+  Deno.test(`weir --resume refuses a part with ${name}, and does not change it`, async () => {
+    await using download = await Download.create();
+    await download.break();
+    const path = `${download.folder}/a.csv.part`;
+    await Deno.writeTextFile(path, edit(await Deno.readTextFile(path)));
+    const files = await download.files();
+    const { code, errors } = await download.run(NONE, ["--resume"]);
+    assertEquals([code, download.pages, await download.files()], [1, 0, files]);
+    assertStringIncludes(errors.join(), "a.csv.part was changed");
+    assertStringIncludes(errors.join(), "start again with --force");
+  });
+}
+
 Deno.test("weir --update replaces a file only if its datasets have new versions", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;

@@ -16,36 +16,6 @@ function groupsOf(resource: ResourceName, filter: Filter<string>, room = ROOM): 
   );
 }
 
-Deno.test("splitLongLists() returns one group when the filter is short", () => {
-  const filter = and(eq("DOI", "a"), isIn("LocationId", [1, 2]));
-  assertEquals(groupsOf("Records", filter), ["DOI eq 'a' and LocationId in (1,2)"]);
-  assertEquals(groupsOf("Records", and()), [""]);
-});
-
-Deno.test("splitLongLists() splits the longest list when it is enough", () => {
-  const filter = and(
-    isIn("LocationId", numbers(1000, 12)),
-    isIn("CharacteristicName", ["pH", "Lead"]),
-  );
-  assertEquals(groupsOf("Observations", filter, 130), [
-    "CharacteristicName in ('pH','Lead') & LocationId in (1000,1001,1002,1003,1004,1005)",
-    "CharacteristicName in ('pH','Lead') & LocationId in (1006,1007,1008,1009,1010,1011)",
-  ]);
-});
-
-Deno.test("splitLongLists() returns each pair of groups when two lists are long", () => {
-  const filter = and(
-    isIn("LocationId", numbers(1000, 4)),
-    isIn("ActivityStartYear", numbers(2001, 4)),
-  );
-  assertEquals(groupsOf("Records", filter, 92), [
-    "LocationId in (1000,1001) and ActivityStartYear in (2001,2002)",
-    "LocationId in (1000,1001) and ActivityStartYear in (2003,2004)",
-    "LocationId in (1002,1003) and ActivityStartYear in (2001,2002)",
-    "LocationId in (1002,1003) and ActivityStartYear in (2003,2004)",
-  ]);
-});
-
 const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] = [
   [
     "Records",

@@ -209,13 +209,6 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
   assertEquals(/path-|METHOD-|x-/.test(app.metrics()), false);
 });
 
-Deno.test("Metrics.toText() escapes label values", () => {
-  const metrics = new Metrics(LIMITS, { now: () => NOW });
-  metrics.addUpstreamRequest('a"b\\c\nd');
-  assertMatch(metrics.toText(), /^weir_upstream_requests_total\{status="a\\"b\\\\c\\nd"\} 1$/m);
-  assertMatch(metrics.toText(), /^weir_downloads_max \+Inf$/m);
-});
-
 Deno.test("Metrics.toText() has the time of the first request when the clock is 0 at the start", () => {
   // As in a Worker, whose clock starts with the first request.
   let now = 0;
