@@ -167,14 +167,16 @@ export interface EdgeApp {
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const context = createContext(settings);
+  const metrics = new Metrics(context, settings);
+  const readiness = new Readiness(settings);
   const recorders: Recorders = {
     settings,
-    metrics: new Metrics(context, settings),
-    readiness: new Readiness(settings),
+    metrics,
+    readiness,
     // Workerd can drop a request without notice, so its exchange would stay here.
     open: isWorkers() ? undefined : new Set(),
   };
-  const app = createRoutes(context, recorders);
+  const app = createRoutes(context, metrics, readiness);
   const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
     const exchange = new Exchange(
       request,
@@ -199,7 +201,7 @@ export function createApp(options: AppOptions): EdgeApp {
       fetch(
         new Request(input instanceof Request ? input : new URL(input, "http://localhost"), init),
       ),
-    metrics: () => recorders.metrics.toText(),
+    metrics: () => metrics.toText(),
     openResponses,
     interrupt() {
       const count = openResponses();
@@ -225,7 +227,7 @@ const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
-function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
+function createRoutes(context: AppContext, metrics: Metrics, readiness: Readiness): Router {
   const { settings, accessControl } = context;
   const { corsOrigins, metricsToken, synthetic } = settings;
   const app: Router = new Hono();

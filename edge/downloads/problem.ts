@@ -1,6 +1,11 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import type { AccessMode, Settings } from "../options.ts";
-import type { Exchange } from "../operation/request_log.ts";
+
+export interface FailureLog {
+  readonly id: string;
+  /** For errors that the client did not cause. */
+  logFailure(failure: string, error: unknown): void;
+}
 
 /** RFC 9457, without `type`. `hint` is an extension member. */
 interface ProblemDetails {
@@ -103,7 +108,7 @@ export function toServiceProblem(
   error: unknown,
   task: string,
   settings: Settings,
-  exchange: Exchange,
+  exchange: FailureLog,
 ): unknown {
   if (!(error instanceof DataStreamError)) return error;
   const { access, maxRows } = settings;

@@ -2,8 +2,8 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import { startTimeLimit } from "../../src/clock.ts";
 import type { DataStreamError } from "../../src/errors.ts";
 import type { Settings } from "../options.ts";
-import { HttpProblem } from "../downloads/problem.ts";
-import { type Exchange, toIsoTime } from "./request_log.ts";
+import { type FailureLog, HttpProblem } from "../downloads/problem.ts";
+import { toIsoTime } from "./request_log.ts";
 
 /** Age (ms) at which a result is out of date, and minimum interval between probes. */
 const RESULT_TTL = 60_000;
@@ -51,7 +51,7 @@ export class Readiness {
     }
   }
 
-  async check(dataStream: DataStream, exchange: Exchange): Promise<void> {
+  async check(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     const deadline = this.#now() + PROBE_TIMEOUT;
     while (!this.#hasResult()) {
@@ -68,7 +68,7 @@ export class Readiness {
   }
 
   /** The cheapest request for which the service checks the key. */
-  async #probe(dataStream: DataStream, exchange: Exchange): Promise<void> {
+  async #probe(dataStream: DataStream, exchange: FailureLog): Promise<void> {
     const { clock } = this.#settings;
     // The time limit includes the wait for the rate limiter. Meanwhile, a download can succeed.
     const timeLimit = startTimeLimit(clock, PROBE_TIMEOUT, "no response");

@@ -6,8 +6,6 @@ import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import type { LogLevel, Settings } from "../options.ts";
-import type { Metrics } from "./metrics.ts";
-import type { Readiness } from "./readiness.ts";
 
 /**
  * How a response ended: `aborted` by the client, `disconnected` by the server because the client
@@ -34,8 +32,14 @@ export interface RequestFacts {
 
 export interface Recorders {
   settings: Settings;
-  metrics: Metrics;
-  readiness: Readiness;
+  metrics: {
+    addRequest(facts: RequestFacts): void;
+    addUpstreamRequest(status: string): void;
+  };
+  readiness: {
+    recordResponse(response: Response): void;
+    recordError(error: DataStreamError): void;
+  };
   /** `undefined` if the runtime does not tell the end of each. */
   open: Set<Exchange> | undefined;
 }
