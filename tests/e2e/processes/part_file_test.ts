@@ -24,7 +24,12 @@ const options: FileOptions = {
   resume: true,
   restart: false,
   force: false,
-  requestDatasets: () => Promise.resolve([["10.25976/weir-aa00", "1.0.0", "2020"]]),
+  requestDatasets: () =>
+    Promise.resolve([{
+      ...{ doi: "10.25976/weir-aa00", version: "1.0.0", published: "2020", licence: "" },
+      ...{ link: "https://doi.org/10.25976/weir-aa00", name: "", organization: "", citation: "" },
+    }]),
+  describe: undefined,
 };
 
 /** Writes a page that has a next page. */
@@ -80,7 +85,7 @@ Deno.test("Output.finish() refuses a resumed part that another process wrote int
 
 /** A valid state; each unusable one differs from it in one member. */
 const STATE = {
-  version: 5,
+  version: 6,
   run: "an earlier run",
   query: { resource: "Locations" },
   force: false,
@@ -98,9 +103,9 @@ const STATE = {
 const UNUSABLE: [name: string, state: unknown][] = [
   ["null", null],
   ["an empty object", {}],
-  ["another version", { ...STATE, version: 4 }],
+  ["another version", { ...STATE, version: 5 }],
   ["a negative length", { ...STATE, bytes: -5 }],
-  ["a length alone", { version: 5, run: "", query: {}, force: false, bytes: 5, hash: "" }],
+  ["a length alone", { version: 6, run: "", query: {}, force: false, bytes: 5, hash: "" }],
   ["no hash", { ...STATE, hash: undefined }],
   ["datasets of another form", { ...STATE, datasets: [["a", "b"]] }],
   ["no query", { ...STATE, query: undefined }],
