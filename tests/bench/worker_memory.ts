@@ -117,12 +117,14 @@ class Inspector {
   }
 }
 
-/** Returns whether the download was complete. */
+/** Reads a download, again after status 503, which says that the server is busy. */
 async function read(url: string): Promise<boolean> {
-  const response = await fetch(url);
-  let lines = 0;
-  for await (const chunk of response.body!) for (const byte of chunk) if (byte === 10) lines++;
-  return response.ok && lines === RECORDS + 1;
+  for (;;) {
+    const response = await fetch(url);
+    let lines = 0;
+    for await (const chunk of response.body!) for (const byte of chunk) if (byte === 10) lines++;
+    if (response.status !== 503) return response.ok && lines === RECORDS + 1;
+  }
 }
 
 interface Variant {
