@@ -209,28 +209,6 @@ testOnEach("the app gives a 400 when the host header is invalid", async (runtime
   assertEquals(server.log().includes("a-secret"), false);
 });
 
-testPrograms(
-  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
-  "logs a request whose host header is invalid",
-  async (program) => {
-    await using server = await startServer(
-      await program.command({ WEIR_SANDBOX: "1", WEIR_LOG: "json" }),
-    );
-    const { hostname, port } = new URL(server.root);
-    using connection = await Deno.connect({ hostname, port: Number(port) });
-    await connection.write(
-      new TextEncoder().encode(
-        "TRACE / HTTP/1.1\r\nhost: a b\r\n\r\n" +
-          "GET / HTTP/1.1\r\nhost: a b\r\nconnection: close\r\nx-request-id: bad-host\r\n\r\n",
-      ),
-    );
-    const response = await new Response(connection.readable).text();
-    assertMatch(response, /^x-request-id: bad-host\r$/im);
-    const { status, method } = await logged(server, "bad-host");
-    assertEquals([status, method], [400, "GET"]);
-  },
-);
-
 const NODE = RUNTIMES.find(({ name }) => name === "Node")!;
 for (const isComplete of [true, false]) {
   const ending = isComplete ? "sends no chunks" : "resets the connection when the download fails";

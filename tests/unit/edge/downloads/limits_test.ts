@@ -33,18 +33,6 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() sends one request when the result is one page",
-  DEADLINE,
-  async () => {
-    for (const path of ["/Records.csv", "/Observations.ndjson", "/Locations.geojson"]) {
-      const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: undefined });
-      assertEquals((await app.request(path)).status, 200);
-      assertEquals(stats.requests, 1, path);
-    }
-  },
-);
-
-Deno.test(
   "EdgeApp.request() counts once, after the first page, when the result has at most maxRows rows",
   DEADLINE,
   async () => {
