@@ -3,7 +3,8 @@
  * is its client for Deno, Node, Bun, browsers and edge runtimes. It returns rows, CSV, NDJSON, JSON or
  * GeoJSON, and keeps the limits of the service. Every row that DataStream returns arrives once, or you get
  * an error: a result of several pages is compared with DataStream's count, but one page that is not full, a
- * result that its own `limit` ends, and one that begins at a `skipToken` are not.
+ * result that its own `limit` ends, one that begins at a `skipToken`, and one that DataStream refuses to
+ * count are not.
  *
  * ## Install
  *

@@ -97,19 +97,18 @@ import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
 import { createClientIdentifier } from "./operation/clients.ts";
 import { type AppContext, respondWithDownload } from "./downloads/download.ts";
 import { Feeds } from "./downloads/feeds.ts";
-import { Starts } from "./downloads/starts.ts";
+import { RequestQueue } from "./downloads/queue.ts";
 import {
   CLIENT_CLOSED_REQUEST,
   Exchange,
   type Recorders,
   type Router,
-} from "./operation/exchange.ts";
+} from "./operation/request_log.ts";
 import { Metrics, METRICS_TYPE } from "./operation/metrics.ts";
-import { type AppOptions, type Settings, toSettings } from "./options.ts";
+import { type AppOptions, isWorkers, type Settings, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./downloads/problem.ts";
 import { Readiness } from "./operation/readiness.ts";
-import { isWorkers } from "./operation/runtime.ts";
 
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./options.ts";
@@ -168,14 +167,16 @@ export interface EdgeApp {
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
   const context = createContext(settings);
+  const metrics = new Metrics(context, settings);
+  const readiness = new Readiness(settings);
   const recorders: Recorders = {
     settings,
-    metrics: new Metrics(context, settings),
-    readiness: new Readiness(settings),
+    metrics,
+    readiness,
     // Workerd can drop a request without notice, so its exchange would stay here.
     open: isWorkers() ? undefined : new Set(),
   };
-  const app = createRoutes(context, recorders);
+  const app = createRoutes(context, metrics, readiness);
   const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
     const exchange = new Exchange(
       request,
@@ -200,7 +201,7 @@ export function createApp(options: AppOptions): EdgeApp {
       fetch(
         new Request(input instanceof Request ? input : new URL(input, "http://localhost"), init),
       ),
-    metrics: () => recorders.metrics.toText(),
+    metrics: () => metrics.toText(),
     openResponses,
     interrupt() {
       const count = openResponses();
@@ -217,7 +218,7 @@ function createContext(settings: Settings): AppContext {
     settings,
     accessControl,
     feeds: new Feeds(settings),
-    starts: new Starts(rateLimiter, clock),
+    requests: new RequestQueue(rateLimiter, clock),
     identifyClient: createClientIdentifier(settings),
   };
 }
@@ -226,8 +227,8 @@ const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
-function createRoutes(context: AppContext, { metrics, readiness }: Recorders): Router {
-  const { settings, accessControl, starts } = context;
+function createRoutes(context: AppContext, metrics: Metrics, readiness: Readiness): Router {
+  const { settings, accessControl } = context;
   const { corsOrigins, metricsToken, synthetic } = settings;
   const app: Router = new Hono();
   let paths: Set<string> | undefined;
@@ -261,9 +262,7 @@ function createRoutes(context: AppContext, { metrics, readiness }: Recorders): R
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   app.get("/readyz", async ({ env: { exchange } }) => {
-    const { server: { dataStream: server, apiKey } } = accessControl;
-    const dataStream = exchange.countRequests(server, starts.ofPage(apiKey));
-    await readiness.check(dataStream, exchange);
+    await readiness.check(exchange.countRequests(accessControl.server.dataStream), exchange);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {

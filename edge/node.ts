@@ -49,15 +49,16 @@ import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { readOptions } from "../src/validation.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
-import { formatUrl, toListenError } from "./operation/listening.ts";
-import { onStopSignal } from "./operation/server_process.ts";
 import {
+  formatUrl,
   interruptedMessage,
+  onStopSignal,
   type RunningServer,
   SHUTDOWN_TIMEOUT,
   type Stoppable,
   stopWithin,
-} from "./operation/stop.ts";
+  toListenError,
+} from "./operation/server_process.ts";
 
 /**
  * Options of {@linkcode serveNode}.

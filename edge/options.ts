@@ -13,7 +13,6 @@ import {
   requirePositive,
   requireWholeNumber,
 } from "../src/validation.ts";
-import { isWorkers } from "./operation/runtime.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -129,6 +128,15 @@ interface Setting extends OptionRule {
   parse?: (text: string, variable: string) => unknown;
   // deno-lint-ignore no-explicit-any -- the type of the option
   show?: (value: any) => string;
+}
+
+interface NavigatorGlobals {
+  navigator?: { userAgent?: string };
+}
+
+export function isWorkers(): boolean {
+  const { navigator } = globalThis as NavigatorGlobals;
+  return navigator?.userAgent === "Cloudflare-Workers";
 }
 
 export const DEFAULT_HOST = "127.0.0.1";

@@ -3,10 +3,9 @@ import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts"
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import { clausesOf } from "../../src/odata/query_options.ts";
-import { type AppContext, authorize } from "./download.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import { type AppContext, authorize, respondWithText } from "./download.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import { loggedParameters, readBoundingBox, readParameters } from "./parameters.ts";
-import { respondWithText } from "./text_response.ts";
 
 const FORMATS_BY_PATH = new Map(
   Object.values(CITATION_FORMATS).map((format) => [`/Citations.${format.extension}`, format]),

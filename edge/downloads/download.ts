@@ -1,21 +1,19 @@
-import { accepts } from "@std/http/negotiation";
-import { utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
+import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
-import { type FormatName, FORMATS, formatsOf, unknownFormat } from "../../src/formats/formats.ts";
+import type { FormatName } from "../../src/formats/formats.ts";
+import { concatBytes } from "../../src/formats/page_writer.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import { SERVICE_MEDIA_TYPE } from "../../src/service_constants.ts";
 import type { AccessControl } from "./access.ts";
 import type { IdentifyClient } from "../operation/clients.ts";
-import { downloadHeaders } from "./headers.ts";
-import { sendFeed, streamFeed } from "./response.ts";
-import type { DatasetState, FeedPart, Feeds, FeedSource } from "./feeds.ts";
-import type { Starts } from "./starts.ts";
+import { downloadHeaders, negotiateFormat } from "./headers.ts";
+import type { DatasetState, FeedPart, Feeds, FeedSource, Reader } from "./feeds.ts";
+import { type RequestQueue, startHeartbeat } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
-import { HttpProblem, toServiceProblem } from "./problem.ts";
+import { toServiceProblem } from "./problem.ts";
 import { type DownloadParameters, readDownloadParameters } from "./parameters.ts";
 
 export interface AppContext {
@@ -23,18 +21,18 @@ export interface AppContext {
   accessControl: AccessControl;
   /** Documents, counts and citations that are being fetched, or were fetched recently. */
   feeds: Feeds;
-  starts: Starts;
+  requests: RequestQueue;
   identifyClient: IdentifyClient;
 }
 
 /** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, starts }: AppContext,
+  { accessControl, identifyClient, requests }: AppContext,
 ): Promise<DataStream> {
   const { dataStream, apiKey, credential } = await accessControl.authorize(exchange.request);
   exchange.client = await identifyClient(exchange, credential);
-  return exchange.countRequests(dataStream, starts.of(exchange.client, apiKey));
+  return exchange.countRequests(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 
 /** Responds with rows or their number. Without `formatInPath`, the format is negotiated. */
@@ -136,7 +134,7 @@ function documentSource(
   const patient = dataStream.with({ maxWait: undefined });
   return {
     start(after, stop) {
-      const signal = AbortSignal.any([exchange.deadline.signal, stop]);
+      const signal = AbortSignal.any([exchange.silence, stop]);
       const rows = (after === undefined ? dataStream : patient)
         .query(resource, { ...options, signal });
       return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
@@ -167,7 +165,7 @@ export function valueSource(
 ): FeedSource {
   return {
     async *start(_, stop): AsyncGenerator<FeedPart> {
-      const { text, rows } = await request(AbortSignal.any([exchange.deadline.signal, stop]));
+      const { text, rows } = await request(AbortSignal.any([exchange.silence, stop]));
       const data = utf8Encoder.encode(text);
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
     },
@@ -224,43 +222,6 @@ function isFinal(error: unknown): boolean {
     error.kind === "rate-limit";
 }
 
-/** `$format`, else the `accept` header (OData 4.01 Part 1, 11.2.12; RFC 9110, 12.5.1). */
-export function negotiateFormat(
-  request: Request,
-  resource: ResourceName,
-  given: string | undefined,
-): FormatName {
-  const names = formatsOf(resource);
-  if (given !== undefined) {
-    // A plus sign that is not percent-encoded is decoded as a space.
-    const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
-    const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
-    if (found !== undefined) return found;
-    throw unknownFormat(resource, given);
-  }
-  const headers = new Headers(request.headers);
-  headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
-  const mediaTypes = names.map((name) => FORMATS[name].mediaType);
-  const accepted = accepts({ headers }, ...mediaTypes);
-  const found = names.find((name) => FORMATS[name].mediaType === accepted);
-  if (found !== undefined) return found;
-  throw new HttpProblem({
-    status: 406,
-    title: "No acceptable format",
-    detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
-    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
-  }, { vary: "accept" });
-}
-
-/** Removes all parameters except `q`, because `accepts()` would not match them. */
-function normalizeAccept(accept: string): string {
-  return accept.split(",").map((range) => {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
-    return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
-  }).join(", ");
-}
-
 /** `$skiptoken` with `bbox` would omit rows. `$count` excludes parameters without effect. */
 function requireValidCombination(
   { query: { skipToken, within, limit }, count }: DownloadParameters,
@@ -294,4 +255,154 @@ function pageSize(
     ? RESOURCES[resource].pageSize
     : Math.max(top, Math.min(MIN_PAGE_ROWS, limit));
   return Math.min(wanted, maxPageRows);
+}
+
+/** A document that is computed as a whole, such as citations. */
+interface TextDocument {
+  mediaType: string;
+  /** JSON value that identifies the document. */
+  id: unknown;
+  /** What the problem of a failure names. */
+  task: string;
+  /** Requests the text, and its number of rows. */
+  request(signal: AbortSignal): Promise<{ text: string; rows: number }>;
+}
+
+/** Responds with a document that concurrent and later requests share. */
+export async function respondWithText(
+  exchange: Exchange,
+  { accessControl: { cacheControl, vary }, feeds, settings }: AppContext,
+  { mediaType, id, task, request }: TextDocument,
+): Promise<Response> {
+  const headers = {
+    "content-type": `${mediaType}; charset=utf-8`,
+    "cache-control": cacheControl(settings.cacheTtl),
+    ...(vary && { vary }),
+  };
+  if (exchange.request.method === "HEAD") return new Response(null, { headers });
+  const key = keyOf(id, exchange, settings);
+  const reader = feeds.open(key, valueSource(exchange, request), exchange.client);
+  return await sendFeed({
+    reader,
+    exchange,
+    settings,
+    task,
+    headers: () => ({ ...headers, "cache-control": cacheControl(reader.remainingTtl) }),
+  });
+}
+
+interface FeedResponse {
+  reader: Reader;
+  exchange: Exchange;
+  settings: Settings;
+  /** For the log, such as "Download of Records". */
+  task: string;
+  /** Called after the first part has arrived. */
+  headers: () => Record<string, string> | Promise<Record<string, string>>;
+}
+
+/** An error before the first part is an HTTP status; a later one aborts the transfer. */
+export async function streamFeed(response: FeedResponse): Promise<Response> {
+  const first = await readFirst(response);
+  const headers = await response.headers();
+  response.exchange.isStream = true;
+  return new Response(createBody(first, response), { headers });
+}
+
+export async function sendFeed(response: FeedResponse): Promise<Response> {
+  const { reader, exchange } = response;
+  const parts: Bytes[] = [];
+  for (let part = await readFirst(response); part; part = await reader.read()) {
+    parts.push(part.data);
+    exchange.rows += part.rows;
+  }
+  reader.close();
+  return new Response(concatBytes(parts), { headers: await response.headers() });
+}
+
+async function readFirst(
+  { reader, exchange, settings, task }: FeedResponse,
+): Promise<FeedPart | undefined> {
+  // The listener also closes the reader if workerd runs no `finally`.
+  const close = () => reader.close();
+  const { request: { signal } } = exchange;
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    return await reader.read(signal);
+  } catch (error) {
+    reader.close();
+    throw toServiceProblem(error, task, settings, exchange);
+  } finally {
+    // Deno aborts the signal of each request after its response, also when the client reads it all.
+    signal.removeEventListener("abort", close);
+  }
+}
+
+/** Bytes. Small chunks show that a slow client still reads, so it is not disconnected. */
+const MAX_CHUNK = 65_536;
+
+/** Reads the next part when the client has read the last one. */
+function createBody(
+  first: FeedPart | undefined,
+  { reader, exchange, settings: { clock, readerTimeout }, task }: FeedResponse,
+): ReadableStream<Bytes> {
+  let part = first;
+  /** Bytes of the part that were passed to the runtime. */
+  let taken = 0;
+  /** Since when a chunk waits for the client. */
+  let idleSince: number | undefined = clock.now();
+  let stopHeartbeat = () => {};
+  const end = (outcome: RequestOutcome) => {
+    stopHeartbeat();
+    reader.close();
+    exchange.end(outcome);
+  };
+  const disconnect = (error: Error) => {
+    exchange.logWarning(`${task} was interrupted: ${error.message}`);
+    end("disconnected");
+  };
+  exchange.rows += first?.rows ?? 0;
+  return new ReadableStream<Bytes>({
+    start(controller) {
+      stopHeartbeat = startHeartbeat(clock, () => {
+        const idle = idleSince === undefined ? 0 : clock.now() - idleSince;
+        const error = idle >= readerTimeout
+          ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)
+          : idleSince === undefined
+          ? undefined
+          : reader.error;
+        if (error === undefined) return;
+        controller.error(exchange.createBodyError());
+        disconnect(error);
+      });
+    },
+    async pull(controller) {
+      idleSince = undefined;
+      try {
+        while (part !== undefined && taken === part.data.length) {
+          part = await reader.read();
+          taken = 0;
+          exchange.rows += part?.rows ?? 0;
+        }
+      } catch (error) {
+        if (error === reader.error) disconnect(error as Error);
+        else {
+          exchange.logFailure(`${task} failed after its first rows`, error);
+          end("failed");
+        }
+        throw exchange.createBodyError();
+      }
+      if (part === undefined) {
+        controller.close();
+        return end("complete");
+      }
+      // A part is shared: it must not be changed or transferred.
+      const chunk = part.data.subarray(taken, taken + MAX_CHUNK);
+      taken += chunk.length;
+      exchange.bytes += chunk.length;
+      controller.enqueue(chunk);
+      idleSince = clock.now();
+    },
+    cancel: () => end("aborted"),
+  }, { highWaterMark: 0 });
 }

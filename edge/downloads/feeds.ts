@@ -9,8 +9,7 @@ import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { HttpProblem } from "./problem.ts";
-import { BEAT_TTL, startBeat } from "./beat.ts";
-import { FairLine, MAX_LINE_WAIT } from "./fair_line.ts";
+import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
 
 /** A part of a document: rows that have arrived, or its end. */
 export interface FeedPart {
@@ -102,7 +101,7 @@ interface Feed {
 interface FeedRun {
   readonly reader: Reader;
   /** Time of the last heartbeat. */
-  beat: number;
+  seenAt: number;
   /** Ends the run. Only its own request calls it. */
   readonly stop: AbortController;
   wake(): void;
@@ -124,7 +123,7 @@ export class Reader {
   wake: () => void = () => {};
   readonly #feeds: Feeds;
   readonly #clock: Clock;
-  readonly #stopBeat: () => void;
+  readonly #stopHeartbeat: () => void;
 
   constructor(
     feeds: Feeds,
@@ -136,14 +135,14 @@ export class Reader {
   ) {
     this.#feeds = feeds;
     this.#clock = clock;
-    this.#giveSignOfLife();
-    this.#stopBeat = startBeat(clock, () => {
-      this.#giveSignOfLife();
+    this.#renew();
+    this.#stopHeartbeat = startHeartbeat(clock, () => {
+      this.#renew();
       this.wake();
     });
   }
 
-  #giveSignOfLife(): void {
+  #renew(): void {
     this.seenAt = this.#clock.now();
     if (this.error !== undefined || this.isClosed) return;
     this.feed.readers.add(this);
@@ -173,7 +172,7 @@ export class Reader {
   async read(signal?: AbortSignal): Promise<FeedPart | undefined> {
     const wake = () => this.wake();
     signal?.addEventListener("abort", wake);
-    this.#giveSignOfLife(); // the timer is late if the process was suspended
+    this.#renew(); // the timer is late if the process was suspended
     if (this.isReading) {
       this.isReading = false;
       this.next++;
@@ -183,7 +182,7 @@ export class Reader {
       for (;;) {
         signal?.throwIfAborted();
         if (this.error !== undefined) throw this.error;
-        this.#giveSignOfLife();
+        this.#renew();
         // While the process was suspended, the reader was treated as gone.
         if (this.next < this.feed.dropped) {
           throw new Error("the next rows of this download are no longer in memory: repeat it");
@@ -211,7 +210,7 @@ export class Reader {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.#stopBeat();
+    this.#stopHeartbeat();
     this.#feeds.onClose(this);
   }
 }
@@ -230,7 +229,7 @@ export interface FeedLimits {
 /** All feeds of an app: one limit of runs, and one limit of memory. */
 export class Feeds {
   /** Limit of the runs. */
-  readonly slots: FairLine;
+  readonly slots: Queue;
   /** Number of pages that readers got from the run of another reader. */
   hits = 0;
   /** Number of pages that runs have fetched. */
@@ -246,7 +245,7 @@ export class Feeds {
 
   constructor(limits: FeedLimits) {
     this.#limits = limits;
-    this.slots = new FairLine({
+    this.slots = new Queue({
       max: limits.maxDownloads,
       maxPerClient: limits.maxDownloadsPerClient,
       tasks: "downloads, counts and requests for citations",
@@ -325,9 +324,9 @@ export class Feeds {
     const { clock } = this.#limits;
     // A run of the reader's own request ends with the reader, so a late timer does not matter.
     const isAlive = feed.run?.reader === reader ||
-      feed.run !== undefined && clock.now() - feed.run.beat <= BEAT_TTL;
+      feed.run !== undefined && clock.now() - feed.run.seenAt <= HEARTBEAT_TTL;
     if (isAlive) return;
-    const run: FeedRun = { reader, beat: clock.now(), stop: new AbortController(), wake() {} };
+    const run: FeedRun = { reader, seenAt: clock.now(), stop: new AbortController(), wake() {} };
     feed.run = run;
     feed.reserved = 0;
     const running = this.#run(feed, run);
@@ -338,8 +337,8 @@ export class Feeds {
   async #run(feed: Feed, run: FeedRun): Promise<void> {
     const { clock } = this.#limits;
     const { reader, stop: { signal } } = run;
-    const stopBeat = startBeat(clock, () => {
-      run.beat = clock.now();
+    const stopHeartbeat = startHeartbeat(clock, () => {
+      run.seenAt = clock.now();
       // Only the request that created the signal can abort it.
       const isAbandoned = reader.isClosed && this.#readersOf(feed).length === 0;
       if (feed.run !== run || isAbandoned) run.stop.abort();
@@ -347,7 +346,7 @@ export class Feeds {
     });
     let leave: (() => void) | undefined;
     try {
-      const maxWait = feed.parts.length === 0 ? MAX_LINE_WAIT : Infinity;
+      const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
       feed.startedAt ??= clock.now();
       const parts = reader.source.start(feed.position, signal);
@@ -366,7 +365,7 @@ export class Feeds {
       if (isOwn) reader.error = error;
       else this.#fail(feed, error);
     } finally {
-      stopBeat();
+      stopHeartbeat();
       if (feed.run === run) {
         feed.run = undefined;
         feed.reserved = 0;
@@ -570,7 +569,7 @@ export class Feeds {
   /** Returns the readers whose requests were not dropped. */
   #readersOf({ readers }: Feed): Reader[] {
     const now = this.#limits.clock.now();
-    for (const reader of readers) if (now - reader.seenAt > BEAT_TTL) readers.delete(reader);
+    for (const reader of readers) if (now - reader.seenAt > HEARTBEAT_TTL) readers.delete(reader);
     return [...readers];
   }
 

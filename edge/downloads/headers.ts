@@ -1,10 +1,19 @@
+import { accepts } from "@std/http/negotiation";
 import { ValidationError } from "../../src/errors.ts";
-import { FORMAT_NAMES, type FormatName, FORMATS } from "../../src/formats/formats.ts";
+import {
+  FORMAT_NAMES,
+  type FormatName,
+  FORMATS,
+  formatsOf,
+  unknownFormat,
+} from "../../src/formats/formats.ts";
 import { clausesOf } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
+import { SERVICE_MEDIA_TYPE } from "../../src/service_constants.ts";
 import { invalidValue } from "../../src/validation.ts";
 import type { AccessControl } from "./access.ts";
 import type { DownloadParameters } from "./parameters.ts";
+import { HttpProblem } from "./problem.ts";
 
 export function downloadHeaders(
   resource: ResourceName,
@@ -80,4 +89,41 @@ export function citeAs(filter: string | undefined): string | undefined {
   if (new Set(dois).size !== 1 || !/^10\.\d{4,9}\/\S+$/.test(doi)) return undefined;
   const path = doi.split("/").map(encodeURIComponent).join("/");
   return `<https://doi.org/${path}>; rel="cite-as"`;
+}
+
+/** `$format`, else the `accept` header (OData 4.01 Part 1, 11.2.12; RFC 9110, 12.5.1). */
+export function negotiateFormat(
+  request: Request,
+  resource: ResourceName,
+  given: string | undefined,
+): FormatName {
+  const names = formatsOf(resource);
+  if (given !== undefined) {
+    // A plus sign that is not percent-encoded is decoded as a space.
+    const wanted = given.toLowerCase().split(";")[0]!.trim().replace(" ", "+");
+    const found = names.find((name) => name === wanted || FORMATS[name].mediaType === wanted);
+    if (found !== undefined) return found;
+    throw unknownFormat(resource, given);
+  }
+  const headers = new Headers(request.headers);
+  headers.set("accept", normalizeAccept(headers.get("accept") ?? "*/*"));
+  const mediaTypes = names.map((name) => FORMATS[name].mediaType);
+  const accepted = accepts({ headers }, ...mediaTypes);
+  const found = names.find((name) => FORMATS[name].mediaType === accepted);
+  if (found !== undefined) return found;
+  throw new HttpProblem({
+    status: 406,
+    title: "No acceptable format",
+    detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
+    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
+  }, { vary: "accept" });
+}
+
+/** Removes all parameters except `q`, because `accepts()` would not match them. */
+function normalizeAccept(accept: string): string {
+  return accept.split(",").map((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    const name = type.toLowerCase() === SERVICE_MEDIA_TYPE ? FORMATS.json.mediaType : type;
+    return [name, ...parameters.filter((parameter) => /^q=/i.test(parameter))].join(";");
+  }).join(", ");
 }

@@ -1,7 +1,11 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import type { AccessMode, Settings } from "../options.ts";
-import type { FailureLog } from "../operation/request_log.ts";
-import { SilenceError } from "./start_deadline.ts";
+
+export interface FailureLog {
+  readonly id: string;
+  /** For errors that the client did not cause. */
+  logFailure(failure: string, error: unknown): void;
+}
 
 /** RFC 9457, without `type`. `hint` is an extension member. */
 interface ProblemDetails {
@@ -106,7 +110,6 @@ export function toServiceProblem(
   settings: Settings,
   exchange: FailureLog,
 ): unknown {
-  if (error instanceof SilenceError) return toServiceProblem(error.cause, task, settings, exchange);
   if (!(error instanceof DataStreamError)) return error;
   const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {

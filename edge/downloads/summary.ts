@@ -3,11 +3,10 @@ import { summaryCsv } from "../../src/client/summary.ts";
 import { DataStreamError } from "../../src/errors.ts";
 import { SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import { invalidValue } from "../../src/validation.ts";
-import { type AppContext, authorize } from "./download.ts";
-import type { Exchange } from "../operation/exchange.ts";
+import { type AppContext, authorize, respondWithText } from "./download.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import { HttpProblem } from "./problem.ts";
 import { loggedParameters, readBoolean, readBoundingBox, readParameters } from "./parameters.ts";
-import { respondWithText } from "./text_response.ts";
 
 export const SUMMARY_PATH = "/Summary.csv";
 

@@ -1,7 +1,6 @@
 import { sha256Hex } from "../../src/bytes.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Settings } from "../options.ts";
-import { isWorkers } from "./runtime.ts";
+import type { Exchange } from "./request_log.ts";
+import { isWorkers, type Settings } from "../options.ts";
 
 /** Second argument of a handler in Deno, Bun or `@hono/node-server`, or an object with only `clientAddress`. */
 interface ConnectionInfo {

@@ -1,8 +1,8 @@
 import { VERSION } from "../../src/version.ts";
 import type { Feeds } from "../downloads/feeds.ts";
-import type { Starts } from "../downloads/starts.ts";
+import type { RequestQueue } from "../downloads/queue.ts";
 import type { Settings } from "../options.ts";
-import type { RequestFacts } from "./request_log.ts";
+import { readTime, type RequestFacts } from "./request_log.ts";
 
 /** Prometheus text exposition format, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -12,7 +12,7 @@ const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800
 
 interface MeasuredLimits {
   feeds: Pick<Feeds, "slots" | "hits" | "misses" | "bytes" | "disconnected">;
-  starts: Pick<Starts, "waiting">;
+  requests: Pick<RequestQueue, "size">;
 }
 
 /** Type, meaning, and the value if requests do not count it. */
@@ -39,7 +39,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   weir_downloads_max: [
     "gauge",
     "Maximum number of concurrent downloads.",
-    (of) => of.feeds.slots.max,
+    (of) => of.feeds.slots.options.max,
   ],
   weir_downloads_refused_total: [
     "counter",
@@ -49,7 +49,7 @@ const METRICS: Readonly<Record<string, Metric>> = {
   weir_rate_limit_waiting: [
     "gauge",
     "Requests that wait until DataStream's limits allow them.",
-    (of) => of.starts.waiting,
+    (of) => of.requests.size,
   ],
   weir_page_cache_hits_total: [
     "counter",
@@ -81,7 +81,7 @@ export class Metrics {
   constructor(limits: MeasuredLimits, { now }: Pick<Settings, "now">) {
     this.#limits = limits;
     this.#now = now;
-    this.#startedAt = this.#readTime();
+    this.#startedAt = readTime(this.#now);
     this.#add("weir_build_info", { version: VERSION });
   }
 
@@ -89,7 +89,7 @@ export class Metrics {
     { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
   ): void {
     // On Workers, the clock returns 0 until the first request.
-    this.#startedAt ||= this.#readTime();
+    this.#startedAt ||= readTime(this.#now);
     this.#add("weir_requests_total", { route, method, status: String(status) });
     if (rows > 0) this.#add("weir_rows_total", { route }, rows);
     if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);
@@ -129,15 +129,6 @@ export class Metrics {
     const sums = this.#sums[name] ??= new Map();
     const key = formatLabels(labels);
     sums.set(key, (sums.get(key) ?? 0) + amount);
-  }
-
-  /** 0 if the clock fails: counting never throws. */
-  #readTime(): number {
-    try {
-      return this.#now();
-    } catch {
-      return 0;
-    }
   }
 }
 

@@ -1,4 +1,10 @@
-import { oneLine } from "../../src/errors.ts";
+import type { Hono } from "hono";
+import type { DataStream } from "../../src/client/datastream.ts";
+import type { RateLimiter } from "../../src/client/rate_limiter.ts";
+import { defaultFetch } from "../../src/client/transport.ts";
+import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
+import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import type { LogLevel, Settings } from "../options.ts";
 
 /**
@@ -13,7 +19,6 @@ export interface RequestFacts {
   method: string;
   /** `(unknown)` without a route. */
   path: string;
-  /** A value can contain a secret. */
   query: Readonly<Record<string, string>>;
   status: number;
   outcome: RequestOutcome;
@@ -25,54 +30,243 @@ export interface RequestFacts {
   upstreamRequests: number;
 }
 
-export interface FailureLog {
+export interface Recorders {
+  settings: Settings;
+  metrics: {
+    addRequest(facts: RequestFacts): void;
+    addUpstreamRequest(status: string): void;
+  };
+  readiness: {
+    recordResponse(response: Response): void;
+    recordError(error: DataStreamError): void;
+  };
+  /** `undefined` if the runtime does not tell the end of each. */
+  open: Set<Exchange> | undefined;
+}
+
+/** Handlers read `env.exchange`. */
+export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
+
+/** The client has already disconnected; as in nginx. */
+export const CLIENT_CLOSED_REQUEST = 499;
+/** Has no body (RFC 9110, section 15.4.5). */
+const NOT_MODIFIED = 304;
+/** For the log and metrics: the path itself may contain a key. */
+const UNKNOWN_PATH = "(unknown)";
+/** A client can send any other text as a method. */
+const KNOWN_METHODS = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT)$/;
+/** Maximum wait (ms) of one page or count for the rate limiter, before the response has content. */
+const MAX_TURN_WAIT = 20_000;
+/** Milliseconds without a response of the service, over all requests before the response has content. */
+const MAX_SILENCE = 60_000;
+const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
+
+/** A request and its response, with what the log and the metrics say about them. */
+export class Exchange {
   readonly id: string;
-  /** For errors that the client did not cause. */
-  logFailure(failure: string, error: unknown): void;
+  /** Set if the app has a route for it. */
+  route: string = UNKNOWN_PATH;
+  /** URL parameters to log, set when all are valid. */
+  query: Readonly<Record<string, string>> = {};
+  rows = 0;
+  /** Bytes of the body that the server has passed to the runtime. */
+  bytes = 0;
+  /** A stream calls {@linkcode end} itself. */
+  isStream = false;
+  /** Until the response is known, the status to log if the server stops. */
+  #status = 503;
+  client: string | undefined;
+  /** Time (ms since 1970) of the service's last response. */
+  responseDate = 0;
+  #upstreamRequests = 0;
+  #hasEnded = false;
+  readonly #silence = new AbortController();
+  /** Does not run while a page arrives. */
+  #silenceLimit: TimeLimit | undefined;
+  /** Whether the response has content. */
+  #hasContent = false;
+  readonly #startedAt: number;
+  readonly #secrets: Set<string>;
+  readonly #recorders: Recorders;
+
+  /** `waitUntil` keeps the request of a Worker alive. */
+  constructor(
+    readonly request: Request,
+    readonly connection: unknown,
+    recorders: Recorders,
+    readonly waitUntil: (promise: Promise<unknown>) => void = () => {},
+  ) {
+    this.#recorders = recorders;
+    recorders.open?.add(this);
+    this.#startedAt = readTime(() => recorders.settings.clock.now());
+    this.#secrets = secretsOf(request);
+    const given = request.headers.get("x-request-id") ?? "";
+    const isValid = REQUEST_ID_PATTERN.test(given) && this.#redact(given) === given;
+    this.id = isValid ? given : crypto.randomUUID();
+  }
+
+  addSecret(secret: string | undefined): void {
+    if (secret) this.#secrets.add(secret);
+  }
+
+  /** Aborts if the service is silent before the response has content. */
+  get silence(): AbortSignal {
+    return this.#silence.signal;
+  }
+
+  /** Also aborts when the client disconnects. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.request.signal, this.silence]);
+  }
+
+  /** Counts the requests of a client, and limits their silence. */
+  countRequests(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream {
+    const { metrics, readiness, settings } = this.#recorders;
+    const { fetch = defaultFetch } = settings.dataStreamOptions;
+    return dataStream.with({
+      ...(rateLimiter && { rateLimiter }),
+      maxWait: MAX_TURN_WAIT,
+      fetch: async (request: Request) => {
+        this.#upstreamRequests++;
+        if (this.#silenceLimit === undefined) this.#limitSilence();
+        try {
+          const response = await fetch(request);
+          this.#silenceLimit?.stop();
+          this.#silenceLimit = undefined;
+          if (!response.ok) this.#limitSilence();
+          const date = Date.parse(response.headers.get("date") ?? "");
+          this.responseDate = Number.isNaN(date) ? settings.now() : date;
+          metrics.addUpstreamRequest(String(response.status));
+          readiness.recordResponse(response);
+          return response;
+        } catch (error) {
+          metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");
+          throw error;
+        }
+      },
+    });
+  }
+
+  #limitSilence(): void {
+    if (this.#hasContent) return;
+    const { clock, dataStreamOptions: { baseUrl: url = PRODUCTION_URL } } =
+      this.#recorders.settings;
+    const limit = this.#silenceLimit = startTimeLimit(clock, MAX_SILENCE, "no response");
+    limit.signal.addEventListener("abort", () => {
+      const cause = new DOMException("silence", "TimeoutError");
+      this.#silence.abort(
+        new DataStreamError(`DataStream sent nothing for ${MAX_SILENCE / 1000} s`, {
+          ...{ kind: "network", url, hint: "try again later", cause },
+        }),
+      );
+    });
+  }
+
+  logFailure(failure: string, error: unknown): void {
+    if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
+    const message = error instanceof Error ? error.message : String(error);
+    this.#logMessage("error", `${failure}: ${message}`);
+  }
+
+  readonly logWarning = (text: string): void => this.#logMessage("warn", text);
+
+  #logMessage(level: LogLevel, text: string): void {
+    // Redacts first: `oneLine()` changes white space, which a secret can contain.
+    const message = limitLength(oneLine(this.#redact(text)));
+    this.#log(level, message, { message, requestId: this.id });
+  }
+
+  #log(level: LogLevel, text: string, members: LogMembers): void {
+    const { settings } = this.#recorders;
+    settings.log(formatLine(settings, level, text, members), level);
+  }
+
+  /** Deno and `@hono/node-server` print this error. Its reason could quote a secret. */
+  createBodyError(): Error {
+    const message = "The download was interrupted (the log has the reason)";
+    const members = { message, requestId: this.id };
+    const line = formatLine(this.#recorders.settings, "info", message, members);
+    return Object.assign(new Error(message), {
+      stack: `Error: ${message}`,
+      [Symbol.for("nodejs.util.inspect.custom")]: () => line,
+    });
+  }
+
+  /** Ends the exchange unless the body is a stream. */
+  async respond(response: Response, emptyBody: () => ReadableStream): Promise<Response> {
+    this.#hasContent = true;
+    this.#silenceLimit?.stop();
+    this.#status = response.status;
+    response.headers.set("x-request-id", this.id);
+    if (this.isStream) return response;
+    let body: BodyInit | null = null;
+    if (response.status === NOT_MODIFIED) {
+      body = null; // a response with this status cannot have a body
+    } else if (this.request.method === "HEAD") {
+      body = emptyBody();
+    } else if (response.body !== null) {
+      // Only streams are long.
+      body = await response.arrayBuffer();
+      this.bytes = body.byteLength;
+    }
+    this.end(response.status === CLIENT_CLOSED_REQUEST ? "aborted" : "complete");
+    return new Response(body, response);
+  }
+
+  /** Later calls have no effect. */
+  end(outcome: RequestOutcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#recorders.open?.delete(this);
+    const { method } = this.request;
+    const { settings: { clock, logRequests }, metrics } = this.#recorders;
+    const milliseconds = Math.max(0, Math.round(readTime(() => clock.now()) - this.#startedAt));
+    const query = Object.entries(this.query).map(([name, value]) =>
+      [name, limitLength(this.#redact(value))] as const
+    );
+    const facts: RequestFacts = {
+      requestId: this.id,
+      method: KNOWN_METHODS.test(method) ? method : "OTHER",
+      path: this.route,
+      query: Object.fromEntries(query),
+      status: this.#status,
+      outcome,
+      rows: this.rows,
+      bytes: this.bytes,
+      milliseconds,
+      upstreamRequests: this.#upstreamRequests,
+    };
+    metrics.addRequest(facts);
+    if (!logRequests) return;
+    this.#log(levelOf(facts), describeRequest(facts), { message: "request", ...facts });
+  }
+
+  readonly #redact = (text: string): string =>
+    createRedactor([...this.#recorders.settings.secrets, ...this.#secrets])(text);
 }
 
-export type Redact = (text: string) => string;
-
-type LogSettings = Pick<Settings, "log" | "logFormat" | "logRequests" | "now">;
-
-export function logRequest(settings: LogSettings, facts: RequestFacts, redact: Redact): void {
-  if (!settings.logRequests) return;
-  const query = Object.fromEntries(
-    Object.entries(facts.query).map(([name, value]) => [name, limitLength(redact(value))]),
-  );
-  const redacted = { ...facts, query };
-  const level = levelOf(facts);
-  const members = { message: "request", ...redacted };
-  settings.log(formatLine(settings, level, describeRequest(redacted), members), level);
+function secretsOf({ headers, url }: Request): Set<string> {
+  const authorization = headers.get("authorization")?.trim() ?? "";
+  return new Set([
+    headers.get("x-api-key")?.trim() ?? "",
+    authorization,
+    authorization.replace(/^\S+\s+/, ""),
+    ...searchParamsOf(url).getAll("signature"),
+  ]);
 }
 
-export function logMessage(
-  settings: LogSettings,
-  level: LogLevel,
-  requestId: string,
-  text: string,
-  redact: Redact,
-): void {
-  // Redacts first: `oneLine()` changes white space, which a secret can contain.
-  const message = limitLength(oneLine(redact(text)));
-  settings.log(formatLine(settings, level, message, { message, requestId }), level);
-}
+type Redact = (text: string) => string;
 
-/** Deno and `@hono/node-server` print this error. Its reason could quote a secret. */
-export function createBodyError(settings: LogSettings, requestId: string): Error {
-  const message = "The download was interrupted (the log has the reason)";
-  const line = formatLine(settings, "info", message, { message, requestId });
-  return Object.assign(new Error(message), {
-    stack: `Error: ${message}`,
-    [Symbol.for("nodejs.util.inspect.custom")]: () => line,
-  });
+interface LogMembers {
+  message: string;
+  requestId: string;
 }
 
 function formatLine(
-  { logFormat, now }: LogSettings,
+  { logFormat, now }: Settings,
   level: LogLevel,
   text: string,
-  members: { message: string; requestId: string },
+  members: LogMembers,
 ): string {
   const time = toIsoTime(now);
   return escapeInvisible(
@@ -107,13 +301,17 @@ function levelOf({ status, outcome }: RequestFacts): LogLevel {
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
 
-/** Uses the system clock if `now` fails: logging never throws. */
-export function toIsoTime(now: () => number): string {
+/** 0 if the function of the user fails: logging never throws. */
+export function readTime(now: () => number): number {
   try {
-    return new Date(now()).toISOString();
+    return now() || 0;
   } catch {
-    return new Date().toISOString();
+    return 0;
   }
+}
+
+export function toIsoTime(now: () => number): string {
+  return new Date(readTime(now)).toISOString();
 }
 
 /** Characters. */

@@ -12,23 +12,21 @@ import {
 import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../options.ts";
 import { problemResponse } from "../downloads/problem.ts";
 import {
+  type BunServer,
   exit,
   hasProcess,
   hideAbortWarning,
+  interruptedMessage,
   isBun,
   onStopSignal,
   permissionHint,
   permittedVariables,
-  variableNames,
-} from "./server_process.ts";
-import {
-  type BunServer,
-  interruptedMessage,
   SHUTDOWN_TIMEOUT,
   stopBun,
   stopWithin,
   until,
-} from "./stop.ts";
+  variableNames,
+} from "./server_process.ts";
 
 /** Type of the default export of `@weir/datastream/serve`. */
 export interface ServerEntry {

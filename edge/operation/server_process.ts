@@ -1,5 +1,7 @@
+import { oneLine } from "../../src/errors.ts";
+import type { EdgeApp } from "../app.ts";
 import type { Environment } from "../config.ts";
-import { isWorkers } from "./runtime.ts";
+import { isWorkers } from "../options.ts";
 
 /** Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];
@@ -70,4 +72,102 @@ export function hideAbortWarning(): void {
     if (console.warn === filter) console.warn = warn;
   };
   console.warn = filter;
+}
+
+export function formatUrl(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
+}
+
+export class ListenError extends Error {}
+
+/** By error code of the operating system, or name of Deno's error. */
+const LISTEN_PROBLEMS: Record<string, string> = {
+  EADDRINUSE: "another program uses this port: choose another port, or stop that program",
+  EADDRNOTAVAIL: "this computer does not have this address: choose another host",
+  EACCES: "the system does not permit this port: choose one above 1023",
+  ENOTFOUND: "the host is unknown: choose an address, such as 127.0.0.1",
+};
+const DENO_ERROR_CODES: Record<string, string> = {
+  AddrInUse: "EADDRINUSE",
+  AddrNotAvailable: "EADDRNOTAVAIL",
+  PermissionDenied: "EACCES",
+};
+
+export function toListenError(host: string, port: number, error: unknown): ListenError {
+  const { code = "", name = "" } = (error ?? {}) as { code?: string; name?: string };
+  const problem = LISTEN_PROBLEMS[DENO_ERROR_CODES[name] ?? code] ??
+    `${oneLine(error)}: choose another host or port`;
+  return new ListenError(`Cannot listen on ${formatUrl(host, port)}: ${problem}`, { cause: error });
+}
+
+/** Milliseconds. Kubernetes kills a process 30 s after SIGTERM. */
+export const SHUTDOWN_TIMEOUT = 25_000;
+/** Milliseconds. */
+const STOP_POLL_INTERVAL = 50;
+
+/** A running server. */
+export interface RunningServer {
+  /** URL of the server, such as `http://127.0.0.1:8000/`. */
+  readonly url: string;
+  /** Returns the number of requests whose responses are not complete. */
+  openResponses(): number;
+  /**
+   * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
+   * after the shutdown timeout. Deno interrupts them when the process exits.
+   */
+  stop(): Promise<number>;
+}
+
+/**
+ * An app that is not of `createApp()` logs nothing.
+ *
+ * @internal
+ */
+export type Stoppable = Pick<EdgeApp, "fetch"> & Partial<Pick<EdgeApp, "interrupt">>;
+
+export interface BunServer {
+  pendingRequests: number;
+  stop(closeActiveConnections?: boolean): Promise<void>;
+}
+
+/** Waits at most `timeout` (ms). */
+export async function stopWithin(
+  stopped: Promise<unknown>,
+  timeout: number,
+  interrupt: () => number,
+): Promise<number> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const interrupted = new Promise<number>((resolve) => {
+    timer = setTimeout(() => resolve(interrupt()), timeout);
+  });
+  try {
+    return await Promise.race([stopped.then(() => 0), interrupted]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function stopBun(bun: BunServer, app: Stoppable, timeout: number): Promise<number> {
+  void bun.stop();
+  // Bun would wait for a connection on which only a part of a request has arrived.
+  const stopped = until(() => bun.pendingRequests === 0).then(() => void bun.stop(true));
+  return stopWithin(stopped, timeout, () => {
+    const count = bun.pendingRequests;
+    // First: Bun cancels the bodies, which would log them as aborted by the client.
+    app.interrupt?.();
+    void bun.stop(true);
+    return count;
+  });
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, STOP_POLL_INTERVAL));
+}
+
+export function openResponses(count: number): string {
+  return count === 1 ? "1 open response" : `${count} open responses`;
+}
+
+export function interruptedMessage(count: number, timeout: number): string {
+  return `Interrupted ${openResponses(count)} after ${timeout / 1000} s`;
 }

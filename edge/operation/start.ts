@@ -5,10 +5,10 @@ import {
   type ListenOptions,
   readListenOptions,
 } from "../config.ts";
-import { formatUrl, toListenError } from "./listening.ts";
-import { hideAbortWarning } from "./server_process.ts";
 import {
   type BunServer,
+  formatUrl,
+  hideAbortWarning,
   interruptedMessage,
   openResponses,
   type RunningServer,
@@ -16,10 +16,11 @@ import {
   stopBun,
   type Stoppable,
   stopWithin,
-} from "./stop.ts";
+  toListenError,
+} from "./server_process.ts";
 
 export { KNOWN_VARIABLES } from "../config.ts";
-export { ListenError } from "./listening.ts";
+export { ListenError } from "./server_process.ts";
 export { VARIABLE_NAMES, VARIABLES } from "../options.ts";
 
 export async function startConfiguredServer(

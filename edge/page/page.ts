@@ -1,15 +1,14 @@
 // The routes of the web page.
 import { html } from "hono/html";
 import { bodyLimit } from "hono/body-limit";
-import type { DataStream } from "../../src/client/datastream.ts";
 import { CITATION_FORMATS } from "../../src/formats/citations.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { AppContext } from "../downloads/download.ts";
-import { FairLine } from "../downloads/fair_line.ts";
+import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
-import type { Exchange, Router } from "../operation/exchange.ts";
+import type { Exchange, Router } from "../operation/request_log.ts";
 import { TtlCache } from "../operation/ttl_cache.ts";
 import { drawBars } from "./bars.ts";
 import { suggestionsJson } from "./characteristics.ts";
@@ -139,9 +138,9 @@ const NO_STORE = { "cache-control": "no-store" };
 const HTML_HEADERS = { "content-type": "text/html; charset=utf-8", ...NO_STORE };
 
 function createPages(context: AppContext): Record<string, Respond> {
-  const { settings, accessControl, starts } = context;
+  const { settings, accessControl } = context;
   const { clock, access } = settings;
-  const limit = new FairLine({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
+  const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
   const small = { ttl: RESULTS_TTL, maxEntries: MAX_ENTRIES, clock };
   const large = { ...small, maxEntries: MAX_LARGE_ENTRIES };
   const datasetsStore = new TtlCache<readonly Dataset[]>({ ttl: DATASETS_TTL, clock });
@@ -161,10 +160,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     if (authorized === undefined) return undefined;
     const { signal } = exchange;
     return {
-      dataStream: exchange.countRequests(
-        authorized.dataStream,
-        starts.ofPage(authorized.apiKey),
-      ),
+      dataStream: exchange.countRequests(authorized.dataStream),
       signal,
       // A result that was requested with one user's key must not be shown to others.
       stores: access === "caller" ? newStores() : shared,

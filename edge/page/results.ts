@@ -120,7 +120,7 @@ function renderNumber({ form, results }: ResultsContent): Html {
     results.placeName,
     !isFiltered(form) && results.datasets &&
     `${formatNumber(results.datasets.length, language)} ${text.datasets.toLowerCase()}`,
-    [...new Set(years.filter((year) => year !== ""))].join("–"),
+    years[0] === years[1] ? years[0] : years.join("–"),
   ].filter((fact) => fact);
   return html`
     <h1 id="count" tabindex="-1">${formatCount(results.count, language)}</h1>
@@ -132,7 +132,9 @@ function renderNumber({ form, results }: ResultsContent): Html {
 function renderYears({ form, results }: ResultsContent, text: Text): Html | undefined {
   if (results.years !== undefined) {
     return html`${drawBars(results.years, form.language)}
-      <p class="caption"><span>${text.perYear}</span> <span>${text.source}</span></p>`;
+      <p class="caption"><span>${
+      !isFiltered(form) && text.perYear
+    }</span> <span>${text.source}</span></p>`;
   }
   if (results.count > MAX_COUNTED_BY_YEAR) return undefined;
   return html`<p><a data-fragment href="${

@@ -1,7 +1,7 @@
 // Requested after the first of several pages. Compared on resuming and before FILE is complete,
 // because a file must not contain rows of two versions.
-import type { DatasetVersion } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
+import type { DatasetVersion } from "../formats/citations.ts";
 
 export function explainVersionError(error: unknown): never {
   if (!(error instanceof DataStreamError)) throw error;

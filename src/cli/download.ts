@@ -1,6 +1,6 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Cursor } from "../client/batches.ts";
-import { requestDatasetVersions } from "../client/dataset_versions.ts";
+import { requestDatasets } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
 import {
   comparedFields,
@@ -12,7 +12,10 @@ import {
 import type { Progress } from "../client/progress.ts";
 import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
+import { versionsOf } from "../formats/citations.ts";
+import { toDataPackage } from "../formats/data_package.ts";
 import type { FormatName } from "../formats/formats.ts";
+import type { WriterState } from "../formats/page_writer.ts";
 import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
@@ -43,8 +46,9 @@ import {
   ROW_RULE_FLAGS,
 } from "./flags.ts";
 import {
+  type FileFacts,
   type FileOptions,
-  type FileRecord,
+  type FilePackage,
   openFile,
   pathsOf,
   type QueryRecord,
@@ -122,13 +126,27 @@ export async function download(
     const cited = { filter, within, dois, path: citationFile, file, flags };
     return citeDownload(citationClient, cited, context);
   };
+  const describe = ({ path, citations, origin: more, ...facts }: FileFacts) => {
+    const { writer, distinct } = more.cursor;
+    const columns = (writer as WriterState).fields ?? selected;
+    const cited = distinct?.DOI;
+    // Only the presence of a writer's state is compared.
+    const cursor = { ...more.cursor, writer: {} };
+    return toDataPackage({
+      ...facts,
+      ...{ fileName: basename(path), resource, format, csv, columns, tidy: input.tidy },
+      ...{ created: new Date(), url: query.url, more: { ...more, cursor } },
+      citations: citations?.filter(({ doi }) => cited?.includes(doi) ?? true),
+    });
+  };
   const fileOptions: FileOptions = {
     query: toQueryRecord(resource, clientOptions.baseUrl, flags, format),
     pagesAfter,
     resume: has("resume") || update,
     restart: update,
     force: has("force"),
-    requestDatasets: () => requestDatasetVersions(client, toWiderMetadataFilter(input), signal),
+    requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), signal),
+    describe: has("no-package") ? undefined : describe,
   };
   const finished = fileOptions.resume && target?.isStream === false
     ? await readFinished(target.path, fileOptions)
@@ -140,7 +158,7 @@ export async function download(
       context.printError(`${file} is ${describeFinished(finished, update)}`);
       const isCited = citeTarget === undefined ||
         !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-      if (!isCited) await writeCitations(finished.cursor.distinct?.DOI);
+      if (!isCited) await writeCitations(finished.weir.cursor.distinct?.DOI);
       return 0;
     }
     if (!isQuiet) context.printError(`${file} is downloaded again: ${changes}`);
@@ -231,7 +249,10 @@ function toQueryRecord(
 }
 
 /** A sentence that begins with "FILE is". */
-function describeFinished({ rows, missingRows }: FileRecord, update: boolean): string {
+function describeFinished(
+  { resources: [{ rows }], weir: { missingRows } }: FilePackage,
+  update: boolean,
+): string {
   const count = missingRows > 0
     ? `, with ${rows} rows, ${missingRows} fewer than DataStream counted`
     : "";
@@ -242,7 +263,7 @@ function describeFinished({ rows, missingRows }: FileRecord, update: boolean): s
 
 /** `undefined` if the datasets have no new versions. */
 async function describeUpdate(
-  { datasets, missingRows }: FileRecord,
+  { weir: { datasets, missingRows } }: FilePackage,
   { requestDatasets }: FileOptions,
   mayLackRows: boolean,
 ): Promise<string | undefined> {
@@ -251,7 +272,7 @@ async function describeUpdate(
   }
   return datasets === undefined
     ? "the versions of its datasets are not known"
-    : describeChanges(datasets, await requestDatasets());
+    : describeChanges(datasets, versionsOf(await requestDatasets()));
 }
 
 function requireCompatibleFlags(flags: FlagValues): void {
@@ -266,6 +287,12 @@ function requireCompatibleFlags(flags: FlagValues): void {
   const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
   if (continuing !== undefined && (output === undefined || isStandardOutput(output))) {
     throw new UsageError(`--${continuing} needs --output FILE`);
+  }
+  if (has("no-package") && (output === undefined || isStandardOutput(output))) {
+    throw new UsageError("--no-package needs --output FILE");
+  }
+  if (has("no-package") && has("update")) {
+    throw new UsageError("--update needs the package of FILE: remove --no-package");
   }
   if (has("force") && !has("output") && !has("cite")) {
     throw new UsageError("--force needs --output FILE or --cite FILE");

@@ -109,6 +109,9 @@ const OUTPUT_FLAGS = {
   },
   resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
   update: { help: "replace the FILE of --output if its datasets have new versions" },
+  "no-package": {
+    help: "do not write FILE.datapackage.json, which describes the FILE of --output",
+  },
   force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
   strict: { help: "exit with 1 if a value of a filter matches no row" },
   "allow-incomplete": {

@@ -1,17 +1,20 @@
 // The files of a download to FILE:
 //
 // - FILE.part: the rows so far, renamed to FILE when they are complete;
-// - FILE.part.json: the query, the dataset versions, and the cursor, number of bytes and hash after the last page;
-// - FILE.datapackage.json: the record of a finished FILE, with its hash, query and dataset versions.
+// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page; at the end
+//   also the package;
+// - FILE.datapackage.json: the package of a finished FILE, with its hash, query and dataset versions.
+//
+// The package gets its name after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
+// with --resume or --update writes the package.
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { basename } from "node:path";
 import type { Cursor } from "../client/batches.ts";
-import type { DatasetVersion } from "../client/dataset_versions.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { VERSION } from "../version.ts";
+import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
+import type { DataPackage } from "../formats/data_package.ts";
 import { describeChanges, explainVersionError } from "./dataset_versions.ts";
 import {
   copyPermissions,
@@ -26,25 +29,30 @@ import {
 /** The inputs that determine the content of a file: the resource, the service, and values of flags by name. */
 export type QueryRecord = Readonly<Record<string, unknown>>;
 
-/** The record of a finished file. The names of its members are those of Frictionless Data Package v1. */
-interface DataPackage {
-  name: string;
-  resources: readonly [{ name: string; path: string; bytes: number; hash: string }];
-  weir: {
-    version: string;
-    query: QueryRecord;
-    rows: number;
-    /** Number of rows that the service counted and did not deliver. */
-    missingRows: number;
-    /** Cursor after the last page, by which the client recognizes other flags of the same query. */
-    cursor: Cursor;
-    /** Versions of the datasets that match the query, if they are known. */
-    datasets?: readonly DatasetVersion[] | undefined;
-  };
+/** What the package of a file has in addition to that of a server. */
+export interface FileOrigin {
+  query: QueryRecord;
+  /** Number of rows that the service counted and did not deliver. */
+  missingRows: number;
+  /** Cursor after the last page, by which the client recognizes other flags of the same query. */
+  cursor: Cursor;
 }
 
-/** Weir's part of the record of a finished file. */
-export type FileRecord = DataPackage["weir"];
+/** Package of a file. */
+export type FilePackage = DataPackage<FileOrigin>;
+
+/** What a run knows about the file that it has written. */
+export interface FileFacts {
+  path: string;
+  bytes: number;
+  hash: string;
+  rows: number;
+  /** All datasets that match the query, if they are known. */
+  citations: readonly Citation[] | undefined;
+  /** Their versions, if the rows are certainly those of these versions. */
+  datasets: readonly DatasetVersion[] | undefined;
+  origin: FileOrigin;
+}
 
 /** Content of FILE.part.json. */
 interface PartState {
@@ -60,12 +68,14 @@ interface PartState {
   hash: string;
   /** Cursor after the last complete page; `undefined` before the first one. */
   cursor?: Cursor;
-  /** Dataset versions; `undefined` if they were not requested. */
-  datasets?: readonly DatasetVersion[] | undefined;
+  /** Datasets that match the query; `undefined` if they were not requested. */
+  datasets?: readonly Citation[] | undefined;
+  /** Package of FILE, once the part is complete. */
+  package?: FilePackage;
 }
 
 /** Version of the format of FILE.part.json. */
-const STATE_VERSION = 5;
+const STATE_VERSION = 6;
 
 /** Options for {@linkcode openFile}. */
 export interface FileOptions {
@@ -81,8 +91,10 @@ export interface FileOptions {
   restart: boolean;
   /** Whether to overwrite an existing file or part. */
   force: boolean;
-  /** Requests the versions of the datasets that match the query. */
-  requestDatasets: () => Promise<readonly DatasetVersion[]>;
+  /** Requests the datasets that match the query. */
+  requestDatasets: () => Promise<readonly Citation[]>;
+  /** Describes the finished file; `undefined` for no package. */
+  describe: ((facts: FileFacts) => FilePackage) | undefined;
 }
 
 /** The output to a file; if it is resumed, also the cursor of its last page, and the pages after it. */
@@ -98,9 +110,14 @@ const RESTART = "start again with --force";
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
 const MOVE = "move it, then resume";
 
+/** Returns the path of the package of FILE. */
+export function packagePath(path: string): string {
+  return `${path}.datapackage.json`;
+}
+
 /** Returns the paths of the files of a download to FILE. */
 function filesOf(path: string) {
-  return { part: `${path}.part`, state: `${path}.part.json`, record: `${path}.datapackage.json` };
+  return { part: `${path}.part`, state: `${path}.part.json`, record: packagePath(path) };
 }
 
 /** Returns the paths of all files that a download to FILE can write, including FILE itself. */
@@ -252,7 +269,7 @@ async function createOutput(
       const changes = await findChanges(state.datasets, options);
       if (changes !== undefined) fail(changedError(path, changes));
     }
-    const datasets = await knownVersions(state.datasets, options, startedAt);
+    const { citations, datasets } = await knownDatasets(state.datasets, options, startedAt);
     await requireOwned();
     await file.truncate(bytes);
     const finalHash = hashText(hash);
@@ -261,14 +278,16 @@ async function createOutput(
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
     await requireOwned();
-    const { query } = options;
+    const { query, describe } = options;
     const { cursor, totalRows: rows } = last!;
-    const record = { version: VERSION, query, rows, missingRows, cursor, datasets };
-    // The record is written first, so that FILE never exists without it. A run that is killed before the rename
-    // leaves FILE.part, which can be resumed.
-    await replaceFile(recordPath, toPackage(path, bytes, finalHash, record), 2);
+    const origin = { query, missingRows, cursor };
+    const facts = { path, bytes, hash: finalHash, rows, citations, datasets, origin };
+    const description = describe?.(facts);
+    if (description !== undefined) await writeState({ package: description });
     await file.close();
     await rename(part, path);
+    if (description !== undefined) await replaceFile(recordPath, description, 2);
+    else await rm(recordPath, { force: true }); // that of the file that was replaced
     await removeState(path);
     return bytes;
   };
@@ -298,29 +317,61 @@ async function createOutput(
 export async function readFinished(
   path: string,
   options: FileOptions,
-): Promise<FileRecord | undefined> {
+): Promise<FilePackage | undefined> {
   if (await statIfExists(path) === undefined) return undefined;
   const { part, record: recordPath } = filesOf(path);
   if (await statIfExists(part, lstat) !== undefined) return undefined;
   const file = await open(path, "r");
   const { hash } = await hashFile(file).finally(() => file.close());
-  const record = await readJson(recordPath) as Partial<DataPackage> | undefined;
+  let found = await readPackage(path);
+  if (found?.resources[0].hash !== hash) {
+    const unwritten = await readUnwrittenPackage(path, hash);
+    if (unwritten !== undefined) {
+      await replaceFile(recordPath, unwritten, 2);
+      found = unwritten;
+    }
+  }
   await removeState(path);
   const again = "pass --force to download it again, or choose another name";
-  const { weir, resources } = record ?? {};
-  if (typeof weir?.query !== "object" || weir.query === null || !resources?.[0]) {
+  if (found === undefined) {
     throw new FileError(
       `${path} already exists, without ${recordPath}, which names its query: ${again}`,
     );
   }
+  const { weir, resources } = found;
   const differences = describeDifferences(weir.query, options.query);
   if (differences !== undefined && !isSameQuery(weir.cursor, options)) {
     throw new FileError(`${path} is the result of another query (${differences}): ${again}`);
   }
   if (resources[0].hash !== hash) {
-    throw new FileError(`${path} was changed since weir wrote it: ${again}`);
+    throw new FileError(
+      `${recordPath} does not belong to this file: ${path} was changed since weir wrote it: ${again}`,
+    );
   }
-  return weir;
+  return found;
+}
+
+/** Returns the package of FILE; `undefined` if there is none that a download has written. */
+export async function readPackage(path: string): Promise<FilePackage | undefined> {
+  const found = await readJson(packagePath(path));
+  return isPackage(found) ? found : undefined;
+}
+
+/** Returns the package that a killed run did not write, if it is that of FILE with a hash. */
+export async function readUnwrittenPackage(
+  path: string,
+  hash: string,
+): Promise<FilePackage | undefined> {
+  const state = await readJson(filesOf(path).state) as Partial<PartState> | undefined;
+  const found: unknown = state?.package;
+  return isPackage(found) && found.resources[0].hash === hash ? found : undefined;
+}
+
+/** Whether a value has the members of a package that are read. The cursor is validated by the client. */
+function isPackage(value: unknown): value is FilePackage {
+  const { weir, resources } = (value ?? {}) as Partial<FilePackage>;
+  return typeof weir?.query === "object" && weir.query !== null && Array.isArray(resources) &&
+    typeof resources[0]?.hash === "string";
 }
 
 /** Whether a cursor belongs to the query of this run. Different flags can mean the same query. */
@@ -355,32 +406,31 @@ function showValue(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** Creates the record of a finished file. */
-function toPackage(path: string, bytes: number, hash: string, weir: FileRecord): DataPackage {
-  const name = basename(path).toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
-  return { name, resources: [{ name, path: basename(path), bytes, hash }], weir };
-}
-
 /** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
 const RECENT = 600_000;
 
 /**
- * Returns the dataset versions for the record of a file; `undefined` if they cannot be requested, or if a dataset was
- * published so recently that the first page may have an earlier version.
+ * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
+ * dataset was published so recently that the first page may have an earlier version.
  */
-async function knownVersions(
-  datasets: readonly DatasetVersion[] | undefined,
+async function knownDatasets(
+  known: readonly Citation[] | undefined,
   { requestDatasets }: FileOptions,
   startedAt: number,
-): Promise<readonly DatasetVersion[] | undefined> {
+): Promise<Pick<FileFacts, "citations" | "datasets">> {
+  let citations;
   try {
-    const versions = datasets ?? await requestDatasets();
-    const isRecent = versions.some(([, , published]) => Date.parse(published) > startedAt - RECENT);
-    return isRecent ? undefined : versions;
+    citations = known ?? await requestDatasets();
   } catch (error) {
-    if (error instanceof DataStreamError) return undefined;
+    if (error instanceof DataStreamError) return { citations, datasets: undefined };
     throw error;
   }
+  const isRecent = ({ published }: Citation) => Date.parse(published) > startedAt - RECENT;
+  if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
+  const unversioned = citations.map((citation) =>
+    isRecent(citation) ? { ...citation, version: "", published: "" } : citation
+  );
+  return { citations: unversioned, datasets: undefined };
 }
 
 async function requestVersions({ requestDatasets }: FileOptions) {
@@ -389,10 +439,11 @@ async function requestVersions({ requestDatasets }: FileOptions) {
 
 /** Describes how the datasets have changed; `undefined` if they have not, or no versions are known. */
 async function findChanges(
-  datasets: readonly DatasetVersion[] | undefined,
+  datasets: readonly Citation[] | undefined,
   options: FileOptions,
 ): Promise<string | undefined> {
-  return datasets && describeChanges(datasets, await requestVersions(options));
+  return datasets &&
+    describeChanges(versionsOf(datasets), versionsOf(await requestVersions(options)));
 }
 
 function changedError(path: string, changes: string): FileError {
@@ -440,9 +491,8 @@ function isState(value: unknown): value is PartState {
   const { version, query, force, bytes, hash, cursor, datasets = [] } = (value ?? {}) as Partial<
     PartState
   >;
-  const isDataset = (dataset: unknown) =>
-    Array.isArray(dataset) && dataset.length === 3 &&
-    dataset.every((text) => typeof text === "string");
+  const isDataset = (dataset: Partial<Citation> | null) =>
+    [dataset?.doi, dataset?.version, dataset?.published].every((text) => typeof text === "string");
   return version === STATE_VERSION && typeof query === "object" && query !== null &&
     typeof force === "boolean" && Number.isSafeInteger(bytes) && bytes! >= 0 &&
     typeof hash === "string" && Array.isArray(datasets) && datasets.every(isDataset) &&
@@ -464,7 +514,7 @@ async function readJson(path: string): Promise<unknown> {
 const READ_SIZE = 1 << 20;
 
 /** Hashes the first bytes of a file. */
-async function hashFile(
+export async function hashFile(
   file: FileHandle,
   length = Infinity,
 ): Promise<{ hasher: Hash; hash: string }> {

@@ -103,11 +103,11 @@ export interface Cursor {
   /** Number of rows before this position. */
   readonly rows: number;
   /** Number of these rows that are compared with the next count. */
-  readonly unitRows: number;
+  readonly groupRows: number;
   /** Number of rows before this position that were left out. */
   readonly leftOut?: number | undefined;
   /** This count, if it is known. */
-  readonly unitCount?: number | undefined;
+  readonly groupCount?: number | undefined;
   /** Whether it was decided if the shards with this count are to be split. */
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver. Opaque. */
@@ -150,14 +150,14 @@ export function requestBatches<T>(
 ): NextBatch<T> {
   const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
-  let position = after as Position ?? { shards: [], rows: 0, unitRows: 0 };
+  let position = after as Position ?? { shards: [], rows: 0, groupRows: 0 };
   let isLast = after?.isComplete === true;
   return async () => {
     if (isLast) return undefined;
     const { done, value: part } = await parts.next();
     isLast = done === true;
     position = part?.position ??
-      { shards: [], rows: position.rows, leftOut: position.leftOut, unitRows: 0 };
+      { shards: [], rows: position.rows, leftOut: position.leftOut, groupRows: 0 };
     for (const [field, value] of part?.content.values ?? []) known.get(field)?.add(value);
     const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
@@ -232,7 +232,7 @@ export function checkCursor(
 /** Does not check each member: the digest tells whether the cursor belongs to the query. */
 export function isCursor(value: unknown): value is Cursor {
   return isObject(value) && value.version === CURSOR_VERSION && typeof value.query === "string" &&
-    Array.isArray(value.shards) && isCount(value.rows) && isCount(value.unitRows);
+    Array.isArray(value.shards) && isCount(value.rows) && isCount(value.groupRows);
 }
 
 /** Bytes of buffered items and the next page, which is probably as long as the page before. */

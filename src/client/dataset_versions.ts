@@ -1,21 +1,20 @@
 import { ValidationError } from "../errors.ts";
+import { type Citation, CITED_FIELDS, toCitation } from "../formats/citations.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import type { DataStream } from "./datastream.ts";
 
-export type DatasetVersion = readonly [doi: string, version: string, published: string];
+/** Fields that tell the version of a dataset. */
+export const VERSION_FIELDS = ["DOI", "Version", "PublishedTimestamp"] as const;
 
-export async function requestDatasetVersions(
+/** Without a field of a citation, its text is empty. */
+export async function requestDatasets(
   client: DataStream,
   filter: string | undefined,
   signal: AbortSignal,
-): Promise<DatasetVersion[]> {
+  fields: readonly (typeof CITED_FIELDS)[number][] = CITED_FIELDS,
+): Promise<Citation[]> {
   const request = (filter: string | undefined) =>
-    client.metadata({
-      select: ["DOI", "Version", "PublishedTimestamp"],
-      filter,
-      top: MAXIMUM_TOP,
-      signal,
-    });
+    client.metadata({ select: [...fields], filter, top: MAXIMUM_TOP, signal });
   let datasets;
   try {
     datasets = request(filter);
@@ -25,5 +24,5 @@ export async function requestDatasetVersions(
     datasets = request(undefined);
   }
   const rows = await datasets.toArray();
-  return rows.map((row) => [`${row.DOI}`, `${row.Version}`, `${row.PublishedTimestamp}`]);
+  return rows.map((row) => toCitation({ ...row, DOI: `${row.DOI}` }));
 }

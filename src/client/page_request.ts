@@ -9,7 +9,7 @@ import type { ClientSettings } from "./options.ts";
 
 /** No row is in two shards. JSON-serialisable, because cursors contain shards. */
 export interface Shard {
-  /** Clauses in addition to the query's filter: first those of its unit, then ranges. */
+  /** Clauses in addition to the query's filter: first those of its group, then ranges. */
   readonly clauses: readonly Clause[];
   /** Skip token behind the last delivered row; at the start, that of the query. */
   readonly after?: string | undefined;
@@ -56,7 +56,7 @@ export function toPageRequest(
   };
 }
 
-/** The lists of a unit replace the lists of the query that were split. */
+/** The lists of a group replace the lists of the query that were split. */
 export function filterOf(query: CheckedQuery, clauses: readonly Clause[]): string | undefined {
   const lists = clauses.filter(({ operator }) => operator === "in").map(({ field }) => field);
   const isReplaced = ({ field, operator }: Clause) => operator === "in" && lists.includes(field);

@@ -28,13 +28,13 @@ import {
   waitForRetry,
 } from "./retry.ts";
 import {
-  isSameUnit,
+  groupOf,
+  groupsOf,
+  isSameGroup,
   isSplit,
   locationsQuery,
   MAX_SHARD_ROWS,
   splitShard,
-  unitOf,
-  unitsOf,
   urlOf,
 } from "./split.ts";
 
@@ -46,11 +46,11 @@ export interface Position {
   readonly rows: number;
   /** Number of rows before this position that the rules of the query left out. Default 0. */
   readonly leftOut?: number | undefined;
-  /** Number of rows of the current unit before this position, including those left out. `split.ts` describes units. */
-  readonly unitRows: number;
-  /** Number of rows that the service counted for the current unit; `undefined` if it was not counted. */
-  readonly unitCount?: number | undefined;
-  /** Whether the decision to split the unit or not was made. Default false. */
+  /** Number of rows of the current group before this position, including those left out. `split.ts` describes groups. */
+  readonly groupRows: number;
+  /** Number of rows that the service counted for the current group; `undefined` if it was not counted. */
+  readonly groupCount?: number | undefined;
+  /** Whether the decision to split the group or not was made. Default false. */
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver; `undefined` if it has refused none. */
   readonly pageSize?: PageSize | undefined;
@@ -86,7 +86,7 @@ export interface ReadOptions {
  * of a page that broke and a page that failed are the same request. The position is the last delivered Id, or the token
  * of the link if tokens do not have the form `Id:<digits>`. Otherwise a link only says that there are more rows.
  *
- * The rows of a unit are compared with a count, unless the query is one page that is not full, its `limit` ends it, it
+ * The rows of a group are compared with a count, unless the query is one page that is not full, its `limit` ends it, it
  * has a `skipToken`, or the service refuses to count.
  *
  * Source: DataStream Public API, "Response Format".
@@ -128,7 +128,7 @@ export async function* readParts<T>(
       }
       const { rows, kept, nextToken } = end;
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
-        await countUnit(reading);
+        await countGroup(reading);
       }
       const position = deliverEnd(reading, request, end);
       const hasMore = nextToken !== undefined || position.shards.length > 1;
@@ -146,7 +146,7 @@ export async function* readParts<T>(
 }
 
 /** The state of one call of `readParts()`. */
-interface Reading extends UnitState {
+interface Reading extends GroupState {
   readonly run: Run;
   readonly query: CheckedQuery;
   readonly options: ReadOptions;
@@ -161,8 +161,8 @@ interface Reading extends UnitState {
   hasIdTokens: boolean;
 }
 
-/** State of the current unit that {@linkcode nextStep} needs in addition to the position. */
-export interface UnitState {
+/** State of the current group that {@linkcode nextStep} needs in addition to the position. */
+export interface GroupState {
   /** Number of responses with status 200 since the start of the query. */
   responses: number;
   /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
@@ -179,31 +179,31 @@ function startReading(
   position: Position,
   options: ReadOptions,
 ): Reading {
-  const { shards, rows, leftOut, unitRows, unitCount, isSplitDecided, pageSize } = position;
+  const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize } = position;
   const after = shards[0]?.after;
   return {
     run,
     query,
     options,
     // Copied by name, because `options.from` can be a cursor, which has more members.
-    position: { shards, rows, leftOut, unitRows, unitCount, isSplitDecided, pageSize },
+    position: { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize },
     attempts: startAttempts(run.settings.retry),
-    responses: unitRows > 0 || rows > 0 ? 1 : 0,
+    responses: groupRows > 0 || rows > 0 ? 1 : 0,
     seen: new Set(),
     hasIdTokens: after === undefined || idOfToken(after) !== undefined,
-    ...startOfUnit(query, unitCount),
+    ...startOfGroup(query, groupCount),
     ...startOfShard(shards[0]),
   };
 }
 
 async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
-  const units = query.limit === 0 ? [] : await requestUnits(run, query);
-  const shards = units.map((clauses) => ({ clauses, after: query.skipToken }));
-  return { shards, rows: 0, unitRows: 0 };
+  const groups = query.limit === 0 ? [] : await requestGroups(run, query);
+  const shards = groups.map((clauses) => ({ clauses, after: query.skipToken }));
+  return { shards, rows: 0, groupRows: 0 };
 }
 
-/** Returns the state at the start of a unit, which is counted once, and again if its rows do not match the count. */
-function startOfUnit({ skipToken }: CheckedQuery, count?: number) {
+/** Returns the state at the start of a group, which is counted once, and again if its rows do not match the count. */
+function startOfGroup({ skipToken }: CheckedQuery, count?: number) {
   // A query with a skip token is not counted, because counts ignore the token.
   const countsLeft = skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
   return { countsLeft };
@@ -215,9 +215,9 @@ function startOfShard(shard: Shard | undefined) {
   return { lastId: idOfToken(after) ?? -1, isProbe: false, canContinue };
 }
 
-/** Whether the count of the current unit is the one of the query. */
-function isOnlyUnit({ shards, rows, leftOut = 0, unitRows }: Position): boolean {
-  return rows + leftOut === unitRows && shards.every((shard) => isSameUnit(shard, shards[0]!));
+/** Whether the count of the current group is the one of the query. */
+function isOnlyGroup({ shards, rows, leftOut = 0, groupRows }: Position): boolean {
+  return rows + leftOut === groupRows && shards.every((shard) => isSameGroup(shard, shards[0]!));
 }
 
 /** Whether the query can be split: only Observations and Records have locations, and shards need integer Ids. */
@@ -227,9 +227,9 @@ function canSplit({ query, hasIdTokens }: Reading): boolean {
 
 /** Whether the query has to be counted before its first row is delivered, because of `maxRows`. */
 function needsCountFirst({ query, position }: Reading): boolean {
-  const { rows, unitCount } = position;
-  const isUnknown = rows === 0 && unitCount === undefined && query.limit > query.maxRows;
-  return isUnknown && isOnlyUnit(position);
+  const { rows, groupCount } = position;
+  const isUnknown = rows === 0 && groupCount === undefined && query.limit > query.maxRows;
+  return isUnknown && isOnlyGroup(position);
 }
 
 function canDeliverEarly(reading: Reading): boolean {
@@ -264,8 +264,8 @@ function deliver(
   if (!options.isInternal) run.progress.rows += kept;
   reading.lastId = lastId ?? reading.lastId;
   const shards = [{ ...shard!, after }, ...later];
-  const unitRows = position.unitRows + added;
-  reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, unitRows };
+  const groupRows = position.groupRows + added;
+  reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, groupRows };
   return reading.position;
 }
 
@@ -358,10 +358,12 @@ async function split(reading: Reading, rows?: number): Promise<Shard[]> {
   }
 }
 
-/** Counts the unit of a refused shard. If the service refuses that too, adds up the counts of its new shards. */
+/** Counts the group of a refused shard. If the service refuses that too, adds up the counts of its new shards. */
 async function countSplit(reading: Reading, shards: readonly Shard[]): Promise<void> {
-  const { run, query, position: { unitCount }, countsLeft } = reading;
-  if (unitCount !== undefined || countsLeft === 0 || await countUnit(reading) !== undefined) return;
+  const { run, query, position: { groupCount }, countsLeft } = reading;
+  if (groupCount !== undefined || countsLeft === 0 || await countGroup(reading) !== undefined) {
+    return;
+  }
   let sum = 0;
   for (const { clauses } of shards) {
     const rows = await tryCount(run, query, clauses);
@@ -372,20 +374,20 @@ async function countSplit(reading: Reading, shards: readonly Shard[]): Promise<v
   setCount(reading, sum);
 }
 
-/** Counts the current unit after its first page if it may be too large, and splits the shard if it is. */
+/** Counts the current group after its first page if it may be too large, and splits the shard if it is. */
 async function splitIfLarge(reading: Reading): Promise<void> {
   const { query, position: { shards: [shard], isSplitDecided } } = reading;
   const mayBeLarge = query.limit > MAX_SHARD_ROWS && canSplit(reading) && !isSplit(shard!);
   if (isSplitDecided || !mayBeLarge) return;
   reading.position = { ...reading.position, isSplitDecided: true };
-  const rows = reading.position.unitCount ?? await countUnit(reading) ?? 0;
+  const rows = reading.position.groupCount ?? await countGroup(reading) ?? 0;
   if (rows > MAX_SHARD_ROWS) await split(reading, rows);
 }
 
-/** Counts the rows of the current unit. Returns `undefined` if the service refuses to. */
-async function countUnit(reading: Reading): Promise<number | undefined> {
+/** Counts the rows of the current group. Returns `undefined` if the service refuses to. */
+async function countGroup(reading: Reading): Promise<number | undefined> {
   const { run, query, position } = reading;
-  const rows = await tryCount(run, query, unitOf(position.shards[0]!));
+  const rows = await tryCount(run, query, groupOf(position.shards[0]!));
   reading.countsLeft = rows === undefined ? 0 : Math.max(0, reading.countsLeft - 1);
   if (rows !== undefined) setCount(reading, rows);
   return rows;
@@ -393,11 +395,11 @@ async function countUnit(reading: Reading): Promise<number | undefined> {
 
 function setCount(reading: Reading, rows: number): void {
   const { run, query, options, position } = reading;
-  if (isOnlyUnit(position) && !options.isInternal) run.progress.expectedRows = rows;
-  if (query.skipToken === undefined) reading.position = { ...position, unitCount: rows };
+  if (isOnlyGroup(position) && !options.isInternal) run.progress.expectedRows = rows;
+  if (query.skipToken === undefined) reading.position = { ...position, groupCount: rows };
 }
 
-/** Moves to the next step after a page: another page of the shard, a count of the unit, or the next shard. */
+/** Moves to the next step after a page: another page of the shard, a count of the group, or the next shard. */
 async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> {
   for (;;) {
     const step = nextStep(page, reading.position, reading);
@@ -406,18 +408,18 @@ async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> 
       return;
     }
     if (step === "count") {
-      await countUnit(reading);
+      await countGroup(reading);
       reportProgress(reading.run, {});
       continue;
     }
     if (step === "fail") acceptOrFail(reading, page.length === 0);
     const { shards: [shard, ...shards], rows, leftOut, pageSize } = reading.position;
     Object.assign(reading, startOfShard(shards[0]));
-    if (shards.length > 0 && isSameUnit(shards[0]!, shard!)) {
+    if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
       reading.position = { ...reading.position, shards };
     } else {
-      reading.position = { shards, rows, leftOut, unitRows: 0, pageSize };
-      Object.assign(reading, startOfUnit(reading.query));
+      reading.position = { shards, rows, leftOut, groupRows: 0, pageSize };
+      Object.assign(reading, startOfGroup(reading.query));
     }
     return;
   }
@@ -431,20 +433,20 @@ const COUNT_INACCURACY = 0.000_005;
 /** Decides the step after a page that does not reach the limit of its query. */
 export function nextStep(
   page: Pick<PageEnd<unknown>, "length" | "isFull" | "nextToken">,
-  { shards: [shard, next], unitRows, unitCount }: Position,
-  { responses, countsLeft, isProbe, canContinue }: UnitState,
+  { shards: [shard, next], groupRows, groupCount }: Position,
+  { responses, countsLeft, isProbe, canContinue }: GroupState,
 ): "next page" | "next shard" | "count" | "fail" {
   if (page.nextToken !== undefined) return "next page";
-  const isCounted = unitCount !== undefined;
+  const isCounted = groupCount !== undefined;
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";
   const isEnd = page.length === 0 && isProbe;
   // Without a count, only an empty page that no link announced shows that there are no more rows.
   if (!isCounted && countsLeft === 0) return isEnd || !canContinue ? "next shard" : "next page";
-  if (next !== undefined && isSameUnit(next, shard!)) return "next shard";
+  if (next !== undefined && isSameGroup(next, shard!)) return "next shard";
   if (!isCounted) return "count";
-  const missing = unitCount - unitRows;
-  const tolerance = unitCount > MAX_EXACT_COUNT ? Math.ceil(unitCount * COUNT_INACCURACY) : 0;
+  const missing = groupCount - groupRows;
+  const tolerance = groupCount > MAX_EXACT_COUNT ? Math.ceil(groupCount * COUNT_INACCURACY) : 0;
   if (Math.abs(missing) <= tolerance) return "next shard";
   // A link announced rows, so an empty page hides them, even if the count is too low.
   const mayFollow = !isEnd && (missing > 0 || page.length === 0);
@@ -452,10 +454,10 @@ export function nextStep(
   return countsLeft > 0 ? "count" : "fail";
 }
 
-/** Throws if rows of the current unit are missing or surplus, unless the query accepts an incomplete result. */
+/** Throws if rows of the current group are missing or surplus, unless the query accepts an incomplete result. */
 function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boolean): void {
-  const { shards: [shard], unitRows, unitCount = 0 } = position;
-  const missing = unitCount - unitRows;
+  const { shards: [shard], groupRows, groupCount = 0 } = position;
+  const missing = groupCount - groupRows;
   // If the count is too low, it does not say how many rows an announced page should have had.
   const isUnknown = missing < 0 && isEmpty && !isProbe;
   if (query.acceptsIncomplete && !isUnknown) {
@@ -469,13 +471,13 @@ function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boole
     ? `, and none come after the position ${after}`
     : "";
   throw new DataStreamError(
-    `Received ${unitRows} of ${unitCount} counted rows of ${query.resource}${reason}`,
+    `Received ${groupRows} of ${groupCount} counted rows of ${query.resource}${reason}`,
     {
       kind: "incomplete",
       url: urlOf(query, run.settings),
       hint: "run the query again later; if the count is wrong, accept the rows with " +
         '{incomplete: "warn"}',
-      expectedRows: unitCount,
+      expectedRows: groupCount,
     },
   );
 }
@@ -483,7 +485,7 @@ function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boole
 /** Throws if more rows than the maximum of the query are delivered or counted. */
 function requireFewRows({ run, query, position }: Reading, delivered: number): void {
   const { resource, maxRows } = query;
-  const rows = Math.max(delivered, isOnlyUnit(position) ? position.unitCount ?? 0 : 0);
+  const rows = Math.max(delivered, isOnlyGroup(position) ? position.groupCount ?? 0 : 0);
   if (rows <= maxRows) return;
   throw new DataStreamError(
     `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,
@@ -521,20 +523,20 @@ async function requestLocations(run: Run, query: CheckedQuery): Promise<number[]
   return [...ids].sort((a, b) => a - b);
 }
 
-/** Returns the clauses of the units of a query. With a bounding box, the locations in it are requested first. */
-async function requestUnits(
+/** Returns the clauses of the groups of a query. With a bounding box, the locations in it are requested first. */
+async function requestGroups(
   run: Run,
   query: CheckedQuery,
 ): Promise<readonly (readonly Clause[])[]> {
   if (query.matchesNothing) return [];
   if (query.box !== undefined) run.locations ??= await requestLocations(run, query);
-  return unitsOf(query, query.box && run.locations, run.settings);
+  return groupsOf(query, query.box && run.locations, run.settings);
 }
 
 /** Counts the rows of a query; `limit` and `skipToken` are ignored. */
 export async function countQuery(run: Run, query: CheckedQuery): Promise<number> {
   let rows = 0;
-  for (const clauses of await requestUnits(run, query)) {
+  for (const clauses of await requestGroups(run, query)) {
     rows += await requestCount(run, query, clauses);
   }
   return rows;

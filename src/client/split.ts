@@ -1,5 +1,5 @@
-// A query has units (groups of values of long lists); a large unit has shards (ranges of
-// locations or years).
+// The rows of a query are in groups, each with one count: the whole query, or one for each part of a long list of
+// values. A large group is read in shards: ranges of locations or years.
 import { type Clause, matchesNothing, valueClause } from "../odata/clause.ts";
 import { splitLongLists } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery } from "../odata/query_options.ts";
@@ -19,25 +19,25 @@ import { tryCount } from "./retry.ts";
 /** A shard with more rows is split, if it can be. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
 
-/** Lists of values distinguish units; ranges divide a unit. */
-export function unitOf({ clauses }: Shard): Clause[] {
+/** Lists of values distinguish groups; ranges divide a group. */
+export function groupOf({ clauses }: Shard): Clause[] {
   return clauses.filter(({ operator }) => operator === "in");
 }
 
-/** Rows of one unit are compared with one count. */
-export function isSameUnit(a: Shard, b: Shard): boolean {
-  return JSON.stringify(unitOf(a)) === JSON.stringify(unitOf(b));
+/** Rows of one group are compared with one count. */
+export function isSameGroup(a: Shard, b: Shard): boolean {
+  return JSON.stringify(groupOf(a)) === JSON.stringify(groupOf(b));
 }
 
 export function isSplit(shard: Shard): boolean {
-  return unitOf(shard).length < shard.clauses.length;
+  return groupOf(shard).length < shard.clauses.length;
 }
 
 /** Bytes for the name of the filter, a skip token, and ranges of locations and years. */
 const RESERVED_LENGTH = 300;
 
 /** Throws if the filter is too long and has no list to split. `ids` are the locations in the bounding box. */
-export function unitsOf(
+export function groupsOf(
   query: CheckedQuery,
   ids: readonly number[] | undefined,
   settings: ClientSettings,
@@ -50,10 +50,10 @@ export function unitsOf(
   const filter = query.clauses === undefined ? query.filter : undefined;
   const used = targetLength(urlOf({ ...query, filter, clauses: undefined }, settings));
   const room = MAX_TARGET_LENGTH - RESERVED_LENGTH - used;
-  const { shared, units } = splitLongLists(query.resource, clauses, room);
+  const { shared, groups } = splitLongLists(query.resource, clauses, room);
   const list = box &&
     shared.find(({ field, operator }) => field === "LocationId" && operator === "in");
-  return list === undefined ? units : units.map((unit) => [...unit, list]);
+  return list === undefined ? groups : groups.map((group) => [...group, list]);
 }
 
 function intersectLists(clauses: readonly Clause[]): Clause[] {
@@ -84,9 +84,9 @@ const SOME_LOCATIONS: readonly number[] = Array.from(
 export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): string {
   requireShortTarget(urlOf({ ...query, filter: undefined, clauses: undefined }, settings));
   // With fewer locations per request, a query with a bounding box would take too many requests.
-  unitsOf(query, query.box && SOME_LOCATIONS, settings);
+  groupsOf(query, query.box && SOME_LOCATIONS, settings);
   const first = query.box === undefined ? query : locationsQuery(query);
-  const [clauses = []] = unitsOf(first, undefined, settings);
+  const [clauses = []] = groupsOf(first, undefined, settings);
   const top = Math.min(first.top, Math.max(first.limit, 1));
   const request = toPageRequest(first, { clauses, after: first.skipToken }, top, first.limit);
   const { url } = toRequestOptions(settings, request);
@@ -113,11 +113,11 @@ export async function splitShard(
   rows?: number,
 ): Promise<Shard[]> {
   const ids = matchingLocations(shard, locations);
-  const groups = rows === undefined
-    ? equalGroups(ids)
+  const ranges = rows === undefined
+    ? equalRanges(ids)
     : await splitNumbers(run, query, shard, "LocationId", ids, rows);
   const shards: Shard[] = [];
-  for (const { first, end, rows } of groups) {
+  for (const { first, end, rows } of ranges) {
     const part = narrowShard(shard, "LocationId", ids, first, end);
     const years = rows > MAX_SHARD_ROWS ? await splitByYear(run, query, part) : undefined;
     shards.push(...years ?? [part]);
@@ -141,8 +141,8 @@ async function splitByYear(
   if (rows === undefined) return undefined;
   const anyYear = valueClause(YEAR_FIELD, "gte", 0);
   if (rows !== await tryCount(run, query, [...shard.clauses, anyYear])) return undefined;
-  const groups = await splitNumbers(run, query, shard, YEAR_FIELD, YEARS, rows);
-  return groups.map(({ first, end }) => narrowShard(shard, YEAR_FIELD, YEARS, first, end));
+  const ranges = await splitNumbers(run, query, shard, YEAR_FIELD, YEARS, rows);
+  return ranges.map(({ first, end }) => narrowShard(shard, YEAR_FIELD, YEARS, first, end));
 }
 
 function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {
@@ -156,13 +156,13 @@ function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[]
   );
 }
 
-interface Group {
+interface NumberRange {
   first: number;
   end: number;
   rows: number;
 }
 
-/** The outer groups are unbounded, so that no row is lost if the list is incomplete. */
+/** The outer ranges are unbounded, so that no row is lost if the list is incomplete. */
 function narrowShard(
   shard: Shard,
   field: string,
@@ -179,7 +179,7 @@ function narrowShard(
 /** Ranges that replace a refused shard. They can be split again. */
 const MAX_SPLIT = 16;
 
-function equalGroups({ length }: readonly number[]): Group[] {
+function equalRanges({ length }: readonly number[]): NumberRange[] {
   const size = Math.ceil(length / MAX_SPLIT);
   const rows = length === 1 ? Infinity : 0;
   return Array.from({ length: Math.ceil(length / size) || 0 }, (_, index) => {
@@ -189,8 +189,8 @@ function equalGroups({ length }: readonly number[]): Group[] {
 }
 
 /**
- * Halves a large group, counts one half, and merges small neighbours. Finding the minimum number of
- * groups would take more counts.
+ * Halves a large range, counts one half, and merges small neighbours. Finding the minimum number of
+ * ranges would take more counts.
  */
 async function splitNumbers(
   run: Run,
@@ -199,11 +199,11 @@ async function splitNumbers(
   field: string,
   numbers: readonly number[],
   rows: number,
-): Promise<Group[]> {
-  const groups: Group[] = [];
-  const stack: Group[] = [{ first: 0, end: numbers.length, rows }];
-  for (let group = stack.pop(); group !== undefined; group = stack.pop()) {
-    const { first, end, rows } = group;
+): Promise<NumberRange[]> {
+  const ranges: NumberRange[] = [];
+  const stack: NumberRange[] = [{ first: 0, end: numbers.length, rows }];
+  for (let range = stack.pop(); range !== undefined; range = stack.pop()) {
+    const { first, end, rows } = range;
     if (rows > MAX_SHARD_ROWS && end - first > 1) {
       const middle = Math.ceil((first + end) / 2);
       const { clauses } = narrowShard(shard, field, numbers, first, middle);
@@ -214,11 +214,11 @@ async function splitNumbers(
       stack.push({ first, end: middle, rows: counted });
       continue;
     }
-    const before = groups.at(-1);
+    const before = ranges.at(-1);
     if (before !== undefined && before.rows + rows <= MAX_SHARD_ROWS) {
       before.end = end;
       before.rows += rows;
-    } else groups.push(group);
+    } else ranges.push(range);
   }
-  return groups;
+  return ranges;
 }

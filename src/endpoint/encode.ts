@@ -5,7 +5,7 @@ import { invalidValue } from "../validation.ts";
 /** The characters that encode a byte (little endian) and, in the highest byte, their number. */
 const ENCODED = Int32Array.from({ length: 256 }, (_, byte) => {
   if (/[\w.~-]/.test(String.fromCharCode(byte))) return 1 << 24 | byte;
-  const digit = (index: number) => "0123456789ABCDEF".charCodeAt(index);
+  const digit = (value: number) => value + (value < 10 ? 48 : 55); // "0", and "A" - 10
   return 3 << 24 | digit(byte & 15) << 16 | digit(byte >> 4) << 8 | 37; // 37: "%"
 });
 const inputBuffer = new Uint8Array(8_192);
@@ -13,19 +13,29 @@ const inputBuffer = new Uint8Array(8_192);
 const outputBuffer = new Uint8Array(3 * inputBuffer.length + 1);
 
 /**
- * Encodes the first bytes of `inputBuffer`; returns the number of characters in `outputBuffer`.
- * Four bytes per write avoid a branch per byte: 3.0 instead of 4.1 µs for a filter of 4,000
- * characters. The buffers are parameters, because bundlers turn constants of a module into
- * variables: 2.4 times the time in Node 20.
+ * Encodes the first bytes of `inputBuffer`; returns the number of characters in `outputBuffer`. Four
+ * bytes per write avoid a branch per byte: 3.0 instead of 4.1 µs for a filter of 4,000 characters; four
+ * bytes per turn take three quarters of that. The buffers are parameters, because bundlers turn constants
+ * of a module into variables: 2.4 times the time in Node 20.
  */
 const encodeBytes = ((table, input, output) => (count: number): number => {
   let length = 0;
-  for (let index = 0; index < count; index++) {
-    const characters = table[input[index]!]!;
-    output.setInt32(length, characters, true);
-    length += characters >> 24;
+  input.fill(65, count, count + 3); // "A", which stays one character
+  for (let index = 0; index < count; index += 4) {
+    const first = table[input[index]!]!;
+    const second = table[input[index + 1]!]!;
+    const third = table[input[index + 2]!]!;
+    const fourth = table[input[index + 3]!]!;
+    output.setInt32(length, first, true);
+    length += first >> 24;
+    output.setInt32(length, second, true);
+    length += second >> 24;
+    output.setInt32(length, third, true);
+    length += third >> 24;
+    output.setInt32(length, fourth, true);
+    length += fourth >> 24;
   }
-  return length;
+  return length - (-count & 3);
 })(ENCODED, inputBuffer, new DataView(outputBuffer.buffer));
 
 /** From this length, `encodeURIComponent` takes longer than `encodeBytes`. */

@@ -133,11 +133,7 @@ function withFormat(accept: string, format: string): string {
 
 /** Names are encoded too, because the service rejects a `$` in a name. */
 function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
-  let query = "";
-  for (const parameter of parameters) {
-    const pair = toPair(parameter);
-    if (pair) query += query ? "&" + pair : pair;
-  }
+  const query = parameters.map(toPair).filter(Boolean).join("&");
   if (!query) return url;
   const [, start, fragment] = /^([^#]*)([^]*)/.exec(url)!;
   const separator = !start!.includes("?") ? "?" : /[?&]$/.test(start!) ? "" : "&";

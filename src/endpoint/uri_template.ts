@@ -69,8 +69,9 @@ function malformed(template: string, index: number): ValidationError {
 }
 
 function readVariable(text: string): Variable {
-  const [name, length] = text.split(/[*:]/);
-  return { name: name!, modifier: length === undefined ? "" : length === "" ? "*" : +length };
+  const end = text.search(/[*:]/);
+  if (end < 0) return { name: text, modifier: "" };
+  return { name: text.slice(0, end), modifier: text[end] === "*" ? "*" : +text.slice(end + 1) };
 }
 
 /** The host is incomplete if a variable can supply a label, a port or all of it. */

@@ -70,6 +70,13 @@ export type CitedDataset = Partial<Record<(typeof CITED_FIELDS)[number], string 
   DOI: string;
 };
 
+/** What `--update` and the server compare. */
+export type DatasetVersion = readonly [doi: string, version: string, published: string];
+
+export function versionsOf(citations: readonly Citation[]): DatasetVersion[] {
+  return citations.map(({ doi, version, published }) => [doi, version, published]);
+}
+
 /** A field that a dataset lacks must not end a download. */
 export function toCitation(row: CitedDataset): Citation {
   const { DOI: doi, DatasetName, Version, Licence } = row;

@@ -15,6 +15,7 @@ export interface Format {
   resources: readonly ResourceName[];
   requiredFields?: readonly string[];
   hasCsvOptions?: boolean;
+  compression?: "gz";
   /** Use {@linkcode createWriter}, which checks the common options first. */
   newWriter(options: WriterOptions): PageWriter;
 }

@@ -23,12 +23,12 @@ const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
 
 export interface SplitFilter {
   shared: readonly Clause[];
-  /** One `in` clause per long list. One unit without clauses, if the filter is short. */
-  units: readonly (readonly Clause[])[];
+  /** One `in` clause per long list. One group without clauses, if the filter is short. */
+  groups: readonly (readonly Clause[])[];
 }
 
 /**
- * Each row matches one unit. Splits as few lists as possible, or more if that makes fewer units.
+ * Each row matches one group. Splits as few lists as possible, or more if that makes fewer groups.
  */
 export function splitLongLists(
   resource: ResourceName,
@@ -36,7 +36,7 @@ export function splitLongLists(
   room: number,
 ): SplitFilter {
   const length = encodedLength(formatClauses(clauses));
-  if (length <= room) return { shared: clauses, units: [[]] };
+  if (length <= room) return { shared: clauses, groups: [[]] };
   const lists = clauses.filter((clause) => isSplittable(resource, clause))
     .map((clause) => ({ clause, lengths: clause.values.map((value) => lengthIn(clause, value)) }))
     .map((list) => ({ ...list, length: list.lengths.reduce((sum, one) => sum + one, 0) }))
@@ -48,19 +48,19 @@ export function splitLongLists(
     const rest = length - split.reduce((sum, list) => sum + list.length, 0);
     const share = Math.floor((room - rest) / count);
     if (split.some(({ lengths }) => lengths.some((one) => one > share))) continue;
-    const groups = new Map(
-      split.map(({ clause, lengths }) => [clause, groupsOf(clause, lengths, share)]),
+    const pieces = new Map(
+      split.map(({ clause, lengths }) => [clause, piecesOf(clause, lengths, share)]),
     );
-    const units = [...groups.values()].reduce((product, { length }) => product * length, 1);
-    if (units < fewest) [fewest, best] = [units, groups];
+    const groups = [...pieces.values()].reduce((product, { length }) => product * length, 1);
+    if (groups < fewest) [fewest, best] = [groups, pieces];
   }
   if (best === undefined) throw tooLongError(resource, clauses, length, room);
-  let units: Clause[][] = [[]];
+  let groups: Clause[][] = [[]];
   for (const clause of clauses) {
-    const groups = best.get(clause);
-    if (groups) units = units.flatMap((unit) => groups.map((group) => [...unit, group]));
+    const pieces = best.get(clause);
+    if (pieces) groups = groups.flatMap((group) => pieces.map((piece) => [...group, piece]));
   }
-  return { shared: clauses.filter((clause) => !best.has(clause)), units };
+  return { shared: clauses.filter((clause) => !best.has(clause)), groups };
 }
 
 function isSplittable(resource: ResourceName, { field, operator, values }: Clause): boolean {
@@ -74,18 +74,18 @@ function lengthIn(clause: Clause, value: Clause["values"][number]): number {
   return lengthOf([value, value]) - lengthOf([value]);
 }
 
-function groupsOf(clause: Clause, lengths: readonly number[], room: number): Clause[] {
-  const groups: Clause["values"][number][][] = [];
+function piecesOf(clause: Clause, lengths: readonly number[], room: number): Clause[] {
+  const pieces: Clause["values"][number][][] = [];
   let free = 0;
   for (const [index, value] of clause.values.entries()) {
     if (lengths[index]! > free) {
-      groups.push([]);
+      pieces.push([]);
       free = room;
     }
-    groups.at(-1)!.push(value);
+    pieces.at(-1)!.push(value);
     free -= lengths[index]!;
   }
-  return groups.map((values) => ({ ...clause, values }));
+  return pieces.map((values) => ({ ...clause, values }));
 }
 
 /** Length in bytes (RFC 3986, section 2.3). */

@@ -1,13 +1,13 @@
 /**
  * Runs the benchmarks in Deno and Node, and prints a Markdown table.
  *
- * `deno task bench csv` runs only the suite `csv`. Progress goes to standard error.
+ * `deno task bench query` runs only the suite `query`. Progress goes to standard error.
  */
 import { PROJECT } from "../helpers/project.ts";
 import type { Measurement, RuntimeName } from "./measurement.ts";
 import { formatTable, type SuiteMeasurement } from "./table.ts";
 
-const SUITES = ["endpoint", "csv", "query"];
+const SUITES = ["endpoint", "query"];
 const RUNTIMES: readonly RuntimeName[] = ["Deno", "Node"];
 
 /** Runs a program in the project's folder and returns its output, which it prints if it fails. */

@@ -19,13 +19,15 @@ export interface ServiceStats extends ArrivalStats {
  * Starts the sandbox in a separate process.
  *
  * @param latency Time (ms) before it responds, if it has a rate limit
+ * @param isCompressed Whether it compresses its responses, if it has no rate limit
  */
 export function startSandbox(
   records: number,
   requestsPerSecond: number,
   latency = 0,
+  isCompressed = false,
 ): Promise<ServerProcess> {
-  const args = [records, requestsPerSecond, latency].map(String);
+  const args = [records, requestsPerSecond, latency, Number(isCompressed)].map(String);
   return startService("tests/bench/sandbox_server.ts", ...args);
 }
 

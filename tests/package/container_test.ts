@@ -6,7 +6,7 @@ import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
 import { basename, dirname } from "node:path";
 import { readConfig, readListenOptions } from "../../edge/config.ts";
-import { SHUTDOWN_TIMEOUT } from "../../edge/operation/stop.ts";
+import { SHUTDOWN_TIMEOUT } from "../../edge/operation/server_process.ts";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { findFreePort } from "./free_port.ts";

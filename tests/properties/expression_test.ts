@@ -17,7 +17,6 @@ import {
   lte,
   ne,
 } from "../../mod.ts";
-import { parseFilter } from "../../src/odata/parse_filter.ts";
 
 const runs = { numRuns: 20_000, seed: 1 };
 
@@ -57,16 +56,6 @@ const clause: fc.Arbitrary<Filter<string>> = fc.oneof(
     .map(([west, south, east, north]) => boundingBox({ west, south, east, north })),
 );
 const expression = fc.array(clause, { minLength: 1, maxLength: 5 }).map((all) => and(...all));
-
-Deno.test("parseFilter() returns the clauses of a filter when the builder formatted it", () => {
-  fc.assert(
-    fc.property(expression, (filter) => {
-      const read = parseFilter(String(filter)).map(({ index: _, ...rest }) => rest);
-      assertEquals(read, filter.clauses as unknown);
-    }),
-    runs,
-  );
-});
 
 Deno.test("DataStream encodes a filter reversibly when it builds the URL of a query", () => {
   const client = new DataStream();

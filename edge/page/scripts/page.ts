@@ -81,16 +81,20 @@ export function enhancePage(): void {
   }
 
   /** Equal for forms that select the same data. */
-  function settingsOf(element: HTMLFormElement | undefined | null): string {
+  function settingsOf(element: HTMLFormElement | undefined | null, typed = ""): string {
     if (!element) return "";
     const display = ["lang", "tool", "columns", "tidy", "days"];
-    return [...parametersOf(element)].filter(([name]) => !display.includes(name))
+    return [...parametersOf(element)].filter(([name, value]) =>
+      !display.includes(name) && (name !== "characteristic" || value !== typed)
+    )
       .map((pair) => pair.join("=")).sort().join("&");
   }
 
   /** Marks results of another form, and blocks their download. */
   function update(): void {
-    const isStale = settingsOf(form()) !== shown;
+    // A name that is being typed is not chosen yet.
+    const typed = document.querySelector<HTMLInputElement>("#what:focus")?.value.trim();
+    const isStale = settingsOf(form(), typed) !== shown;
     document.body.classList.toggle("stale", isStale);
     for (const button of document.querySelectorAll<HTMLButtonElement>(".download")) {
       button.disabled = isStale;

@@ -60,18 +60,6 @@ Deno.test("weir renames a file when it is complete, and takes the format from it
     assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
   }));
 
-Deno.test("weir does not overwrite a file without --force", () =>
-  withFiles(async () => {
-    const baseArgs = ["locations", "--sandbox", "--select=Id", "--output=a.csv"];
-    await writeFile("a.csv", "of old");
-    const { code, stderr } = await runToEnd(toFile, ...baseArgs);
-    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
-    assertStringIncludes(stderr, "a.csv already exists: pass --force to overwrite it");
-    assertEquals((await runToEnd(toFile, ...baseArgs, "--force")).code, 0);
-    assert((await readFile("a.csv")).startsWith("Id\r\n1001\r\n"));
-    assertEquals(await fileNames(), ["a.csv"]);
-  }));
-
 Deno.test("weir leaves no file when the first page fails, and a part when a later page fails", () => {
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let requestCount = 0;
@@ -268,12 +256,6 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
 function setupArguments(line: CommandLine): string[] {
   return denoArguments(line, ["setup"]);
 }
-
-Deno.test("weir exits with 2 and prints no stack when the command line is invalid", () =>
-  withFiles(async () => {
-    const { code, stderr } = await runToEnd({}, "recrds");
-    assertEquals([code, stderr.split("\n").length], [2, 3]);
-  }));
 
 Deno.test("weir exits with 1 when the disk is full, and ignores a closed standard error", () =>
   withFiles(async () => {

@@ -34,6 +34,9 @@ class Publisher {
   }
 }
 
+/** Query of the request for the versions and citations of all datasets. */
+const DATASETS = "$select=DOI,DatasetName,DataCollectionOrganization,Version,PublishedTimestamp," +
+  "Citation,Licence,Id&$top=10000";
 const NEW = { Version: "9.0.0", PublishedTimestamp: "2026-10-01T00:00:00.000Z" };
 const gone = () => new Response("", { status: 404 });
 
@@ -119,7 +122,7 @@ Deno.test("weir requests the dataset versions twice for a file of several pages,
       (await runAgainstService("records", "--limit=300", "--top=100", "--output=a.csv")).code,
       0,
     );
-    const request = "/Metadata?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
+    const request = `/Metadata?${DATASETS}`;
     assertEquals(service.metadata, [request, request]);
   });
 });
@@ -174,7 +177,7 @@ for (
       const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
       const { code, stderr } = await runToEnd(line, ...baseArgs);
       assertEquals(code, 0, stderr);
-      const all = "?$select=DOI,Version,PublishedTimestamp,Id&$top=10000";
+      const all = `?${DATASETS}`;
       assertEquals(metadata, [all, all]);
     });
   });

@@ -106,8 +106,10 @@ Deno.test("weir exits with 130 and a complete file on Ctrl-C during the request 
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   const { promise: isAsked, resolve: tell } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let requests = 0;
   return serving(async (request) => {
-    if (request.url.includes("/Metadata") && request.url.includes("Citation")) {
+    // The first request is for the package of the file.
+    if (request.url.includes("/Metadata") && ++requests === 2) {
       tell();
       await ended;
       return new Response(null, { status: 503 });

@@ -67,23 +67,6 @@ for (const more of [[], ["--force"]]) {
     }));
 }
 
-Deno.test("weir writes several pages to a named pipe and requests no dataset versions", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  const urls: string[] = [];
-  return serving((request) => {
-    urls.push(request.url);
-    return sandbox.fetch(request);
-  }, async (line, baseUrl) => {
-    await runProgram("mkfifo", `${FOLDER}/a.csv`);
-    const reader = readPipe("a.csv");
-    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=25", "--output=a.csv"];
-    const { code, stderr } = await runToEnd(line, ...baseArgs);
-    assertEquals([code, urls.length], [0, 4]); // three pages and their count
-    assertMatch(stderr, /a\.csv: 60 rows, /);
-    assertEquals((await reader)?.stdout.split("\r\n").length, 62);
-  });
-});
-
 Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
@@ -301,19 +284,6 @@ Deno.test("weir --cite writes to a device, a pipe or standard output directly", 
       "b.csv",
       "cite.txt",
     ]]);
-  }));
-
-Deno.test("weir --cite --force replaces the target of a symbolic link and keeps its permissions", () =>
-  withFiles(async () => {
-    await writeFile("old.txt", "of old, and longer than what replaces it".repeat(100));
-    await Deno.chmod(`${FOLDER}/old.txt`, 0o600);
-    await link("old.txt", "cite.txt");
-    const baseArgs = [...RECORDS, "--doi=10.25976/weir-aa00", "--cite=cite.txt"];
-    assertEquals((await runToEnd(toFile, ...baseArgs)).code, 1);
-    assertEquals((await runToEnd(toFile, ...baseArgs, "--force")).code, 0);
-    assertMatch(await readFile("old.txt"), /^Weir .* https:\/\/doi\.org\/.*\nLicence: .*\n$/);
-    assertEquals([await modeOf("old.txt"), await isLink("cite.txt")], [0o600, true]);
-    assertEquals(await fileNames(), ["cite.txt", "old.txt"]);
   }));
 
 Deno.test("weir refuses a --cite that leads to the file or the part of --output", () =>

@@ -1,9 +1,7 @@
 // Messages before the first page, and on a terminal without escape sequences.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, serving, start, withFiles } from "../command_line.ts";
-import { bundle } from "../bundle.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { node } from "../runtime_programs.ts";
 import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -92,18 +90,5 @@ Deno.test({
       const drawn = await onTerminal("dumb", Deno.execPath(), ...weir);
       assert(!drawn.includes("\x1b"));
       assertMatch(drawn, /^\rRequesting the first page….*\r\n?a\.csv: 40 rows, [^\n]*\n$/s);
-    }),
-});
-
-Deno.test({
-  name: "weir in Node writes plain lines when TERM is dumb",
-  ignore: !hasScript || !node,
-  fn: () =>
-    withFiles(async () => {
-      await Deno.writeTextFile(
-        `${FOLDER}/weir.mjs`,
-        await bundle("src/cli/bin.ts", "--platform", "deno"),
-      );
-      assertMatch(await onTerminal("dumb", node!, "weir.mjs", ...LOCATIONS, "--sandbox"), LINES);
     }),
 });

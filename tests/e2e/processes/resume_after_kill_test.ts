@@ -1,7 +1,8 @@
-// A download that is killed at any request continues to the same file.
-import { assert, assertEquals } from "@std/assert";
-import { fileNames, FOLDER, readFile } from "../command_line.ts";
+// A download that is killed at any request continues to the same file, and never replaces another one.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fileNames, FOLDER, readFile, writeFile } from "../command_line.ts";
 import { withKillingService } from "./killing_service.ts";
+import { largeService } from "../../unit/client/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const ODD = ["--select", "Id,DatasetName,ResultValue,ResultComment"];
@@ -37,3 +38,52 @@ for (const [name, pages, file, ...args] of downloads) {
     });
   });
 }
+
+Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
+  const service = largeService(1_050_000, 40);
+  return withKillingService((request) => service.fetch(request), async (weir) => {
+    const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
+    // During the first page, the count, the counts of the halves, and the pages of the shards.
+    for (const at of [2, 3, 5, 30, 40]) {
+      const resume = at === 2 ? [] : ["--resume"];
+      assert(await weir.runUntilKilled(at, ...args, ...resume), `at ${at}`);
+    }
+    const { code, stderr } = await weir.run(...args, "--resume");
+    assertEquals(code, 0, stderr);
+    const seen = new Uint8Array(1_050_000);
+    for (const [, id] of (await readFile("a.ndjson")).matchAll(/"Id":(\d+)/g)) {
+      seen[Number(id) - 1]!++;
+    }
+    assert(seen.every((times) => times === 1));
+  });
+});
+
+Deno.test("weir --resume overwrites the file when the interrupted run had --force", () => {
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+  return withKillingService(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    // At the first page, the dataset versions, and the second page.
+    for (const at of [1, 2, 3]) {
+      await writeFile("a.csv", "of old");
+      assert(await weir.runUntilKilled(at, ...args, "--force"));
+      assertEquals(await readFile("a.csv"), "of old");
+      assertEquals((await weir.run(...args, "--resume")).code, 0, `killed at request ${at}`);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+      assertEquals(await fileNames(), ["a.csv"]);
+    }
+  });
+});
+
+Deno.test("weir --resume of another query keeps the file when a run with --force was killed before its first page", () => {
+  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+  return withKillingService(sandbox.fetch, async (weir) => {
+    const args = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
+    await writeFile("a.csv", "of old");
+    assert(await weir.runUntilKilled(1, ...args, "--force"));
+    const { code, stderr } = await weir.run(...args, "--limit=5", "--resume");
+    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
+    assertStringIncludes(stderr, "a.csv already exists");
+    assertEquals((await weir.run(...args, "--resume")).code, 0);
+    assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+  });
+});

@@ -464,30 +464,64 @@ Deno.test("weir --resume completes a run that was killed while it named its file
   await Deno.writeTextFile(`${path}.part.json`, "{}");
   assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
   assertEquals([await download.files(), download.pages], [whole, 0]);
-  // Before: the record is that of the part, and an older FILE has its name.
-  await Deno.remove(path);
-  await download.break(BY_LOCATION);
-  await Deno.writeTextFile(`${path}.datapackage.json`, record);
-  assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
-  assertEquals([await download.files(), await Deno.readTextFile(`${path}.datapackage.json`)], [
-    whole,
-    record,
+  // Before its package has its name: an earlier one, or none, is repaired from the state.
+  for (const earlier of [undefined, record.replace('"sha256:', '"sha256:00')]) {
+    if (earlier === undefined) await Deno.remove(`${path}.datapackage.json`);
+    else await Deno.writeTextFile(`${path}.datapackage.json`, earlier);
+    await Deno.writeTextFile(`${path}.part.json`, `{"package":${record}}`);
+    for (const flag of ["--resume", "--update"]) {
+      assertEquals((await download.run(BY_LOCATION, [flag])).code, 0);
+      assertEquals([await download.files(), download.pages], [whole, 0]);
+      assertEquals(await Deno.readTextFile(`${path}.datapackage.json`), record);
+    }
+  }
+});
+
+Deno.test("weir writes the package after the file, and the state until then has it", async () => {
+  await using download = await Download.create();
+  const path = `${download.folder}/a.csv`;
+  // The package cannot get its name, as if the run were killed then.
+  await Deno.mkdir(`${path}.datapackage.json`);
+  assertEquals((await download.run(NONE)).code, 1);
+  assertEquals(await download.names(), [
+    "a.csv",
+    "a.csv.datapackage.json.new",
+    "a.csv.part.json",
   ]);
+  await Deno.remove(`${path}.datapackage.json`);
+  const { code, errors } = await download.run(NONE, ["--resume"]);
+  assertEquals([code, download.pages, await download.names()], [0, 0, ["a.csv"]], errors.join());
+  const { resources: [{ rows }] } = JSON.parse(
+    await Deno.readTextFile(`${path}.datapackage.json`),
+  );
+  assertEquals(rows, 12);
+});
+
+Deno.test("weir --no-package writes no package, and removes that of the file that it replaces", async () => {
+  await using download = await Download.create();
+  const exists = async () => (await Array.fromAsync(Deno.readDir(download.folder))).length > 1;
+  assertEquals([(await download.run(NONE, ["--no-package"])).code, await exists()], [0, false]);
+  assertEquals([(await download.run(NONE, ["--force"])).code, await exists()], [0, true]);
+  assertEquals([(await download.run(NONE, ["--force", "--no-package"])).code, await exists()], [
+    0,
+    false,
+  ]);
+  assertEquals((await download.run(NONE, ["--update", "--no-package"])).code, 2);
 });
 
 /** Files that --resume and --update do not accept as the result of the query, and the reason. */
 const UNACCEPTED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
   "has no record": [
     (path) => Deno.remove(`${path}.datapackage.json`),
-    "already exists, without ",
+    " already exists, without ",
   ],
   "has a record that is no JSON": [
     (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
-    "already exists, without ",
+    " already exists, without ",
   ],
   "was edited": [
     (path) => Deno.writeTextFile(path, "7", { append: true }),
-    "was changed since weir wrote it",
+    ".datapackage.json does not belong to this file",
   ],
 };
 for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
@@ -500,10 +534,30 @@ for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
       const text = await Deno.readTextFile(path);
       const { code, errors } = await download.run(NONE, [flag]);
       assertEquals([code, errors.length, await Deno.readTextFile(path)], [1, 1, text]);
-      assertStringIncludes(errors[0]!, `a.csv ${reason}`);
+      assertStringIncludes(errors[0]!, `a.csv${reason}`);
       assertStringIncludes(errors[0]!, "pass --force to download it again");
     });
   }
+}
+
+/** Edits of a part, of which weir recorded the length and the hash. */
+const EDITS: Record<string, (part: string) => string> = {
+  "a byte order mark before it": (part) => `\ufeff${part}`,
+  "a byte overwritten": (part) => `${part.slice(0, 20)}X${part.slice(21)}`,
+  "its last byte missing": (part) => part.slice(0, -1),
+};
+for (const [name, edit] of Object.entries(EDITS)) {
+  Deno.test(`weir --resume refuses a part with ${name}, and does not change it`, async () => {
+    await using download = await Download.create();
+    await download.break();
+    const path = `${download.folder}/a.csv.part`;
+    await Deno.writeTextFile(path, edit(await Deno.readTextFile(path)));
+    const files = await download.files();
+    const { code, errors } = await download.run(NONE, ["--resume"]);
+    assertEquals([code, download.pages, await download.files()], [1, 0, files]);
+    assertStringIncludes(errors.join(), "a.csv.part was changed");
+    assertStringIncludes(errors.join(), "start again with --force");
+  });
 }
 
 Deno.test("weir --update replaces a file only if its datasets have new versions", async () => {
@@ -543,12 +597,15 @@ Deno.test("weir records path, size, hash, query and versions of a file", async (
   );
   const bytes = await Deno.readFile(path);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-  assertEquals(resource, {
-    name: "a.csv",
-    path: "a.csv",
-    bytes: bytes.length,
-    hash: `sha256:${digest}`,
-  });
+  const { schema, ...facts } = resource;
+  assertEquals([facts.path, facts.bytes, facts.rows], ["a.csv", bytes.length, 12]);
+  assertEquals(facts.hash, `sha256:${digest}`);
+  assertEquals(schema.fields.map(({ name }: { name: string }) => name), [
+    "Id",
+    "DOI",
+    "ResultValue",
+  ]);
+  assertStringIncludes(weir.url, `${BASE_URL}/Records?`);
   assertEquals(weir.query, {
     resource: "Records",
     service: BASE_URL,
@@ -557,7 +614,7 @@ Deno.test("weir records path, size, hash, query and versions of a file", async (
     limit: "12",
     format: "csv",
   });
-  assertEquals([weir.rows, weir.missingRows], [12, 0]);
+  assertEquals(weir.missingRows, 0);
   assertEquals(weir.datasets, [["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]]);
 });
 

@@ -1,15 +1,7 @@
 // Downloads per client, with the address that each runtime passes to the app.
 import { assertEquals } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
-import {
-  COMMAND_LINES,
-  DEFAULT_EXPORTS,
-  RUNTIMES,
-  startApp,
-  testOn,
-  testPrograms,
-} from "./runtimes.ts";
-import { startServer } from "./server.ts";
+import { RUNTIMES, startApp, testOn } from "./runtimes.ts";
 import {
   appOptionsFor,
   DOWNLOAD,
@@ -107,25 +99,3 @@ for (const runtime of RUNTIMES) {
     },
   );
 }
-
-testPrograms(
-  [...COMMAND_LINES, ...DEFAULT_EXPORTS],
-  "limits the downloads of each address when WEIR_MAX_DOWNLOADS_PER_CLIENT is set",
-  async (program) => {
-    const { upstream: service, release } = serveWaitingUpstream();
-    await using upstream = service;
-    const environment = {
-      WEIR_ACCESS: "public",
-      DATASTREAM_API_KEY: "sandbox",
-      DATASTREAM_BASE_URL: upstream.baseUrl,
-      WEIR_REQUESTS_PER_SECOND: "1000000",
-      WEIR_METRICS_TOKEN: METRICS_TOKEN,
-      WEIR_CACHE_TTL: "0",
-      WEIR_MAX_DOWNLOADS_PER_CLIENT: "2",
-    };
-    await using server = await startServer(await program.command(environment));
-    using connections = openConnections();
-    await requireLimitPerClient(server.root, connections.clients, release);
-    assertEquals(server.log().includes("127.0.0.2"), false);
-  },
-);

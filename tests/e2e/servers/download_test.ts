@@ -1,5 +1,5 @@
 // Complete downloads and their headers, on each runtime.
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
@@ -69,22 +69,6 @@ testOnEach(
     const response = await fetch(server.root + DOWNLOAD);
     assertEquals(isComplete(await response.text(), shape), true);
     assertEquals(upstream.pages.length, shape.pages);
-  },
-);
-
-testOnEach(
-  "HEAD /Records.csv gives headers after a request for versions",
-  async (runtime) => {
-    await using upstream = serveUpstream(
-      (request) => jsonResponse(pageFor(request, { rows: 10, width: 10, pages: 1 })),
-      10,
-    );
-    await using server = await startApp(runtime, appOptionsFor(upstream));
-    const { status, headers } = await fetch(server.root + DOWNLOAD, { method: "HEAD" });
-    assertEquals([status, headers.get("content-length")], [200, null]);
-    assertEquals(headers.get("content-type"), "text/csv; charset=utf-8");
-    assertMatch(headers.get("content-disposition") ?? "", /^attachment; filename="records.csv"/);
-    assertEquals([upstream.requests.length, upstream.pages.length], [1, 0]);
   },
 );
 

@@ -19,22 +19,6 @@ if (!hasCurl) console.warn("The tests with curl are skipped: curl is not install
 
 const respondWith = (status: number) => () => Response.json({ message: "no" }, { status });
 
-for (const status of [500, 403]) {
-  testOnEach(
-    `GET /Records.csv gives a 502 when the first page has status ${status}`,
-    async (runtime) => {
-      await using upstream = serveUpstream(respondWith(status), 0);
-      await using server = await startApp(runtime, appOptionsFor(upstream));
-      const response = await fetch(server.root + DOWNLOAD);
-      assertEquals(response.status, 502);
-      assertEquals(response.headers.get("content-type"), "application/problem+json");
-      const problem = await response.json();
-      assertEquals([problem.type, problem.status], ["about:blank", 502]);
-      await waitFor(() => server.log().includes("Download of Records failed"), "the log entry");
-    },
-  );
-}
-
 /** Returns a response with fewer bytes than its Content-Length, so that the connection is closed. */
 function truncatedResponse(): Response {
   const body = ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]);

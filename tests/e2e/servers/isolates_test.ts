@@ -88,32 +88,6 @@ Deno.test({
 });
 
 Deno.test({
-  name: "an isolate completes a download when it has no binding to a Durable Object",
-  ignore,
-  async fn() {
-    await using service = await startSandbox(5, 2);
-    await using workers = await startWorkers(baseUrlOf(service), undefined, 1);
-    assertEquals(await download(workers, 2), 2);
-    await requireWithinLimits(service, 2);
-  },
-});
-
-Deno.test({
-  name: "isolates wait until the permit expires when its holder neither extends nor releases it",
-  ignore,
-  async fn() {
-    await using service = await startSandbox(5, 2);
-    await using storage = await createStorage();
-    await using workers = await startWorkers(baseUrlOf(service), storage.path);
-    const start = performance.now();
-    await acquirePermit(workers, service);
-    assertEquals(await download(workers, 4), 4);
-    assert(performance.now() - start >= PERMIT_TTL);
-    await requireWithinLimits(service, 4);
-  },
-});
-
-Deno.test({
   name: "isolates continue within 2 s and within the limits when the Durable Object restarts",
   ignore,
   async fn() {

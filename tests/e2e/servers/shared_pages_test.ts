@@ -119,51 +119,6 @@ testOnEach(
   },
 );
 
-/** A result of three pages. */
-const SMALL = { rows: 1_000, width: 100, pages: 3 };
-
-/** Pages that are larger than the socket buffers of a client that does not read. */
-const LARGE = { rows: 1_000, width: 6_000, pages: 3 };
-
-testOnEach(
-  "the app completes a download when the client of an identical one stops reading",
-  async (runtime) => {
-    await using upstream = serveUpstream(
-      (request) => jsonResponse(pageFor(request, LARGE)),
-      rowsOf(LARGE),
-    );
-    await using server = await startApp(runtime, sharedOptions(upstream));
-    const slow = await startReading(server.root + DOWNLOAD);
-    const fast = await startReading(server.root + DOWNLOAD);
-    const bytes = await readRest(fast);
-    assert(indexOfDifference(await readRest(slow), bytes) === -1);
-    assertEquals(new TextDecoder().decode(bytes).split("\r\n").length, 1 + rowsOf(LARGE) + 1);
-  },
-);
-
-const CACHE_TTL = 3_000;
-
-testOnEach("the app reuses the rows of a download until their TTL has passed", async (runtime) => {
-  await using upstream = serveUpstream(
-    (request) => jsonResponse(pageFor(request, SMALL)),
-    rowsOf(SMALL),
-  );
-  await using server = await startApp(runtime, appOptionsFor(upstream, { cacheTtl: CACHE_TTL }));
-  const read = async () => await (await fetch(server.root + DOWNLOAD)).bytes();
-  const startedAt = performance.now();
-  const expected = await read();
-  assertEquals(upstream.pages.length, 3);
-  for (let times = 0; times < 3; times++) {
-    assert(indexOfDifference(await read(), expected) === -1);
-  }
-  assertEquals(upstream.pages.length, 3);
-  // Real time: the runtime has its own clock.
-  const remaining = startedAt + CACHE_TTL + 1_000 - performance.now();
-  await new Promise((resolve) => setTimeout(resolve, remaining));
-  assert(indexOfDifference(await read(), expected) === -1);
-  assertEquals(upstream.pages.length, 6);
-});
-
 /** Returns the first index at which two arrays differ; -1 if there is none. */
 function indexOfDifference(a: Uint8Array, b: Uint8Array): number {
   if (a.length !== b.length) return Math.min(a.length, b.length);

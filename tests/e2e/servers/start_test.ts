@@ -102,13 +102,6 @@ testPrograms(
   },
 );
 
-testPrograms(COMMAND_LINES, "says what to do when the host is unknown", async (program) => {
-  const environment = { WEIR_SANDBOX: "1", HOST: "host.invalid" };
-  const { code, lines } = await runToEnd(program, environment);
-  assertEquals([code, lines.length], [1, 1], lines.join("\n"));
-  assertMatch(lines[0]!, /^Cannot listen on http:\/\/host\.invalid:0\/: .+: choose /);
-});
-
 testPrograms(
   COMMAND_LINES,
   "listens only on the address of HOST or --host, by default 127.0.0.1",
@@ -186,18 +179,3 @@ testPrograms(
     }
   },
 );
-
-testPrograms(COMMAND_LINES, "prints JSON objects when WEIR_LOG is json", async (program) => {
-  const command = await program.command({ WEIR_SANDBOX: "1", WEIR_LOG: "json", WEIR_X: "1" });
-  await using server = await startServer(command);
-  await (await fetch(`${server.root}/healthz`)).text();
-  server.signal("SIGTERM");
-  await server.exitCode;
-  const messages = server.log().trim().split("\n").map((line) => JSON.parse(line).message);
-  assertEquals(messages.map((message) => message.split(/[ :]/)[0]), [
-    "Unknown",
-    "Weir",
-    "Settings",
-    "request",
-  ]);
-});

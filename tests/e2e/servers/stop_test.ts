@@ -143,20 +143,6 @@ Deno.test("servers interrupt a download after 25 s, log it, print the number and
 });
 
 testPrograms(
-  PROGRAMS,
-  "does not wait for the rest of the headers of a request when it receives SIGTERM",
-  async (program) => {
-    await using server = await startSandbox(program);
-    using connection = await connect(server);
-    await connection.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nhost: a\r\nx-a: "));
-    // Later than the connection, so that the server has accepted it.
-    await (await fetch(`${server.root}/healthz`)).text();
-    server.signal("SIGTERM");
-    await assertExitsSoon(server);
-  },
-);
-
-testPrograms(
   COMMAND_LINES.filter(({ name }) => name.endsWith("Node")),
   "sends the responses to all pipelined requests when it receives SIGTERM",
   async (program) => {
@@ -243,26 +229,3 @@ testPrograms(
     assertEquals(await server.exitCode, 130);
   },
 );
-
-testPrograms(
-  PROGRAMS,
-  "exits with 0 when it receives SIGTERM before a request",
-  async (program) => {
-    await using server = await startServer(await program.command({ WEIR_SANDBOX: "1" }));
-    server.signal("SIGTERM");
-    assertEquals(await server.exitCode, 0);
-  },
-);
-
-testPrograms(COMMAND_LINES, "says for how many downloads it waits", async (program) => {
-  const stall = new Stall("before the headers");
-  await using upstream = stallSecondPage(stall);
-  await using server = await start(program, upstream);
-  const [body] = await startDownload(server, upstream);
-  server.signal("SIGTERM");
-  await waitFor(() => server.log().includes("Stopping: "), "the message");
-  assertStringIncludes(server.log(), "Stopping: waiting up to 25 s for 1 open response\n");
-  stall.end();
-  assert(isComplete(await body!, shape));
-  assertEquals(await server.exitCode, 0);
-});

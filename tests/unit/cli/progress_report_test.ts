@@ -90,15 +90,6 @@ Deno.test("ProgressReport shows which page it requests before the first rows", (
   next.report.end();
 });
 
-Deno.test("ProgressReport shows nothing when it is quiet", () => {
-  for (const isTerminal of [true, false]) {
-    const { report, lines, drawn, update } = show({ isTerminal, isQuiet: true, before: 20 });
-    update(1, 10);
-    report.finish(5, "a.csv");
-    assertEquals([lines, drawn()], [[], ""]);
-  }
-});
-
 Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
   const { report, lines, drawn, update } = show({ isTerminal: true, mayDraw: false, limit: 20 });
   update(1, 10);
@@ -153,15 +144,6 @@ Deno.test("ProgressReport.update() includes the rows of an earlier run in the pe
   update(1, 25);
   report.end();
   assertMatch(lines[1]!, /^75 of 100 rows \(75%\), /);
-});
-
-Deno.test("ProgressReport.finish() prints the number of rows when it is below the limit", () => {
-  const { report, lines, update } = show({ limit: 1_000 });
-  update(1, 40);
-  report.finish();
-  assertEquals(lines.length, 2);
-  assertMatch(lines[0]!, /^40 of 1,000 rows \(4%\), /);
-  assertEquals(lines[1], "Complete: 40 rows");
 });
 
 for (

@@ -1,7 +1,7 @@
 // Tests explanations directly: a test cannot cause most of these errors of the operating system.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { explainingErrors, explainWriteError, FileError } from "../../../src/cli/output.ts";
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { explainWriteError, FileError } from "../../../src/cli/output.ts";
 
 const fault = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
 
@@ -23,22 +23,3 @@ for (const [code, explanation] of cases) {
     assertStrictEquals(error.cause, cause);
   });
 }
-
-Deno.test("explainWriteError() names the path and the operation of the error when it has them", () => {
-  const cause = fault("EACCES", { path: "a.csv.part", syscall: "open" });
-  const { message } = explainWriteError(cause, "a.csv") as Error;
-  assert(message.startsWith("Cannot open a.csv.part (EACCES): permission denied"), message);
-});
-
-Deno.test("explainWriteError() returns the error when its code is unknown", () => {
-  const refused = new Deno.errors.NotCapable("Requires read access");
-  for (const error of [fault("ENOENT"), fault("toString"), new Error("x"), refused, "x", null]) {
-    assertStrictEquals(explainWriteError(error, "a.csv"), error);
-  }
-});
-
-Deno.test("explainingErrors() returns the result, or explains the error", async () => {
-  assertEquals(await explainingErrors("a.csv", Promise.resolve(5)), 5);
-  const failed = explainingErrors("a.csv", Promise.reject(fault("ENOSPC")));
-  await assertRejects(() => failed, FileError, "Cannot write a.csv (ENOSPC)");
-});

@@ -128,18 +128,6 @@ Deno.test(
   },
 );
 
-Deno.test("citations() returns each dataset once when dois repeat", DEADLINE, async () => {
-  const { client, sandbox } = sandboxAndClient();
-  const dois = ["10.25976/weir-bb00", "10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/none"];
-  const citations = await client.citations(undefined, { dois });
-  assertEquals(citations.map(({ doi }) => doi).sort(), [
-    "10.25976/weir-aa00",
-    "10.25976/weir-bb00",
-  ]);
-  assertEquals(await client.citations(undefined, { dois: [] }), []);
-  assertEquals(sandbox.stats.requests, 1);
-});
-
 Deno.test(
   "citations() accepts DOIs in any usual form, and returns each dataset once",
   DEADLINE,

@@ -90,15 +90,6 @@ Deno.test("geojson() writes points, and throws when a coordinate is not selected
   assertEquals("geojson" in client.records(), false);
 });
 
-Deno.test("csv() keeps the digits of numbers on every page", async () => {
-  const { options } = upstream(
-    pageOf(`{"value":[{"Id":1,"Latitude":46.10}],"@odata.nextLink":"${next(1)}"}`),
-    pageOf('{"value":[{"Id":2,"Latitude":4.50e1}]}'),
-  );
-  const query = () => new DataStream(options).locations({ select: ["Id", "Latitude"] });
-  assertEquals(await read(query().csv()), "Id,Latitude\r\n1,46.10\r\n2,4.50e1\r\n");
-});
-
 Deno.test("csv() applies its options, and throws when a column is not selected", async () => {
   const { client } = sandboxAndClient({ records: 3 });
   const query = client.records({ select: ["Id", "ResultValue"] });
@@ -141,17 +132,6 @@ Deno.test("csv() appends unknown fields of the first page, and fails when a late
   );
   // Asking again would bring the same.
   assertEquals([error.kind, requests.length], ["page", 3]);
-});
-
-Deno.test("bytes() stop at the limit", async () => {
-  const { client } = sandboxAndClient({ records: 100 });
-  const limited = client.records({ select: ["Id"], limit: 15, top: 10 });
-  assertEquals((await read(limited.csv())).split("\r\n").length, 1 + 15 + 1);
-  assertEquals((await read(limited.ndjson())).split("\n").length, 15 + 1);
-  assertEquals(JSON.parse(await read(limited.json())).value.length, 15);
-  const none = client.records({ select: ["Id", "DOI"], limit: 0 });
-  assertEquals(await read(none.csv()), "Id,DOI\r\n");
-  assertEquals(await read(none.json()), '{"value":[]}\n');
 });
 
 Deno.test("bytes() deliver no row of a broken page, and request it again", async () => {

@@ -138,14 +138,6 @@ for (const way of ["cancel", "signal"] as const) {
   );
 }
 
-Deno.test("csv() writes the selected columns in their order", DEADLINE, async () => {
-  const { options } = upstream(page([{ Id: 1, DOI: "d", Extra: 2 }]));
-  const select: ("Id" | "DOI")[] = ["DOI", "Id"];
-  const query = new DataStream(options).records({ select });
-  select.reverse();
-  assertEquals(await new Response(query.csv()).text(), "DOI,Id\r\nd,1\r\n");
-});
-
 Deno.test("return() stops the request in flight", DEADLINE, async () => {
   const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
   const { options } = upstream((request) => {

@@ -1,9 +1,7 @@
 // Bounding boxes of Observations and Records, whose rows have no position.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, DataStreamError, eq, ne, type Progress, type Row } from "../../../mod.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
-import { largeService } from "./large_service.ts";
+import { and, DataStream, DataStreamError, eq, ne, type Row } from "../../../mod.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -80,40 +78,6 @@ for (const options of [{ maxRows: 4_000 }, { partition: "never" }] as const) {
     assertEquals(paths.filter((path) => path.endsWith("/Locations")).length, 1);
   });
 }
-
-Deno.test("observations() sends the locations of a bounding box in lists that fit into a request", async () => {
-  const rows = 3_300_000;
-  const service = largeService(rows, 3_000);
-  const client = new DataStream({
-    baseUrl: "https://large.invalid/v1/odata/v4",
-    fetch: service.fetch,
-    clock: new FakeClock(),
-  });
-  const seen = new Uint8Array(rows);
-  const expected = new Set<number | undefined>();
-  const onProgress = ({ expectedRows }: Progress) => void expected.add(expectedRows);
-  for await (const page of client.observations({ within: maritimes, onProgress }).pages()) {
-    for (const { Id, LocationId } of page) {
-      assertEquals(LocationId % 2, 1);
-      seen[Id - 1]!++;
-    }
-  }
-  // Half of the locations, and all rows of each: the first has a third.
-  const { length } = seen.filter((times) => times === 1);
-  assertEquals(seen.filter((times) => times > 1).length, 0);
-  assertEquals(
-    length,
-    await new DataStream({
-      baseUrl: "https://large.invalid/v1/odata/v4",
-      fetch: service.fetch,
-      clock: new FakeClock(),
-    }).observations({ within: maritimes }).count(),
-  );
-  assert(length > 2_100_000);
-  // The counts of single lists would tell less than there is.
-  assertEquals([...expected], [undefined]);
-  for (const sentUrl of service.requests) assert(encodeURIComponent(sentUrl).length < 8_000);
-});
 
 Deno.test("observations() requests locations with the clauses that Locations takes when the filter is unchecked", () => {
   const client = new DataStream({ baseUrl: ROOT });

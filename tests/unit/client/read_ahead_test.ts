@@ -58,20 +58,6 @@ for (const chunks of [0, 1, 2, 11]) {
   );
 }
 
-Deno.test("batches() and pages() request no page ahead", DEADLINE, async () => {
-  const { clock, service, query } = serve(3, 2);
-  let requests = 0;
-  for (const pages of [query.batches({ format: "csv" }), query.batches(), query.pages()]) {
-    const iterator = pages[Symbol.asyncIterator]();
-    for (let page = 0; page < 2; page++) {
-      await iterator.next();
-      await clock.sleep(10_000);
-      assertEquals(service.requests, ++requests);
-    }
-    await iterator.return!();
-  }
-});
-
 Deno.test("csv() buffers at most 32 MiB when it requests a page ahead", DEADLINE, async () => {
   const chunks = 45; // 18 MB
   const { clock, service, query } = serve(2, chunks);

@@ -19,7 +19,12 @@ import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 /** A page of 40 rows without a link, the third of a result of which 100 rows were delivered. */
 const FACTS = {
   ...{ length: 40, nextToken: undefined as string | undefined, isFull: false },
-  ...{ unitRows: 100, unitCount: undefined as number | undefined, isUnitEnd: true, isLast: true },
+  ...{
+    groupRows: 100,
+    groupCount: undefined as number | undefined,
+    isGroupEnd: true,
+    isLast: true,
+  },
   ...{ responses: 3, countsLeft: 2, isProbe: false, canContinue: true },
 };
 const REFUSED = { countsLeft: 0 };
@@ -28,13 +33,13 @@ const EMPTY = { length: 0 };
 const END = { length: 0, isProbe: true };
 const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeof nextStep>][] = [
   ["the page has a link", { nextToken: "a" }, "next page"],
-  ["it has a link, and all counted rows came", { nextToken: "a", unitCount: 100 }, "next page"],
-  ["it is not the last shard of the unit", { isUnitEnd: false, unitCount: 500 }, "next shard"],
+  ["it has a link, and all counted rows came", { nextToken: "a", groupCount: 100 }, "next page"],
+  ["it is not the last shard of the group", { isGroupEnd: false, groupCount: 500 }, "next shard"],
   ["it is the only page and not full", { responses: 1 }, "next shard"],
-  ["it is the only page of one of several units", { responses: 1, isLast: false }, "count"],
+  ["it is the only page of one of several groups", { responses: 1, isLast: false }, "count"],
   ["it is the only page and full", { isFull: true, responses: 1 }, "count"],
-  ["it is the only page of a counted unit", { responses: 1, unitCount: 101 }, "next page"],
-  ["the unit took several responses", {}, "count"],
+  ["it is the only page of a counted group", { responses: 1, groupCount: 101 }, "next page"],
+  ["the group took several responses", {}, "count"],
   ["it is the only page of an uncountable query", { ...REFUSED, responses: 1 }, "next shard"],
   ["it is the only page of an uncountable query and full", {
     ...{ ...REFUSED, responses: 1, isFull: true },
@@ -42,41 +47,41 @@ const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeo
   ["the count was refused", REFUSED, "next page"],
   ["the count was refused, and an announced page is empty", { ...REFUSED, ...EMPTY }, "next page"],
   ["the count was refused, and the last page is empty", { ...REFUSED, ...END }, "next shard"],
-  ["the count was refused in a split unit", { ...REFUSED, isUnitEnd: false }, "next page"],
+  ["the count was refused in a split group", { ...REFUSED, isGroupEnd: false }, "next page"],
   ["the count was refused, and no page can follow", {
     ...{ ...REFUSED, canContinue: false },
   }, "next shard"],
-  ["all counted rows came", { unitCount: 100 }, "next shard"],
-  ["a row is missing", { unitCount: 101 }, "next page"],
-  ["a row is missing, and the page is empty", { ...EMPTY, unitCount: 101 }, "next page"],
-  ["a row is missing, and no page can follow", { unitCount: 101, canContinue: false }, "count"],
+  ["all counted rows came", { groupCount: 100 }, "next shard"],
+  ["a row is missing", { groupCount: 101 }, "next page"],
+  ["a row is missing, and the page is empty", { ...EMPTY, groupCount: 101 }, "next page"],
+  ["a row is missing, and no page can follow", { groupCount: 101, canContinue: false }, "count"],
   ["a row is missing after a page that nothing announced", {
-    ...{ isProbe: true, unitCount: 101 },
+    ...{ isProbe: true, groupCount: 101 },
   }, "next page"],
-  ["a row is missing behind the end", { ...END, unitCount: 101 }, "count"],
-  ["a row is missing by two counts", { ...END, ...REFUSED, unitCount: 101 }, "fail"],
-  ["there is a row too many", { unitCount: 99 }, "count"],
+  ["a row is missing behind the end", { ...END, groupCount: 101 }, "count"],
+  ["a row is missing by two counts", { ...END, ...REFUSED, groupCount: 101 }, "fail"],
+  ["there is a row too many", { groupCount: 99 }, "count"],
   [
     "there is a row too many, and an announced page is empty",
-    { ...EMPTY, unitCount: 99 },
+    { ...EMPTY, groupCount: 99 },
     "next page",
   ],
-  ["there is a row too many by two counts", { ...REFUSED, unitCount: 99 }, "fail"],
-  ["100,000 counted rows lack one", { ...END, unitRows: 99_999, unitCount: 100_000 }, "count"],
-  ["100,001 counted rows lack one", { unitRows: 100_000, unitCount: 100_001 }, "next shard"],
-  ["100,001 counted rows lack two", { ...END, unitRows: 99_999, unitCount: 100_001 }, "count"],
+  ["there is a row too many by two counts", { ...REFUSED, groupCount: 99 }, "fail"],
+  ["100,000 counted rows lack one", { ...END, groupRows: 99_999, groupCount: 100_000 }, "count"],
+  ["100,001 counted rows lack one", { groupRows: 100_000, groupCount: 100_001 }, "next shard"],
+  ["100,001 counted rows lack two", { ...END, groupRows: 99_999, groupCount: 100_001 }, "count"],
   ["1,000,000 counted rows are five more", {
-    ...{ unitRows: 1_000_005, unitCount: 1_000_000 },
+    ...{ groupRows: 1_000_005, groupCount: 1_000_000 },
   }, "next shard"],
-  ["1,000,000 counted rows are six more", { unitRows: 1_000_006, unitCount: 1_000_000 }, "count"],
+  ["1,000,000 counted rows are six more", { groupRows: 1_000_006, groupCount: 1_000_000 }, "count"],
 ];
 for (const [name, changes, step] of steps) {
   Deno.test(`nextStep() is "${step}" when ${name}`, () => {
     const facts = { ...FACTS, ...changes };
-    const later = facts.isUnitEnd
+    const later = facts.isGroupEnd
       ? facts.isLast ? [] : [{ clauses: [valueClause("LocationId", "in", 2)] }]
       : [{ clauses: [valueClause("LocationId", "gte", 5)] }];
-    const position = { ...facts, rows: facts.unitRows, shards: [{ clauses: [] }, ...later] };
+    const position = { ...facts, rows: facts.groupRows, shards: [{ clauses: [] }, ...later] };
     assertEquals(nextStep(facts, position, facts), step);
   });
 }

@@ -135,13 +135,6 @@ Deno.test("EdgeApp.request() breaks the transfer and logs the error when clock.s
   assertStringIncludes(log.join(), BUG);
 });
 
-Deno.test("EdgeApp.request() returns 502 and logs the error when fetch() throws", async () => {
-  const fetch = fail as unknown as AppOptions["fetch"];
-  const { app, log } = overSandbox({}, { fetch });
-  assertEquals((await app.request("/Records.csv")).status, 502);
-  assertStringIncludes(log.join(), BUG);
-});
-
 Deno.test("EdgeApp.request() returns the same response, and logs to standard error, when log() throws", async () => {
   const logged: unknown[] = [];
   const { error } = console;

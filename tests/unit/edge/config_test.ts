@@ -88,10 +88,6 @@ Deno.test("readConfig() throws when a required variable holds only white space",
   }
 });
 
-Deno.test("readConfig() requires no key when access is caller", () => {
-  assertEquals(read({ WEIR_ACCESS: "caller" }), { access: "caller", ...LOG_DEFAULTS });
-});
-
 Deno.test("readConfig() returns valid options when access is any of the modes", () => {
   const DATASTREAM_API_KEY = "k";
   for (
@@ -129,29 +125,6 @@ for (
     }
   });
 }
-
-Deno.test("readConfig() ignores white space around values, such as the end of a Windows line", () => {
-  const values = {
-    WEIR_ACCESS: "caller\r",
-    WEIR_MAX_ROWS: "100 ",
-    WEIR_LOG: " json",
-    WEIR_SANDBOX: "0 ",
-  };
-  const config = readConfig(values);
-  assertEquals([config.access, config.maxRows, config.logFormat], ["caller", 100, "json"]);
-});
-
-Deno.test("readConfig() accepts numbers, which the configuration of Workers can have", () => {
-  const values = { WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: 2_000 as unknown as string };
-  assertEquals(readConfig(values).pageRows, 2_000);
-});
-
-Deno.test("readConfig() accepts a page size of 1 and of 10000", () => {
-  for (const rows of [1, 10_000]) {
-    const { pageRows } = readConfig({ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: String(rows) });
-    assertEquals(pageRows, rows);
-  }
-});
 
 Deno.test("settingsLine() has half of the default of WEIR_MAX_CACHED_BYTES when the runtime is Workers", () => {
   const original = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;

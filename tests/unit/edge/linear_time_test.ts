@@ -4,8 +4,12 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
-import { negotiateFormat } from "../../../edge/downloads/download.ts";
-import { citeAs, contentDisposition, toFileName } from "../../../edge/downloads/headers.ts";
+import {
+  citeAs,
+  contentDisposition,
+  negotiateFormat,
+  toFileName,
+} from "../../../edge/downloads/headers.ts";
 import { readForm, toFormQuery } from "../../../edge/page/form.ts";
 import { publicOrigin } from "../../../edge/page/links.ts";
 import { toProblem } from "../../../edge/downloads/problem.ts";

@@ -249,11 +249,11 @@ Deno.test("endpoint() removes a header when the last pair of its name is undefin
 });
 
 // The texts cannot occur in a path of the error's stack, such as that of a temporary folder.
-for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["s3"]), [["x-api-key"]]]) {
+for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["§¶"]), [["x-api-key"]]]) {
   Deno.test(`endpoint() throws an error without header values when the headers are ${Deno.inspect(given)}`, () => {
     const call = () => endpoint("/x", { headers: given as unknown as EndpointOptions["headers"] });
     const error = assertThrows(call, ValidationError, "headers must be an object");
-    assertEquals(Deno.inspect(error).includes("s3"), false);
+    assertEquals(/s3cr3t|§¶/.test(Deno.inspect(error)), false);
   });
 }
 

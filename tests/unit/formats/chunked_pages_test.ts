@@ -4,7 +4,6 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { csvFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { assertSameInChunks } from "./chunked_pages.ts";
-import { insertBytes, STRAY_BYTES } from "./malformed_pages.ts";
 import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { samplePage } from "./sample_pages.ts";
 
@@ -44,21 +43,11 @@ for (const text of PAGES) {
   });
 }
 
-Deno.test("each writer gives the same result when a malformed page arrives byte by byte", () => {
-  const page = encoder.encode(PAGES[0]!);
-  for (const [name, bytes] of STRAY_BYTES) {
-    for (let at = 0; at <= page.length; at += 3) {
-      const malformed = insertBytes(page, at, bytes);
-      assertSameInChunks(malformed, [...malformed.keys()], `${name} at ${at}`);
-    }
-  }
-});
-
 for (const resource of RESOURCE_NAMES) {
   Deno.test(`each writer gives the same result when a page of ${resource} is cut anywhere`, async () => {
     const text = await samplePage(resource);
     const page = encoder.encode(text);
-    for (let cut = 0; cut <= page.length; cut += 7) assertSameInChunks(page, [cut], resource);
+    for (let cut = 0; cut <= page.length; cut += 61) assertSameInChunks(page, [cut], resource);
     assertSameInChunks(page, [...page.keys()], resource);
   });
 }

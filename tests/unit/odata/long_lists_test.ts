@@ -1,4 +1,4 @@
-// Tests `splitLongLists()` directly: a query shows only the requests for its units.
+// Tests `splitLongLists()` directly: a query shows only the requests for its groups.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { and, eq, type Filter, isIn, type ResourceName, ValidationError } from "../../../mod.ts";
@@ -7,42 +7,14 @@ import { splitLongLists } from "../../../src/odata/long_lists.ts";
 const ROOM = 100;
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
-/** Returns the filter of each unit as text. */
-function unitsOf(resource: ResourceName, filter: Filter<string>, room = ROOM): string[] {
-  const { shared, units } = splitLongLists(resource, filter.clauses, room);
+/** Returns the filter of each group as text. */
+function groupsOf(resource: ResourceName, filter: Filter<string>, room = ROOM): string[] {
+  const { shared, groups } = splitLongLists(resource, filter.clauses, room);
   const textOf = (clauses: Filter<string>["clauses"]) => String(and({ clauses }));
-  return units.map((unit) => [shared, unit].map(textOf).filter((text) => text !== "").join(" & "));
+  return groups.map((group) =>
+    [shared, group].map(textOf).filter((text) => text !== "").join(" & ")
+  );
 }
-
-Deno.test("splitLongLists() returns one unit when the filter is short", () => {
-  const filter = and(eq("DOI", "a"), isIn("LocationId", [1, 2]));
-  assertEquals(unitsOf("Records", filter), ["DOI eq 'a' and LocationId in (1,2)"]);
-  assertEquals(unitsOf("Records", and()), [""]);
-});
-
-Deno.test("splitLongLists() splits the longest list when it is enough", () => {
-  const filter = and(
-    isIn("LocationId", numbers(1000, 12)),
-    isIn("CharacteristicName", ["pH", "Lead"]),
-  );
-  assertEquals(unitsOf("Observations", filter, 130), [
-    "CharacteristicName in ('pH','Lead') & LocationId in (1000,1001,1002,1003,1004,1005)",
-    "CharacteristicName in ('pH','Lead') & LocationId in (1006,1007,1008,1009,1010,1011)",
-  ]);
-});
-
-Deno.test("splitLongLists() returns each pair of groups when two lists are long", () => {
-  const filter = and(
-    isIn("LocationId", numbers(1000, 4)),
-    isIn("ActivityStartYear", numbers(2001, 4)),
-  );
-  assertEquals(unitsOf("Records", filter, 92), [
-    "LocationId in (1000,1001) and ActivityStartYear in (2001,2002)",
-    "LocationId in (1000,1001) and ActivityStartYear in (2003,2004)",
-    "LocationId in (1002,1003) and ActivityStartYear in (2001,2002)",
-    "LocationId in (1002,1003) and ActivityStartYear in (2003,2004)",
-  ]);
-});
 
 const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] = [
   [
@@ -76,7 +48,7 @@ for (const [resource, filter, hint] of refused) {
   const [clause] = filter.clauses;
   const name = `${resource} has a long ${clause!.operator} of ${clause!.field}`;
   Deno.test(`splitLongLists() throws a ValidationError when ${name}`, () => {
-    const error = assertThrows(() => unitsOf(resource, filter), ValidationError);
+    const error = assertThrows(() => groupsOf(resource, filter), ValidationError);
     assertEquals([error.option, error.hint], ["filter", hint]);
     assertEquals(/^has \d{3,} bytes in the URL, more than 100$/.test(error.problem), true);
   });

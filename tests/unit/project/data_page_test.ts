@@ -1,6 +1,7 @@
 // The tables of docs/data.md list the fields, filter names, values and regions of the code.
 import { assert, assertEquals } from "@std/assert";
-import { DataStream } from "../../../mod.ts";
+import { DataStream, type ResourceName } from "../../../mod.ts";
+import { meaningOf } from "../../../src/odata/field_meanings.ts";
 import { FILTER_FIELDS, RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
@@ -50,8 +51,9 @@ Deno.test("docs/data.md lists each field of each resource once, with its type an
       const [field, type, , resources, meaning] = row.length === 5
         ? row
         : row.toSpliced(3, 0, "Observations, Records");
-      assert(meaning !== "", `${field} has no meaning`);
-      for (const resource of resources!.split(", ")) {
+      const plain = meaning!.replace(/; see \[.*\)$/, "").replaceAll("`", "");
+      for (const resource of resources!.split(", ") as ResourceName[]) {
+        assertEquals(meaningOf(resource, textOf(field))?.meaning, plain, field);
         listed.push(`${resource}: ${textOf(field)}: ${type}`);
       }
     }

@@ -147,8 +147,13 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/dataset_filter.ts toWiderMetadataFilter":
     "datasets whose versions --resume and ETag compare",
-  "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
-  "src/client/dataset_versions.ts DatasetVersion": "result of that request",
+  "src/client/dataset_versions.ts requestDatasets": "request for these versions",
+  "src/client/dataset_versions.ts VERSION_FIELDS": "fields of that request of the server",
+  "src/formats/citations.ts versionsOf": "versions of the datasets in its response",
+  "src/formats/citations.ts DatasetVersion": "result of that function",
+  "src/formats/data_package.ts toDataPackage": "package of a file or a document",
+  "src/formats/data_package.ts DataPackage": "result of that function",
+  "src/formats/page_writer.ts WriterState": "columns of a file, for its package",
   "src/formats/citations.ts citationsText": "citations on standard error",
   "src/formats/citations.ts CITATION_FORMATS": "formats of citations in both programs",
   // An empty result has the same explanation in both programs.

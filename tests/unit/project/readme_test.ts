@@ -57,7 +57,8 @@ Deno.test("every place that promises completeness has the same sentence, with it
   const sentence =
     "Every row that DataStream returns arrives once, or you get an error: a result of " +
     "several pages is compared with DataStream's count, but one page that is not full, a result " +
-    "that its own `limit` ends, and one that begins at a `skipToken` are not.";
+    "that its own `limit` ends, one that begins at a `skipToken`, and one that DataStream refuses " +
+    "to count are not.";
   const places = ["README.md", "docs/client.md", "docs/errors-and-limits.md", "mod.ts"];
   for (const path of [...places, "src/client/query.ts"]) {
     const text = (await Deno.readTextFile(PROJECT + path)).replace(/^ \* /gm, "");

@@ -1,9 +1,7 @@
 // The parts of `deno task release`. tests/e2e/processes/release_test.ts runs the task.
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { headingProblems, releaseChangelog, sectionsOf } from "../../../.ci/changelog.ts";
-import { REPOSITORY, repositoryProblem } from "../../../.ci/project.ts";
+import { assertEquals } from "@std/assert";
+import { headingProblems } from "../../../.ci/changelog.ts";
 import { versionProblem } from "../../../.ci/semver.ts";
-import { statusOf } from "../../../.ci/status.ts";
 import { unlistedPlaces, withVersion } from "../../../.ci/version_places.ts";
 import jsr from "../../../jsr.json" with { type: "json" };
 import { runProgram } from "../../helpers/programs.ts";
@@ -40,27 +38,6 @@ Deno.test("every place that names the version is in the list when the project is
   assertEquals(places >= 3, true, `${places} places`);
 });
 
-Deno.test("withVersion() replaces the version in its places when there are others", () => {
-  const text = `"version": "91.2.0", "other": "91.2.0"`;
-  assertEquals(
-    withVersion("jsr.json", text, "91.2.0", "92.0.0-rc.1"),
-    `"version": "92.0.0-rc.1", "other": "91.2.0"`,
-  );
-  assertEquals(withVersion("src/other.ts", text, "91.2.0", "92.0.0"), text);
-});
-
-Deno.test("sectionsOf() returns each version of a changelog without the links", () => {
-  assertEquals(sectionsOf(CHANGELOG), [
-    { version: undefined, date: undefined, text: "### Added\n\n- A thing." },
-    { version: "91.1.0", date: "2026-01-02", text: "- Another thing." },
-  ]);
-  assertThrows(
-    () => sectionsOf("## [91.1.0] - unreleased\n"),
-    Error,
-    'the heading "## [91.1.0] - unreleased": write "## [Unreleased]"',
-  );
-});
-
 for (
   const heading of [
     "## [Unreleased] ",
@@ -85,30 +62,6 @@ for (
   });
 }
 
-Deno.test("releaseChangelog() moves the entries below the version and links all versions", () => {
-  assertEquals(
-    releaseChangelog(CHANGELOG, "91.2.0", "2026-12-31", ADDRESS),
-    `# Changelog
-
-## [Unreleased]
-
-## [91.2.0] - 2026-12-31
-
-### Added
-
-- A thing.
-
-## [91.1.0] - 2026-01-02
-
-- Another thing.
-
-[Unreleased]: ${ADDRESS}/compare/v91.2.0...HEAD
-[91.2.0]: ${ADDRESS}/compare/v91.1.0...v91.2.0
-[91.1.0]: ${ADDRESS}/releases/tag/v91.1.0
-`,
-  );
-});
-
 Deno.test("versionProblem() refuses versions that are invalid or not greater than the released one", () => {
   const refused = (current: string, isReleased: boolean, ...versions: string[]) =>
     versions.filter((version) => versionProblem(version, current, isReleased) !== undefined);
@@ -117,26 +70,4 @@ Deno.test("versionProblem() refuses versions that are invalid or not greater tha
   const small = ["1.2.0", "1.1.9", "1.2.0-rc.1", "0.9.0"];
   assertEquals(refused("1.2.0", true, ...small, "1.2.1", "1.3.0-rc.1", "2.0.0"), small);
   assertEquals(refused("1.2.0-rc.1", true, "1.2.0-rc.2", "1.2.0", "1.2.0-beta"), ["1.2.0-beta"]);
-});
-
-Deno.test("statusOf() returns the line of README.md before, after and between releases", () => {
-  const line = (changelog: string, version: string) =>
-    statusOf(changelog, version).line.split(/[.;,] /)[0];
-  const unreleased = "# Changelog\n\n## [Unreleased]\n";
-  const released = `${unreleased}\n## [91.2.0] - 2026-12-31\n\n## [91.1.0] - 2026-01-01\n`;
-  assertEquals(line(unreleased, "91.2.0"), "**Status:** not yet released on JSR and npm");
-  assertEquals(line(unreleased, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
-  assertEquals(line(released, "91.2.0"), "**Status:** version 91.2.0 of 2026-12-31");
-  assertEquals(line(released, "91.3.0-rc.1"), "**Status:** version 91.2.0 of 2026-12-31");
-  const preRelease = unreleased + "\n## [91.2.0-rc.1] - 2026-12-31\n";
-  assertEquals(line(preRelease, "91.2.0-rc.1"), "**Status:** pre-release 91.2.0-rc.1");
-});
-
-Deno.test("repositoryProblem() refuses every address but that of a repository on GitHub", () => {
-  const addresses = ["", `${ADDRESS}/`, `${ADDRESS}.git`, "git@github.com:owner/weir.git", "weir"];
-  assertEquals(addresses.filter((address) => repositoryProblem(address) === undefined), []);
-  assertStringIncludes(repositoryProblem("")!, ".ci/project.json");
-  assertEquals(repositoryProblem(ADDRESS), undefined);
-  // An address that is set can be used.
-  if (REPOSITORY !== "") assertEquals(repositoryProblem(REPOSITORY), undefined);
 });

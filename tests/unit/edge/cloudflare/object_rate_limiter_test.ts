@@ -1,11 +1,7 @@
 // The rate limiter whose state is in Durable Objects, here in this process.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  durableObjectRateLimiter,
-  type ObjectNamespace,
-  RateLimiterObject,
-} from "../../../../edge/cloudflare/mod.ts";
+import { durableObjectRateLimiter, type ObjectNamespace } from "../../../../edge/cloudflare/mod.ts";
 import type { Clock } from "../../../../mod.ts";
 import type { Permit, RateLimiter } from "../../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
@@ -186,13 +182,6 @@ Deno.test("durableObjectRateLimiter() passes messages without a waiting request 
   await clock.sleep(3_000);
   await Promise.all(promises);
   assertEquals(promises.length, 2);
-});
-
-Deno.test("RateLimiterObject responds with 404 when it does not know the message", async () => {
-  const storage = { get: () => Promise.resolve(undefined), put: () => Promise.resolve() };
-  const object = new RateLimiterObject({ storage });
-  const request = new Request("https://object.invalid/other", { method: "POST", body: "{}" });
-  assertEquals((await object.fetch(request)).status, 404);
 });
 
 Deno.test("RateLimiterObject removes a request from the queue when the connection of its message is closed", async () => {

@@ -66,15 +66,6 @@ Deno.test("EdgeApp.request() says where to request a key when the caller's is mi
   }
 });
 
-Deno.test("EdgeApp.request() trims white space around the caller's key", async () => {
-  const { app, requests } = overUpstream([page([]), page([])], { access: "caller" });
-  for (const key of ["callers \t", "\u00a0callers"]) {
-    const response = await app.request("/Records.csv", { headers: { "x-api-key": key } });
-    assertEquals([response.status, await response.text()].slice(0, 1), [200]);
-  }
-  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["callers", "callers"]);
-});
-
 Deno.test("EdgeApp.request() uses the server's key when access is public and the request has another", async () => {
   const { app, requests } = overUpstream([page([])]);
   const headers = { "x-api-key": "callers", authorization: "Bearer callers" };

@@ -11,26 +11,6 @@ import { Random } from "../../../properties/random.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
-test("Feeds fetch a document once when 60 clients read it", async () => {
-  const { open, service } = feedsOver();
-  const texts = await Promise.all(Array.from({ length: 60 }, () => readText(open())));
-  assertEquals(new Set(texts), new Set([service.text]));
-  assertEquals(service.requests, [
-    "null 10",
-    "versions",
-    "count",
-    "Id:10 10",
-    "Id:20 10",
-    "versions",
-  ]);
-});
-
-test("Feeds request only the page when a document has one page", async () => {
-  const { open, service } = feedsOver({ rows: textsOf(9) });
-  assertEquals(await readText(open()), service.text);
-  assertEquals(service.requests, ["null 10"]);
-});
-
 test("Feeds give a document to later clients until the cache time has passed", async () => {
   const { open, service, clock } = feedsOver({ rows: textsOf(9) });
   const first = open();
@@ -76,22 +56,11 @@ test("Feeds continue with the requests of another client when the runtime drops 
   first.read().catch(() => {});
   await clock.sleep(100);
   // Neither its requests nor its timers continue.
-  Object.defineProperty(first.feed.run, "beat", { value: clock.now(), writable: false });
+  Object.defineProperty(first.feed.run, "seenAt", { value: clock.now(), writable: false });
   Object.defineProperty(first, "wake", { value() {}, writable: false });
   assertEquals(await readText(open()), service.text);
   assertEquals([pages.length, Math.floor(clock.now() / 1_000)], [2, 3]);
   assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
-});
-
-test("Feeds abort the request when the last client leaves", async () => {
-  const { open, service, clock, feeds } = feedsOver({ delay: () => 60_000 });
-  const reader = open();
-  const reading = reader.read();
-  reading.catch(() => {});
-  await clock.sleep(1);
-  reader.close();
-  await clock.sleep(2_000);
-  assertEquals([service.requests, feeds.slots.running, feeds.bytes], [[], 0, 0]);
 });
 
 test("Feeds abort the request of a later page when the last client leaves", async () => {
@@ -249,19 +218,6 @@ test("Feeds interrupt a run at the end of a page when a client waits that has fe
   assert(clock.now() < 100, `${clock.now()} ms`);
   leave();
   assertEquals((await Promise.all(downloads)).map((text) => text.length), [201, 201]);
-});
-
-test("Feeds fail when a dataset is published between two pages", async () => {
-  const { open, service, clock } = feedsOver();
-  const reader = open();
-  const text = readText(reader, () => {
-    if (service.requests.at(-1) !== "Id:10 10" || service.version > 1) return;
-    service.rows = textsOf(30, "b");
-    service.version = 2;
-    service.publishedAt = clock.now();
-  });
-  await assertRejects(() => text, HttpProblem, "published again");
-  assertEquals(await readText(open()), service.text);
 });
 
 test("Feeds request the first page again when a dataset was published less than ten minutes before it", async () => {

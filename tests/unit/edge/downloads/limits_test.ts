@@ -1,10 +1,7 @@
 // Downloads end at maxRows, share the rate limit, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { createApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { largeService } from "../../client/large_service.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
@@ -24,13 +21,6 @@ Deno.test(
   },
 );
 
-Deno.test("EdgeApp.request() sends no count when limit is at most maxRows", DEADLINE, async () => {
-  const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
-  const response = await app.request("/Records.csv?$select=Id&limit=1000");
-  assertEquals((await response.text()).split("\r\n").length, 1_002);
-  assertEquals(stats.requests, 1);
-});
-
 Deno.test(
   "EdgeApp.request() returns 413 after the first page and a count when several pages have more than maxRows rows",
   DEADLINE,
@@ -39,18 +29,6 @@ Deno.test(
     const response = await app.request("/Records.csv");
     assertEquals([response.status, stats.requests], [413, 2]);
     assertStringIncludes((await problemOf(response)).detail, "15000 rows");
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() sends one request when the result is one page",
-  DEADLINE,
-  async () => {
-    for (const path of ["/Records.csv", "/Observations.ndjson", "/Locations.geojson"]) {
-      const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: undefined });
-      assertEquals((await app.request(path)).status, 200);
-      assertEquals(stats.requests, 1, path);
-    }
   },
 );
 
@@ -67,42 +45,6 @@ Deno.test(
     assertEquals(await response.text(), "Id\r\n1\r\n2\r\n3\r\n");
     assertEquals(requests.map(isCount), [false, true, false]);
     assertStringIncludes(requests[0]!.url, "%24filter=DOI");
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() splits the query and returns each row once when it has more than a million rows",
-  DEADLINE,
-  async () => {
-    const rows = 1_100_000;
-    const service = largeService(rows, 30);
-    const clock = new FakeClock();
-    const baseUrl = "https://large.invalid/v1/odata/v4";
-    const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
-    const response = await app.request("/Observations.ndjson?$select=Id,LocationId");
-    const seen = new Uint8Array(rows);
-    let left = "";
-    for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
-      const lines = (left + text).split("\n");
-      left = lines.pop()!;
-      for (const line of lines) seen[Number(/\d+/.exec(line)![0]) - 1]!++;
-    }
-    assert(seen.every((times) => times === 1));
-    assert(service.requests.some((url) => url.includes("LocationId gte")));
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() counts once and does not split when there are less than a million rows",
-  DEADLINE,
-  async () => {
-    const service = largeService(900_000, 30);
-    const clock = new FakeClock();
-    const baseUrl = "https://small.invalid/v1/odata/v4";
-    const app = createApp({ access: "public", apiKey: "k", baseUrl, clock, fetch: service.fetch });
-    const response = await app.request("/Observations.ndjson");
-    await response.body!.pipeTo(new WritableStream());
-    assertEquals([service.counts, service.requests.length], [[900_000], 93]);
   },
 );
 
@@ -182,13 +124,6 @@ Deno.test(
     }
   },
 );
-
-Deno.test("EdgeApp.request() logs nothing when the client disconnects", DEADLINE, async () => {
-  const { app, clock, log } = overSandbox({ records: 30 });
-  await (await app.request("/Records.csv")).body!.cancel();
-  await clock.sleep(70_000);
-  assertEquals(log, []);
-});
 
 Deno.test(
   "EdgeApp.request() completes a download when the client reads a chunk every 59 s",

@@ -54,18 +54,6 @@ for (const [given, expected] of [["17", "17"], ["0", "1"], ["600", "600"]] as co
 }
 
 Deno.test(
-  "EdgeApp.request() returns 504 and logs the timeout when the service does not respond",
-  DEADLINE,
-  async () => {
-    const { app, log } = overUpstream([() => new Promise<Response>(() => {})]);
-    const response = await app.request("/Records.csv");
-    assertEquals(response.status, 504);
-    assertStringIncludes((await problemOf(response)).hint, "try again later");
-    assertStringIncludes(log.join(), "no headers within 45 s");
-  },
-);
-
-Deno.test(
   "EdgeApp.request() suggests a smaller query when the service times out or refuses its size",
   DEADLINE,
   async () => {

@@ -209,15 +209,6 @@ Deno.test("EdgeApp.request() returns another ETag, at most 60 s later, when the 
   }
 });
 
-Deno.test("EdgeApp.request() returns the same ETag when the datasets are in another order", async () => {
-  const current = { current: [A, B] };
-  const { get, clock } = overDatasets(current);
-  const { etag } = await get("/Records.csv");
-  current.current = [B, A];
-  clock.advance(60_001);
-  assertEquals((await get("/Records.csv")).etag, etag);
-});
-
 Deno.test("EdgeApp.request() sets Last-Modified to the latest publication, but never to a future time", async () => {
   const lastModified = async (...datasets: object[]) => {
     const { response } = await overDatasets({ current: datasets }).get("/Records.csv");
@@ -248,17 +239,6 @@ Deno.test("EdgeApp.request() requests the versions once for queries of the same 
   const wanted = new URL(requests.find(isVersionRequest)!.url).searchParams.get("$filter");
   assertEquals(wanted, "DOI eq '10.25976/b'");
 });
-
-Deno.test(
-  "EdgeApp.request() requests the versions once for concurrent downloads",
-  DEADLINE,
-  async () => {
-    const { get, countRequests } = overDatasets({ current: [A] }, { requestsPerSecond: Infinity });
-    const etags = await Promise.all(Array.from({ length: 10 }, () => get("/Records.csv")));
-    assertEquals(new Set(etags.map(({ etag }) => etag)).size, 1);
-    assertEquals(countRequests()[0], 1);
-  },
-);
 
 Deno.test("EdgeApp.request() sends no request for versions, and no ETag, for one page without If-None-Match", async () => {
   const { app, countRequests } = overDatasets({ current: [A] });
@@ -333,18 +313,4 @@ Deno.test("EdgeApp.request() returns an ETag when the filter of the query is too
   const { get, requests } = overDatasets({ current: [A] });
   assertMatch((await get(`/Records.csv?$select=Id&$filter=${filter}`)).etag!, /^W/);
   assertEquals(new URL(requests[0]!.url).searchParams.has("$filter"), false);
-});
-
-Deno.test("EdgeApp.request() logs and counts a 304 as a complete response", async () => {
-  const { app, get, log } = overDatasets({ current: [A] }, {
-    logRequests: true,
-    logFormat: "json",
-  });
-  const { etag } = await get("/Records.csv");
-  await get("/Records.csv", { "if-none-match": etag! });
-  const { status, level, outcome, rows, bytes, upstreamRequests } = JSON.parse(log[1]!);
-  assertEquals([status, level, outcome], [304, "info", "complete"]);
-  assertEquals([rows, bytes, upstreamRequests], [0, 0, 0]);
-  const sample = 'weir_requests_total{route="/Records.csv",method="GET",status="304"} 1';
-  assert(app.metrics().includes(sample));
 });

@@ -213,24 +213,6 @@ Deno.test(
 );
 
 Deno.test(
-  "EdgeApp.request() completes 30 downloads of one client without a retry",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSandbox({ records: 100 });
-    const responses = await Promise.all(
-      Array.from(
-        { length: 30 },
-        (_, index) =>
-          app.fetch(new Request(`${URL_OF_DOWNLOAD}&limit=${index + 1}`), at("192.0.2.1")),
-      ),
-    );
-    assertEquals(new Set(responses.map(({ status }) => status)), new Set([200]));
-    await Promise.all(responses.map((response) => response.text()));
-    assert(clock.now() < 1.2 * 30 * 530, `${clock.now()} ms`);
-  },
-);
-
-Deno.test(
   "EdgeApp.request() delays a second client by two starts when another one has 100 requests",
   DEADLINE,
   async () => {

@@ -11,7 +11,7 @@ import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const token = "metrics-token-of-a-test";
 const NOW = Date.UTC(2026, 10, 22);
-const LIMITS = { feeds: feedsOver({ maxDownloads: Infinity }).feeds, starts: { waiting: 0 } };
+const LIMITS = { feeds: feedsOver({ maxDownloads: Infinity }).feeds, requests: { size: 0 } };
 
 /** Returns the values of a text by name and labels. Fails if a line is neither a sample nor a comment. */
 function samplesOf(text: string): Record<string, number> {
@@ -207,13 +207,6 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
   };
   assertEquals(await linesAfter(4), await linesAfter(50));
   assertEquals(/path-|METHOD-|x-/.test(app.metrics()), false);
-});
-
-Deno.test("Metrics.toText() escapes label values", () => {
-  const metrics = new Metrics(LIMITS, { now: () => NOW });
-  metrics.addUpstreamRequest('a"b\\c\nd');
-  assertMatch(metrics.toText(), /^weir_upstream_requests_total\{status="a\\"b\\\\c\\nd"\} 1$/m);
-  assertMatch(metrics.toText(), /^weir_downloads_max \+Inf$/m);
 });
 
 Deno.test("Metrics.toText() has the time of the first request when the clock is 0 at the start", () => {

@@ -1,7 +1,7 @@
 // The path /readyz: which responses count as a success, and when a probe is sent.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
+import type { EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
@@ -21,16 +21,6 @@ Deno.test("EdgeApp.request() returns 200 for /readyz after the cheapest request 
   const { pathname, search } = new URL(requests[0]!.url);
   assertEquals([pathname, search], ["/v1/odata/v4/Metadata", "?%24select=DOI&%24top=1"]);
   assertEquals(requests[0]!.headers.get("x-api-key"), "k3y-of-a-test");
-});
-
-Deno.test("EdgeApp.request() returns the status of /readyz without a body when the method is HEAD", async () => {
-  const { app } = overUpstream([page([])]);
-  const ready = await app.request("/readyz", { method: "HEAD" });
-  assertEquals([ready.status, await ready.text()], [200, ""]);
-  const other = overUpstream([rejected()]);
-  const refused = await other.app.request("/readyz", { method: "HEAD" });
-  assertEquals([refused.status, await refused.text()], [503, ""]);
-  assertEquals(refused.headers.get("retry-after"), "60");
 });
 
 for (const access of ["public", "token", "signed"] as const) {
@@ -135,11 +125,6 @@ Deno.test("EdgeApp.request() returns the time of the last success for /readyz wh
   );
 });
 
-Deno.test("EdgeApp.request() returns 503 for /readyz when the response is not a page", async () => {
-  const html = new Response("<html>", { headers: { "content-type": "text/html" } });
-  assertEquals(await statusOf(overUpstream([html]).app), 503);
-});
-
 Deno.test(
   "EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe",
   DEADLINE,
@@ -186,24 +171,6 @@ Deno.test(
     assertEquals([await statusOf(app), requests.length], [200, 2]);
   },
 );
-
-Deno.test("EdgeApp.request() sends a probe without a key for /readyz when access is caller", async () => {
-  const caller: Partial<AppOptions> = { access: "caller" };
-  for (const status of [401, 403]) {
-    const { app, requests, log } = overUpstream([Response.json({}, { status })], caller);
-    assertEquals([await statusOf(app), await statusOf(app), requests.length], [200, 200, 1]);
-    assertEquals([requests[0]!.headers.get("x-api-key"), log], [null, []]);
-  }
-  const { app } = overUpstream([new Error("reset")], caller);
-  assertEquals(await statusOf(app), 503);
-});
-
-Deno.test("EdgeApp.request() counts a rejected key of a caller as a success for /readyz", async () => {
-  const { app, requests } = overUpstream([rejected()], { access: "caller" });
-  const headers = { "x-api-key": "of-the-caller" };
-  assertEquals((await app.request("/Records.csv", { headers })).status, 403);
-  assertEquals([await statusOf(app), requests.length], [200, 1]);
-});
 
 Deno.test(
   "EdgeApp.request() sends the probe for /readyz within the rate limit",

@@ -121,18 +121,6 @@ Deno.test("EdgeApp.request() logs the bytes and upstream requests of counts, cit
   }
 });
 
-Deno.test("EdgeApp.request() logs no rows and bytes when the method is HEAD", async () => {
-  const { app, log } = overSandbox({}, json);
-  for (const path of ["/Records.csv?limit=3", "/Records.csv?limit=x", "/", "/nothing"]) {
-    const [{ status }] = await get(app, path, { method: "HEAD" });
-    const facts = JSON.parse(log.at(-1)!);
-    assertEquals(
-      [facts.method, facts.status, facts.rows, facts.bytes],
-      ["HEAD", status, 0, 0],
-    );
-  }
-});
-
 Deno.test("EdgeApp.request() logs refused requests with their status", async () => {
   const over = (options: Partial<AppOptions> = {}) => overSandbox({}, { ...json, ...options });
   const cases: [ReturnType<typeof over>, path: string, status: number, init?: RequestInit][] = [
@@ -161,17 +149,6 @@ Deno.test("EdgeApp.request() logs refused requests with their status", async () 
   const facts = JSON.parse(log[0]!);
   assertEquals([facts.status, facts.level], [503, "warn"]);
   for (const response of await Promise.all(others)) await response.text();
-});
-
-Deno.test("EdgeApp.request() logs a preflight request", async () => {
-  const { app, log } = overSandbox({}, json);
-  const [response] = await get(app, "/Records.csv", {
-    method: "OPTIONS",
-    headers: { origin: "https://a.example", "access-control-request-method": "GET" },
-  });
-  const { method, path, status } = only(log);
-  assertEquals([method, path, status], ["OPTIONS", "/Records.csv", 204]);
-  assertEquals(response.headers.get("x-request-id"), ID);
 });
 
 Deno.test("EdgeApp.request() counts retries as upstream requests", async () => {
@@ -256,21 +233,6 @@ Deno.test("EdgeApp.request() logs a download that breaks as failed, and its erro
   assertEquals([request.level, request.outcome, request.status], ["error", "failed", 200]);
   assertEquals([request.requestId, request.rows, request.bytes], [ID, 1, "Id\r\n1\r\n".length]);
 });
-
-Deno.test(
-  "EdgeApp.request() logs a download as disconnected when the client reads nothing for 60 s",
-  DEADLINE,
-  async () => {
-    const { app, log, clock } = overSandbox({ records: 30 }, { ...json, readerTimeout: 60_000 });
-    const response = await app.request("/Records.csv", { headers });
-    await clock.sleep(61_000);
-    await assertRejects(() => response.text());
-    const [warning, { outcome, milliseconds, level }] = log.map((line) => JSON.parse(line));
-    assertEquals([outcome, milliseconds, log.length], ["disconnected", 60_000, 2]);
-    assertEquals([warning.level, level], ["warn", "warn"]);
-    assertStringIncludes(warning.message, "the client read nothing for 60 s");
-  },
-);
 
 Deno.test("EdgeApp.request() logs the error of a response with status 502 with its request id", async () => {
   for (const options of [json, text]) {

@@ -47,19 +47,6 @@ for (const path of PATHS) {
 }
 
 Deno.test(
-  "EdgeApp.request() completes a download when the service asks to wait for 10 s",
-  DEADLINE,
-  async () => {
-    for (const status of [429, 503]) {
-      const { app, clock } = overUpstream([busy(status, 10), page([{ Id: 1 }])], RETRY);
-      const response = await app.request("/Records.csv?$select=Id");
-      assertEquals([response.status, await response.text()], [200, "Id\r\n1\r\n"]);
-      assert(clock.now() >= 10_000);
-    }
-  },
-);
-
-Deno.test(
   "EdgeApp.request() returns 503 when the service asks to wait for more than 20 s in two responses",
   DEADLINE,
   async () => {
@@ -81,21 +68,6 @@ Deno.test(
     const { app, requests, clock } = overUpstream(responses, RETRY);
     assertEquals((await app.request("/Records.csv")).status, 502);
     assertEquals([requests.length, clock.now() < 32_000], [6, true]);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a download when the first five responses of the service are errors",
-  DEADLINE,
-  async () => {
-    // After three timeouts, the locations are requested, to split the download.
-    for (const [status, wait] of [[408, 5_000], [500, 15_000], [503, 15_000]] as const) {
-      const errors = Array.from({ length: 5 }, () => busy(status));
-      const { app, clock } = overUpstream([...errors, page([{ Id: 1 }])], RETRY);
-      const response = await app.request("/Records.csv?$select=Id");
-      assertEquals([response.status, await response.text()], [200, "Id\r\n1\r\n"]);
-      assert(clock.now() >= wait);
-    }
   },
 );
 
@@ -189,38 +161,6 @@ for (const path of PATHS) {
     },
   );
 }
-
-for (const path of ["/Records?$count=true", "/Citations.txt", "/Records.csv"]) {
-  Deno.test(
-    `EdgeApp.request() returns 504 after 60 s to each of three requests for ${path} when the service does not respond`,
-    DEADLINE,
-    async () => {
-      const { app, clock } = overUpstream(Array.from({ length: 20 }, () => never), {
-        ...RETRY,
-        cacheTtl: 60_000,
-      });
-      const times = await Promise.all([1, 2, 3].map(async () => {
-        const response = await app.request(path);
-        assertEquals(response.status, 504);
-        await response.body?.cancel();
-        return Math.round(clock.now() / 1_000);
-      }));
-      assert(times.every((time) => time >= 59 && time <= 62), `${times}`);
-    },
-  );
-}
-
-Deno.test(
-  "EdgeApp.request() shows the form with status 504 when the service does not respond to a preview",
-  DEADLINE,
-  async () => {
-    const datasets = page([{ DOI: "10.25976/a", DatasetName: "A dataset" }]);
-    const { app, clock } = overUpstream([datasets, never, never], RETRY);
-    const response = await app.request("/?endpoint=Records");
-    assertEquals([response.status, Math.round(clock.now() / 1_000)], [504, 61]);
-    assertStringIncludes(await response.text(), "A dataset");
-  },
-);
 
 Deno.test(
   "EdgeApp.request() returns 504 60 s after the second request when the service stops within a page",

@@ -1,0 +1,228 @@
+import { processLimiter, type RateLimiter } from "../../src/client/rate_limiter.ts";
+import type { Clock } from "../../src/clock.ts";
+import { HttpProblem } from "./problem.ts";
+
+/** Milliseconds. */
+const HEARTBEAT_INTERVAL = 1_000;
+/** Age (ms) of the last heartbeat after which its owner is treated as gone. */
+export const HEARTBEAT_TTL = 2_500;
+
+// In workerd, a request that another one wakes must also have a timer of its own. A dropped request
+// is recognized because its timer has stopped.
+export function startHeartbeat(clock: Clock, onHeartbeat: () => void): () => void {
+  const stopped = new AbortController();
+  const run = async () => {
+    for (;;) {
+      await clock.sleep(HEARTBEAT_INTERVAL, stopped.signal);
+      onHeartbeat();
+    }
+  };
+  run().catch(() => {});
+  return () => stopped.abort();
+}
+
+const MAX_WAITING = 200;
+/** Milliseconds. */
+export const MAX_WAIT = 60_000;
+/** Seconds. */
+const RETRY_DELAY = 30;
+
+interface QueueOptions {
+  max: number;
+  /** Default: no maximum. */
+  maxPerClient?: number;
+  tasks: string;
+  clock: Clock;
+}
+
+/** Plain data: in workerd, one request cannot use the promises of another one. */
+interface Task {
+  readonly client: string | undefined;
+  readonly since: number;
+  seenAt: number;
+  isRunning: boolean;
+  /** Its own request has created the promise that this resolves. */
+  wake(): void;
+}
+
+/** Next is the client that runs the fewest tasks, then the task that waited longest. */
+export class Queue {
+  refused = 0;
+  /** Refused because their client ran its maximum. */
+  refusedPerClient = 0;
+  #tasks: Task[] = [];
+  /** Clients of the last tasks, the newest at the end. */
+  readonly #recent: (string | undefined)[] = [];
+
+  constructor(readonly options: Readonly<QueueOptions>) {}
+
+  get size(): number {
+    return this.#present().length;
+  }
+
+  get running(): number {
+    return this.#present().filter(({ isRunning }) => isRunning).length;
+  }
+
+  /** `maxWait` is in ms; default 60 s. */
+  async enter(
+    client: string | undefined,
+    signal: AbortSignal,
+    maxWait = MAX_WAIT,
+  ): Promise<() => void> {
+    const { clock } = this.options;
+    const waiting = this.#present().filter(({ isRunning }) => !isRunning);
+    if (waiting.length >= MAX_WAITING) throw this.#refusal(client);
+    const since = clock.now();
+    const task: Task = { client, since, seenAt: since, isRunning: false, wake() {} };
+    this.#tasks.push(task);
+    const stopHeartbeat = startHeartbeat(clock, () => {
+      task.seenAt = clock.now();
+      // Its process was suspended, and another request took it for gone.
+      if (!this.#tasks.includes(task)) this.#tasks.push(task);
+      this.#admit();
+      task.wake();
+    });
+    const wake = () => task.wake();
+    const leave = () => {
+      stopHeartbeat();
+      signal.removeEventListener("abort", wake);
+      this.#tasks = this.#tasks.filter((other) => other !== task);
+      this.#admit();
+    };
+    signal.addEventListener("abort", wake);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        this.#admit();
+        if (task.isRunning) return leave;
+        if (clock.now() - since >= maxWait) throw this.#refusal(client);
+        await new Promise<void>((resolve) => task.wake = resolve);
+      }
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async run<T>(
+    task: () => Promise<T>,
+    client: string | undefined,
+    signal: AbortSignal,
+    maxWait?: number,
+  ): Promise<T> {
+    const leave = await this.enter(client, signal, maxWait);
+    try {
+      return await task();
+    } finally {
+      leave();
+    }
+  }
+
+  /** True if a client waits that runs at least two fewer. */
+  shouldYield(client: string | undefined): boolean {
+    const running = this.#runningOf(client);
+    return this.#waiting().some((task) => this.#runningOf(task.client) + 1 < running);
+  }
+
+  #admit(): void {
+    const { max } = this.options;
+    const rank = ({ client, since }: Task) => [
+      this.#runningOf(client),
+      max === 1 ? this.#recent.lastIndexOf(client) : 0,
+      since,
+    ];
+    while (this.running < max) {
+      const [next] = this.#waiting().sort((a, b) => {
+        const ranks = rank(b);
+        return rank(a).map((value, index) => value - ranks[index]!).find(Boolean) ?? 0;
+      });
+      if (next === undefined) return;
+      next.isRunning = true;
+      this.#recent.push(next.client);
+      if (this.#recent.length > MAX_WAITING) this.#recent.shift();
+      next.wake();
+    }
+  }
+
+  #waiting(): Task[] {
+    const { maxPerClient = Infinity } = this.options;
+    return this.#present().filter(({ isRunning, client }) =>
+      !isRunning && this.#runningOf(client) < (client === undefined ? Infinity : maxPerClient)
+    );
+  }
+
+  #runningOf(client: string | undefined): number {
+    return this.#tasks.filter((task) => task.isRunning && task.client === client).length;
+  }
+
+  /** Tasks whose requests were not dropped. */
+  #present(): Task[] {
+    const now = this.options.clock.now();
+    return this.#tasks = this.#tasks.filter(({ seenAt }) => now - seenAt <= HEARTBEAT_TTL);
+  }
+
+  #refusal(client: string | undefined): HttpProblem {
+    const { tasks, max, maxPerClient = Infinity } = this.options;
+    this.refused++;
+    const isClientAtLimit = client !== undefined && this.#runningOf(client) >= maxPerClient;
+    if (isClientAtLimit) this.refusedPerClient++;
+    const hint = `try again after ${RETRY_DELAY} s`;
+    return new HttpProblem(
+      isClientAtLimit
+        ? {
+          status: 429,
+          title: "Too many concurrent requests of one client",
+          detail: `The server allows each client ${maxPerClient} concurrent ${tasks}`,
+          hint: `wait until one of them has ended, or ${hint}`,
+        }
+        : {
+          status: 503,
+          title: "Too many concurrent requests",
+          detail: `The server is at its limit of ${max} concurrent ${tasks}`,
+          hint,
+        },
+      { "retry-after": String(RETRY_DELAY) },
+    );
+  }
+}
+
+/**
+ * One request of the downloads at a time waits for the rate limiter: that of the client whose last
+ * request is the oldest. The page bypasses this, so it waits for three starts at most.
+ */
+export class RequestQueue {
+  readonly #queue: Queue;
+
+  /** Without a rate limiter, that of the process. */
+  constructor(readonly rateLimiter: RateLimiter | undefined, readonly clock: Clock) {
+    this.#queue = new Queue({ max: 1, tasks: "requests to DataStream", clock });
+  }
+
+  get size(): number {
+    return this.#queue.size;
+  }
+
+  limiterOf(client: string | undefined, apiKey: string | undefined): RateLimiter {
+    const { clock, rateLimiter: limiter = processLimiter(clock) } = this;
+    // The limiter of the process has keys instead of hashes.
+    const key = this.rateLimiter === undefined ? { keyHash: apiKey } : {};
+    return {
+      acquire: async (request, signal = new AbortController().signal) => {
+        const since = clock.now();
+        const { maxWait = Infinity } = request;
+        const next = async () => {
+          const rest = Math.max(0, maxWait - (clock.now() - since));
+          return await limiter.acquire({ ...request, ...key, maxWait: rest }, signal);
+        };
+        try {
+          return await this.#queue.run(next, client, signal, maxWait);
+        } catch (error) {
+          if (!(error instanceof HttpProblem)) throw error;
+          return { retryAfter: 1000 * Number(error.headers["retry-after"]) };
+        }
+      },
+      penalize: (target, blockTime) => limiter.penalize({ ...target, ...key }, blockTime),
+    };
+  }
+}

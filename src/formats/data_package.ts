@@ -1,0 +1,206 @@
+// Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
+import { labelOf, meaningOf } from "../odata/field_meanings.ts";
+import type { FieldType } from "../odata/fields.ts";
+import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { VERSION } from "../version.ts";
+import type { Citation, DatasetVersion } from "./citations.ts";
+import { checkCsvOptions, type CsvOptions } from "./csv.ts";
+import { type FormatName, FORMATS } from "./formats.ts";
+import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
+
+/** Column of a file. `unit` and `unitField` are additions of Weir. */
+export interface PackageField {
+  name: string;
+  type: string;
+  title?: string;
+  description?: string;
+  unit?: string | undefined;
+  unitField?: string | undefined;
+  constraints?: { enum: readonly string[] };
+}
+
+/** A file, or a document of a server. `rows` is an addition of Weir. */
+export interface PackageResource {
+  profile: "tabular-data-resource" | "data-resource";
+  name: string;
+  path: string;
+  title: string;
+  format: string;
+  compression?: "gz" | undefined;
+  mediatype: string;
+  encoding: "utf-8";
+  bytes?: number | undefined;
+  hash?: string | undefined;
+  rows?: number | undefined;
+  dialect?: {
+    delimiter: string;
+    lineTerminator: string;
+    quoteChar: '"';
+    doubleQuote: true;
+    skipInitialSpace: false;
+    header: boolean;
+  };
+  schema: { fields: PackageField[]; missingValues?: readonly string[] };
+}
+
+/** A data package of one file. */
+export interface DataPackage<More> {
+  profile: "tabular-data-package" | "data-package";
+  name: string;
+  title: string;
+  created: string;
+  licenses?: { name?: string; path?: string; title: string }[];
+  sources?: (Record<string, string> & { title: string; path: string })[];
+  resources: [PackageResource];
+  /** What made the file. */
+  weir: PackageOrigin & More;
+}
+
+interface PackageOrigin {
+  version: string;
+  /** URL of the first request, without the API key. */
+  url: string;
+  /** Versions of the datasets that can have matching rows, if they are known. */
+  datasets?: readonly DatasetVersion[] | undefined;
+}
+
+/** A file to describe. Undefined facts are left out. */
+export interface DescribedFile<More> {
+  fileName: string;
+  resource: ResourceName;
+  format: FormatName;
+  csv?: CsvOptions | undefined;
+  /** Fields of the service in the file, in order. */
+  columns: readonly string[];
+  tidy?: boolean | undefined;
+  /** Time at which the file was made. */
+  created: Date;
+  bytes?: number | undefined;
+  rows?: number | undefined;
+  /** Algorithm, colon and hexadecimal digits. */
+  hash?: string | undefined;
+  url: string;
+  citations?: readonly Citation[] | undefined;
+  datasets?: readonly DatasetVersion[] | undefined;
+  /** Further members of `weir`. */
+  more: More;
+}
+
+/** Describes a file. The result is a JSON object without functions and cycles. */
+export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
+  const { fileName, resource, format, citations = [], url, datasets, more } = file;
+  const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
+  const name = fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
+  const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
+  const licenses = licensesOf(citations);
+  return {
+    profile: isCsv ? "tabular-data-package" : "data-package",
+    name,
+    title,
+    created: file.created.toISOString(),
+    ...(licenses.length > 0 && { licenses }),
+    ...(citations.length > 0 && { sources: citations.map(toSource) }),
+    resources: [{
+      profile: isCsv ? "tabular-data-resource" : "data-resource",
+      name,
+      path: fileName,
+      title,
+      format: isCsv ? "csv" : format,
+      ...(compression && { compression }),
+      mediatype: mediaType,
+      encoding: "utf-8",
+      bytes: file.bytes,
+      hash: file.hash,
+      rows: file.rows,
+      ...(isCsv && { dialect: toDialect(file.csv) }),
+      schema: {
+        fields: [
+          ...file.columns.map((field) => toField(resource, field, isCsv)),
+          ...file.tidy ? TIDY_COLUMNS.map((name) => ({ name, ...TIDY_FIELDS[name] })) : [],
+        ],
+        ...(isCsv && { missingValues: [""] }),
+      },
+    }],
+    weir: { version: VERSION, url, datasets, ...more },
+  };
+}
+
+function toDialect(csv: CsvOptions | undefined): PackageResource["dialect"] {
+  const { separator, eol, header } = checkCsvOptions(csv);
+  return {
+    delimiter: separator,
+    lineTerminator: eol,
+    quoteChar: '"',
+    doubleQuote: true,
+    skipInitialSpace: false,
+    header,
+  };
+}
+
+/** Types of Table Schema. CSV has lists as text. */
+const TYPES: Readonly<Record<FieldType, string>> = {
+  "integer": "integer",
+  "number": "number",
+  "number?": "number",
+  "text": "string",
+  "text?": "string",
+  "texts": "array",
+  "dates?": "array",
+};
+
+function toField(resource: ResourceName, name: string, isCsv?: boolean): PackageField {
+  const fields: Readonly<Record<string, FieldType>> = RESOURCES[resource].fields;
+  const found = meaningOf(resource, name);
+  // A new field of the service.
+  if (found === undefined || !Object.hasOwn(fields, name)) return { name, type: "any" };
+  const { meaning, isDate, unit, unitField } = found;
+  const type = isDate ? "date" : TYPES[fields[name]!];
+  return {
+    name,
+    type: isCsv && type === "array" ? "string" : type,
+    title: labelOf(name),
+    description: meaning,
+    ...(unit && { unit }),
+    ...(unitField && { unitField }),
+  };
+}
+
+/** The columns of `tidy`. */
+const TIDY_FIELDS: Readonly<Record<keyof TidyRow, Omit<PackageField, "name">>> = {
+  value: {
+    type: "number",
+    description: "the result; else the detection or quantitation limit that bounds it",
+    unitField: "unit",
+  },
+  unit: { type: "string", description: "unit of value, lower and upper" },
+  censoring: {
+    type: "string",
+    description:
+      "none, left (below), right (above), unknown (a result without a stated interval) " +
+      "or missing (not reported, not measured)",
+    constraints: { enum: ["none", "left", "right", "unknown", "missing"] },
+  },
+  lower: { type: "number", description: "lower bound of the true value", unitField: "unit" },
+  upper: { type: "number", description: "upper bound of the true value", unitField: "unit" },
+  datetime_utc: { type: "datetime", description: "start of the activity in UTC" },
+  is_quality_control: {
+    type: "boolean",
+    description: "whether the activity is quality control",
+  },
+};
+
+function toSource(citation: Citation): Record<string, string> & { title: string; path: string } {
+  const { doi, link, name, version, published, citation: text, licence } = citation;
+  const known = Object.entries({ version, published, citation: text, licence })
+    .filter(([, value]) => value !== "");
+  return { title: name, path: link, doi, ...Object.fromEntries(known) };
+}
+
+function licensesOf(citations: readonly Citation[]): NonNullable<DataPackage<unknown>["licenses"]> {
+  const licences = new Set(citations.map(({ licence }) => licence.trim()).filter(Boolean));
+  return [...licences].map((licence) =>
+    /^https?:\/\//i.test(licence)
+      ? { path: licence, title: licence }
+      : { name: licence.replace(/[^-\w.]+/g, "-"), title: licence }
+  );
+}
