@@ -1,223 +1,314 @@
-// The page has a form, results, snippets and citations in each access mode.
+// The page in each access mode: what it shows, how many requests it sends, and what it never shows.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
 import { DataStream } from "../../../../mod.ts";
-import { fieldsOf, FORMATS, formatsOf } from "../../../helpers/resources.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
 
-const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";
-const signedAccess = {
-  access: "signed",
-  signingSecret: SECRET,
-  tokens: [token],
-  now: () => NOW,
-} as const;
+const tokens = [token];
 const bearer = { authorization: `Bearer ${token}` };
+const signedAccess = { access: "signed", signingSecret: SECRET, tokens } as const;
 
-const text = (html: string) =>
-  html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+const ENTITIES: Record<string, string> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#39;": "'",
+};
 
-/** Returns the URLs of the download buttons, which are relative on the page. */
-const linksOf = (html: string) =>
-  [...html.matchAll(/class="button"[^>]* href="(\/[^"]*)"/g)]
-    .map(([, path]) => `http://localhost${text(path!)}`);
+/** Returns the text of HTML, with one space for each white space. */
+const textOf = (html: string) =>
+  html.replace(/<[^>]*>/g, "").replace(/&(?:\w+|#39);/g, (entity) => ENTITIES[entity] ?? entity)
+    .replace(/\s+/g, " ").trim();
 
-Deno.test("GET / returns a form with the datasets and no results when no form was submitted", async () => {
-  const { app, stats } = overSandbox();
-  const response = await app.request("/");
-  assertEquals(response.status, 200);
-  assertEquals(response.headers.get("content-type"), "text/html; charset=utf-8");
-  assertEquals(response.headers.get("cache-control"), "no-store");
-  const html = await response.text();
-  assertStringIncludes(html, 'value="10.81029/weir-ee00"');
-  assertStringIncludes(html, "Forêt boréale");
-  assertEquals(html.includes("<h2"), false);
-  for (const name of ["endpoint", "dataset", "region", "characteristic", "from", "to"]) {
-    assertStringIncludes(html, `name="${name}"`);
-  }
-  for (const name of ["west", "south", "east", "north", "field"]) {
-    assertStringIncludes(html, `name="${name}"`);
-  }
-  for (const field of fieldsOf("Records")) assertStringIncludes(html, `value="${field}"`);
-  await app.request("/");
-  assertEquals(stats.requests, 1); // the datasets, which are cached
-});
+const get = async (app: EdgeApp, path: string, init?: RequestInit) =>
+  await (await app.request(path, init)).text();
 
-Deno.test("GET / returns a count, preview, buttons, snippets and citations when the form is submitted", async () => {
-  const { app } = overSandbox();
-  const query = "endpoint=Records&dataset=10.25976/weir-bb00&characteristic=pH&from=2015&to=2020" +
-    "&field=Id&field=CharacteristicName&field=DatasetName";
-  const html = await (await app.request(`/?${query}`)).text();
-  const [csvUrl = "", excelUrl = ""] = linksOf(html);
-  assertEquals(
-    text(new URL(csvUrl).search.replaceAll("%20", " ")),
-    "?%24filter=DOI eq %2710.25976%2Fweir-bb00%27 and CharacteristicName eq %27pH%27 and " +
-      "ActivityStartYear gte 2015 and ActivityStartYear lte 2020" +
-      "&%24select=Id%2CDatasetName%2CCharacteristicName",
-  );
-  const download = await app.request(csvUrl);
+/** Returns the text of the first element with an attribute. */
+const elementOf = (html: string, attribute: string) =>
+  textOf(new RegExp(`<(\\w+)[^>]*${attribute}[^>]*>(.*?)</\\1>`, "s").exec(html)?.[2] ?? "");
+
+const numberOf = (html: string) => elementOf(html, 'id="count"');
+
+/** Follows the download of a form. */
+async function downloadOf(app: EdgeApp, query: string, init?: RequestInit): Promise<Response> {
+  const response = await app.request(`/download?${query}`, { redirect: "manual", ...init });
+  assertEquals(response.status, 303, await response.clone().text());
+  return await app.request(response.headers.get("location")!, init);
+}
+
+const PH = "characteristic=pH&where=Manitoba&from=2015&to=2020";
+
+/** Requests of a page with cold and warm caches. */
+const requests: [query: string, cold: number, warm: number][] = [
+  ["", 3, 0], // locations, count, datasets
+  [PH, 3, 0], // rows, locations, datasets
+  ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3, 0],
+  ["where=pigeon", 3, 0],
+  ["from=2000", 3, 0], // rows, count, locations; the datasets would be a fourth
+];
+for (const [query, cold, warm] of requests) {
+  Deno.test(`GET / sends ${cold} requests, and none again, when the form has "${query}"`, async () => {
+    const { app, stats, clock } = overSandbox({ hostileNames: false });
+    const html = await get(app, `/?${query}`);
+    assertMatch(numberOf(html), /^[\d,]+ measurements$/);
+    assertEquals(stats.requests, cold);
+    await get(app, `/?${query}&lang=fr&tool=r`);
+    assertEquals(stats.requests, cold + warm);
+    clock.advance(301_000);
+    await get(app, `/?${query}`);
+    assert(stats.requests > cold);
+  });
+}
+
+Deno.test("GET / counts as many results as the download has rows", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  const html = await get(app, `/?${PH}`);
+  const download = await downloadOf(app, `${PH}&tool=python`);
   const [header, ...rows] = readCsv(await download.text());
-  assertEquals(header, ["Id", "DatasetName", "CharacteristicName"]);
-  assertStringIncludes(html, `>${rows.length.toLocaleString("en-CA")} measurements</h2>`);
-  assertEquals(html.match(/<tbody>[^]*<\/tbody>/)![0].match(/<tr>/g)!.length, 20);
-  for (const [id] of rows.slice(0, 20)) assertStringIncludes(html, `>${id}</td>`);
-  assertEquals(new URL(excelUrl).searchParams.get("bom"), "true");
-  assertEquals(new URL(excelUrl).searchParams.get("escapeFormulas"), "true");
-  assertEquals(linksOf(html).map((url) => new URL(url).pathname), [
-    "/Records.csv",
-    "/Records.csv",
-    ...formatsOf("Records").filter((format) => format !== "csv")
-      .map((format) => `/Records.${FORMATS[format].extension}`),
-  ]);
-  for (const program of ["read.csv(", "pd.read_csv(", "curl --fail", "Excel"]) {
-    assertStringIncludes(html, program);
-  }
-  assertStringIncludes(html, "Réseau synthétique de l’Érable. 2020.");
-  assertStringIncludes(html, 'href="https://doi.org/10.25976/weir-bb00"');
-  assertStringIncludes(html, "https://opendatacommons.org/licenses/by/1-0/");
-  // The form keeps the submitted values.
-  assert(/value="10.25976\/weir-bb00"\s+checked/.test(html));
-  assertStringIncludes(html, 'name="from" value="2015"');
+  assertEquals(numberOf(html), `${rows.length} measurements`);
+  assertEquals(header!.length, 12 + 7); // the main and the tidy columns
+  assertStringIncludes(html, ">ph-manitoba-2015-2020.csv<");
+  assertMatch(
+    download.headers.get("content-disposition")!,
+    /filename="ph-manitoba-2015-2020\.csv"/,
+  );
 });
 
-Deno.test("GET / reads several datasets from one text, each once, when white space or marks separate them", async () => {
-  const { app } = overSandbox();
-  const dois = ["10.25976/weir-aa00", "10.25976/weir-bb00"] as const;
-  for (const gap of [" ", "\n", "\r\n", "\t", ",", ";", " , ; "]) {
-    const parameters = new URLSearchParams({
-      dataset: [...dois, dois[0], `https://doi.org/${dois[1].toUpperCase()}`, ""].join(gap),
-      endpoint: "Locations",
-    });
-    const [link] = linksOf(await (await app.request(`/?${parameters}`)).text());
-    const filter = new URL(link!).searchParams.get("$filter");
-    assertEquals(filter, `DOI in ('${dois[0]}','${dois[1]}')`);
-  }
-});
-
-Deno.test("GET / combines region, datasets and bounding box for every endpoint", async () => {
-  for (const endpoint of ["Records", "Observations", "Locations", "Metadata"]) {
-    const { app } = overSandbox();
-    const query = `endpoint=${endpoint}&dataset=10.25976/weir-aa00&dataset=10.25976/weir-bb00` +
-      "&region=admin.4.ca.pe&west=-65&east=-61&south=45&north=48";
-    const response = await app.request(`/?${query}`);
-    const html = await response.text();
-    assertEquals(response.status, 200, html);
-    const url = new URL(linksOf(html)[0]!);
-    assertEquals(
-      url.searchParams.get("$filter"),
-      "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00') and RegionId eq 'admin.4.ca.pe'",
-    );
-    assertEquals(url.searchParams.get("bbox"), "-65,45,-61,48");
-    url.searchParams.set("$count", "true");
-    const { count } = await (await app.request(url)).json();
-    assertStringIncludes(html, `>${count.toLocaleString("en-CA")} `);
-    const formats = linksOf(html).map((link) => new URL(link).pathname.split(".")[1]);
-    assertEquals(formats.includes("geojson"), endpoint === "Locations");
-  }
-});
-
-Deno.test("GET / has no GeoJSON button when the fields lack a position", async () => {
-  const { app } = overSandbox();
-  for (const [fields, isThere] of [["field=Id", false], ["field=Latitude&field=Longitude", true]]) {
-    const html = await (await app.request(`/?endpoint=Locations&${fields}`)).text();
-    const urls = linksOf(html);
-    assertEquals(urls.some((url) => url.includes(".geojson")), isThere);
-    for (const url of urls) {
-      const response = await app.request(url);
-      await response.text();
-      assertEquals(response.status, 200);
+const files: [query: string, path: string, parameters: Record<string, string | null>][] = [
+  ["tool=excel", "/Records.csv", { bom: "true", escapeFormulas: "true", tidy: "true" }],
+  ["tool=r", "/Records.csv", { bom: null, tidy: "true" }],
+  ["tool=r&columns=main", "/Records.csv", { tidy: null }],
+  ["tool=duckdb&columns=all&tidy=1", "/Records.csv", { $select: null, tidy: "true" }],
+  ["tool=qgis", "/Locations.geojson", { $select: null, tidy: null }],
+  ["tool=other", "/Records.ndjson", { tidy: "true" }],
+  ["tool=unknown", "/Records.csv", { bom: "true" }],
+];
+for (const [query, path, parameters] of files) {
+  Deno.test(`GET /download redirects to ${path} when the form has ${query}`, async () => {
+    const { app, stats } = overSandbox();
+    const response = await app.request(`/download?characteristic=pH&${query}`);
+    const url = new URL(response.headers.get("location")!, "http://localhost");
+    assertEquals([response.status, url.pathname, stats.requests], [303, path, 0]);
+    assertEquals(url.searchParams.get("$filter"), "CharacteristicName eq 'pH'");
+    for (const [name, value] of Object.entries(parameters)) {
+      assertEquals(url.searchParams.get(name), value, name);
     }
+  });
+}
+
+const filters: [query: string, filter: string, box?: string][] = [
+  [
+    "characteristic=ph&characteristic=TP",
+    "CharacteristicName in ('pH','Total Phosphorus, mixed forms')",
+  ],
+  ["characteristic=Plomb", "CharacteristicName eq 'Lead'"],
+  ["characteristic=Weirdium", "CharacteristicName eq 'Weirdium'"],
+  ["where=PEI", "RegionId eq 'admin.4.ca.pe'"],
+  ["where=%C3%8Ele-du-Prince-%C3%89douard", "RegionId eq 'admin.4.ca.pe'"],
+  ["region=hub.atlantic", "RegionId eq 'hub.atlantic'"],
+  ["where=Synthetic+Lakes,+Long-Term+Monitoring", "DOI eq '10.25976/weir-aa00'"],
+  ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
+  ["dataset=10.25976/a%20,;https://doi.org/10.25976/B", "DOI in ('10.25976/a','10.25976/b')"],
+  ["location=1001&location=1002", "LocationId in (1001,1002)"],
+  [
+    "medium=Groundwater&type=Well&from=2001&to=2002",
+    "ActivityMediaName eq 'Groundwater' and MonitoringLocationType eq 'Well' and " +
+    "ActivityStartYear gte 2001 and ActivityStartYear lte 2002",
+  ],
+  ["from=2001&west=-65&south=45&east=-61&north=48", "ActivityStartYear gte 2001", "-65,45,-61,48"],
+];
+for (const [query, filter, box] of filters) {
+  Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
+    const { app } = overSandbox({ hostileNames: false });
+    const response = await app.request(`/download?${query}`);
+    const url = new URL(response.headers.get("location")!, "http://localhost");
+    assertEquals(url.searchParams.get("$filter")?.replaceAll("B'", "b'"), filter);
+    assertEquals(url.searchParams.get("bbox"), box ?? null);
+  });
+}
+
+Deno.test("GET / filters by the locations whose name contains the text when no region or dataset has it", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  const html = await get(app, "/?where=pigeon+lake");
+  assertStringIncludes(html, "LocationId%20");
+  assertStringIncludes(elementOf(html, 'class="facts"'), "1 location");
+});
+
+const mistakes: [query: string, english: string, french: string][] = [
+  ["from=15", "A year must have four digits, got “15”.", "quatre chiffres, reçu « 15 »"],
+  ["from=2020&to=2010", "The first year, 2020, must not be after", "ne doit pas suivre"],
+  ["west=1&east=2", "A box needs four numbers", "Un cadre a quatre nombres"],
+  ["west=5&south=3&east=1&north=4", "A box needs four numbers", "Un cadre a quatre nombres"],
+  ["where=Atlantis", "No region, dataset or location", "Aucune région, aucun jeu de données"],
+  [`dataset=${"10.25976/a".repeat(1_000)}`, "The filter cannot be used", "Ce filtre ne peut pas"],
+];
+for (const [query, english, french] of mistakes) {
+  Deno.test(`GET / returns 400 with the mistake in both languages when the form has ${query.slice(0, 40)}`, async () => {
+    const { app } = overSandbox();
+    for (const [language, expected] of [["en", english], ["fr", french]]) {
+      const response = await app.request(`/?${query}&lang=${language}`);
+      assertEquals(response.status, 400);
+      assertStringIncludes(elementOf(await response.text(), 'role="alert"'), expected!);
+    }
+  });
+}
+
+Deno.test("GET / names near names when one is not in the list, and searches for it", async () => {
+  const { app } = overSandbox();
+  const html = await get(app, "/?characteristic=phosphorous");
+  assertStringIncludes(textOf(html), "No “phosphorous” in the list of names.");
+  for (const name of ["Organic phosphorus", "Phosphorus, hydrolyzable"]) {
+    assertStringIncludes(html, `>${name}</a>`);
+  }
+  assertEquals(numberOf(html), "0 measurements");
+  assertEquals(html.includes('class="card take"'), false);
+});
+
+Deno.test("GET / explains an empty result, with the next step", async () => {
+  const { app, stats } = overSandbox();
+  const path = "/?characteristic=pH&from=1800&to=1801";
+  const html = await get(app, path);
+  assertStringIncludes(elementOf(html, 'class="info reasons"'), "No row matches year from 1800");
+  assertStringIncludes(html, 'href="/?characteristic=pH&amp;lang=en">Show all years</a>');
+  const { requests } = stats;
+  await get(app, path);
+  assertEquals(stats.requests, requests); // the explanation is cached too
+});
+
+Deno.test("GET / has a sentence instead of a chart when the result has more rows than a request", async () => {
+  const { app } = overSandbox();
+  const html = await get(app, "/?from=2012");
+  assertMatch(textOf(html), /39,611 results: choose a location or years to see a chart\./);
+  assertStringIncludes(html, "data-fragment");
+  const years = await get(app, "/years?from=2012");
+  assertStringIncludes(years, 'class="fragment"');
+  assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
+});
+
+const languages: [path: string, header: string, language: string][] = [
+  ["/", "", "en"],
+  ["/", "fr-CA,fr;q=0.9,en;q=0.8", "fr"],
+  ["/", "de, en;q=0.5, fr;q=0.4", "en"],
+  ["/?lang=fr", "en", "fr"],
+  ["/?lang=en", "fr", "en"],
+  ["/fields", "fr", "fr"],
+  ["/datasets", "fr", "fr"],
+];
+for (const [path, header, language] of languages) {
+  Deno.test(`GET ${path} is in "${language}" when accept-language is "${header}"`, async () => {
+    const { app } = overSandbox();
+    const html = await get(app, path, { headers: { "accept-language": header } });
+    assertStringIncludes(html, `<html lang="${language}">`);
+    assertEquals(html.includes("Données ouvertes"), language === "fr");
+    assertEquals(html.includes("Open water-quality data"), language === "en");
+  });
+}
+
+Deno.test("GET / formats numbers by language, and the file stays the same", async () => {
+  const { app } = overSandbox();
+  assertEquals(numberOf(await get(app, "/?lang=fr")), "40 000 mesures");
+  assertEquals(numberOf(await get(app, "/")), "40,000 measurements");
+  const french = await app.request("/download?characteristic=pH&lang=fr");
+  const english = await app.request("/download?characteristic=pH");
+  assertEquals(french.headers.get("location"), english.headers.get("location"));
+});
+
+Deno.test("GET /fields has a label, a group and a meaning for each field", async () => {
+  const { app, stats } = overSandbox();
+  for (const language of ["en", "fr"]) {
+    const html = await get(app, `/fields?lang=${language}`);
+    const terms = [...html.matchAll(/<dt>(.*?)<code>(\w+)<\/code><\/dt>\s*<dd>([^<]+)</gs)];
+    assertEquals(terms.length, 44);
+    assert(terms.every(([, label, name]) => label!.trim() !== "" && label!.trim() !== name));
+  }
+  assertEquals(stats.requests, 0);
+});
+
+Deno.test("GET /datasets/DOI shows the dataset with its map, values, download and citation", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false, records: 9_000 });
+  assertStringIncludes(await get(app, "/datasets"), 'href="/datasets/10.25976/weir-bb00?lang=en"');
+  const html = await get(app, "/datasets/10.25976/WEIR-bb00");
+  assertEquals(stats.requests, 3);
+  assertStringIncludes(numberOf(html), "Qualité de l’eau des rivières");
+  for (const text of ["ODC-BY 1.0", "Median", "BibTeX", "Download for Excel", "Nitrate"]) {
+    assertStringIncludes(html, text);
+  }
+  const unknown = await app.request("/datasets/10.25976/none");
+  assertEquals(unknown.status, 404);
+  assertStringIncludes(await unknown.text(), "no dataset with this DOI");
+});
+
+Deno.test("GET / has code for six programs, which contains no key or token", async () => {
+  const modes: [options: Partial<AppOptions>, headers: HeadersInit, variable: string][] = [
+    [{}, {}, ""],
+    [{ access: "caller" }, { "x-api-key": "sandbox" }, "DATASTREAM_API_KEY"],
+    [{ access: "token", tokens }, bearer, "WEIR_TOKEN"],
+  ];
+  for (const [options, headers, variable] of modes) {
+    const { app } = overSandbox({}, options);
+    const html = await get(app, "/?characteristic=pH", { headers });
+    const code = [...html.matchAll(/<pre[^>]*><code>(.*?)<\/code>/gs)].map(([, text]) => text!);
+    assertEquals(code.length, 6);
+    for (const text of code) {
+      assertStringIncludes(text, "/Records.csv?");
+      assertStringIncludes(text, variable);
+    }
+    assertEquals(html.includes('"sandbox"') || html.includes(token), false);
   }
 });
 
 Deno.test("GET / escapes data and form values that contain a script", async () => {
   const { app } = overSandbox();
-  const html = await (await app.request("/?endpoint=Metadata&field=DatasetName&field=DOI")).text();
-  assertEquals(html.includes("<script>"), false);
-  assertStringIncludes(html, "&lt;script&gt;alert(&quot;weir&quot;)&lt;/script&gt;");
   const evil = '"><script>alert(1)</script>';
-  for (
-    const name of [
-      "characteristic",
-      "dataset",
-      "from",
-      "west",
-      "region",
-      "endpoint",
-      "field",
-      "days",
-    ]
-  ) {
-    const query = new URLSearchParams({ endpoint: "Records", [name]: evil });
-    const shown = await (await app.request(`/?${query}`)).text();
-    assertEquals(shown.includes("<script>"), false, name);
+  const names = [
+    ...["characteristic", "dataset", "from", "west", "where", "medium", "type", "tool", "columns"],
+    ...["view", "series", "selected", "location", "days", "lang", "drawn"],
+  ];
+  for (const path of ["/?characteristic=pH", "/datasets", "/datasets/10.25976/weir-dd00"]) {
+    assertEquals((await get(app, path)).includes("<script>"), false, path);
+  }
+  for (const name of names) {
+    const query = new URLSearchParams({ [name]: evil });
+    assertEquals((await get(app, `/?${query}`)).includes("<script>"), false, name);
   }
 });
 
 Deno.test("GET / renders a licence as text when it is a javascript: URL", async () => {
-  const dataset = {
-    DOI: "10.25976/x",
-    DatasetName: "x",
-    Version: "1",
-    Citation: "x",
-    Licence: "javascript:alert(1)",
-  };
-  const { app } = overUpstream([
-    page([]),
-    Response.json({ value: 1 }),
-    page([{ Id: 1 }]),
-    page([dataset]),
-  ]);
-  const html = await (await app.request("/?endpoint=Records")).text();
+  const dataset = { DOI: "10.25976/x", DatasetName: "x", Licence: "javascript:alert(1)" };
+  const row = { Id: 1, DOI: "10.25976/x", CharacteristicName: "pH" };
+  const { app } = overUpstream([page([row]), page([]), page([dataset])]);
+  const html = await get(app, "/?characteristic=pH");
   assertStringIncludes(html, "javascript:alert(1)");
   assertEquals(/href="javascript/.test(html), false);
 });
 
-const wrong: [query: string, expected: string][] = [
-  ["from=15", "From year must be a year with four digits"],
-  ["to=soon", "To year must be a year with four digits"],
-  ["west=1&east=2", "Bounding box must have four sides, got none for south, north"],
-  ["west=1&east=x&south=3&north=4", "East must be a number of degrees, got &quot;x&quot;"],
-  ["west=5&east=1&south=3&north=4", "West must be below east"],
-  ["from=2020&to=2010", "From year must not be after 2010, got 2020: change From year or To year"],
-  ["dataset=" + "10.25976/a".repeat(1_000), "Filter has"],
-  [`west=${"1".repeat(20_000)}&east=2&south=3&north=4`, "West must be a number of degrees"],
+const failures: [answer: Response, status: number, expected: RegExp][] = [
+  [Response.json({}, { status: 504 }), 504, /did not answer\. Choose fewer years.*Request \S{8}/],
+  [
+    Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
+    503,
+    /The service is busy\. Trying again in 9 s\./,
+  ],
 ];
-for (const [query, expected] of wrong) {
-  Deno.test(`GET / returns 400 with the labels of the form when it has ${query.slice(0, 40)}`, async () => {
-    const { app, stats } = overSandbox();
-    const response = await app.request(`/?endpoint=Records&${query}`);
-    assertEquals([response.status, stats.requests], [400, 1]);
-    const html = await response.text();
-    assertStringIncludes(html, 'role="alert"');
-    assertStringIncludes(html, expected);
+for (const [answer, status, expected] of failures) {
+  Deno.test(`GET / returns ${status} with the remedy and its request Id when the service does not answer`, async () => {
+    const { app } = overUpstream([answer]);
+    const response = await app.request("/?characteristic=pH");
+    assertEquals(response.status, status);
+    assertMatch(elementOf(await response.text(), 'role="alert"'), expected);
   });
 }
-
-Deno.test("GET / shows an error of the service and logs it", async () => {
-  const { app, log } = overUpstream([Response.json({}, { status: 504 })]);
-  const response = await app.request("/?endpoint=Records");
-  assertEquals(response.status, 504);
-  assertStringIncludes(await response.text(), "try again");
-  assertEquals(log.length, 1);
-  const headers = { "retry-after": "9" };
-  const busy = overUpstream([page([]), Response.json({}, { status: 429, headers })]).app;
-  const answer = await busy.request("/?endpoint=Records");
-  assertEquals([answer.status, answer.headers.get("retry-after")], [503, "9"]);
-  await answer.text();
-});
 
 Deno.test("GET / needs no permit of the downloads, and returns 503 while three pages are loading", async () => {
   const { app } = overSandbox({ records: 30 }, { maxDownloads: 1 });
   const download = await app.request("/Records.csv");
-  const response = await app.request("/?endpoint=Records");
-  assertEquals(response.status, 200);
-  assertStringIncludes(await response.text(), ">30 measurements</h2>");
+  assertEquals(numberOf(await get(app, "/?from=2000")), "30 measurements");
   await download.text();
 
   const hanging = new Promise<Response>(() => {});
@@ -229,187 +320,81 @@ Deno.test("GET / needs no permit of the downloads, and returns 503 while three p
   assertStringIncludes(await fourth.text(), "limit of 3 concurrent requests for the page");
 });
 
-Deno.test("GET / caches the datasets for an hour and a preview for five minutes", async () => {
-  const { app, stats, clock } = overSandbox({ records: 30 });
-  const getText = async (query: string) => await (await app.request(`/?${query}`)).text();
-  const html = await getText("endpoint=Records");
-  assertEquals(stats.requests, 4); // datasets, count, rows, citations
-  assertEquals(await getText("endpoint=Records"), html);
-  assertEquals(stats.requests, 4);
-  await getText("endpoint=Records&characteristic=pH");
-  assertEquals(stats.requests, 7);
-  clock.advance(301_000);
-  await getText("endpoint=Records");
-  assertEquals(stats.requests, 10);
-  clock.advance(3_600_000);
-  await getText("");
-  assertEquals(stats.requests, 11);
-});
-
-Deno.test("GET / caches the previews of the last 50 forms", async () => {
-  const { app, stats } = overSandbox({ records: 30, requestsPerSecond: Infinity }, {
-    requestsPerSecond: Infinity,
-  });
-  const requestsFor = async (year: number) => {
-    const before = stats.requests;
-    await (await app.request(`/?endpoint=Records&from=${year}`)).text();
-    return stats.requests - before;
-  };
-  for (let year = 1950; year <= 2000; year++) await requestsFor(year);
-  const [first, second, last] = [1950, 1951, 2000];
-  assertEquals(await requestsFor(last), 0);
-  assertEquals(await requestsFor(second), 0);
-  assert(await requestsFor(first) > 0);
-});
-
-Deno.test("GET / offers the stale datasets when the request for new ones fails", async () => {
-  const { app, clock } = overUpstream([
-    page([{ DOI: "10.25976/b", DatasetName: "B" }, { DOI: "10.25976/a", DatasetName: null }]),
-    new Error("reset"),
-  ]);
-  const first = await (await app.request("/")).text();
-  assert(first.indexOf("10.25976/a") < first.indexOf("10.25976/b"));
-  clock.advance(3_601_000);
-  const second = await app.request("/");
-  assertEquals(second.status, 502);
-  assertStringIncludes(await second.text(), 'value="10.25976/b"');
-});
-
-Deno.test("GET / does not cache previews when callers bring their keys", async () => {
+Deno.test("GET / does not share results when callers bring their keys", async () => {
   const { app, stats } = overSandbox({ records: 30 }, { access: "caller" });
   const headers = { "x-api-key": "sandbox" };
-  for (let times = 0; times < 2; times++) {
-    await (await app.request("/?endpoint=Records", { headers })).text();
-  }
-  assertEquals(stats.requests, 7);
-  const html = await (await app.request("/?endpoint=Records")).text();
-  assertEquals([stats.requests, /<tbody>/.test(html)], [7, false]);
-});
-
-Deno.test("GET / shows URLs with the origin that a reverse proxy states", async () => {
-  const { app } = overSandbox({ records: 1 });
-  const urlOf = async (headers: HeadersInit) => {
-    const html = await (await app.request("/?endpoint=Records", { headers })).text();
-    return /<dd><code[^>]*>([^<]*)</.exec(html)![1];
-  };
-  assertEquals(await urlOf({}), "http://localhost/Records.csv");
-  const tls = { "x-forwarded-proto": "https", "x-forwarded-host": "weir.example" };
-  assertEquals(await urlOf(tls), "https://weir.example/Records.csv");
-  for (const host of ['evil"><script>', "evil.example/x", "a b", "user@evil.example"]) {
-    assertEquals(await urlOf({ "x-forwarded-host": host }), "http://localhost/Records.csv");
-  }
-  assertEquals(await urlOf({ "x-forwarded-proto": "javascript" }), "http://localhost/Records.csv");
-});
-
-Deno.test("GET / shows snippets without a key, and a count with one, when access is caller", async () => {
-  const { app, stats } = overSandbox({}, { access: "caller" });
-  const html = await (await app.request("/?endpoint=Records&characteristic=pH")).text();
-  assertEquals(stats.requests, 0);
-  assertStringIncludes(
-    html,
-    "curl --fail --remove-on-error --header &quot;x-api-key: $DATASTREAM_API_KEY&quot;",
-  );
+  for (let times = 0; times < 2; times++) await get(app, "/?from=2000", { headers });
+  assertEquals(stats.requests, 3 + 2); // the datasets are public
+  const html = await get(app, "/?characteristic=pH");
+  assertEquals(stats.requests, 5);
+  assertStringIncludes(html, "enter your key above");
+  assertStringIncludes(html, "$DATASTREAM_API_KEY");
   assertEquals(/id="credential"[^>]*name=/.test(html), false);
-  const headers = { "x-api-key": "sandbox" };
-  const counted = await (await app.request("/?endpoint=Records&characteristic=pH", { headers }))
-    .text();
-  assert(/<h2[^>]*>[\d,]+ measurements<\/h2>/.test(counted));
-  assertEquals(counted.includes("sandbox"), false);
-  const refused = await app.request("/?endpoint=Records", { headers: { "x-api-key": "wrong" } });
+  const refused = await app.request("/", { headers: { "x-api-key": "wrong" } });
   assertEquals(refused.status, 403);
   assertEquals((await refused.text()).includes("wrong"), false);
 });
 
-Deno.test("GET / requires a token and returns links with the selected lifetime when access is signed", async () => {
-  const { app, stats } = overSandbox({}, signedAccess);
-  const query = "endpoint=Records&characteristic=pH&field=Id&days=30";
-  const closed = await app.request(`/?${query}`);
-  assertEquals([closed.status, stats.requests], [401, 0]);
-  assertEquals(closed.headers.get("www-authenticate"), "Bearer");
-  assertEquals(linksOf(await closed.text()), []);
-  const wrongOne = await app.request(`/?${query}`, { headers: { authorization: "Bearer wrong" } });
-  assertEquals([wrongOne.status, stats.requests], [401, 0]);
-  await wrongOne.text();
-  const html = await (await app.request(`/?${query}`, { headers: bearer })).text();
-  const links = linksOf(html);
-  assertEquals(links.length, formatsOf("Records").length + 1); // CSV for Excel
-  for (const link of links) {
-    const { searchParams } = new URL(link);
-    assertEquals(searchParams.get("expires"), String(NOW / 1000 + 30 * 86_400));
-    const response = await app.request(link);
-    await response.text();
-    assertEquals(response.status, 200);
-  }
-  assertEquals((await app.request(links[0]!.replace("pH", "Iron"))).status, 403);
-  for (const [days, held] of [["0", 1], ["1e9", 366], ["x", 1], ["2.9", 2], ["", 7]] as const) {
-    const page = await app.request(`/?endpoint=Records&days=${days}`, { headers: bearer });
-    const { searchParams } = new URL(linksOf(await page.text())[0]!);
-    assertEquals(searchParams.get("expires"), String(NOW / 1000 + held * 86_400));
-  }
-  for (const secret of [SECRET, token]) assertEquals(html.includes(secret), false);
-});
-
-Deno.test("POST / accepts a token in the body", async () => {
-  for (const access of ["signed", "token"] as const) {
-    const { app } = overSandbox({}, { ...signedAccess, access });
-    const form = await (await app.request("/")).text();
-    assertStringIncludes(form, '<form method="post"');
-    const body = new URLSearchParams({ endpoint: "Records", characteristic: "pH", token });
-    const response = await app.request("/", { method: "POST", body });
-    const html = await response.text();
-    assertEquals(response.status, 200);
-    assert(/<h2[^>]*>[\d,]+ measurements<\/h2>/.test(html));
-    assertEquals(html.includes(token), false);
-    const wrongOne = new URLSearchParams({ endpoint: "Records", token: "wrong" });
-    const refused = await app.request("/", { method: "POST", body: wrongOne });
-    assertEquals([refused.status, (await refused.text()).includes("wrong")], [401, false]);
-    const put = await app.request("/", { method: "PUT" });
-    assertEquals([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
-  }
-});
-
-Deno.test("POST / returns 413 when the form is too large", async () => {
-  const { app } = overSandbox({}, signedAccess);
-  const headers = { "content-length": "100001" };
-  const body = "x".repeat(100_001);
-  const response = await app.request("/", { method: "POST", headers, body });
-  assertEquals(response.status, 413);
-  assertEquals((await response.json()).title, "Form too large");
-});
-
-Deno.test("GET / returns snippets that send the token, and hidden buttons, when access is token", async () => {
-  const { app } = overSandbox({}, { ...signedAccess, access: "token" });
-  const html = await (await app.request("/?endpoint=Records", { headers: bearer })).text();
-  const sent = text(html).match(/authorization/g)!;
-  assertEquals(sent.length, 4); // Excel, R, pandas, curl
-  assertStringIncludes(text(html), '--header "authorization: Bearer $WEIR_TOKEN"');
-  assertStringIncludes(text(html), "--output records.csv 'http://localhost/Records.csv'");
-  assertEquals(html.match(/data-needs-header hidden/g)!.length, formatsOf("Records").length + 1);
-  assertEquals(html.includes("x-api-key"), false);
-});
-
-Deno.test("GET / returns 502 and logs the cause when the connection to the service fails", async () => {
-  const { app, log } = overSandbox({}, {
-    fetch: () => {
-      throw new TypeError("inner detail");
-    },
-    retry: { attempts: 1 },
+Deno.test("GET / and POST / require a token, and sign the links, when access is signed", async () => {
+  const { app, stats } = overSandbox({}, { ...signedAccess, now: () => 1_800_000_000_000 });
+  const empty = await app.request("/");
+  assertEquals([empty.status, stats.requests], [200, 0]);
+  const response = await app.request("/?characteristic=pH");
+  assertEquals([response.status, stats.requests], [401, 0]);
+  assertStringIncludes(await response.text(), "A token is required");
+  const refused = await app.request("/?characteristic=pH", {
+    headers: { authorization: "Bearer another-token-of-this-test" },
   });
-  const response = await app.request("/");
-  assertEquals(response.status, 502);
-  assertEquals((await response.text()).includes("inner detail"), false);
-  assertStringIncludes(log.join(), "inner detail");
+  assertEquals(refused.status, 401);
+  const body = new URLSearchParams({ token, characteristic: "pH", days: "30" });
+  const html = await get(app, "/", { method: "POST", body });
+  assertStringIncludes(html, "valid until 2027-02-14 08:00 UTC");
+  assertEquals(html.includes(token), false);
+  const [, bibtex] = /href="(\/Citations\.bib[^"]*)"/.exec(html)!;
+  assertEquals((await app.request(bibtex!.replaceAll("&amp;", "&"))).status, 200);
+  const redirect = await app.request("/download", { method: "POST", body });
+  assertEquals(redirect.status, 303);
+  const file = await app.request(redirect.headers.get("location")!);
+  assertEquals(file.status, 200);
+  await file.body?.cancel();
+});
+
+Deno.test("POST / rejects a form that is too large", async () => {
+  const { app } = overSandbox({}, signedAccess);
+  const response = await app.request("/", { method: "POST", body: "a".repeat(100_001) });
+  assertEquals(response.status, 413);
+});
+
+Deno.test("GET / returns 404 when access is signed and there are no tokens", async () => {
+  const { app } = overSandbox({}, { ...signedAccess, tokens: [] });
+  for (const path of ["/", "/weir.js", "/weir.css", "/names.json", "/datasets", "/fields"]) {
+    assertEquals((await app.request(path)).status, 404);
+  }
+  assertEquals((await app.request("/", { method: "POST" })).status, 404);
+});
+
+Deno.test("HEAD / sends no request to the service", async () => {
+  const { app, stats } = overSandbox();
+  const response = await app.request("/?characteristic=pH", { method: "HEAD" });
+  assertEquals([response.status, stats.requests], [200, 0]);
+});
+
+Deno.test("GET / shows URLs with the origin that a reverse proxy states", async () => {
+  const { app } = overSandbox({ records: 1 });
+  const originOf = async (headers: HeadersInit) =>
+    /read\.csv\(&quot;(.*?)\/Records/.exec(await get(app, "/?from=2000", { headers }))![1];
+  assertEquals(await originOf({}), "http://localhost");
+  const tls = { "x-forwarded-proto": "https", "x-forwarded-host": "weir.example" };
+  assertEquals(await originOf(tls), "https://weir.example");
+  for (const host of ['evil"><script>', "evil.example/x", "a b", "user@evil.example"]) {
+    assertEquals(await originOf({ "x-forwarded-host": host }), "http://localhost");
+  }
 });
 
 Deno.test("GET / aborts every request to the service when the client disconnects", async () => {
-  const parts = ["DatasetName%2CId", "count=true", "Records?%24top", "Citation"];
-  for (const part of parts) {
+  for (const part of ["Metadata", "Locations", "Observations"]) {
     const client = new AbortController();
-    const { fetch } = createSandbox({
-      hostileNames: true,
-      records: 3,
-      requestsPerSecond: Infinity,
-    });
+    const { fetch } = createSandbox({ records: 3, requestsPerSecond: Infinity });
     const seen: boolean[] = [];
     const { app } = overSandbox({}, {
       requestsPerSecond: Infinity,
@@ -421,7 +406,7 @@ Deno.test("GET / aborts every request to the service when the client disconnects
         return fetch(request);
       },
     });
-    const url = "http://localhost/?endpoint=Records";
+    const url = "http://localhost/?from=2000";
     await app.fetch(new Request(url, { signal: client.signal }));
     assertEquals(seen, [true], part);
   }
@@ -432,53 +417,49 @@ Deno.test("GET / returns 500 and logs the error when the page has a bug", async 
   const { query } = DataStream.prototype;
   DataStream.prototype.query = () => (undefined as unknown as string[]).length as never;
   try {
-    const response = await app.request("/?endpoint=Records");
+    const response = await app.request("/?characteristic=pH");
     assertEquals(response.status, 500);
     assertEquals((await response.text()).includes("reading 'length'"), false);
   } finally {
     DataStream.prototype.query = query;
   }
   assertEquals(log.length, 1);
-  assertStringIncludes(log[0]!, "reading 'length'");
 });
 
 Deno.test("GET / states that data is synthetic, and that a large count is an estimate", async () => {
   const { app } = overSandbox({ records: 1_200_000 }, { synthetic: true });
-  const html = await (await app.request("/?endpoint=Records")).text();
-  assertStringIncludes(html, "generated, not measured");
-  assertStringIncludes(html, ">About 1,200,000 measurements</h2>");
+  const html = await get(app, "/");
+  assertStringIncludes(html, "the values are generated, not measured");
+  assertEquals(numberOf(html), "About 1,200,000 measurements");
+  assertStringIncludes(textOf(html), "Excel shows at most 1,048,575 rows");
 });
 
-Deno.test("GET / returns 404 when access is signed and there are no tokens", async () => {
-  const { app } = overSandbox({}, { ...signedAccess, tokens: [] });
-  for (const path of ["/", "/weir.js", "/weir.css"]) {
-    assertEquals((await app.request(path)).status, 404);
-  }
-  assertEquals((await app.request("/", { method: "POST" })).status, 404);
-});
-
-Deno.test("HEAD / sends no request to the service", async () => {
-  const { app, stats } = overSandbox();
-  const response = await app.request("/?endpoint=Records", { method: "HEAD" });
-  assertEquals([response.status, stats.requests], [200, 0]);
-});
-
-Deno.test("GET / names its files, and has no inline script or style", async () => {
+Deno.test("GET / names its files, has no inline script or style, and is small", async () => {
   const { app } = overSandbox();
   const types = {
     "/weir.css": "text/css",
     "/weir.js": "text/javascript",
     "/weir.svg": "image/svg+xml",
+    "/names.json": "application/json",
   };
-  const html = await (await app.request("/?endpoint=Records")).text();
+  const html = await get(app, "/");
+  let bytes = await compressedSize(html);
   for (const [path, type] of Object.entries(types)) {
-    assertStringIncludes(html, `"${path}"`);
     const response = await app.request(path);
     assertStringIncludes(response.headers.get("content-type")!, type);
-    assert((await response.text()).length > 100);
+    bytes += await compressedSize(await response.text());
   }
-  assertEquals(
-    /\son\w+=|\sstyle=|<style|<script(?! src="\/weir\.js" type="module">)/.test(html),
-    false,
-  );
+  assert(bytes < 60_000, `${bytes} bytes`);
+  for (const path of ["/", `/?${PH}`, "/datasets/10.25976/weir-aa00", "/fields"]) {
+    assertEquals(
+      /\son\w+=|\sstyle=|<style|<script(?! src="\/weir\.js" type="module">)|(src|srcset)="http/
+        .test(await get(app, path)),
+      false,
+    );
+  }
 });
+
+async function compressedSize(text: string): Promise<number> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  return (await new Response(stream).arrayBuffer()).byteLength;
+}
