@@ -26,9 +26,8 @@ export const DRAWING_STYLE = `
 .map-scale text { fill: var(--soft); font-size: 13px; }
 .map-buttons a { display: grid; place-items: center; background: var(--paper); color: var(--ink); border: 1px solid var(--edge); border-radius: 6px; text-decoration: none; }
 .map-buttons a[aria-disabled] { opacity: .5; }
-.map-buttons > a { position: relative; width: 36px; height: 36px; margin-bottom: 4px; font-size: 20px; line-height: 1; }
+.map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
 .map-buttons .map-draw { font-size: 12px; }
-.map-buttons { position: absolute; top: 12px; right: 12px; }
 .map-legend { position: absolute; left: 12px; bottom: 12px; margin: 0; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 150px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
 .map-key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; border-radius: 50%; background: var(--accent); }
 .map-key.map-other::before { width: 6px; height: 6px; background: var(--paper); border: 2px solid var(--edge); }
@@ -39,7 +38,16 @@ export const DRAWING_STYLE = `
 .map-card span { color: var(--soft); }
 .map-card a { font-size: 14px; }
 .map-card .map-close { position: absolute; top: 4px; right: 4px; width: 24px; text-align: center; text-decoration: none; font-size: 18px; }
-.map-moves a { position: absolute; width: 24px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); }
+.map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; pointer-events: none; }
+.map-buttons a { pointer-events: auto; }
+.map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
+.map-moves :nth-child(-n + 2) { left: calc(50% - 14px); top: -8px; }
+.map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
+.map-moves :nth-child(2) { top: auto; bottom: -8px; }
+.map-moves :nth-child(4) { left: auto; right: -8px; }
+.map.drawing { cursor: crosshair; touch-action: none; }
+.map.drawing .map-points { pointer-events: none; }
+.map-drawn { position: absolute; border: 2px dashed var(--accent); background: color-mix(in srgb, var(--accent) 10%, transparent); }
 @container (max-width: 480px) {
   .map-wide { display: none; }
   .map-narrow { display: inline; }

@@ -1,7 +1,7 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
 import { DRAWING_TEXT, type DrawingText, formatNumber, type Language } from "./drawing_text.ts";
-import { drawOutlines, formatPath, PATH_SCALE, PLACES } from "./outlines.ts";
+import { drawLine, drawOutlines, formatPath, PATH_SCALE, PLACES } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
@@ -117,46 +117,56 @@ export function parseView(text: string): MapView | undefined {
   return isValid ? { longitude, latitude, width } : undefined;
 }
 
-/** Part of the map's width and height that remains free around the positions of a view. */
-const PADDING = 0.16;
+/** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
+const INSETS = { left: 32, right: 64, top: 32, bottom: 56 };
 /** Kilometres: width of the view of a single position. */
-const MIN_FITTED_WIDTH = 40;
+const MIN_FITTED_WIDTH = 120;
+/** All of Canada is shown for positions that cover more than this part of its width. */
+const CANADA_PART = 0.6;
+const [SOUTH_LIMIT, NORTH_LIMIT] = [38, 84];
 
-/** Returns the view that shows all positions; all of Canada if it shows them too and is not much larger. */
+/** Returns the view that shows all positions; all of Canada if they are spread over it. */
 export function viewOf(
   positions: readonly { longitude: number; latitude: number }[],
   size: Size,
 ): MapView {
-  return fitView(
-    positions.filter(({ longitude, latitude }) =>
-      longitude >= -145 && longitude <= -48 && latitude >= 38 && latitude <= 84
-    ).map(({ longitude, latitude }): Position => [longitude, latitude]),
-    size,
-    MIN_FITTED_WIDTH,
+  const inCanada = positions.filter(({ longitude, latitude }) =>
+    longitude >= -145 && longitude <= -48 && latitude >= SOUTH_LIMIT && latitude <= NORTH_LIMIT
   );
+  const pairs = inCanada.map(({ longitude, latitude }): Position => [longitude, latitude]);
+  return fitView(pairs, size, MIN_FITTED_WIDTH);
 }
 
 /** Returns the view that shows a whole box. */
 export function viewOfBox(box: Bounds, size: Size): MapView {
-  return fitView(sampleBox(box).map(([x, y]) => [x, Math.min(Math.max(y, 38), 84)]), size, 1);
+  return fitView(sampleBox(box).map(([x, y]) => [x, clampLatitude(y)]), size, MIN_VIEW_WIDTH);
+}
+
+function clampLatitude(latitude: number): number {
+  return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
 function fitView(positions: readonly Position[], size: Size, minWidth: number): MapView {
   if (positions.length === 0) return CANADA;
+  const { left, right, top, bottom } = INSETS;
+  const [freeWidth, freeHeight] = [size.width - left - right, size.height - top - bottom];
   let view = CANADA;
   // The central meridian depends on the view, so that the second turn fits better.
   for (let turn = 0; turn < 2; turn++) {
     const frame = createFrame(view, size);
     const pixels = positions.map(frame.toPixel);
-    const [left, right] = rangeOf(pixels.map(([x]) => x));
-    const [top, bottom] = rangeOf(pixels.map(([, y]) => y));
-    if (turn === 0 && left > 0 && right < size.width && top > 0 && bottom < size.height) {
-      if (right - left > size.width * 0.7) return CANADA;
-    }
-    const [longitude, latitude] = frame.toPosition([(left + right) / 2, (top + bottom) / 2]);
-    const part = Math.max((right - left) / size.width, (bottom - top) / size.height);
-    const width = Math.max(view.width * part / (1 - PADDING), minWidth);
-    view = { longitude, latitude, width: Math.min(width, MAX_VIEW_WIDTH) };
+    const [west, east] = rangeOf(pixels.map(([x]) => x));
+    const [north, south] = rangeOf(pixels.map(([, y]) => y));
+    const isInCanada = west > 0 && east < size.width && north > 0 && south < size.height;
+    if (turn === 0 && isInCanada && east - west > size.width * CANADA_PART) return CANADA;
+    const part = Math.max((east - west) / freeWidth, (south - north) / freeHeight);
+    const width = Math.min(Math.max(view.width * part, minWidth), MAX_VIEW_WIDTH);
+    const zoom = width / view.width;
+    const [longitude, latitude] = frame.toPosition([
+      (west + east + (right - left) * zoom) / 2,
+      (north + south + (bottom - top) * zoom) / 2,
+    ]);
+    view = { longitude, latitude, width };
   }
   return view;
 }
@@ -168,21 +178,24 @@ function rangeOf(numbers: readonly number[]): [low: number, high: number] {
   ]);
 }
 
-/** Returns the path of meridians and parallels. */
+/** Returns the path of meridians, which are straight, and parallels. */
 function drawGrid(frame: Frame, size: Size, view: MapView): string {
   const step = view.width > 2000 ? 10 : view.width > 500 ? 5 : 1;
-  // A degree of longitude is at most as long as one of latitude; 111 km.
-  const reach = Math.ceil(view.width / 80 / step) * step;
-  const floor = (degrees: number) => Math.floor(degrees / step) * step;
-  const [west, south] = [floor(view.longitude) - 2 * reach, floor(view.latitude) - reach];
-  const line = (positionAt: (i: number) => Position) =>
-    formatPath(Array.from({ length: 41 }, (_, i) => frame.toPixel(positionAt(i / 40))), false);
+  // 40 km: a degree of longitude at the north of the map; 111 km: a degree of latitude.
+  const [reachX, reachY] = [view.width / 40, view.width / 111];
+  const west = Math.floor((view.longitude - reachX) / step) * step;
+  const [south, north] = [view.latitude - reachY, Math.min(view.latitude + reachY, 85)];
+  const line = (positions: readonly Position[]) => drawLine(positions.map(frame.toPixel), size);
   let path = "";
-  for (let x = west; x <= west + 4 * reach; x += step) {
-    path += line((part) => [x, Math.min(south + 2 * reach * part, 85)]);
+  for (let x = west; x < view.longitude + reachX; x += step) {
+    path += line([[x, south], [x, north]]);
   }
-  for (let y = south; y <= Math.min(south + 2 * reach, 85); y += step) {
-    path += line((part) => [west + 4 * reach * part, y]);
+  const CURVE_POINTS = 49;
+  for (let y = Math.ceil(south / step) * step; y < north; y += step) {
+    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Position => [
+      west + 2 * reachX * i / (CURVE_POINTS - 1),
+      y,
+    ]));
   }
   return path;
 }
@@ -249,14 +262,21 @@ function mergePoints(points: readonly Cluster[]): Cluster[] {
   return merged;
 }
 
+/** Points are indexed by square cells as wide as the distance. A row has more cells than a map is wide. */
+const CELL_ROW = 1000;
+const NEIGHBOURS = [-1, 0, 1].flatMap((row) => [-1, 0, 1].map((column) => row * CELL_ROW + column));
+
 function mergeOnce(points: readonly Cluster[]): Cluster[] {
-  const cells = new Map<string, Cluster[]>();
+  const cells = new Map<number, Cluster[]>();
   const clusters: Cluster[] = [];
   for (const { x, y, members } of points) {
-    const [column, row] = [Math.floor(x / MERGE_DISTANCE), Math.floor(y / MERGE_DISTANCE)];
-    const near = [-1, 0, 1].flatMap((dx) =>
-      [-1, 0, 1].flatMap((dy) => cells.get(`${column + dx},${row + dy}`) ?? [])
-    ).find((other) => Math.hypot(other.x - x, other.y - y) < MERGE_DISTANCE);
+    const cell = Math.floor(x / MERGE_DISTANCE) + CELL_ROW * Math.floor(y / MERGE_DISTANCE);
+    let near: Cluster | undefined;
+    for (const neighbour of NEIGHBOURS) {
+      near ??= cells.get(cell + neighbour)?.find((other) =>
+        Math.hypot(other.x - x, other.y - y) < MERGE_DISTANCE
+      );
+    }
     if (near) {
       const total = near.members.length + members.length;
       // The cell remains that of the first point: its clusters move by less than a cell.
@@ -266,8 +286,9 @@ function mergeOnce(points: readonly Cluster[]): Cluster[] {
     } else {
       const cluster = { x, y, members: [...members] };
       clusters.push(cluster);
-      const key = `${column},${row}`;
-      cells.set(key, [...cells.get(key) ?? [], cluster]);
+      const others = cells.get(cell);
+      if (others) others.push(cluster);
+      else cells.set(cell, [cluster]);
     }
   }
   return clusters;
@@ -391,13 +412,17 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
   const [x, y] = [size.width / 2, size.height / 2];
   const kilometres = distanceOf(frame.toPosition([x - 50, y]), frame.toPosition([x + 50, y])) / 100;
   const length = roundDown(MAX_SCALE_LENGTH * kilometres);
-  const start = `${+(100 - 100 * length / kilometres / size.width).toFixed(2)}%`;
+  const percent = 100 * length / kilometres / size.width;
+  const [start, middle] = [percent, percent / 2].map((part) => `${+(100 - part).toFixed(2)}%`);
   return html`
     <g class="map-scale" transform="translate(-20 -16)">
       <line x1="${start}" x2="100%" y1="100%" y2="100%" />
       <rect x="${start}" y="100%" />
       <rect x="100%" y="100%" />
-      <text x="100%" y="100%" dy="-6" text-anchor="end">${formatNumber(length, language)} km</text>
+      <text x="${middle}" y="100%" dy="-6" text-anchor="middle">${formatNumber(
+        length,
+        language,
+      )} km</text>
     </g>
   `;
 }
@@ -440,7 +465,7 @@ function renderButtons(
   const zoomOut = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
   const move = ([x, y]: Pixel) => {
     const [longitude, latitude] = toPosition([width / 2 + x * width, height / 2 + y * height]);
-    return { longitude, latitude: Math.min(Math.max(latitude, 38), 84), width: view.width };
+    return { longitude, latitude: clampLatitude(latitude), width: view.width };
   };
   const button = (sign: string, label: string, view?: MapView) =>
     view

@@ -50,9 +50,7 @@ export function drawOutlines(
       const pixels = points.map(([longitude, distance]) =>
         frame.projectToPixel(longitude, distance)
       );
-      return isClosed
-        ? formatPath(clipArea(pixels, size), true)
-        : clipLine(pixels, size).map((line) => formatPath(line, false)).join("");
+      return isClosed ? formatPath(clipArea(pixels, size), true) : drawLine(pixels, size);
     }).join(""),
   ]);
 }
@@ -106,8 +104,8 @@ function clipArea(pixels: readonly Pixel[], size: Size): readonly Pixel[] {
   return pixels;
 }
 
-/** Splits a line into the parts whose segments can be visible. */
-function clipLine(pixels: readonly Pixel[], size: Size): Pixel[][] {
+/** Returns the path of the segments of a line that can be visible. */
+export function drawLine(pixels: readonly Pixel[], size: Size): string {
   const sides = sidesOf(size);
   const lines: Pixel[][] = [[]];
   pixels.forEach((pixel, i) => {
@@ -119,7 +117,7 @@ function clipLine(pixels: readonly Pixel[], size: Size): Pixel[][] {
     lines.at(-1)!.push(pixel);
     if (isHidden) lines.push([]);
   });
-  return lines.filter((line) => line.length > 1);
+  return lines.map((line) => formatPath(line, false)).join("");
 }
 
 /** Formats points as relative steps in whole units, without steps that are too short to see. */
