@@ -1,7 +1,7 @@
-// Lambert conformal conic projection of a sphere (Snyder, USGS Professional Paper 1395, pages 106 to 107), and
-// the frame of a drawn map. It imports nothing, so that the script of the page can use it.
+// Lambert conformal conic projection of a sphere, with the parallels 49 and 77 (Snyder, USGS Professional Paper
+// 1395, pages 106 and 107), and the frame of a drawn map. It imports nothing, so that a browser can run it.
 
-/** Part of the map that is drawn: its centre in degrees, and its width on the ground. North is up at the centre. */
+/** Part of the world that a map shows: its centre in degrees and its width on the ground. North is up. */
 export interface MapView {
   longitude: number;
   latitude: number;
@@ -23,34 +23,29 @@ export interface Size {
   height: number;
 }
 
-/** Longitude and latitude in degrees. */
+/** Degrees. */
 export type Position = readonly [longitude: number, latitude: number];
-/** Pixels from the left and from the top. */
+/** Pixels from the left and from the top of a map. */
 export type Pixel = readonly [x: number, y: number];
 
-/** Kilometres: radius of a sphere with the surface of the Earth. */
-const RADIUS = 6371;
+/** Kilometres: radius of a sphere with the area of the Earth. */
+const EARTH_RADIUS = 6371;
 const DEGREE = Math.PI / 180;
-const SOUTH_PARALLEL = 49 * DEGREE;
-const NORTH_PARALLEL = 77 * DEGREE;
+const [SOUTH_PARALLEL, NORTH_PARALLEL] = [49 * DEGREE, 77 * DEGREE];
 
-const halfColatitude = (latitude: number) => Math.tan(Math.PI / 4 + latitude / 2);
+/** Snyder's n, the ratio between angles on the map and degrees of longitude. */
 const CONE = Math.log(Math.cos(SOUTH_PARALLEL) / Math.cos(NORTH_PARALLEL)) /
-  Math.log(halfColatitude(NORTH_PARALLEL) / halfColatitude(SOUTH_PARALLEL));
-const FACTOR = RADIUS * Math.cos(SOUTH_PARALLEL) * halfColatitude(SOUTH_PARALLEL) ** CONE / CONE;
+  Math.log(stretch(NORTH_PARALLEL) / stretch(SOUTH_PARALLEL));
+/** Kilometres from the pole to the equator on the map. */
+const EQUATOR = EARTH_RADIUS * Math.cos(SOUTH_PARALLEL) * stretch(SOUTH_PARALLEL) ** CONE / CONE;
 
-/** Returns kilometres east of the central meridian, and north of the pole (so always negative). */
-export function project([longitude, latitude]: Position, meridian: number): Pixel {
-  const radius = FACTOR / halfColatitude(latitude * DEGREE) ** CONE;
-  const angle = CONE * (wrap(longitude - meridian)) * DEGREE;
-  return [radius * Math.sin(angle), -radius * Math.cos(angle)];
+function stretch(latitude: number): number {
+  return Math.tan(Math.PI / 4 + latitude / 2);
 }
 
-/** Inverse of {@linkcode project}. */
-export function unproject([x, y]: Pixel, meridian: number): Position {
-  const angle = Math.atan2(x, -y);
-  const latitude = 2 * Math.atan((FACTOR / Math.hypot(x, y)) ** (1 / CONE)) - Math.PI / 2;
-  return [wrap(meridian + angle / CONE / DEGREE), latitude / DEGREE];
+/** Returns the distance (km) from the pole to a latitude on the map. The map has no south pole. */
+export function polarDistance(latitude: number): number {
+  return EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
 }
 
 /** Returns the same longitude from -180 to 180. */
@@ -58,35 +53,53 @@ function wrap(longitude: number): number {
   return longitude - 360 * Math.round(longitude / 360);
 }
 
-/** Converts between degrees and pixels of a drawn view. */
+/** Returns kilometres east of the central meridian, and from the pole towards the south. */
+function project(longitude: number, distance: number, meridian: number): Pixel {
+  const angle = CONE * wrap(longitude - meridian) * DEGREE;
+  return [distance * Math.sin(angle), distance * Math.cos(angle)];
+}
+
+/** Kilometres. From this width on, the central meridian is that of Canada. */
+export const CANADA_WIDTH = 3500;
+const CANADA_MERIDIAN = -95;
+
+/** Canada without its far north, which has few locations. */
+export const CANADA: MapView = { longitude: -89.6, latitude: 60, width: 5750 };
+
+/** Converts between degrees and pixels of a map. */
 export interface Frame {
   toPixel: (position: Position) => Pixel;
+  /** Takes {@linkcode polarDistance} in place of the latitude. */
+  projectToPixel: (longitude: number, distance: number) => Pixel;
   toPosition: (pixel: Pixel) => Position;
 }
 
-/** Width (km) from which on the central meridian is that of Canada. */
-const CANADA_WIDTH = 3500;
-const CANADA_MERIDIAN = -95;
-
-/** All of Canada that has many locations; its far north is cut off. */
-export const CANADA: MapView = { longitude: -94, latitude: 60.2, width: 5300 };
-
-export function createFrame(view: MapView, { width, height }: Size): Frame {
-  const meridian = view.width >= CANADA_WIDTH ? CANADA_MERIDIAN : view.longitude;
-  const [centreX, centreY] = project([view.longitude, view.latitude], meridian);
-  const scale = width / view.width;
+/** Returns the frame in which `view` fills a map of `size`. */
+export function createFrame({ longitude, latitude, width }: MapView, size: Size): Frame {
+  const meridian = width >= CANADA_WIDTH ? CANADA_MERIDIAN : longitude;
+  const [centreX, centreY] = project(longitude, polarDistance(latitude), meridian);
+  const scale = size.width / width;
+  const projectToPixel = (longitude: number, distance: number): Pixel => {
+    const [x, y] = project(longitude, distance, meridian);
+    return [size.width / 2 + (x - centreX) * scale, size.height / 2 + (y - centreY) * scale];
+  };
   return {
-    toPixel(position) {
-      const [x, y] = project(position, meridian);
-      return [width / 2 + (x - centreX) * scale, height / 2 - (y - centreY) * scale];
+    projectToPixel,
+    toPixel: ([longitude, latitude]) => projectToPixel(longitude, polarDistance(latitude)),
+    toPosition([left, top]) {
+      const x = centreX + (left - size.width / 2) / scale;
+      const y = centreY + (top - size.height / 2) / scale;
+      const northing = (EQUATOR / Math.hypot(x, y)) ** (1 / CONE);
+      return [
+        wrap(meridian + Math.atan2(x, y) / CONE / DEGREE),
+        2 * Math.atan(northing) / DEGREE - 90,
+      ];
     },
-    toPosition: ([x, y]) =>
-      unproject([centreX + (x - width / 2) / scale, centreY - (y - height / 2) / scale], meridian),
   };
 }
 
 /**
- * Returns the box between two opposite corners in pixels, such as a box that the mouse drew.
+ * Returns the box between two opposite corners, such as those of a box that the mouse drew.
  *
  * A browser can show the map larger or smaller than `size`: scale its pixels first.
  */
@@ -101,14 +114,17 @@ export function boundsOfPixels(view: MapView, size: Size, corner: Pixel, opposit
   };
 }
 
-/** Returns points along the edges of a box, which are curves on the map. */
+/** Points per edge of a box. */
+const EDGE_POINTS = 16;
+
+/** Returns the points of a box, which has curved edges on the map: first of the south edge, then counterclockwise. */
 export function sampleBox({ west, south, east, north }: Bounds): Position[] {
-  const STEPS = 16;
-  const side = ([x0, y0]: Position, [x1, y1]: Position) =>
-    Array.from({ length: STEPS }, (_, i): Position => {
-      const part = i / STEPS;
-      return [x0 + (x1 - x0) * part, y0 + (y1 - y0) * part];
-    });
   const corners: Position[] = [[west, south], [east, south], [east, north], [west, north]];
-  return corners.flatMap((corner, i) => side(corner, corners[(i + 1) % 4]!));
+  return corners.flatMap(([longitude, latitude], corner) => {
+    const [nextLongitude, nextLatitude] = corners[(corner + 1) % 4]!;
+    return Array.from({ length: EDGE_POINTS }, (_, i): Position => [
+      longitude + (nextLongitude - longitude) * i / EDGE_POINTS,
+      latitude + (nextLatitude - latitude) * i / EDGE_POINTS,
+    ]);
+  });
 }

@@ -1,10 +1,12 @@
+import { DRAWING_STYLE } from "./drawing_style.ts";
+
 // The style sheet. Colours, type and spacing are the variables at its beginning.
 const LIGHT = `
   --paper: #fff; --panel: #f3f7f8; --ink: #10262e; --soft: #4a626c; --accent: #0b5c73;
   --on-accent: #fff; --edge: #71868f; --wash: #e3f0f4; --line: #d3dee2;
   --alert: #9b1c12; --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6;
   --notice-edge: #b88600;
-  --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec;
+  --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec; --coast: #a9b7bb; --grid: #d9e5ea;
   --series-1: #0b5c73; --series-2: #c2500a; --series-3: #7a4fb0; --series-4: #2f7d32;
   --series-5: #b3306e; --series-6: #7a6412; --others: #84949a;`;
 const DARK = `
@@ -12,7 +14,7 @@ const DARK = `
   --on-accent: #06222b; --edge: #78909a; --wash: #1b3640; --line: #2a3f48;
   --alert: #ffb4ab; --alert-wash: #3c1512; --notice: #f3dc9b; --notice-wash: #33290c;
   --notice-edge: #b88600;
-  --land: #22343b; --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36;
+  --land: #22343b; --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36; --coast: #46606a; --grid: #16262d;
   --series-1: #7fd0e6; --series-2: #ff9f5c; --series-3: #c3a3f2; --series-4: #86d08a;
   --series-5: #ff8fbf; --series-6: #e0c65a; --others: #64808a;`;
 
@@ -173,7 +175,7 @@ body.stale .columns .lead { opacity: .5; }
 .measured :is(th, td) { padding: 8px 4px; border-bottom: 1px solid var(--line); }
 .measured .number { text-align: right; }
 
-@media (max-width: 1000px) and (min-width: 768px) {
+${DRAWING_STYLE}@media (max-width: 1000px) and (min-width: 768px) {
   .query .row { grid-template-columns: 1fr 1fr; }
 }
 @media (max-width: 767px) {

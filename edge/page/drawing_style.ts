@@ -1,0 +1,55 @@
+/** Rules of the map, the chart, the bars and the table. The colours are the tokens of the page. */
+export const DRAWING_STYLE = `
+.map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
+.map svg { display: block; }
+.map-land { width: 100%; height: auto; }
+.map-land path { fill: none; stroke: var(--coast); vector-effect: non-scaling-stroke; stroke-width: .8; stroke-linejoin: round; }
+.map-land .map-grid { stroke: var(--grid); }
+.map-land .map-neighbours { fill: var(--neighbour); }
+.map-land .map-land { fill: var(--land); }
+.map-land .map-lakes { fill: var(--lake); }
+.map-land .map-provinces { stroke-dasharray: 5 4; }
+.map-land .map-box { fill: var(--accent); fill-opacity: .1; stroke: var(--accent); stroke-width: 2; stroke-dasharray: 6 4; }
+.map-points { position: absolute; inset: 0; width: 100%; height: 100%; }
+.map-narrow { display: none; }
+.map-place { fill: var(--soft); }
+.map-label { fill: var(--soft); font-size: 12px; stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
+.map-point circle { fill: var(--accent); stroke: var(--paper); stroke-width: 1.5; }
+.map-point text { fill: var(--on-accent); font-size: 12px; font-weight: 700; text-anchor: middle; }
+.map-point.map-other circle { fill: var(--paper); stroke: var(--edge); stroke-width: 2; }
+.map-point.map-other text { fill: var(--ink); font-weight: 400; }
+.map-point:hover circle, .map-point:focus-visible circle { stroke: var(--ink); stroke-width: 2.5; }
+.map-ring { fill: none; stroke: var(--ink); stroke-width: 2.5; pointer-events: none; }
+.map-handles rect { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
+.map-scale line { stroke: var(--soft); stroke-width: 1.5; }
+.map-scale rect { width: 1px; height: 6px; fill: var(--soft); transform: translateY(-5px); }
+.map-scale text { fill: var(--soft); font-size: 13px; }
+.map-buttons a { display: grid; place-items: center; background: var(--paper); color: var(--ink); border: 1px solid var(--edge); border-radius: 6px; text-decoration: none; }
+.map-buttons a[aria-disabled] { opacity: .5; }
+.map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
+.map-buttons .map-draw { font-size: 12px; }
+.map-legend { position: absolute; left: 12px; bottom: 12px; margin: 0; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 150px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
+.map-key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; border-radius: 50%; background: var(--accent); }
+.map-key.map-other::before { width: 6px; height: 6px; background: var(--paper); border: 2px solid var(--edge); }
+.map-card { position: absolute; right: 8px; bottom: 42px; width: 248px; padding: 8px 12px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; box-shadow: 0 4px 16px #0003; font-size: 13px; }
+.map-card p { margin: 4px 0; }
+.map-card p > * { display: block; }
+.map-card strong { font-size: 14px; padding-right: 20px; }
+.map-card span { color: var(--soft); }
+.map-card a { font-size: 14px; }
+.map-card .map-close { position: absolute; top: 4px; right: 4px; width: 24px; text-align: center; text-decoration: none; font-size: 18px; }
+.map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; pointer-events: none; }
+.map-buttons a { pointer-events: auto; }
+.map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
+.map-moves :nth-child(-n + 2) { left: calc(50% - 14px); top: -8px; }
+.map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
+.map-moves :nth-child(2) { top: auto; bottom: -8px; }
+.map-moves :nth-child(4) { left: auto; right: -8px; }
+.map.drawing { cursor: crosshair; touch-action: none; }
+.map.drawing .map-points { pointer-events: none; }
+.map-drawn { position: absolute; border: 2px dashed var(--accent); background: color-mix(in srgb, var(--accent) 10%, transparent); }
+@container (max-width: 480px) {
+  .map-wide { display: none; }
+  .map-narrow { display: inline; }
+}
+`;

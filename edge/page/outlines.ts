@@ -1,0 +1,140 @@
+// Outlines of Natural Earth as SVG paths. The data are paths in longitude and latitude, in whole units of 0.1 or 0.02
+// degrees: an absolute start, then relative steps.
+import coarse from "./data/outlines_coarse.json" with { type: "json" };
+import fine from "./data/outlines_fine.json" with { type: "json" };
+import { CANADA_WIDTH, type Frame, type Pixel, polarDistance, type Size } from "./projection.ts";
+
+/** Towns, the largest first. Maps of all of Canada leave out those of rank 4. */
+export const PLACES: readonly {
+  name: string;
+  longitude: number;
+  latitude: number;
+  rank: number;
+}[] = coarse.places;
+
+/** Drawn in this order. */
+const LAYERS = ["neighbours", "land", "lakes", "provinces"] as const;
+type Layer = typeof LAYERS[number];
+
+interface Line {
+  /** Pairs of longitude and distance to the pole on the map, which all views share. */
+  points: readonly (readonly [longitude: number, distance: number])[];
+  isClosed: boolean;
+}
+
+/** By layer. */
+type Outlines = readonly (readonly Line[])[];
+
+/** Parsed when first used. */
+const parsed: { coarse?: Outlines; fine?: Outlines } = {};
+
+/** Pixels beside the map that outlines may reach, so that no edge of a cut area shows. */
+const MARGIN = 4;
+/** Units of a path per pixel. */
+export const PATH_SCALE = 2;
+/** Units of a path: shorter steps are left out. */
+const MIN_STEP = 2;
+
+/** Returns the data of one path per layer, in units of half a pixel. */
+export function drawOutlines(
+  frame: Frame,
+  size: Size,
+  viewWidth: number,
+): [layer: Layer, path: string][] {
+  const outlines = viewWidth >= CANADA_WIDTH
+    ? parsed.coarse ??= parseOutlines(coarse)
+    : parsed.fine ??= parseOutlines(fine);
+  return LAYERS.map((layer, i) => [
+    layer,
+    outlines[i]!.map(({ points, isClosed }) => {
+      const pixels = points.map(([longitude, distance]) =>
+        frame.projectToPixel(longitude, distance)
+      );
+      return isClosed ? formatPath(clipArea(pixels, size), true) : drawLine(pixels, size);
+    }).join(""),
+  ]);
+}
+
+function parseOutlines(data: { unit: number } & Record<Layer, string>): Outlines {
+  return LAYERS.map((layer) =>
+    data[layer].split("M").slice(1).map((path): Line => {
+      const numbers = path.match(/-?\d+/g)!.map(Number);
+      let [x, y] = [0, 0];
+      const points = [];
+      for (let i = 0; i < numbers.length; i += 2) {
+        x += numbers[i]!;
+        y += numbers[i + 1]!;
+        points.push([x * data.unit, polarDistance(y * data.unit)] as const);
+      }
+      return { points, isClosed: path.endsWith("z") };
+    })
+  );
+}
+
+/** Sides of the map with its margin: the axis, its limit, and 1 if points must be above it, else -1. */
+function sidesOf({ width, height }: Size): [axis: 0 | 1, limit: number, sign: 1 | -1][] {
+  return [
+    [0, -MARGIN, 1],
+    [0, width + MARGIN, -1],
+    [1, -MARGIN, 1],
+    [1, height + MARGIN, -1],
+  ];
+}
+
+/** Cuts an area at each side of the map in turn (Sutherland and Hodgman, 1974). */
+function clipArea(pixels: readonly Pixel[], size: Size): readonly Pixel[] {
+  for (const [axis, limit, sign] of sidesOf(size)) {
+    const isInside = (pixel: Pixel) => (pixel[axis] - limit) * sign >= 0;
+    let previous = pixels.at(-1)!;
+    const cut: Pixel[] = [];
+    for (const pixel of pixels) {
+      if (isInside(pixel) !== isInside(previous)) {
+        const part = (limit - previous[axis]) / (pixel[axis] - previous[axis]);
+        cut.push([
+          previous[0] + (pixel[0] - previous[0]) * part,
+          previous[1] + (pixel[1] - previous[1]) * part,
+        ]);
+      }
+      if (isInside(pixel)) cut.push(pixel);
+      previous = pixel;
+    }
+    if (cut.length === 0) return cut;
+    pixels = cut;
+  }
+  return pixels;
+}
+
+/** Returns the path of the segments of a line that can be visible. */
+export function drawLine(pixels: readonly Pixel[], size: Size): string {
+  const sides = sidesOf(size);
+  const lines: Pixel[][] = [[]];
+  pixels.forEach((pixel, i) => {
+    const next = pixels[i + 1];
+    const isHidden = !next ||
+      sides.some(([axis, limit, sign]) =>
+        (pixel[axis] - limit) * sign < 0 && (next[axis] - limit) * sign < 0
+      );
+    lines.at(-1)!.push(pixel);
+    if (isHidden) lines.push([]);
+  });
+  return lines.map((line) => formatPath(line, false)).join("");
+}
+
+/** Formats points as relative steps in whole units, without steps that are too short to see. */
+export function formatPath(pixels: readonly Pixel[], isClosed: boolean): string {
+  let path = "";
+  let [lastX, lastY] = [0, 0];
+  let points = 0;
+  pixels.forEach(([pixelX, pixelY], i) => {
+    const [x, y] = [Math.round(pixelX * PATH_SCALE), Math.round(pixelY * PATH_SCALE)];
+    const isLast = i === pixels.length - 1 && !isClosed;
+    const length = Math.abs(x - lastX) + Math.abs(y - lastY);
+    if (points > 0 && (length === 0 || length < MIN_STEP && !isLast)) return;
+    const [stepX, stepY] = [x - lastX, y - lastY];
+    path += points === 0 ? `M${x} ${y}l` : `${stepX < 0 || points === 1 ? "" : " "}${stepX}` +
+      `${stepY < 0 ? "" : " "}${stepY}`;
+    [lastX, lastY] = [x, y];
+    points++;
+  });
+  return points < (isClosed ? 3 : 2) ? "" : isClosed ? `${path}z` : path;
+}
