@@ -1,10 +1,12 @@
 // Names of characteristics: suggestions, groups, French names and synonyms. None of them is a reason to refuse a name.
-import NAMES from "../../src/odata/characteristics.json" with { type: "json" };
+import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { nearNames } from "../../src/validation.ts";
 import TABLE from "./characteristics.json" with { type: "json" };
 import type { Language } from "./drawing_text.ts";
 import { fold, GROUP_NAMES, type GroupId } from "./text.ts";
 
+/** Names of DataStream's schema. */
+const NAMES = KNOWN_VALUES.CharacteristicName!.map(([name]) => name!);
 const FRENCH: Readonly<Record<string, string>> = TABLE.french;
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = TABLE.synonyms;
 const COMMON: Readonly<Record<string, readonly string[]>> = TABLE.common;
@@ -18,7 +20,7 @@ const BY_TEXT = new Map([
 ]);
 
 /** What a text of the form means. */
-export interface Characteristic {
+export interface FoundCharacteristic {
   /** Names for the filter; the text itself if it is not in the list. */
   names: readonly string[];
   /** Set if the text is the name of a group. */
@@ -28,7 +30,7 @@ export interface Characteristic {
 }
 
 /** Accepts a name in any case, its French name, a synonym, or the name of a group. Other texts are names themselves. */
-export function findCharacteristic(text: string): Characteristic {
+export function findCharacteristic(text: string): FoundCharacteristic {
   const wanted = fold(text);
   if (NAMES.includes(text)) return { names: [text], isKnown: true };
   const group = GROUPS.find((id) =>

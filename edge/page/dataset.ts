@@ -1,12 +1,12 @@
 // The pages of datasets and of fields.
 import { html } from "hono/html";
-import FIELD_TEXTS from "./fields.json" with { type: "json" };
+import { FIELD_GROUPS, fieldLabel, fieldMeaning } from "./field_texts.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
 import { characteristicName } from "./characteristics.ts";
 import { pageUrl } from "./form.ts";
 import type { Html } from "./html.ts";
-import { countBy, type Dataset, yearsOf } from "./load.ts";
+import { countBy, type DatasetInfo, yearsOf } from "./load.ts";
 import {
   datasetPath,
   formatCount,
@@ -25,7 +25,7 @@ interface Rendered {
   content: Html;
 }
 
-export function renderDatasetList(language: Language, datasets: readonly Dataset[]): Rendered {
+export function renderDatasetList(language: Language, datasets: readonly DatasetInfo[]): Rendered {
   const text = TEXTS[language];
   return {
     title: text.datasets,
@@ -43,9 +43,9 @@ export function renderDatasetList(language: Language, datasets: readonly Dataset
   };
 }
 
-const MAX_LISTED = 100;
+const MAX_CHARACTERISTICS = 100;
 
-export function renderDataset(content: ResultsContent, dataset: Dataset, path: string): Html {
+export function renderDataset(content: ResultsContent, dataset: DatasetInfo, path: string): Html {
   const { access, form, results, links } = content;
   const { language } = form;
   const text = TEXTS[language];
@@ -150,7 +150,7 @@ function renderMeasured({ form, results }: ResultsContent): Html {
               .median}</th>
           </tr>
         </thead>
-        <tbody>${names.slice(0, MAX_LISTED).map(([name, count]) => {
+        <tbody>${names.slice(0, MAX_CHARACTERISTICS).map(([name, count]) => {
           const rows = results.rows.filter((row) => row.CharacteristicName === name);
           const years = yearsOf(rows).map(({ year }) => year);
           const { value, unit } = medianOf(selectSeries(rows)?.rows ?? []);
@@ -188,13 +188,12 @@ function medianOf(rows: readonly Readonly<Record<string, string>>[]) {
 /** The fields of a download: label, group and meaning; the name of the service is small beside them. */
 export function renderFields(language: Language): Rendered {
   const text = TEXTS[language];
-  const labels: Record<string, Record<Language, string[]>> = FIELD_TEXTS.fields;
   const fields = fieldNames("Records");
   return {
     title: text.fields,
     content: html`
       <div id="results" class="reading"><h1>${text.fields}</h1>
-        ${FIELD_TEXTS.groups.map((group) =>
+        ${FIELD_GROUPS.map((group) =>
           html`
             <h2>${group[language]}</h2>
             <dl class="fields">${fields.filter((field) => group.fields.includes(field)).map(

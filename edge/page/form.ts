@@ -49,9 +49,9 @@ export class FormError extends Error {
 }
 
 const MAX_DAYS = 366;
-const SIDES = ["west", "south", "east", "north"] as const;
+const BOX_SIDES = ["west", "south", "east", "north"] as const;
 /** Parameters of the selection that have one value. */
-const TEXTS = ["where", "from", "to", "medium", "type", ...SIDES] as const;
+const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...BOX_SIDES] as const;
 /** Parameters of the display. */
 const DISPLAY = ["view", "selected", "series"] as const;
 
@@ -65,8 +65,10 @@ export function readForm(parameters: URLSearchParams, language: Language): Form 
   const [tool, scale] = [text("tool"), text("scale")];
   const days = Math.floor(Number(text("days") || DEFAULT_LIFETIME_DAYS)) || 1;
   return {
-    ...Object.fromEntries([...TEXTS, ...DISPLAY].map((name) => [name, text(name)])) as Record<
-      typeof TEXTS[number] | typeof DISPLAY[number],
+    ...Object.fromEntries(
+      [...TEXT_PARAMETERS, ...DISPLAY].map((name) => [name, text(name)]),
+    ) as Record<
+      typeof TEXT_PARAMETERS[number] | typeof DISPLAY[number],
       string
     >,
     where: text("where") || text("region"),
@@ -90,7 +92,7 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
   const next = { ...form, ...changes };
   const parameters = new URLSearchParams();
   for (const name of next.characteristics) parameters.append("characteristic", name);
-  for (const name of TEXTS) if (next[name] !== "") parameters.set(name, next[name]);
+  for (const name of TEXT_PARAMETERS) if (next[name] !== "") parameters.set(name, next[name]);
   if (next.datasets.length > 0) parameters.set("dataset", next.datasets.join(","));
   for (const id of next.locations) parameters.append("location", String(id));
   for (const name of [...DISPLAY, "scale"] as const) {
@@ -111,24 +113,24 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
 /** Whether the form selects anything. Otherwise the page shows all of Canada. */
 export function isFiltered(form: Form): boolean {
   return form.characteristics.length > 0 || form.datasets.length > 0 || form.locations.length > 0 ||
-    TEXTS.some((name) => form[name] !== "");
+    TEXT_PARAMETERS.some((name) => form[name] !== "");
 }
 
 /** What the service filters by. */
-export interface Selection {
+export interface RowSelection {
   filter: string | undefined;
   within: BoundingBox | undefined;
 }
 
 /** Values that `where` stands for. */
-export interface Place {
+export interface PlaceFilter {
   region?: string | undefined;
   datasets?: readonly string[];
   locations?: readonly number[];
 }
 
 /** @throws {FormError} If a year or the box is invalid */
-export function toSelection(form: Form, place: Place): Selection {
+export function toSelection(form: Form, place: PlaceFilter): RowSelection {
   const names = [
     ...new Set(form.characteristics.flatMap((text) => findCharacteristic(text).names)),
   ];
@@ -162,8 +164,8 @@ function toYear(text: string): number | undefined {
 }
 
 function toBox(form: Form): BoundingBox | undefined {
-  const sides = SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
-  if (SIDES.every((side) => form[side] === "")) return undefined;
+  const sides = BOX_SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
+  if (BOX_SIDES.every((side) => form[side] === "")) return undefined;
   const [west, south, east, north] = sides;
   if (west === undefined || south === undefined || east === undefined || north === undefined) {
     throw new FormError("badBox");

@@ -1,16 +1,16 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
-import VALUES from "../../src/odata/values.json" with { type: "json" };
+import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
 import type { Form } from "./form.ts";
-import type { Dataset, Results } from "./load.ts";
+import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";
 import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS } from "./text.ts";
 
 export type Html = ReturnType<typeof html>;
 
-export interface Frame {
+export interface PageFrame {
   language: Language;
   isSynthetic: boolean;
   /** URL of this state of the page. */
@@ -25,7 +25,7 @@ export interface Frame {
 
 const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 
-export function renderFrame(frame: Frame, content: Html): Html {
+export function renderFrame(frame: PageFrame, content: Html): Html {
   const { language, isSynthetic, url, otherLanguage, title, isFolded = false } = frame;
   const text = TEXTS[language];
   const other = language === "en" ? "fr" : "en";
@@ -83,7 +83,7 @@ function scriptTexts(text: Text): string {
 export interface FormContent {
   access: AccessMode;
   form: Form;
-  datasets: readonly Dataset[] | undefined;
+  datasets: readonly DatasetInfo[] | undefined;
   results: Results | undefined;
 }
 
@@ -102,7 +102,7 @@ export function renderForm({ access, form, datasets, results }: FormContent): Ht
           <label for="what">${text.what}</label>
           <div class="chips">
             ${form.characteristics.map((name) =>
-              renderChip("characteristic", name, labelOf(name, form.language))
+              renderChip("characteristic", name, nameInForm(name, form.language))
             )}
             <input id="what" name="characteristic" list="names" autocomplete="off" spellcheck="false"
               placeholder="${form.characteristics.length > 0 ? text.addAnother : text.whatHint}">
@@ -145,12 +145,12 @@ export function renderForm({ access, form, datasets, results }: FormContent): Ht
 }
 
 /** Years of the first and the last result of all datasets. */
-export function extentOf(datasets: readonly Dataset[] | undefined): readonly string[] {
+export function extentOf(datasets: readonly DatasetInfo[] | undefined): readonly string[] {
   const years = datasets?.flatMap(({ years }) => years).sort() ?? [];
   return years.length === 0 ? [] : [years[0]!, years.at(-1)!];
 }
 
-export function labelOf(text: string, language: Language): string {
+export function nameInForm(text: string, language: Language): string {
   const { names, group } = findCharacteristic(text);
   if (group !== undefined) return GROUP_NAMES[language][group];
   return names.length === 1 ? characteristicName(names[0]!, language) : text;
@@ -167,7 +167,7 @@ function renderChip(name: string, value: string, label: string): Html {
 
 /** The form in a line, on phones. */
 function renderFold(form: Form, place: string, text: Text): Html {
-  const what = form.characteristics.map((name) => labelOf(name, form.language)).join(", ");
+  const what = form.characteristics.map((name) => nameInForm(name, form.language)).join(", ");
   const years = [form.from, form.to].filter((year) => year !== "").join("–");
   return html`
     <div
@@ -215,8 +215,8 @@ function renderMore(
         <label>${text.dataset}
           <input name="dataset" value="${datasets.join(", ")}" placeholder="${text.datasetHint}">
         </label>
-        ${renderSelect("medium", text.medium, VALUES.ActivityMediaName, medium, text)}
-        ${renderSelect("type", text.placeType, VALUES.MonitoringLocationType, type, text)}
+        ${renderSelect("medium", text.medium, valuesOf("ActivityMediaName"), medium, text)}
+        ${renderSelect("type", text.placeType, valuesOf("MonitoringLocationType"), type, text)}
         ${access === "signed" && html`
           <label>${text.linkDays}<input name="days" value="${form
             .days}" inputmode="numeric"></label>
@@ -236,6 +236,8 @@ function renderMore(
     <a class="clear" href="/?lang=${form.language}">${text.clear}</a>
   `;
 }
+
+const valuesOf = (field: string) => KNOWN_VALUES[field]!.map(([value]) => value!);
 
 function renderSelect(
   name: string,

@@ -2,7 +2,6 @@
 import type { DataStream } from "../../src/client/datastream.ts";
 import { explainNoRows } from "../../src/client/no_rows.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
-import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
 import { CHART_FIELDS, type Measurement } from "./chart.ts";
@@ -10,14 +9,14 @@ import {
   type Form,
   FormError,
   isFiltered,
-  type Place,
-  type Selection,
+  type PlaceFilter,
+  type RowSelection,
   toSelection,
 } from "./form.ts";
 import { TABLE_FIELDS } from "./table.ts";
 import { findRegion, fold, regionsIn } from "./text.ts";
 
-export interface Dataset extends Citation {
+export interface DatasetInfo extends Citation {
   abstract: string;
   /** `ProgressCode`. */
   progress: string;
@@ -25,8 +24,8 @@ export interface Dataset extends Citation {
   years: readonly string[];
 }
 
-/** A location with the text of its numbers. */
-export interface Location {
+/** A location of the map. */
+export interface LocationInfo {
   id: string;
   doi: string;
   name: string;
@@ -36,13 +35,13 @@ export interface Location {
 }
 
 export interface Locations {
-  list: readonly Location[];
+  list: readonly LocationInfo[];
   /** Number that were not loaded. */
   missing: number;
 }
 
 export interface Results {
-  selection: Selection;
+  selection: RowSelection;
   /** Name of the region, dataset or location; empty for all of Canada. */
   placeName: string;
   count: number;
@@ -52,7 +51,7 @@ export interface Results {
   isComplete: boolean;
   locations: Locations;
   /** `undefined` if they would need another request. */
-  datasets: readonly Dataset[] | undefined;
+  datasets: readonly DatasetInfo[] | undefined;
   /** DOIs of the datasets with results, with their number if it is known. */
   cited: readonly { doi: string; results?: number }[];
   years: readonly YearResults[] | undefined;
@@ -62,7 +61,7 @@ export interface Results {
 
 /** Stores what the service returned. `undefined` if each caller uses a key of its own. */
 export interface Stores {
-  datasets: Store<readonly Dataset[]>;
+  datasets: Store<readonly DatasetInfo[]>;
   locations: Store<Locations>;
   rows: Store<readonly Measurement[]>;
   counts: Store<number>;
@@ -102,7 +101,7 @@ async function load<T>(
   return value;
 }
 
-export function loadDatasets(source: Source): Promise<readonly Dataset[]> {
+export function loadDatasets(source: Source): Promise<readonly DatasetInfo[]> {
   const { dataStream, signal, stores } = source;
   const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
   return load(stores.datasets, "all", source, async () => {
@@ -125,7 +124,7 @@ const LOCATION_SELECT = [
   "MonitoringLocationType",
 ] as const;
 
-export function loadLocations(source: Source, selection: Selection): Promise<Locations> {
+export function loadLocations(source: Source, selection: RowSelection): Promise<Locations> {
   const { dataStream, signal, stores } = source;
   const options = { ...selection, signal };
   return load(stores.locations, JSON.stringify(selection), source, async () => {
@@ -146,17 +145,17 @@ export function loadLocations(source: Source, selection: Selection): Promise<Loc
   });
 }
 
-const ROW_FIELDS = [...new Set(["DOI", ...CHART_FIELDS, ...TABLE_FIELDS])];
+const SELECTED_FIELDS = [...new Set(["DOI", ...CHART_FIELDS, ...TABLE_FIELDS])];
 
 function loadRows(
   source: Source,
-  selection: Selection,
+  selection: RowSelection,
   hasAllFields: boolean,
 ): Promise<readonly Measurement[]> {
   const { dataStream, signal, stores } = source;
   const key = JSON.stringify([selection, hasAllFields]);
   return load(stores.rows, key, source, async () => {
-    const select = hasAllFields ? fieldNames("Observations") : ROW_FIELDS;
+    const select = hasAllFields ? fieldNames("Observations") : SELECTED_FIELDS;
     const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
     let csv = "";
     const decoder = new TextDecoder();
@@ -167,7 +166,7 @@ function loadRows(
   });
 }
 
-export function loadCount(source: Source, selection: Selection): Promise<number> {
+export function loadCount(source: Source, selection: RowSelection): Promise<number> {
   const { dataStream, signal, stores } = source;
   return load(
     stores.counts,
@@ -178,7 +177,10 @@ export function loadCount(source: Source, selection: Selection): Promise<number>
 }
 
 /** Reads up to `MAX_COUNTED_BY_YEAR` results. */
-export function loadYears(source: Source, selection: Selection): Promise<readonly YearResults[]> {
+export function loadYears(
+  source: Source,
+  selection: RowSelection,
+): Promise<readonly YearResults[]> {
   const { dataStream, signal, stores } = source;
   return load(stores.years, JSON.stringify(selection), source, async () => {
     const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
@@ -188,7 +190,7 @@ export function loadYears(source: Source, selection: Selection): Promise<readonl
 }
 
 export interface PlaceInWords {
-  place: Place;
+  place: PlaceFilter;
   name: string;
 }
 
@@ -259,7 +261,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
 async function loadSelected(
   source: Source,
   form: Form,
-  selection: Selection,
+  selection: RowSelection,
   named: Locations | undefined,
 ): Promise<readonly Measurement[]> {
   if (selection.within === undefined || named !== undefined) {
@@ -278,7 +280,7 @@ async function loadSelected(
   return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
 }
 
-function explain(source: Source, selection: Selection): Promise<readonly string[]> {
+function explain(source: Source, selection: RowSelection): Promise<readonly string[]> {
   const { dataStream, signal, stores } = source;
   return load(stores.reasons, JSON.stringify(selection), source, async () => {
     const reasons = await explainNoRows(dataStream, "Observations", { ...selection, signal });
@@ -316,6 +318,5 @@ function parseCsv(csv: string): Measurement[] {
 
 /** Columns that further columns of the table can show. */
 export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
-  !TABLE_FIELDS.includes(field) && !(TIDY_COLUMNS as readonly string[]).includes(field) &&
-  !["Id", "DOI"].includes(field)
+  !TABLE_FIELDS.includes(field) && !["Id", "DOI"].includes(field)
 );

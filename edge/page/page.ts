@@ -18,14 +18,14 @@ import {
   FormError,
   isFiltered,
   pageUrl,
-  type Place,
+  type PlaceFilter,
   readForm,
-  type Selection,
+  type RowSelection,
   toSelection,
 } from "./form.ts";
 import { type Html, renderForm, renderFrame } from "./html.ts";
 import {
-  type Dataset,
+  type DatasetInfo,
   findPlace,
   loadDatasets,
   loadResults,
@@ -43,14 +43,8 @@ import { type Links, renderCode, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
 import { chooseLanguage, fill, findRegion, type Text, TEXTS } from "./text.ts";
-import {
-  createLink,
-  type DownloadLink,
-  fileNameOf,
-  publicOrigin,
-  type ToolId,
-  TOOLS,
-} from "./tools.ts";
+import { createLink, type DownloadLink, fileNameOf, publicOrigin } from "./download_link.ts";
+import { type ToolId, TOOLS } from "./tools.ts";
 
 const FILES: Record<string, { type: string; body: () => string }> = {
   "/weir.css": { type: "text/css; charset=utf-8", body: () => STYLE },
@@ -68,7 +62,7 @@ const DATASETS_TTL = 3_600_000;
 const RESULTS_TTL = 300_000;
 /** Entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
 const MAX_LARGE_ENTRIES = 6;
-const MAX_ENTRIES = 200;
+const MAX_SMALL_ENTRIES = 200;
 
 /** If access requires a token and the server has none, there is no page. */
 export function addPage(app: Router, context: AppContext): void {
@@ -125,25 +119,25 @@ const FORM_TOO_LARGE = new HttpProblem({
   hint: "choose fewer datasets or fields",
 });
 
-interface PageRequest {
+interface FormRequest {
   exchange: Exchange;
   parameters: URLSearchParams;
   path: string;
   token?: string | undefined;
 }
 
-type Respond = (request: PageRequest) => Promise<Response>;
+type Respond = (request: FormRequest) => Promise<Response>;
 
-const NO_STORE = { "cache-control": "no-store" };
-const HTML_HEADERS = { "content-type": "text/html; charset=utf-8", ...NO_STORE };
+const NOT_STORED = { "cache-control": "no-store" };
+const HTML_HEADERS = { "content-type": "text/html; charset=utf-8", ...NOT_STORED };
 
 function createPages(context: AppContext): Record<string, Respond> {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
   const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
-  const small = { ttl: RESULTS_TTL, maxEntries: MAX_ENTRIES, clock };
+  const small = { ttl: RESULTS_TTL, maxEntries: MAX_SMALL_ENTRIES, clock };
   const large = { ...small, maxEntries: MAX_LARGE_ENTRIES };
-  const datasetsStore = new TtlCache<readonly Dataset[]>({ ttl: DATASETS_TTL, clock });
+  const datasetsStore = new TtlCache<readonly DatasetInfo[]>({ ttl: DATASETS_TTL, clock });
   const newStores = (): Stores => ({
     datasets: datasetsStore,
     locations: new TtlCache<Locations>(large),
@@ -155,7 +149,7 @@ function createPages(context: AppContext): Record<string, Respond> {
   const shared = newStores();
 
   /** `undefined` without a key or token. */
-  async function openSource({ exchange, token }: PageRequest): Promise<Source | undefined> {
+  async function openSource({ exchange, token }: FormRequest): Promise<Source | undefined> {
     const authorized = await accessControl.authorizePage(exchange.request, token);
     if (authorized === undefined) return undefined;
     const { signal } = exchange;
@@ -177,7 +171,7 @@ function createPages(context: AppContext): Record<string, Respond> {
   async function createLinks(
     request: Request,
     form: Form,
-    selection: Selection,
+    selection: RowSelection,
     placeName: string,
   ): Promise<Links> {
     const origin = publicOrigin(request);
@@ -205,7 +199,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     return { downloads, citations };
   }
 
-  function readPage({ exchange, parameters }: PageRequest): Form {
+  function readPage({ exchange, parameters }: FormRequest): Form {
     const header = exchange.request.headers.get("accept-language");
     const form = readForm(parameters, chooseLanguage(parameters.get("lang"), header));
     return { ...form, ...boxOfPixels(parameters.get("drawn"), form.view) };
@@ -297,7 +291,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     const { pathname, search } = new URL(url);
     return new Response(null, {
       status: 303,
-      headers: { location: pathname + search, ...NO_STORE },
+      headers: { location: pathname + search, ...NOT_STORED },
     });
   };
 
@@ -327,9 +321,9 @@ function createPages(context: AppContext): Record<string, Respond> {
   const withDatasets = (
     render: (
       form: Form,
-      datasets: readonly Dataset[],
+      datasets: readonly DatasetInfo[],
       source: Source,
-      request: PageRequest,
+      request: FormRequest,
     ) => Promise<{ title: string; content: Html; status?: number }>,
   ): Respond =>
   async (request) => {
@@ -386,7 +380,7 @@ function createPages(context: AppContext): Record<string, Respond> {
 }
 
 /** What `where` means without a request: a region or a DOI. */
-function placeWithoutService({ where }: Form): Place {
+function placeWithoutService({ where }: Form): PlaceFilter {
   if (where === "") return {};
   const region = findRegion(where);
   if (region !== undefined) return { region };
@@ -464,7 +458,7 @@ class Alerts {
             status,
             html`<p><strong>${text.busy}</strong> <span class="wait">${note}</span> ${tryAgain}</p>
               <progress max="${wait}" value="0"></progress>
-              <p class="note" lang="en">${detail}.</p>${request}`,
+              <p class="note" lang="en">${detail}${hint && `: ${hint}`}.</p>${request}`,
             headers,
             "info",
           );

@@ -4,11 +4,12 @@ import type { AccessMode } from "../options.ts";
 import { drawBars } from "./bars.ts";
 import { nearCharacteristics } from "./characteristics.ts";
 import { findCharacteristic } from "./characteristics.ts";
+import { fieldLabel } from "./field_texts.ts";
 import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
-import { extentOf, type Html, labelOf } from "./html.ts";
-import { type Dataset, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
+import { extentOf, type Html, nameInForm } from "./html.ts";
+import { type DatasetInfo, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
 import { drawMap, formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map.ts";
 import { CANADA } from "./projection.ts";
 import { measurementsTable } from "./table.ts";
@@ -21,7 +22,8 @@ import {
   type Text,
   TEXTS,
 } from "./text.ts";
-import { type DownloadLink, estimateSize, type ToolId, TOOLS } from "./tools.ts";
+import { type DownloadLink, estimateSize } from "./download_link.ts";
+import { type ToolId, TOOLS } from "./tools.ts";
 
 /** Links of the results; those of citations can need a header. */
 export interface Links {
@@ -71,7 +73,10 @@ export function renderResults(content: ResultsContent): Html {
               count: results.count,
               nameOf: namesOf(results),
               more: form.hasMoreColumns
-                ? FURTHER_FIELDS.map((field) => ({ field, label: field }))
+                ? FURTHER_FIELDS.map((field) => ({
+                  field,
+                  label: fieldLabel(field, form.language),
+                }))
                 : undefined,
               language: form.language,
               hrefOfColumns: pageUrl(form, { hasMoreColumns: !form.hasMoreColumns }),
@@ -111,7 +116,7 @@ function renderNumber({ form, results }: ResultsContent): Html {
   const { language } = form;
   const text = TEXTS[language];
   const { list, missing } = results.locations;
-  const names = form.characteristics.map((name) => labelOf(name, language)).join(", ");
+  const names = form.characteristics.map((name) => nameInForm(name, language)).join(", ");
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
   const years = isFiltered(form) ? [form.from, form.to] : extentOf(results.datasets);
   const facts = [
@@ -332,7 +337,7 @@ export function toPath(url: string): string {
   return pathname + search;
 }
 
-export function renderCitation({ citation, link, doi }: Dataset): Html {
+export function renderCitation({ citation, link, doi }: DatasetInfo): Html {
   const text = citation.includes(link) ? link : doi;
   const [before, ...after] = citation.split(text);
   return html`${before}<a href="${link}">doi:${doi}</a>${after.join(text)}`;
@@ -370,7 +375,7 @@ function renderUnknown(form: Form, text: Text): Html {
               pageUrl(form, {
                 characteristics: [...others, other],
               })
-            }">${labelOf(other, form.language)}</a>`
+            }">${nameInForm(other, form.language)}</a>`
           )}</p>
         </div>
       `;

@@ -10,8 +10,10 @@ import {
   negotiateFormat,
   toFileName,
 } from "../../../edge/downloads/headers.ts";
-import { readForm, toFormQuery } from "../../../edge/page/form.ts";
-import { publicOrigin } from "../../../edge/page/links.ts";
+import { nearCharacteristics } from "../../../edge/page/characteristics.ts";
+import { readForm, toSelection } from "../../../edge/page/form.ts";
+import { chooseLanguage } from "../../../edge/page/text.ts";
+import { publicOrigin } from "../../../edge/page/download_link.ts";
 import { toProblem } from "../../../edge/downloads/problem.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { overSandbox } from "../../helpers/edge.ts";
@@ -112,12 +114,22 @@ const texts: [name: string, text: Text, read: (text: string) => unknown][] = [
   [
     "readForm() takes linear time when a form has n commas",
     (n) => `dataset=${", ".repeat(n)}`,
-    (text) => toFormQuery(readForm(new URLSearchParams(text))),
+    (text) => toSelection(readForm(new URLSearchParams(text), "en"), {}),
   ],
   [
-    "readForm() takes linear time when a form has n datasets and fields",
-    (n) => "dataset=a&field=Id&".repeat(n),
-    (text) => toFormQuery(readForm(new URLSearchParams(text))),
+    "readForm() takes linear time when a form has n datasets and characteristics",
+    (n) => "dataset=a&characteristic=b&".repeat(n),
+    (text) => toSelection(readForm(new URLSearchParams(text), "en"), {}),
+  ],
+  [
+    "chooseLanguage() takes linear time when a header has n languages",
+    (n) => "fr;q=0.1,".repeat(n),
+    (header) => chooseLanguage(null, header),
+  ],
+  [
+    "nearCharacteristics() takes linear time when a name has n letters",
+    (n) => "phosphorous".repeat(n),
+    nearCharacteristics,
   ],
   [
     "publicOrigin() takes linear time when a header has n commas",

@@ -47,7 +47,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     "edge",
     "edge/downloads",
     "edge/operation",
+    "edge/page/scripts",
   ],
+  "edge/page/scripts": [],
 };
 /** Modules that may import a folder that their own folder may not. */
 const EXCEPTIONS: Record<string, string> = {
@@ -188,6 +190,11 @@ const SHARED_NAMES: Record<string, string> = {
   // A summary is written in the same way by both programs.
   "src/client/summary.ts summaryCsv": "summary as CSV",
   "src/odata/resources.ts SUMMARY_KEYS": "values of --by",
+  // The page reads citations with the rest of the datasets, in one request.
+  "src/formats/citations.ts CITED_FIELDS": "fields of a citation",
+  "src/formats/citations.ts toCitation": "citation of a row",
+  // The page explains the fields with the meanings of data packages.
+  "src/odata/field_meanings.ts meaningOf": "meaning of a field",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
 };

@@ -105,7 +105,7 @@ Deno.test("EdgeApp.request() logs the bytes and upstream requests of counts, cit
       ["/Records?$count=true", 0, 1],
       ["/Citations.json?$filter=DOI eq '10.25976/weir-bb00'", 1, 1],
       ["/Citations.txt?$filter=Name eq 'none'", 0, 1],
-      ["/", 0, 1],
+      ["/", 0, 3],
       ["/weir.js", 0, 0],
       ["/healthz", 0, 0],
       ["/readyz", 0, 0],
