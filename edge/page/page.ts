@@ -5,7 +5,6 @@ import { Queue } from "../downloads/queue.ts";
 import type { AppContext } from "../downloads/download.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
-import { TtlCache } from "../operation/ttl_cache.ts";
 import { type DatasetChoice, fetchDatasets } from "./datasets.ts";
 import { type Form, FORM_LABELS, type FormQuery, readForm, toFormQuery } from "./form.ts";
 import { createLinks, publicOrigin } from "./links.ts";
@@ -95,12 +94,9 @@ function createPageHandler(
 ): PageHandler {
   const { clock } = settings;
   const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
-  const datasetsCache = new TtlCache<readonly DatasetChoice[]>({ ttl: DATASETS_TTL, clock });
-  const previewCache = new TtlCache<Preview>({
-    ttl: PREVIEW_TTL,
-    maxEntries: MAX_PREVIEWS,
-    clock,
-  });
+  let known: { datasets: readonly DatasetChoice[]; at: number } | undefined;
+  /** The oldest first. */
+  const previews = new Map<string, { preview: Preview; at: number }>();
 
   async function requestWithPermit<T>(exchange: Exchange, task: () => Promise<T>): Promise<T> {
     try {
@@ -116,15 +112,13 @@ function createPageHandler(
     exchange: Exchange,
     alerts: Alerts,
   ): Promise<readonly DatasetChoice[] | undefined> {
-    const key = "all";
-    const cached = datasetsCache.get(key);
-    if (cached) return cached;
+    if (known && clock.now() - known.at < DATASETS_TTL) return known.datasets;
     // Without a shared promise: workerd cancels a request that waits for the I/O of another one.
     const datasets = await alerts.capture(() =>
       requestWithPermit(exchange, () => fetchDatasets(dataStream, exchange.signal))
     );
-    if (datasets) datasetsCache.set(key, datasets);
-    return datasets ?? datasetsCache.getStale(key);
+    if (datasets) known = { datasets, at: clock.now() };
+    return known?.datasets;
   }
 
   async function loadPreview(
@@ -133,12 +127,15 @@ function createPageHandler(
     exchange: Exchange,
   ): Promise<Preview> {
     const key = JSON.stringify(query);
-    const cached = previewCache.get(key);
-    if (cached) return cached;
+    const found = previews.get(key);
+    if (found && clock.now() - found.at < PREVIEW_TTL) return found.preview;
+    previews.delete(key);
     const { signal } = exchange;
     const preview = await requestWithPermit(exchange, preparePreview(dataStream, query, signal));
     // A result that was requested with one user's key must not be shown to others.
-    if (settings.access !== "caller") previewCache.set(key, preview);
+    if (settings.access !== "caller") previews.set(key, { preview, at: clock.now() });
+    const [oldest] = previews.keys();
+    if (previews.size > MAX_PREVIEWS) previews.delete(oldest!);
     return preview;
   }
 
