@@ -93,6 +93,7 @@ import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
 import { suggestBySpelling, suggestNames } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./downloads/access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./downloads/citations.ts";
+import { respondWithDataPackage } from "./downloads/data_package.ts";
 import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
 import { createClientIdentifier } from "./operation/clients.ts";
 import { type AppContext, respondWithDownload } from "./downloads/download.ts";
@@ -283,6 +284,10 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
         ({ env }) => respondWithDownload(env.exchange, resource, format, context),
       );
     }
+    app.get(
+      `/${resource}.datapackage.json`,
+      ({ env }) => respondWithDataPackage(env.exchange, resource, context),
+    );
   }
   for (const path of CITATION_PATHS) {
     app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));

@@ -283,6 +283,13 @@ export class Feeds {
     return { part, at: feed!.endedAt };
   }
 
+  /** Returns the parts of a complete document, if all are in memory. */
+  completeParts(key: string): readonly FeedPart[] | undefined {
+    const feed = this.#joinable.get(key);
+    if (feed?.endedAt === undefined || !this.#canJoin(feed)) return undefined;
+    return feed.parts.map((part) => part!);
+  }
+
   /** Counts the memory of a feed again, if it was dropped because its readers seemed to be gone. */
   keep(feed: Feed): void {
     this.#feeds.add(feed);

@@ -8,6 +8,9 @@ import { checkCsvOptions, type CsvOptions } from "./csv.ts";
 import { type FormatName, FORMATS } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
+/** Registered with IANA. */
+export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
+
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
 export interface PackageField {
   name: string;
