@@ -382,7 +382,11 @@ function pathHint(path: string, known: readonly string[]): string {
   }
   // Compares only the extensions: whole paths that differ in the extension are all near matches.
   const dot = path.lastIndexOf(".");
-  const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(path.slice(0, dot + 1)));
+  const siblings = dot < 0
+    ? []
+    : known.filter((other) =>
+      other.startsWith(path.slice(0, dot + 1)) && !other.endsWith(".datapackage.json")
+    );
   if (siblings.length > 0) {
     const extensions = siblings.map((other) => other.slice(dot));
     return suggestBySpelling(path.slice(dot), extensions, `use one of ${siblings.join(", ")}`);
