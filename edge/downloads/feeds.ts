@@ -8,6 +8,7 @@ import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
+import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import { HttpProblem } from "./problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
 
@@ -52,8 +53,6 @@ export interface FeedSource {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
-const PUBLICATION_TIME = 600_000;
 /** Maximum time (ms) for which a document without parts waits for memory. */
 const MAX_MEMORY_WAIT = 20_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */

@@ -15,6 +15,7 @@ import type { Cursor } from "../client/batches.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
 import type { DataPackage } from "../formats/data_package.ts";
+import { PUBLICATION_TIME } from "../service_constants.ts";
 import { describeChanges, explainVersionError } from "./dataset_versions.ts";
 import {
   copyPermissions,
@@ -406,9 +407,6 @@ function showValue(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
-const RECENT = 600_000;
-
 /**
  * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
  * dataset was published so recently that the first page may have an earlier version.
@@ -425,7 +423,8 @@ async function knownDatasets(
     if (error instanceof DataStreamError) return { citations, datasets: undefined };
     throw error;
   }
-  const isRecent = ({ published }: Citation) => Date.parse(published) > startedAt - RECENT;
+  const isRecent = ({ published }: Citation) =>
+    Date.parse(published) > startedAt - PUBLICATION_TIME;
   if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
   const unversioned = citations.map((citation) =>
     isRecent(citation) ? { ...citation, version: "", published: "" } : citation
