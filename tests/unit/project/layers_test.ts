@@ -236,7 +236,7 @@ Deno.test("modules have no top-level await when an entry point imports them", ()
   assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
-Deno.test("unit tests import a helper that revokes permissions when they are not about the project", async () => {
+Deno.test("unit tests import a helper that revokes permissions and fixes random numbers when they are not about the project", async () => {
   const tests = (await sourceFiles("tests/unit"))
     .filter((path) => path.endsWith("_test.ts") && !path.startsWith("tests/unit/project/"));
   const wrong = tests.filter((path) =>
