@@ -88,11 +88,12 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../src/errors.ts";
-import { FORMAT_NAMES, FORMATS, formatsOf } from "../src/formats/formats.ts";
+import { FORMATS, formatsOf } from "../src/formats/formats.ts";
 import { type ResourceName, RESOURCES } from "../src/odata/resources.ts";
-import { suggestBySpelling, suggestNames } from "../src/validation.ts";
+import { suggestBySpelling } from "../src/validation.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "./downloads/access.ts";
 import { CITATION_PATHS, respondWithCitations } from "./downloads/citations.ts";
+import { respondWithDataPackage } from "./downloads/data_package.ts";
 import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
 import { createClientIdentifier } from "./operation/clients.ts";
 import { type AppContext, respondWithDownload } from "./downloads/download.ts";
@@ -283,6 +284,10 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
         ({ env }) => respondWithDownload(env.exchange, resource, format, context),
       );
     }
+    app.get(
+      `/${resource}.datapackage.json`,
+      ({ env }) => respondWithDataPackage(env.exchange, resource, context),
+    );
   }
   for (const path of CITATION_PATHS) {
     app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));
@@ -360,33 +365,21 @@ function rejectUrl(): Response {
 }
 
 function pathHint(path: string, known: readonly string[]): string {
-  // A path copied from DataStream, such as /v1/odata/v4/Records, or one with a slash at its end.
-  const bare = path.replace(/\/$/, "");
-  const knownEnd = (text: string) => known.find((other) => other !== "/" && text.endsWith(other));
-  const suffix = knownEnd(bare);
-  if (suffix !== undefined) return `did you mean "${suffix}"?`;
-  // The path of OData for a number of rows (OData 4.01 Part 2, 4.8).
-  const [, counted = ""] = /^(.*)\/(?:\$|%24)count$/i.exec(bare) ?? [];
-  const collection = knownEnd(counted);
-  if (collection !== undefined) return `use "${collection}?$count=true"`;
-  // A known path without its extension, such as /Citations, in any case.
+  // OData has /Records/$count (OData 4.01 Part 2, 4.8).
+  const bare = path.replace(/(\/(\$|%24)count)?\/?$/i, "");
+  // Also a path that was copied from DataStream, such as /v1/odata/v4/Records.
+  const suffix = known.find((other) => other !== "/" && bare.endsWith(other));
+  if (suffix !== undefined) {
+    return /count\/?$/i.test(path) ? `use "${suffix}?$count=true"` : `did you mean "${suffix}"?`;
+  }
   const lower = bare.toLowerCase();
-  if (!known.some((other) => other.toLowerCase() === lower)) {
-    const paths = known.filter((other) => other.toLowerCase().startsWith(`${lower}.`));
-    if (paths.length > 0) return suggestNames(paths) ?? `use one of ${paths.join(", ")}`;
-  }
-  // Compares only the extensions: whole paths that differ in the extension are all near matches.
-  const dot = path.lastIndexOf(".");
-  const siblings = dot < 0 ? [] : known.filter((other) => other.startsWith(path.slice(0, dot + 1)));
-  if (siblings.length > 0) {
-    const extensions = siblings.map((other) => other.slice(dot));
-    return suggestBySpelling(path.slice(dot), extensions, `use one of ${siblings.join(", ")}`);
-  }
-  const paths = Object.keys(RESOURCES).map((resource) => `/${resource}`);
-  const formats = FORMAT_NAMES.filter((name) => FORMATS[name].resources.length === paths.length);
-  const extensions = formats.map((name) => `.${FORMATS[name].extension}`);
-  const list = `${paths.join(", ")}, with the extension ${extensions.join(", ")} or none`;
-  return suggestBySpelling(path, known, `use one of ${list}`);
+  const [name] = lower.split(".");
+  const files = known.filter((other) => other.toLowerCase().split(".")[0] === name);
+  const same = files.find((other) => other.toLowerCase() === lower);
+  if (same !== undefined) return `did you mean "${same}"?`;
+  if (files.length > 0) return `use one of ${files.join(", ")}`;
+  const paths = Object.keys(RESOURCES).map((name) => `/${name}.csv`);
+  return suggestBySpelling(bare, known, `use one of ${paths.join(", ")}`);
 }
 
 /** Is open when the headers are sent, so that no server adds `content-length: 0`. */

@@ -179,16 +179,10 @@ function createHttpServer(app: Stoppable, hostname: string): Server {
     response.headers.set("transfer-encoding", "chunked");
     return response;
   };
-  return createServer((incoming, outgoing) => {
-    const errorHandler = (error: unknown) => {
-      if (!(error instanceof RequestError)) return new Response(null, { status: 500 });
-      // Other apps can fail if the URL is invalid.
-      if (app.interrupt === undefined) return new Response(null, { status: 400 });
-      const { remoteAddress: clientAddress } = incoming.socket;
-      return app.fetch(toInvalidRequest(incoming), { clientAddress });
-    };
-    return getRequestListener(fetch, { hostname, errorHandler })(incoming, outgoing);
-  });
+  // The adapter cannot create a request with an invalid `host` header or URL.
+  const errorHandler = (error: unknown) =>
+    new Response(null, { status: error instanceof RequestError ? 400 : 500 });
+  return createServer(getRequestListener(fetch, { hostname, errorHandler }));
 }
 
 /** HTTP/1.0 has no chunks: the end of the connection is the end of the body. */
@@ -209,14 +203,4 @@ function resetOnError(body: ReadableStream | null, socket: Socket): ReadableStre
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 });
-}
-
-/** The adapter cannot create a request with an invalid `host` header or URL. */
-function toInvalidRequest({ method = "GET", headers }: IncomingMessage): Request {
-  const id = headers["x-request-id"];
-  const request = new Request("http://localhost", {
-    headers: typeof id === "string" ? { "x-request-id": id } : {},
-  });
-  // The constructor would reject the method TRACE, too.
-  return Object.defineProperties(request, { url: { value: "" }, method: { value: method } });
 }

@@ -191,7 +191,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   maxDownloads: {
     min: 1,
     variable: "WEIR_MAX_DOWNLOADS",
-    help: "maximum number of downloads, counts and requests for citations that send requests " +
+    help: "maximum number of downloads, counts and requests for citations that are open " +
       "concurrently; further ones wait",
     defaultFor: () => isWorkers() ? MAX_DOWNLOADS.workers : MAX_DOWNLOADS.process,
     defaultText: `${MAX_DOWNLOADS.process}, on Workers ${MAX_DOWNLOADS.workers}`,

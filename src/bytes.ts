@@ -6,6 +6,12 @@ export const utf8Encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
 /** Replaces malformed bytes, removes a byte order mark. Never use it with `stream: true`. */
 export const utf8Decoder: InstanceType<typeof TextDecoder> = new TextDecoder();
 
+/** Returns a module of Node; `undefined` in browsers, and in Workers without `nodejs_compat`. */
+export function builtinModule<T>(name: string): T | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): T } };
+  return process?.getBuiltinModule?.(name);
+}
+
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

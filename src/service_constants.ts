@@ -44,3 +44,6 @@ export const API_KEY_PATTERN = /^(?!["'])[\x21-\x7e]+$/;
 
 /** The service answers with plain JSON. */
 export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";
+
+/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
+export const PUBLICATION_TIME = 600_000;

@@ -1,9 +1,14 @@
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { type Gate, type GateMessages, NEW_GATE, openGate } from "../../src/client/rate_limiter.ts";
+import {
+  createPermitQueue,
+  type LimiterState,
+  NEW_STATE,
+  type PermitQueue,
+} from "../../src/client/rate_limiter.ts";
 import { MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 
 /** Change it with the format of the state. */
-const STATE = "gate-2";
+const STATE = "state-2";
 
 /** Methods of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
 export interface ObjectStorage {
@@ -35,34 +40,34 @@ const objectClock: Clock = { ...systemClock, now: () => Date.now() };
  * ```
  */
 export class RateLimiterObject {
-  readonly #gate: GateMessages;
+  readonly #queue: PermitQueue;
 
   /** The runtime calls the constructor. `clock` is for tests; default: the wall clock. */
   constructor({ storage }: ObjectContext, _environment?: unknown, clock: Clock = objectClock) {
-    let gate: Gate | undefined;
-    async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
-      if (gate === undefined) {
-        const stored = await storage.get<Gate>(STATE) ?? NEW_GATE;
+    let state: LimiterState | undefined;
+    async function change<T>(apply: (state: LimiterState, now: number) => T): Promise<T> {
+      if (state === undefined) {
+        const stored = await storage.get<LimiterState>(STATE) ?? NEW_STATE;
         // Extensions are not stored. A holder that is running extends its permit within a second.
-        gate ??= { ...stored, seenAt: clock.now() }; // another message may have loaded it first
+        state ??= { ...stored, seenAt: clock.now() }; // another message may have loaded it first
       }
-      const before = storedFields(gate);
-      const result = apply(gate, clock.now());
-      if (storedFields(gate) !== before) await storage.put(STATE, gate);
+      const before = storedFields(state);
+      const result = apply(state, clock.now());
+      if (storedFields(state) !== before) await storage.put(STATE, state);
       return result;
     }
-    this.#gate = openGate(change, clock, MAX_POLL_TIME);
+    this.#queue = createPermitQueue(change, clock, MAX_POLL_TIME);
   }
 
   /** Responds to a message of {@linkcode durableObjectRateLimiter} with JSON. */
   async fetch(request: Request): Promise<Response> {
     const message = await request.json();
     const name = new URL(request.url).pathname.slice(1);
-    const gate: Partial<Record<string, (message: never) => unknown>> = { ...this.#gate };
-    const answer = gate[name];
+    const messages: Partial<Record<string, (message: never) => unknown>> = { ...this.#queue };
+    const answer = messages[name];
     if (answer === undefined) return new Response("Unknown message\n", { status: 404 });
     // A request whose connection is closed leaves the queue.
-    const leave = () => name === "acquire" && this.#gate.release({ id: message.id });
+    const leave = () => name === "acquire" && this.#queue.release({ id: message.id });
     request.signal.addEventListener("abort", leave);
     try {
       return Response.json(await answer(message as never) ?? null);
@@ -73,6 +78,6 @@ export class RateLimiterObject {
 }
 
 /** Differs after each change that must be stored. */
-function storedFields({ holder, blockedUntil, slowdown }: Gate): string {
+function storedFields({ holder, blockedUntil, slowdown }: LimiterState): string {
   return `${holder} ${blockedUntil} ${slowdown}`;
 }

@@ -39,9 +39,9 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import {
   cacheByTarget,
   createLimiter,
-  type Gate,
-  NEW_GATE,
-  openGate,
+  createPermitQueue,
+  type LimiterState,
+  NEW_STATE,
   type RateLimiter,
   type RateLimitTarget,
 } from "../../src/client/rate_limiter.ts";
@@ -156,7 +156,7 @@ export interface KvRateLimiterOptions {
 }
 
 /** Times count from the change that wrote it. */
-interface StoredGate extends Gate {
+interface StoredState extends LimiterState {
   /** In ms since 1970, by the clock of the process that wrote it. */
   writtenAt: number;
 }
@@ -189,24 +189,24 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   if (typeof kv?.get !== "function" || typeof kv.atomic !== "function") {
     throw invalidValue("kv", "a database, such as the result of Deno.openKv()", kv);
   }
-  const openKvGate = ({ origin, keyHash = "none" }: RateLimitTarget) => {
+  const createKvQueue = ({ origin, keyHash = "none" }: RateLimitTarget) => {
     const key = [...KEY_PREFIX, origin, keyHash];
     /** Latest known version, and the latest time at which it can have been written. */
     let known: { versionstamp?: string | null | undefined; writtenAt: number } = { writtenAt: 0 };
-    async function change<T>(apply: (gate: Gate, now: number) => T): Promise<T> {
+    async function change<T>(apply: (state: LimiterState, now: number) => T): Promise<T> {
       for (;;) {
         const { value, versionstamp } = await kv.get(key);
-        const stored = value as StoredGate | null;
+        const stored = value as StoredState | null;
         if (stored !== null && versionstamp !== known.versionstamp) {
           const age = Math.max(0, now() - stored.writtenAt - CLOCK_TOLERANCE);
           known = { versionstamp, writtenAt: clock.now() - age };
         }
-        const gate = addToTimes(stored ?? NEW_GATE, known.writtenAt);
-        const before = JSON.stringify(gate);
+        const state = addToTimes(stored ?? NEW_STATE, known.writtenAt);
+        const before = JSON.stringify(state);
         const time = clock.now();
-        const result = apply(gate, time);
-        if (JSON.stringify(gate) === before) return result;
-        const next: StoredGate = { ...addToTimes(gate, -time), writtenAt: now() };
+        const result = apply(state, time);
+        if (JSON.stringify(state) === before) return result;
+        const next: StoredState = { ...addToTimes(state, -time), writtenAt: now() };
         const commit = await kv.atomic().check({ key, versionstamp })
           .set(key, next, { expireIn: EXPIRY }).commit();
         if (commit.ok) {
@@ -216,16 +216,16 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
         await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
       }
     }
-    return openGate(change, clock, MAX_POLL_TIME, POLL_INTERVAL);
+    return createPermitQueue(change, clock, MAX_POLL_TIME, POLL_INTERVAL);
   };
-  return createLimiter(cacheByTarget(openKvGate, clock), clock, sendUntilAnswered(clock));
+  return createLimiter(cacheByTarget(createKvQueue, clock), clock, sendUntilAnswered(clock));
 }
 
-function addToTimes(gate: Gate, time: number): Gate {
+function addToTimes(state: LimiterState, time: number): LimiterState {
   return {
-    ...gate,
-    startedAt: gate.startedAt + time,
-    blockedUntil: gate.blockedUntil + time,
-    seenAt: gate.seenAt + time,
+    ...state,
+    startedAt: state.startedAt + time,
+    blockedUntil: state.blockedUntil + time,
+    seenAt: state.seenAt + time,
   };
 }

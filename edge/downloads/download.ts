@@ -89,7 +89,7 @@ interface Download extends DownloadParameters {
 }
 
 /** @throws {HttpProblem} 406 if `accept` excludes every format */
-function parseDownload(
+export function parseDownload(
   request: Request,
   resource: ResourceName,
   formatInPath: FormatName | undefined,
@@ -111,7 +111,7 @@ function parseDownload(
   const checked = dataStream.query(resource, options);
   checked.batches({ format, csv }); // throws if an option is invalid
   const isNegotiated = formatInPath === undefined;
-  const headers = downloadHeaders(resource, format, parameters, {
+  const headers = downloadHeaders(url, resource, format, parameters, {
     synthetic,
     isNegotiated,
     accessControl,

@@ -8,6 +8,7 @@ import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
+import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import { HttpProblem } from "./problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
 
@@ -52,8 +53,6 @@ export interface FeedSource {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
-const PUBLICATION_TIME = 600_000;
 /** Maximum time (ms) for which a document without parts waits for memory. */
 const MAX_MEMORY_WAIT = 20_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
@@ -281,6 +280,13 @@ export class Feeds {
       return undefined;
     }
     return { part, at: feed!.endedAt };
+  }
+
+  /** Returns the parts of a complete document, if all are in memory. */
+  completeParts(key: string): readonly FeedPart[] | undefined {
+    const feed = this.#joinable.get(key);
+    if (feed?.endedAt === undefined || !this.#canJoin(feed)) return undefined;
+    return feed.parts.map((part) => part!);
   }
 
   /** Counts the memory of a feed again, if it was dropped because its readers seemed to be gone. */

@@ -1,5 +1,6 @@
 import { accepts } from "@std/http/negotiation";
 import { ValidationError } from "../../src/errors.ts";
+import { PACKAGE_MEDIA_TYPE } from "../../src/formats/data_package.ts";
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -16,28 +17,44 @@ import type { DownloadParameters } from "./parameters.ts";
 import { HttpProblem } from "./problem.ts";
 
 export function downloadHeaders(
+  url: URL,
   resource: ResourceName,
   format: FormatName,
-  { query: { filter }, fileName = resource.toLowerCase(), count }: DownloadParameters,
-  { synthetic, isNegotiated, accessControl: { vary } }: {
+  parameters: DownloadParameters,
+  { synthetic, isNegotiated, accessControl }: {
     synthetic: boolean;
     isNegotiated: boolean;
     accessControl: AccessControl;
   },
 ): Record<string, string> {
+  const { query: { filter }, count } = parameters;
+  const { vary } = accessControl;
   const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];
-  const link = citeAs(filter);
-  const name = `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
+  // A signature is valid for one path.
+  const isDescribed = !count && accessControl.parameters.length === 0;
+  const links = [citeAs(filter), isDescribed ? describedBy(url, resource, format) : undefined];
+  const link = links.filter(Boolean).join(", ");
   return {
     "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
     ...(!count && {
-      "content-disposition": contentDisposition(name),
+      "content-disposition": contentDisposition(
+        fileNameOf(resource, format, parameters, synthetic),
+      ),
       // Tells clients such as curl that they cannot continue a file by a range of bytes.
       "accept-ranges": "none",
     }),
     ...(varies.length > 0 && { vary: varies.join(", ") }),
     ...(link && { link }),
   };
+}
+
+export function fileNameOf(
+  resource: ResourceName,
+  format: FormatName,
+  { fileName = resource.toLowerCase() }: DownloadParameters,
+  synthetic: boolean,
+): string {
+  return `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
 }
 
 /** Characters; file systems limit a name to 255 bytes. */
@@ -78,6 +95,26 @@ export function contentDisposition(name: string): string {
   const encoded = encodeURIComponent(name)
     .replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
+}
+
+/** Characters. Many clients limit the headers of a response to 16 kB. */
+const MAX_LINK_LENGTH = 6_000;
+
+/** Link to the data package (RFC 8288; POWDER, 4.1.4), relative to the path of the download. */
+function describedBy(
+  { search }: URL,
+  resource: ResourceName,
+  format: FormatName,
+): string | undefined {
+  const parameters = search.slice(1).split("&").filter((text) =>
+    text && !/^(\$|%24)format=/i.test(text)
+  );
+  if (format !== FORMAT_NAMES[0]) parameters.push(`$format=${format}`);
+  const target = `${resource}.datapackage.json${parameters.length > 0 ? "?" : ""}${
+    parameters.join("&")
+  }`;
+  if (target.length > MAX_LINK_LENGTH) return undefined;
+  return `<${target}>; rel="describedby"; type="${PACKAGE_MEDIA_TYPE}"`;
 }
 
 /** DOI of the dataset, if the filter names exactly one (RFC 8574). */

@@ -46,7 +46,6 @@ export async function respondWithSummary(
   });
 }
 
-/** Too many rows are a problem that names the command without a limit. */
 async function requestSummary(
   dataStream: DataStream,
   options: NonNullable<Parameters<DataStream["summary"]>[0]>,
@@ -55,20 +54,11 @@ async function requestSummary(
     return await dataStream.summary(options);
   } catch (error) {
     if (!(error instanceof DataStreamError) || error.kind !== "too-many-rows") throw error;
-    const { filter, within, from, to, excludeQualityControl, by } = options;
-    const flags = [
-      filter && `--filter "${filter}"`,
-      within && `--bbox=${within.west},${within.south},${within.east},${within.north}`,
-      from && `--from ${from}`,
-      to && `--to ${to}`,
-      excludeQualityControl && "--exclude-quality-control",
-      by && `--by ${by}`,
-    ].filter(Boolean);
     throw new HttpProblem({
       status: 413,
       title: "Result too large",
       detail: `The summary has to read ${error.expectedRows} rows, more than ${options.maxRows}`,
-      hint: `narrow the filter, or run: weir summary ${flags.join(" ")}`.trim(),
+      hint: "narrow the filter, or use the command weir summary, which has no limit",
     });
   }
 }

@@ -198,10 +198,10 @@ export function renderFields(language: Language): Rendered {
             <h2>${group[language]}</h2>
             <dl class="fields">${fields.filter((field) => group.fields.includes(field)).map(
               (field) => {
-                const [label, meaning] = labels[field]![language];
+                const meaning = fieldMeaning(field, language);
                 return html`
                   <div>
-                    <dt>${label} <code>${field}</code></dt>
+                    <dt>${fieldLabel(field, language)} <code>${field}</code></dt>
                     <dd>${meaning}</dd>
                   </div>
                 `;

@@ -9,7 +9,7 @@ import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
-import { TtlCache } from "../operation/ttl_cache.ts";
+import { TtlCache } from "./ttl_cache.ts";
 import { drawBars } from "./bars.ts";
 import { suggestionsJson } from "./characteristics.ts";
 import { renderDataset, renderDatasetList, renderFields } from "./dataset.ts";

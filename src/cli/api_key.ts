@@ -5,7 +5,7 @@ import { oneLine } from "../errors.ts";
 import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
-import { explainingErrors } from "./output.ts";
+import { explainingErrors, explainWriteError } from "./output.ts";
 
 const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
 
@@ -34,13 +34,18 @@ export async function setup(_given: Arguments, context: Context): Promise<void> 
   if (key === "") {
     throw new UsageError("No key: type it, or pass it on standard input: weir setup < key.txt");
   }
-  const path = await writeKey(key, context);
+  const { path, isReplaced } = await writeKey(key, context);
+  const replaced = isReplaced ? ", in place of the earlier key" : "";
   context.printError(
-    `Saved in ${path}, which only you can read. The variable DATASTREAM_API_KEY overrides it.`,
+    `Saved in ${path}, which only you can read${replaced}. ` +
+      "The variable DATASTREAM_API_KEY overrides it.",
   );
 }
 
-async function writeKey(key: string, context: Context): Promise<string> {
+async function writeKey(
+  key: string,
+  context: Context,
+): Promise<{ path: string; isReplaced: boolean }> {
   requireKeyFrom(key, "The key");
   const path = keyPath(context.environment);
   if (path === undefined) {
@@ -55,11 +60,14 @@ async function writeKey(key: string, context: Context): Promise<string> {
       if (error.code !== "EEXIST") throw error;
     });
   }
-  // An existing file keeps its mode, so it is changed before the key is written.
-  await explainingErrors(path, writeFile(path, "", { mode: 0o600 }));
+  const isReplaced = await writeFile(path, "", { flag: "wx" }).then(() => false, (error) => {
+    if (error.code !== "EEXIST") throw explainWriteError(error, path);
+    return true;
+  });
+  // Before the key is written, because the file of an earlier key has its own mode.
   await chmod(path, 0o600);
   await explainingErrors(path, writeFile(path, `${key}\n`));
-  return path;
+  return { path, isReplaced };
 }
 
 function requireKeyFrom(key: string, source: string): string {

@@ -17,8 +17,8 @@ export interface Flag {
 export type Flags = Readonly<Record<string, Flag>>;
 
 export interface Syntax {
-  /** The argument that is not a flag, if any. */
-  operand?: { name: string; help: string };
+  /** The argument that is not a flag, if any. `noun` is for the message of a value that is not a choice. */
+  operand?: { name: string; help: string; noun?: string; choices?: readonly string[] };
   flags: Flags;
 }
 
@@ -68,7 +68,12 @@ export function parseArguments(
   if (operands.length < maxOperands) {
     throw new UsageError(`weir ${command} needs ${operand!.name} (${operand!.help})`);
   }
-  return { command, operand: operands[0]?.text, flags };
+  const text = operands[0]?.text;
+  const { noun, choices } = operand ?? {};
+  if (choices !== undefined && !choices.includes(text!)) {
+    throw new UsageError(`Unknown ${noun} "${text}": ${commandHint(text!, choices)}`);
+  }
+  return { command, operand: text, flags };
 }
 
 function unknownCommand(
@@ -242,7 +247,7 @@ function flagHint(name: string, known: Flags): string {
   return suggestNames(nearNames(name, Object.keys(known)).map((flag) => `--${flag}`)) ?? "";
 }
 
-export function commandHint(name: string, known: readonly string[]): string {
+function commandHint(name: string, known: readonly string[]): string {
   // A synonym is suggested only if it is among the choices: weir url takes a resource, not setup.
   const synonym = replaceWord(name, COMMAND_WORDS);
   return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);

@@ -10,6 +10,7 @@ import { explainingErrors, FileError, writeText } from "./output.ts";
 import {
   FILTER_FLAGS,
   type FlagValues,
+  hasDays,
   messageOf,
   readBox,
   readClientOptions,
@@ -30,6 +31,11 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
   const { signal } = context;
   const citations = await client.citations(filter, { within, signal });
   await context.print(format(citations));
+  if (hasDays(flags)) {
+    context.printError(
+      "The citations are of whole years, because DataStream cannot select datasets by day",
+    );
+  }
   const reasons = citations.length > 0
     ? await unmatchedValues(client, "Metadata", { filter }, {
       DOI: citations.map(({ doi }) => doi),

@@ -21,9 +21,16 @@ export interface Command extends Syntax {
   run: string;
 }
 
-const RESOURCE_OPERAND = { name: Object.keys(RESOURCE_COMMANDS).join("|"), help: "the resource" };
+const RESOURCE_OPERAND = {
+  name: Object.keys(RESOURCE_COMMANDS).join("|"),
+  help: "the resource",
+  noun: "resource",
+  choices: Object.keys(RESOURCE_COMMANDS),
+};
 /** Copied, because only `serve` loads the modules of the server. */
 const SERVER_ACCESS_MODES = ["caller", "signed", "token", "public"];
+/** Shells with a completion script. */
+const SHELLS = ["bash", "zsh", "fish"];
 const { "base-url": baseUrl, qa, sandbox } = SERVICE_FLAGS;
 
 /** In the order of the help, without the flags of every command. */
@@ -82,7 +89,12 @@ const TABLE: Readonly<Record<string, Command>> = {
   values: {
     summary:
       "print the values of a field: the known ones, or with --live those of rows, with numbers",
-    operand: { name: "FIELD", help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}` },
+    operand: {
+      name: "FIELD",
+      help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}`,
+      noun: "field",
+      choices: Object.keys(VALUE_FIELDS),
+    },
     flags: {
       search: { value: "TEXT", help: "only values that contain a text, in any case" },
       live: { help: "values that occur in rows that match the filters; reads all of these rows" },
@@ -175,7 +187,7 @@ const TABLE: Readonly<Record<string, Command>> = {
   },
   completion: {
     summary: "print a script that completes commands, flags and values in a shell",
-    operand: { name: "SHELL", help: "bash, zsh or fish" },
+    operand: { name: "SHELL", help: "bash, zsh or fish", noun: "shell", choices: SHELLS },
     flags: {},
     examples: [
       "source <(weir completion bash)",

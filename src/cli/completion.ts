@@ -1,28 +1,22 @@
 import type { Arguments, Flags } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
-import { type Context, UsageError } from "./context.ts";
+import type { Context } from "./context.ts";
 import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
 
 /** `weir values` lists their values. */
 const LISTED_FLAGS = Object.keys(VALUE_FIELDS).filter((name) => name in FILTER_FLAGS);
 
 export async function printCompletion({ operand }: Arguments, context: Context): Promise<void> {
-  const script = {
-    bash: bashScript,
-    // The completion of bash runs in zsh too.
-    zsh: () => `autoload -U +X bashcompinit && bashcompinit\n${bashScript()}`,
-    fish: fishScript,
-  }[operand!];
-  if (script === undefined) {
-    throw new UsageError(`Unknown shell "${operand}": use one of bash, zsh, fish`);
-  }
-  await context.print(script());
+  // The completion of bash runs in zsh too.
+  const start = operand === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+  await context.print(operand === "fish" ? fishScript() : start + bashScript());
 }
 
 function bashScript(): string {
-  const flagsOf = Object.entries(COMMANDS).map(([name, { flags }]) =>
-    `    ${name}) words="${Object.keys(flags).map((flag) => `--${flag}`).join(" ")}" ;;`
-  );
+  const wordsOf = Object.entries(COMMANDS).map(([name, { operand, flags }]) => {
+    const words = [...operand?.choices ?? [], ...Object.keys(flags).map((flag) => `--${flag}`)];
+    return `    ${name}) words="${words.join(" ")}" ;;`;
+  });
   const choices = choicesOf().map(([flag, values]) =>
     `    --${flag}) words="${values.join(" ")}" ;;`
   );
@@ -38,7 +32,7 @@ ${[...choices, ...listed].join("\n")}
   esac
   if [[ -z $words ]]; then
     case \${COMP_WORDS[1]} in
-${flagsOf.map((line) => `  ${line}`).join("\n")}
+${wordsOf.map((line) => `  ${line}`).join("\n")}
       *) words="${Object.keys(COMMANDS).join(" ")}" ;;
     esac
   fi
@@ -61,14 +55,19 @@ complete -F _weir weir
 
 function fishScript(): string {
   const names = Object.keys(COMMANDS).join(" ");
-  const lines = Object.entries(COMMANDS).flatMap(([name, { flags }]) =>
-    Object.entries(flags).map(([flag, { value, choices, letter }]) => {
-      const values = LISTED_FLAGS.includes(flag) ? `(weir values ${flag})` : choices?.join(" ");
-      return `complete -c weir -n '__fish_seen_subcommand_from ${name}' -l ${flag}` +
-        (letter ? ` -s ${letter}` : "") + (value ? " -r" : "") +
-        (values === undefined ? "" : ` -f -a '${values}'`);
-    })
-  );
+  const lines = Object.entries(COMMANDS).flatMap(([name, { operand, flags }]) => {
+    const start = `complete -c weir -n '__fish_seen_subcommand_from ${name}'`;
+    const operands = operand?.choices ? [`${start} -f -a '${operand.choices.join(" ")}'`] : [];
+    return [
+      ...operands,
+      ...Object.entries(flags).map(([flag, { value, choices, letter }]) => {
+        const values = LISTED_FLAGS.includes(flag) ? `(weir values ${flag})` : choices?.join(" ");
+        return `${start} -l ${flag}` +
+          (letter ? ` -s ${letter}` : "") + (value ? " -r" : "") +
+          (values === undefined ? "" : ` -f -a '${values}'`);
+      }),
+    ];
+  });
   return `complete -c weir -n 'not __fish_seen_subcommand_from ${names}' -f -a '${names}'\n` +
     lines.map((line) => `${line}\n`).join("");
 }

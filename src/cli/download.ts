@@ -42,7 +42,7 @@ import {
   readCsvOptions,
   readFormat,
   readQuery,
-  readResource,
+  RESOURCE_COMMANDS,
   ROW_RULE_FLAGS,
 } from "./flags.ts";
 import {
@@ -61,7 +61,7 @@ export async function download(
   { command, flags }: Arguments,
   context: Context,
 ): Promise<number> {
-  const resource = readResource(command);
+  const resource = RESOURCE_COMMANDS[command!]!;
   requireCompatibleFlags(flags);
   const has = (name: string) => flags.has(name);
   const [output = "-"] = flags.get("output") ?? [];

@@ -20,7 +20,7 @@ import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.t
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
-import { type Arguments, commandHint, type Flags } from "./arguments.ts";
+import type { Arguments, Flags } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 
 export type FlagValues = Arguments["flags"];
@@ -197,20 +197,12 @@ export function messageOf(error: unknown, flags: FlagValues = new Map()): string
   return oneLine(hasNames ? messageFor(error, names) : error);
 }
 
-export const RESOURCE_COMMANDS = {
+export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = {
   metadata: "Metadata",
   locations: "Locations",
   observations: "Observations",
   records: "Records",
-} as const satisfies Record<string, ResourceName>;
-
-export function readResource(command: string | undefined): ResourceName {
-  const resources: Record<string, ResourceName> = RESOURCE_COMMANDS;
-  if (command !== undefined && Object.hasOwn(resources, command)) return resources[command]!;
-  throw new UsageError(
-    `Unknown resource "${command}": ${commandHint(String(command), Object.keys(resources))}`,
-  );
-}
+};
 
 export function readQuery(
   flags: FlagValues,

@@ -9,11 +9,11 @@ import {
   hasDays,
   readBaseUrl,
   readQuery,
-  readResource,
+  RESOURCE_COMMANDS,
 } from "./flags.ts";
 
 export async function printFields({ operand }: Arguments, context: Context): Promise<void> {
-  const resource = readResource(operand);
+  const resource = RESOURCE_COMMANDS[operand!]!;
   const { fields, filters } = RESOURCES[resource];
   const width = Math.max(...[...Object.keys(fields), ...filters].map((name) => name.length)) + 2;
   const line = (name: string, type: string) => `  ${name.padEnd(width)}${TYPE_LABELS[type]}\n`;
@@ -39,7 +39,7 @@ const TYPE_LABELS: Record<string, string> = {
 
 export async function printUrl({ operand, flags }: Arguments, context: Context): Promise<void> {
   const client = new DataStream({ baseUrl: readBaseUrl(flags, context) });
-  const { url } = client.query(readResource(operand), readQuery(flags));
+  const { url } = client.query(RESOURCE_COMMANDS[operand!]!, readQuery(flags));
   await context.print(`${url}\n`);
   if (hasDays(flags)) {
     context.printError("The URL selects whole years, because DataStream cannot select days");

@@ -11,10 +11,12 @@
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
-import type { DataPackage } from "../formats/data_package.ts";
+import { type DataPackage, renamePackage } from "../formats/data_package.ts";
+import { PUBLICATION_TIME } from "../service_constants.ts";
 import { describeChanges, explainVersionError } from "./dataset_versions.ts";
 import {
   copyPermissions,
@@ -59,6 +61,8 @@ interface PartState {
   version: typeof STATE_VERSION;
   /** Random identifier of the run that writes the part. */
   run: string;
+  /** Inode of the part. */
+  inode: number;
   query: QueryRecord;
   /** Whether the run may overwrite FILE. */
   force: boolean;
@@ -141,6 +145,9 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   const { query, resume } = options;
   const { part } = filesOf(path);
   const found = await statIfExists(part, lstat);
+  if (found?.isDirectory()) {
+    throw new FileError(`${part} is a directory: rename it, or choose another file`);
+  }
   // A run that was killed at its start leaves an empty part without a state.
   const earlier = resume && found !== undefined
     ? await readState(path, options, found.size === 0)
@@ -165,7 +172,7 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
       throw error;
     }
   }
-  if (force || resume) await removePart(path);
+  if (found !== undefined && (force || resume)) await removePart(path);
   // The part gets the permissions of FILE. The owner may always read and write it, because --resume must.
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(part, "wx", mode).catch((error) => {
@@ -177,7 +184,7 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   });
   const hash = createHash("sha256");
   const state: PartState = {
-    ...{ version: STATE_VERSION, run: "", query, force, bytes: 0 },
+    ...{ version: STATE_VERSION, run: "", inode: 0, query, force, bytes: 0 },
     hash: hashText(hash),
   };
   try {
@@ -197,10 +204,11 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
  * A page is committed once its bytes are on disk and a FILE.part.json that includes them has been renamed into
  * place. A run that resumes overwrites the bytes after the last committed page.
  *
- * A run can resume a part while the run that started it is still alive. There is no file lock, because no portable
- * lock is released when the process that holds it is killed. The later run writes FILE.part.json, and the earlier run
- * fails at its next step, because FILE.part.json is not what it wrote. If the earlier run writes rows before that
- * step, the later run detects them at its end, when it hashes the whole part.
+ * Several runs can write one FILE concurrently, and one of them completes it. There is no file lock, because no
+ * portable lock is released when the process that holds it is killed. The part belongs to the run that created or
+ * resumed it last: another part has another inode, and FILE.part.json names the run that resumed it. The other runs
+ * fail at their next step. If one of them writes rows before that step, the later run detects them at its end, when it
+ * hashes the whole part.
  *
  * @param earlier State of the part, and the hash of its bytes
  */
@@ -214,9 +222,8 @@ async function createOutput(
   const { part, state: statePath, record: recordPath } = filesOf(path);
   const isResumed = earlier.state.cursor !== undefined;
   const startedAt = Date.now();
-  let state: PartState = { ...earlier.state, run: randomUUID() };
-  /** Text of FILE.part.json as this run last wrote it. */
-  let stateText = "";
+  const { ino: inode, dev } = await file.stat();
+  let state: PartState = { ...earlier.state, run: randomUUID(), inode };
   let { bytes } = state;
   let last: DownloadPage | undefined;
   /** Whether a later run can complete the part. */
@@ -224,9 +231,11 @@ async function createOutput(
 
   const isOwned = async () => {
     try {
-      if (await readFile(statePath, "utf8") !== stateText) return false;
-      const [opened, named] = [await file.stat(), await lstat(part)];
-      return opened.ino === named.ino && opened.dev === named.dev;
+      const named = await lstat(part);
+      const found = await readJson(statePath) as Partial<PartState> | undefined;
+      // A run that has lost its part can still write or remove the state, and then fails.
+      return named.ino === inode && named.dev === dev &&
+        (found === undefined || found.run === state.run || found.inode !== inode);
     } catch {
       return false;
     }
@@ -239,7 +248,15 @@ async function createOutput(
   };
   const writeState = async (changes: Partial<PartState>) => {
     state = { ...state, ...changes };
-    stateText = await replaceFile(statePath, state);
+    for (;;) {
+      try {
+        return await replaceFile(statePath, state);
+      } catch (error) {
+        // Another run has created, renamed or removed the file with the same name.
+        if (!["EEXIST", "ENOENT"].includes((error as NodeJS.ErrnoException).code!)) throw error;
+        await requireOwned();
+      }
+    }
   };
   /** Rethrows an error. After a `FileError` the part cannot be resumed: a later run would fail too. */
   const fail = (error: unknown): never => {
@@ -284,6 +301,7 @@ async function createOutput(
     const facts = { path, bytes, hash: finalHash, rows, citations, datasets, origin };
     const description = describe?.(facts);
     if (description !== undefined) await writeState({ package: description });
+    await requireOwned();
     await file.close();
     await rename(part, path);
     if (description !== undefined) await replaceFile(recordPath, description, 2);
@@ -348,7 +366,11 @@ export async function readFinished(
       `${recordPath} does not belong to this file: ${path} was changed since weir wrote it: ${again}`,
     );
   }
-  return found;
+  const fileName = basename(path);
+  if (resources[0].path === fileName) return found;
+  const renamed = renamePackage(found, fileName);
+  await replaceFile(recordPath, renamed, 2);
+  return renamed;
 }
 
 /** Returns the package of FILE; `undefined` if there is none that a download has written. */
@@ -406,9 +428,6 @@ function showValue(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
-const RECENT = 600_000;
-
 /**
  * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
  * dataset was published so recently that the first page may have an earlier version.
@@ -425,7 +444,8 @@ async function knownDatasets(
     if (error instanceof DataStreamError) return { citations, datasets: undefined };
     throw error;
   }
-  const isRecent = ({ published }: Citation) => Date.parse(published) > startedAt - RECENT;
+  const isRecent = ({ published }: Citation) =>
+    Date.parse(published) > startedAt - PUBLICATION_TIME;
   if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
   const unversioned = citations.map((citation) =>
     isRecent(citation) ? { ...citation, version: "", published: "" } : citation
@@ -554,14 +574,13 @@ async function hashPart(
   throw changed(`its first ${bytes} bytes differ from what weir wrote`);
 }
 
-/** Replaces a JSON file atomically. Returns its text. */
-async function replaceFile(path: string, content: unknown, indent?: number): Promise<string> {
+/** Replaces a JSON file atomically. */
+async function replaceFile(path: string, content: unknown, indent?: number): Promise<void> {
   const text = JSON.stringify(content, null, indent) + (indent === undefined ? "" : "\n");
   // If this path is a symbolic link, writing would change the link's target.
   await rm(`${path}.new`, { force: true });
   await writeFile(`${path}.new`, text, { flag: "wx" });
   await rename(`${path}.new`, path);
-  return text;
 }
 
 /** Removes FILE.part.json, and files that a killed run did not rename. */

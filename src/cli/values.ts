@@ -17,12 +17,7 @@ const SECONDS_PER_REQUEST = 1;
 
 /** One per line; in a second column their names or numbers of rows. */
 export async function printValues({ operand, flags }: Arguments, context: Context): Promise<void> {
-  const field = Object.hasOwn(VALUE_FIELDS, operand!) ? VALUE_FIELDS[operand!] : undefined;
-  if (field === undefined) {
-    throw new UsageError(
-      `Unknown field "${operand}": use one of ${Object.keys(VALUE_FIELDS).join(", ")}`,
-    );
-  }
+  const field = VALUE_FIELDS[operand!]!;
   const wanted = (flags.get("search")?.[0] ?? "").toLowerCase();
   const values = flags.has("live")
     ? await readLive(field, operand!, { flags, context })

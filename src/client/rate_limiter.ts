@@ -1,5 +1,5 @@
 // Lets one request run at a time. The process, a Durable Object or Deno KV stores the state, a
-// `Gate`. All times are in milliseconds.
+// `LimiterState`. All times are in milliseconds.
 import { abortable, type Clock } from "../clock.ts";
 
 /**
@@ -131,7 +131,7 @@ const INTERVAL_MARGIN = 1.06;
 const PERMIT_TTL = 5_000;
 /** A process that was busy first extends its own permit. */
 const MIN_TAKEOVER_WAIT = 1_000;
-/** Time without a sign of life after which a waiter is skipped. */
+/** Time without a message after which a waiter is skipped. */
 const WAITER_TTL = 2_500;
 /** Time without a request after which the next one probably opens a connection, and arrives later. */
 const CONNECTION_TTL = 5_000;
@@ -142,7 +142,7 @@ const MIN_SLOWED_INTERVAL = 500;
 const SLOWDOWN_TIME = 10_000;
 const AVERAGE_WEIGHT = 0.25;
 
-export const NEW_GATE = {
+export const NEW_STATE = {
   /** Whether several processes share it, each with its own connections. */
   isShared: true,
   holder: undefined as string | undefined,
@@ -158,7 +158,7 @@ export const NEW_GATE = {
   averageTime: 0,
 };
 
-export type Gate = typeof NEW_GATE;
+export type LimiterState = typeof NEW_STATE;
 
 /** Times are durations, because the clocks of machines differ. */
 export interface AcquireMessage {
@@ -192,68 +192,73 @@ export interface ReleaseMessage {
 }
 
 /** `position`: number of requests before it in the queue. */
-export function acquire(gate: Gate, ticket: Ticket, position: number, now: number): Answer {
+export function acquire(
+  state: LimiterState,
+  ticket: Ticket,
+  position: number,
+  now: number,
+): Answer {
   const { id, since, deadline } = ticket;
-  if (extend(gate, id, now)) return { granted: true, delay: 0 }; // the answer to an earlier call was lost
+  if (extend(state, id, now)) return { granted: true, delay: 0 }; // the answer to an earlier call was lost
   // The clock can have been set back.
-  gate.startedAt = Math.min(gate.startedAt, now);
-  gate.seenAt = Math.min(gate.seenAt, now);
-  gate.blockedUntil = Math.min(gate.blockedUntil, now + MAX_BLOCK_TIME);
-  const expiry = Math.max(gate.seenAt + PERMIT_TTL, since + MIN_TAKEOVER_WAIT);
-  if (position === 0 && gate.holder !== undefined && now >= expiry) {
-    gate.holder = undefined;
-    gate.startedAt = gate.seenAt + PERMIT_TTL; // the request may have been sent until then
+  state.startedAt = Math.min(state.startedAt, now);
+  state.seenAt = Math.min(state.seenAt, now);
+  state.blockedUntil = Math.min(state.blockedUntil, now + MAX_BLOCK_TIME);
+  const expiry = Math.max(state.seenAt + PERMIT_TTL, since + MIN_TAKEOVER_WAIT);
+  if (position === 0 && state.holder !== undefined && now >= expiry) {
+    state.holder = undefined;
+    state.startedAt = state.seenAt + PERMIT_TTL; // the request may have been sent until then
   }
-  const normal = Math.max(gate.interval, ticket.interval);
-  const { slowdown } = gate;
+  const normal = Math.max(state.interval, ticket.interval);
+  const { slowdown } = state;
   const interval = slowdown === 1 ? normal : Math.max(normal, MIN_SLOWED_INTERVAL) * slowdown;
-  const wait = Math.max(0, gate.startedAt + interval - now, gate.blockedUntil - now);
-  if (position === 0 && gate.holder === undefined && wait === 0) {
-    gate.connects = gate.isShared || now - gate.startedAt > CONNECTION_TTL;
-    Object.assign(gate, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
+  const wait = Math.max(0, state.startedAt + interval - now, state.blockedUntil - now);
+  if (position === 0 && state.holder === undefined && wait === 0) {
+    state.connects = state.isShared || now - state.startedAt > CONNECTION_TTL;
+    Object.assign(state, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
     return { granted: true, delay: 0 };
   }
-  const cycle = Math.max(interval, gate.averageTime);
-  const holderWait = gate.holder === undefined ? 0 : gate.startedAt + cycle - now;
+  const cycle = Math.max(interval, state.averageTime);
+  const holderWait = state.holder === undefined ? 0 : state.startedAt + cycle - now;
   const estimate = Math.max(wait, holderWait) + position * cycle;
   if (now >= deadline || now + estimate > deadline) {
     return { retryAfter: Math.max(estimate, cycle) };
   }
   if (position > 0) return { wait: Infinity };
-  return { wait: gate.holder === undefined ? wait : expiry - now }; // the release wakes it
+  return { wait: state.holder === undefined ? wait : expiry - now }; // the release wakes it
 }
 
-export function extend(gate: Gate, id: string, now: number): boolean {
-  if (gate.holder !== id) return false;
-  gate.seenAt = now;
+export function extend(state: LimiterState, id: string, now: number): boolean {
+  if (state.holder !== id) return false;
+  state.seenAt = now;
   return true;
 }
 
-export function release(gate: Gate, message: ReleaseMessage, now: number): void {
-  // A request to a shared gate may have been sent until now, because its messages take time.
-  const { id, responseAge = gate.isShared ? 0 : undefined, succeeded = false } = message;
-  if (gate.holder !== id) return;
-  gate.holder = undefined;
-  gate.averageTime += AVERAGE_WEIGHT * (now - gate.startedAt - gate.averageTime);
+export function release(state: LimiterState, message: ReleaseMessage, now: number): void {
+  // A request to a shared state may have been sent until now, because its messages take time.
+  const { id, responseAge = state.isShared ? 0 : undefined, succeeded = false } = message;
+  if (state.holder !== id) return;
+  state.holder = undefined;
+  state.averageTime += AVERAGE_WEIGHT * (now - state.startedAt - state.averageTime);
   // Opening a connection delayed the arrival of this request. The next request may reuse the connection and arrive
   // without that delay, so an interval that counts from the start would be too short.
-  if (gate.connects && responseAge !== undefined) gate.startedAt = now - responseAge;
-  if (succeeded && gate.slowdown > 1 && now - gate.blockedUntil >= SLOWDOWN_TIME) {
-    gate.slowdown /= 2;
-    gate.blockedUntil = now;
+  if (state.connects && responseAge !== undefined) state.startedAt = now - responseAge;
+  if (succeeded && state.slowdown > 1 && now - state.blockedUntil >= SLOWDOWN_TIME) {
+    state.slowdown /= 2;
+    state.blockedUntil = now;
   }
 }
 
 /** Source: DataStream Public API, "Errors", status 429 (RFC 6585). */
-export function penalize(gate: Gate, blockTime: number, now: number): void {
-  gate.blockedUntil = Math.max(gate.blockedUntil, now + blockTime);
-  gate.slowdown = Math.min(MAX_SLOWDOWN, gate.slowdown * 2);
+export function penalize(state: LimiterState, blockTime: number, now: number): void {
+  state.blockedUntil = Math.max(state.blockedUntil, now + blockTime);
+  state.slowdown = Math.min(MAX_SLOWDOWN, state.slowdown * 2);
 }
 
 /** May call the function again after a conflict with another process. */
-export type ChangeGate = <T>(apply: (gate: Gate, now: number) => T) => T | Promise<T>;
+export type ChangeState = <T>(apply: (state: LimiterState, now: number) => T) => T | Promise<T>;
 
-export interface GateMessages {
+export interface PermitQueue {
   acquire(message: AcquireMessage): Promise<Answer>;
   extend(message: { id: string }): boolean | Promise<boolean>;
   release(message: ReleaseMessage): Promise<unknown>;
@@ -267,12 +272,12 @@ export interface GateMessages {
  *   again, within `WAITER_TTL`. `Infinity`: requests always leave the queue
  * @param pollInterval Interval of checks for a permit that another process releases; 0 for none
  */
-export function openGate(
-  change: ChangeGate,
+export function createPermitQueue(
+  change: ChangeState,
   clock: Clock,
   pollTime: number,
   pollInterval: number = 0,
-): GateMessages {
+): PermitQueue {
   const queue: Ticket[] = [];
   let lastHolder: string | undefined;
   /** The next request may now be the first. */
@@ -298,10 +303,10 @@ export function openGate(
       for (;;) {
         const woken = new Promise<void>((resolve) => ticket.wake = resolve);
         let mustPoll = false;
-        const answer = await change((gate, now) => {
+        const answer = await change((state, now) => {
           while (queue[0] !== ticket && (queue[0]?.expiresAt ?? Infinity) <= now) queue.shift();
-          mustPoll = pollInterval > 0 && gate.holder !== undefined && gate.holder !== lastHolder;
-          return acquire(gate, ticket, queue.indexOf(ticket), now);
+          mustPoll = pollInterval > 0 && state.holder !== undefined && state.holder !== lastHolder;
+          return acquire(state, ticket, queue.indexOf(ticket), now);
         });
         const now = clock.now();
         if (!("wait" in answer)) {
@@ -316,15 +321,15 @@ export function openGate(
         await sleepUntil(Math.min(next, start + pollTime, ticket.deadline), woken, clock);
       }
     },
-    extend: ({ id }) => change((gate, now) => extend(gate, id, now)),
+    extend: ({ id }) => change((state, now) => extend(state, id, now)),
     async release(message) {
       const ticket = queue.find(({ id }) => id === message.id);
       if (ticket !== undefined) leave(ticket);
-      await change((gate, now) => release(gate, message, now));
+      await change((state, now) => release(state, message, now));
       queue[0]?.wake();
     },
     async penalize({ blockTime }) {
-      await change((gate, now) => penalize(gate, blockTime, now));
+      await change((state, now) => penalize(state, blockTime, now));
       for (const { wake } of queue) wake(); // their waits may now exceed their maximum
     },
   };
@@ -355,7 +360,7 @@ const EXTENSION_TIMEOUT = 2_000;
 
 /** `waitUntil` is called with each message that must be sent after its request has ended. */
 export function createLimiter(
-  gateOf: (target: RateLimitTarget) => GateMessages,
+  queueOf: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
   send: Send = async (call, _, signal) => await abortable(Promise.resolve(call()), signal),
   waitUntil?: (promise: Promise<unknown>) => void,
@@ -369,7 +374,7 @@ export function createLimiter(
   return {
     async acquire({ requestsPerSecond, maxWait = Infinity, ...target }, signal) {
       signal?.throwIfAborted();
-      const gate = gateOf(target);
+      const queue = queueOf(target);
       const id = crypto.randomUUID();
       const interval = 1000 * INTERVAL_MARGIN / requestsPerSecond;
       const start = clock.now();
@@ -378,16 +383,16 @@ export function createLimiter(
       const call = () => {
         sentAt = clock.now();
         const waited = sentAt - start;
-        return sent = gate.acquire({ id, interval, maxWait: maxWait - waited, waited });
+        return sent = queue.acquire({ id, interval, maxWait: maxWait - waited, waited });
       };
       let respondedAt: number | undefined;
       const permit: Permit = {
         responded: () => void (respondedAt = clock.now()),
-        extend: () => send(() => gate.extend({ id }), EXTENSION_TIMEOUT),
+        extend: () => send(() => queue.extend({ id }), EXTENSION_TIMEOUT),
         release: (outcome) =>
           sendDetached(() => {
             const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
-            return gate.release({ id, responseAge, succeeded: outcome === "success" });
+            return queue.release({ id, responseAge, succeeded: outcome === "success" });
           }),
       };
       try {
@@ -400,13 +405,13 @@ export function createLimiter(
           } else if (!("wait" in answer)) throw new Error("its store gave an unknown answer");
         }
       } catch (error) {
-        const leave = () => sendDetached(() => gate.release({ id })).catch(() => {});
+        const leave = () => sendDetached(() => queue.release({ id })).catch(() => {});
         leave();
         sent?.then((answer) => void ("granted" in answer && leave())).catch(() => {});
         throw error;
       }
     },
-    penalize: (target, blockTime) => sendDetached(() => gateOf(target).penalize({ blockTime })),
+    penalize: (target, blockTime) => sendDetached(() => queueOf(target).penalize({ blockTime })),
   };
 }
 
@@ -432,7 +437,7 @@ export function cacheByTarget<T>(
 }
 
 /** Cloudflare Workers drop a request without running its `finally` blocks or timers. */
-const SIGN_OF_LIFE_INTERVAL =
+const WAITER_HEARTBEAT =
   (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent ===
       "Cloudflare-Workers"
     ? 1_000
@@ -443,15 +448,15 @@ const processLimiters = new WeakMap<Clock, RateLimiter>();
 
 /** Only callers with the same clock share a limiter. */
 export function processLimiter(clock: Clock): RateLimiter {
-  const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock, SIGN_OF_LIFE_INTERVAL);
+  const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock, WAITER_HEARTBEAT);
   processLimiters.set(clock, limiter);
   return limiter;
 }
 
 export function createProcessLimiter(clock: Clock, pollTime: number): RateLimiter {
-  const openMemoryGate = () => {
-    const gate = { ...NEW_GATE, isShared: false };
-    return openGate((apply) => apply(gate, clock.now()), clock, pollTime);
+  const createQueue = () => {
+    const state = { ...NEW_STATE, isShared: false };
+    return createPermitQueue((apply) => apply(state, clock.now()), clock, pollTime);
   };
-  return createLimiter(cacheByTarget(openMemoryGate, clock), clock);
+  return createLimiter(cacheByTarget(createQueue, clock), clock);
 }

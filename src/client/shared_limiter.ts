@@ -1,8 +1,8 @@
-// For gates in a Durable Object, or in Deno KV.
+// For rate limiters in a Durable Object, or in Deno KV.
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import type { Send } from "./rate_limiter.ts";
 
-/** Time (ms) until a gate answers. A waiter keeps its place for half a second longer. */
+/** Time (ms) until a shared limiter answers. A waiter keeps its place for half a second longer. */
 export const MAX_POLL_TIME = 2_000;
 /** Delay (ms) after an error. */
 const MESSAGE_RETRY_DELAY = 200;

@@ -8,6 +8,9 @@ import { checkCsvOptions, type CsvOptions } from "./csv.ts";
 import { type FormatName, FORMATS } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
+/** Registered with IANA. */
+export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
+
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
 export interface PackageField {
   name: string;
@@ -90,7 +93,7 @@ export interface DescribedFile<More> {
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
   const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
-  const name = fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
+  const name = nameOf(fileName);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
   return {
@@ -123,6 +126,19 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
     }],
     weir: { version: VERSION, url, datasets, ...more },
   };
+}
+
+/** Returns the package of a file that has another name now. */
+export function renamePackage<More>(
+  { resources: [resource], ...others }: DataPackage<More>,
+  fileName: string,
+): DataPackage<More> {
+  const name = nameOf(fileName);
+  return { ...others, name, resources: [{ ...resource, name, path: fileName }] };
+}
+
+function nameOf(fileName: string): string {
+  return fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
 }
 
 function toDialect(csv: CsvOptions | undefined): PackageResource["dialect"] {

@@ -234,14 +234,15 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
     const { code, stderr } = await setup.output();
     const errorText = new TextDecoder().decode(stderr);
     assertEquals([code, errorText.includes("key-of-a-test")], [0, false]);
-    assertStringIncludes(errorText, "config/weir/key");
+    assertMatch(errorText, /^Saved in config.weir.key, which only you can read\. /m);
     assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
     const modeOf = async (name: string) =>
       ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
     assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
     // A file that others can read becomes private.
     await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
-    await setup.output();
+    const again = new TextDecoder().decode((await setup.output()).stderr);
+    assertStringIncludes(again, "which only you can read, in place of the earlier key. ");
     assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);

@@ -21,6 +21,11 @@ Deno.test("weir completion bash completes commands, flags and values", async () 
   assertEquals(await complete("locations", "--format", "geo"), ["geojson"]);
   assertEquals(await complete("records", "--characteristic", "Ph"), ["Phosphorus\\,\\ total"]);
   assertEquals(await complete("cite", "--char"), ["--characteristic"]);
+  assertEquals(await complete("values", "loc"), ["location-type"]);
+  assertEquals(await complete("url", "l"), ["locations"]);
+  assertEquals(await complete("completion", ""), [
+    ...["bash", "zsh", "fish", "--debug", "--help", "--version"],
+  ]);
 });
 
 Deno.test("weir completion prints scripts for zsh and fish, and rejects other shells", async () => {
@@ -28,6 +33,7 @@ Deno.test("weir completion prints scripts for zsh and fish, and rejects other sh
   assert(zsh.output.includes("bashcompinit\n") && zsh.output.endsWith(SCRIPT));
   const fish = await weir(["completion", "fish"]);
   assert(fish.output.includes("-l select -r\n"));
+  assert(fish.output.includes("from completion' -f -a 'bash zsh fish'\n"));
   const { code, errors } = await weir(["completion", "tcsh"]);
   assertEquals([code, errors[0]], [2, 'Unknown shell "tcsh": use one of bash, zsh, fish']);
 });

@@ -33,6 +33,16 @@ for (const length of [252, 300]) {
     }));
 }
 
+for (const more of [[], ["--force"], ["--resume"]]) {
+  Deno.test(`weir exits with 1 when the part is a directory${more.map((flag) => ` with ${flag}`)}`, () =>
+    withFiles(async () => {
+      await Deno.mkdir(`${FOLDER}/a.csv.part`);
+      const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
+      assertEquals([code, await fileNames()], [1, ["a.csv.part"]]);
+      assertMatch(stderr, /^a\.csv\.part is a directory: [^\n]*\n$/);
+    }));
+}
+
 Deno.test("weir --resume exits with 1 and keeps the part when the state cannot be read", () =>
   withFiles(async () => {
     await writeFile("a.csv.part", "Id\r\n1001\r\n");

@@ -24,7 +24,7 @@ Deno.test("serveNode() listens on 127.0.0.1 and a free port when the port is 0",
   await assertRejects(() => fetch(server.url));
 });
 
-Deno.test("serveNode() responds with 400 when the host header is invalid and the app is not of createApp()", async () => {
+Deno.test("serveNode() responds with 400 when the host header is invalid", async () => {
   const app = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };
   const server = await serveNode(app, options);
   const { hostname, port } = new URL(server.url);

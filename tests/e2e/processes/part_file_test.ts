@@ -83,6 +83,58 @@ Deno.test("Output.finish() refuses a resumed part that another process wrote int
     await assertRejects(resume, FileError, "a.csv.part was changed");
   }));
 
+const STARTS: [name: string, part: string | undefined, flags: Partial<FileOptions>][] = [
+  ["without a part", undefined, {}],
+  ["with --force, without a part", undefined, { force: true }],
+  ["with --resume, without a part", undefined, { resume: true }],
+  ["with --force and a part", "left by a killed run", { force: true }],
+  ["with --resume and an empty part", "", { resume: true }],
+];
+for (const [name, part, flags] of STARTS) {
+  Deno.test(`openFile() lets one of three concurrent runs complete the file ${name}`, () =>
+    withFiles(async () => {
+      const download = async (text: string) => {
+        const { output } = await openFile(PATH, { ...options, resume: false, ...flags });
+        await write(output, `${text} page 1\n`, 1);
+        await write(output, `${text} page 2\n`, 2);
+        await output.finish(0);
+      };
+      // The steps of the runs interleave in another way each time.
+      for (let round = 0; round < 40; round++) {
+        if (part !== undefined) await writeFile("a.csv.part", part);
+        const runs = await Promise.allSettled(["a", "b", "c"].map(download));
+        const errors = runs.flatMap((run) => run.status === "rejected" ? [run.reason] : []);
+        const messages = errors.map(String).join("; ");
+        assert(errors.length < 3, messages);
+        assert(errors.every((error) => error instanceof FileError), messages);
+        const text = await readFile("a.csv");
+        assertEquals(
+          text,
+          ["a", "b", "c"].map((name) => `${name} page 1\n${name} page 2\n`)
+            .find((whole) => whole.startsWith(text[0]!)),
+        );
+        for (const { name } of [...Deno.readDirSync(FOLDER)]) {
+          await Deno.remove(`${FOLDER}/${name}`);
+        }
+      }
+    }));
+}
+
+Deno.test("openFile() lets one of three concurrent runs complete the file with --resume and rows", () =>
+  withFiles(async () => {
+    for (let round = 0; round < 40; round++) {
+      await (await killed()).abandon(1);
+      const runs = await Promise.allSettled([1, 2, 3].map(async () => {
+        const { output } = await resume();
+        await write(output, "page 2\n", 2);
+        await output.finish(0);
+      }));
+      assert(runs.some(({ status }) => status === "fulfilled"), Deno.inspect(runs));
+      assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
+      await Deno.remove(PATH);
+    }
+  }));
+
 /** A valid state; each unusable one differs from it in one member. */
 const STATE = {
   version: 6,

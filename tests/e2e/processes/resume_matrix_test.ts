@@ -618,6 +618,27 @@ Deno.test("weir records path, size, hash, query and versions of a file", async (
   assertEquals(weir.datasets, [["10.25976/weir-aa00", "1.0.0", "2020-03-04T08:00:00.000Z"]]);
 });
 
+Deno.test("weir --resume gives the package of a renamed file its new name", async () => {
+  await using download = await Download.create();
+  const path = `${download.folder}/a.csv`;
+  await download.run(NONE);
+  for (const extension of ["", ".datapackage.json"]) {
+    await Deno.rename(path + extension, `${download.folder}/Of pH.csv${extension}`);
+  }
+  const renamed = `${download.folder}/Of pH.csv`;
+  const { code, errors } = await download.run(NONE, ["--resume", `--output=${renamed}`]);
+  assertEquals([code, download.pages], [0, 0], errors.join());
+  const { name, resources: [{ path: recorded, hash }], weir } = JSON.parse(
+    await Deno.readTextFile(`${renamed}.datapackage.json`),
+  );
+  assertEquals([name, recorded, typeof hash, weir.query.limit], [
+    "of-ph.csv",
+    "Of pH.csv",
+    "string",
+    "12",
+  ]);
+});
+
 Deno.test("weir records no versions of datasets that were published during the download", async () => {
   await using download = await Download.create();
   download.published = new Date().toISOString();

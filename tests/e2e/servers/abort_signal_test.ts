@@ -63,7 +63,7 @@ for (const program of programs) {
       await waitFor(() => upstream.pages.length === 1, "the request for page 1");
       leaving.abort();
       assertEquals(await aborted, "aborted");
-      await waitFor(() => stall.isAborted, "the abort of the request to the service", 1_000);
+      await waitFor(() => stall.isAborted, "the abort of the request to the service", 5_000);
       const response = await fetch(server.root + DOWNLOAD);
       assert(isComplete(await response.text(), shape));
     });

@@ -40,7 +40,7 @@ async function abortAt(pages: number, upstream: Upstream, { root }: Server): Pro
 /** Waits until the runtime notices the abort; workerd does so only when it writes to the client. */
 async function noticeAbort(runtime: Runtime, stall: Stall): Promise<void> {
   if (runtime.detectsAbortOnWrite) return stall.end();
-  await waitFor(() => stall.isAborted, "the abort of the request to the service", 1_000);
+  await waitFor(() => stall.isAborted, "the abort of the request to the service", 5_000);
 }
 
 /** Time limit (ms) of a download: shorter than the 5 s after which an unused permit is reclaimed. */

@@ -211,7 +211,7 @@ testPrograms(
     setTimeout(() => stall.end(), 3_000);
     assert(isComplete(await body!, shape));
     await server.exitCode;
-    assert(performance.now() - signalled < 27_000);
+    assert(performance.now() - signalled < 60_000);
   },
 );
 

@@ -35,6 +35,16 @@ for (const format of formatsOf("Records")) {
   }
 }
 
+Deno.test("weir cite says that it cites whole years when a day is given", async () => {
+  for (const [date, isDay] of [["2019", false], ["2019-05-15", true]] as const) {
+    for (const flag of ["from", "to"]) {
+      const { code, errors } = await weir(["cite", "--sandbox", `--${flag}=${date}`]);
+      const note = errors.some((line) => line.startsWith("The citations are of whole years"));
+      assertEquals([code, note], [0, isDay]);
+    }
+  }
+});
+
 Deno.test(
   "weir cites every dataset that matches when DOI is not a column, and says so",
   DEADLINE,

@@ -255,13 +255,13 @@ function sharedLimiter(acquire: () => Promise<Answer>, other = () => Promise.res
     calls.push(name);
     return answer();
   };
-  const gate = {
+  const queue = {
     acquire: () => call("acquire", acquire),
     extend: () => call("extend", () => other().then(() => true)),
     release: () => call("release", other),
     penalize: () => call("penalize", other),
   };
-  const limiter = createLimiter(() => gate, clock, sendUntilAnswered(clock));
+  const limiter = createLimiter(() => queue, clock, sendUntilAnswered(clock));
   return { limiter, clock, calls };
 }
 

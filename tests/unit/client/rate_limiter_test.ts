@@ -6,10 +6,10 @@ import { type Clock, DataStream } from "../../../mod.ts";
 import type { Permit, RateLimiter } from "../../../src/client/rate_limiter.ts";
 import {
   acquire,
+  createPermitQueue,
   createProcessLimiter,
   extend,
-  NEW_GATE,
-  openGate,
+  NEW_STATE,
   penalize,
   release,
 } from "../../../src/client/rate_limiter.ts";
@@ -25,13 +25,13 @@ const INTERVAL = 530;
 /** Time (ms) after which a permit that is not extended expires. */
 const TTL = 5_000;
 /** Time (ms) between two signs of life of a waiter in Cloudflare Workers. */
-const SIGN_OF_LIFE = 1_000;
+const HEARTBEAT = 1_000;
 const REQUEST = { origin: "https://upstream.invalid", keyHash: undefined, requestsPerSecond: 2 };
 
 /** Registers a test that fails if it never gets a permit. */
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
-for (const [name, signOfLife] of [["", Infinity], [" in Workers", SIGN_OF_LIFE]] as const) {
+for (const [name, signOfLife] of [["", Infinity], [" in Workers", HEARTBEAT]] as const) {
   testRateLimiter(`createProcessLimiter()${name}`, () => {
     const clock = new FakeClock();
     const limiter = createProcessLimiter(clock, signOfLife);
@@ -62,12 +62,12 @@ interface Request {
 const STEP = 50;
 
 /**
- * Runs a random schedule. The gate is copied in each step, as in a store.
+ * Runs a random schedule. The state is copied in each step, as in a store.
  *
- * @param isShared Whether the gate is in a store that several processes share
+ * @param isShared Whether the state is in a store that several processes share
  */
 function runSchedule(random: Random, isShared: boolean): void {
-  let gate = { ...NEW_GATE, isShared };
+  let state = { ...NEW_STATE, isShared };
   let blockedUntil = 0;
   let last: { at: number; interval: number; slowdown: number } | undefined;
   const requests = Array.from({ length: random.int(2, 12) }, (_, index): Request => {
@@ -83,7 +83,7 @@ function runSchedule(random: Random, isShared: boolean): void {
   });
   for (let now = 0; requests.some(({ isDone }) => !isDone); now += STEP) {
     assert(now < 600_000, "the schedule does not end");
-    gate = structuredClone(gate);
+    state = structuredClone(state);
     for (const request of random.shuffle(requests)) {
       const { id, since, requestsPerSecond: rate, duration, diesAt, deadline, startedAt } = request;
       if (request.isDone || now < since) continue;
@@ -93,7 +93,7 @@ function runSchedule(random: Random, isShared: boolean): void {
           other.startedAt === undefined && !other.isDone && other.since <= now &&
           (other.since - since || Number(other.id) - Number(id)) < 0;
         const position = requests.filter(isEarlier).length;
-        const answer = acquire(gate, ticketOf(id, { since, deadline, rate }), position, now);
+        const answer = acquire(state, ticketOf(id, { since, deadline, rate }), position, now);
         if ("retryAfter" in answer) {
           assert(deadline < Infinity && answer.retryAfter > 0);
           request.isDone = true;
@@ -110,21 +110,21 @@ function runSchedule(random: Random, isShared: boolean): void {
             assert(now - last.at >= least, `started after ${now - last.at} instead of ${least} ms`);
           }
           assert(now >= blockedUntil, "started while the key was blocked");
-          last = { at: now, interval, slowdown: gate.slowdown };
+          last = { at: now, interval, slowdown: state.slowdown };
         }
       } else if (now >= startedAt + duration) {
         request.isDone = true;
         const responseAge = Math.min(duration, 50);
-        assertEquals(gate.holder, id, "the permit was lost");
-        release(gate, { id, responseAge, succeeded: true }, now);
+        assertEquals(state.holder, id, "the permit was lost");
+        release(state, { id, responseAge, succeeded: true }, now);
         if (isShared) last!.at = now - responseAge;
         if (random.chance(0.2)) {
           const blockTime = random.int(0, 5_000);
-          penalize(gate, blockTime, now);
+          penalize(state, blockTime, now);
           blockedUntil = Math.max(blockedUntil, now + blockTime);
         }
-        last!.slowdown = gate.slowdown;
-      } else if ((now - startedAt) % 1_000 === 0) assert(extend(gate, id, now));
+        last!.slowdown = state.slowdown;
+      } else if ((now - startedAt) % 1_000 === 0) assert(extend(state, id, now));
     }
   }
 }
@@ -134,17 +134,17 @@ Deno.test("acquire() never breaks the limits in 400 random schedules", () => {
 });
 
 Deno.test("acquire() does not wait longer than an interval when the clock was set back", () => {
-  const gate = { ...NEW_GATE };
-  assertEquals(acquire(gate, ticketOf("1"), 0, 9e9), { granted: true, delay: 0 });
-  release(gate, { id: "1" }, 9e9);
+  const state = { ...NEW_STATE };
+  assertEquals(acquire(state, ticketOf("1"), 0, 9e9), { granted: true, delay: 0 });
+  release(state, { id: "1" }, 9e9);
   const second = ticketOf("2");
-  assertEquals(acquire(gate, second, 0, 1_000), { wait: INTERVAL });
-  assertEquals(acquire(gate, second, 0, 1_000 + INTERVAL), { granted: true, delay: 0 });
+  assertEquals(acquire(state, second, 0, 1_000), { wait: INTERVAL });
+  assertEquals(acquire(state, second, 0, 1_000 + INTERVAL), { granted: true, delay: 0 });
   // The permit of a dead holder expires by the new time, too.
   const third = ticketOf("3");
-  assertEquals(acquire(gate, third, 0, 0), { wait: TTL });
-  assertEquals(acquire(gate, third, 0, TTL), { wait: INTERVAL });
-  assertEquals(acquire(gate, third, 0, TTL + INTERVAL), { granted: true, delay: 0 });
+  assertEquals(acquire(state, third, 0, 0), { wait: TTL });
+  assertEquals(acquire(state, third, 0, TTL), { wait: INTERVAL });
+  assertEquals(acquire(state, third, 0, TTL + INTERVAL), { granted: true, delay: 0 });
 });
 
 /** A limiter of the process, and the number of timers that it sets. */
@@ -191,24 +191,24 @@ test("createProcessLimiter() has one timer for 20 waiters when a request takes 2
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => 20_000 + (index + 1) * INTERVAL));
 });
 
-test("openGate() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
+test("createPermitQueue() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
   const clock = new FakeClock();
-  const state = { ...NEW_GATE, isShared: false };
-  const gate = openGate((apply) => apply(state, clock.now()), clock, SIGN_OF_LIFE);
+  const state = { ...NEW_STATE, isShared: false };
+  const queue = createPermitQueue((apply) => apply(state, clock.now()), clock, HEARTBEAT);
   const message = { interval: INTERVAL, maxWait: null };
-  await gate.acquire({ ...message, id: "holder", waited: 0 });
-  assertEquals(await gate.acquire({ ...message, id: "dropped", waited: 0 }), { wait: 0 });
-  await gate.release({ id: "holder" });
+  await queue.acquire({ ...message, id: "holder", waited: 0 });
+  assertEquals(await queue.acquire({ ...message, id: "dropped", waited: 0 }), { wait: 0 });
+  await queue.release({ id: "holder" });
   const start = clock.now();
   for (let isGranted = false; !isGranted;) {
     const waited = clock.now() - start;
-    isGranted = "granted" in await gate.acquire({ ...message, id: "next", waited });
+    isGranted = "granted" in await queue.acquire({ ...message, id: "next", waited });
   }
   assertEquals(clock.now(), 3_000);
 });
 
 test("createProcessLimiter() keeps the permit and the order when the process was suspended", async () => {
-  for (const signOfLife of [Infinity, SIGN_OF_LIFE]) {
+  for (const signOfLife of [Infinity, HEARTBEAT]) {
     const { clock, limiter } = createCountedLimiter(signOfLife);
     const permit = await getPermit(limiter);
     const order: number[] = [];
@@ -218,7 +218,7 @@ test("createProcessLimiter() keeps the permit and the order when the process was
       own.release();
     });
     // A runtime runs late timers in their order: the one that extends the permit is due before the permit expires.
-    const extended = clock.sleep(SIGN_OF_LIFE - 1).then(() => permit.extend());
+    const extended = clock.sleep(HEARTBEAT - 1).then(() => permit.extend());
     await clock.sleep(50);
     clock.advance(60_000);
     assertEquals([await extended, order], [true, []]);

@@ -154,6 +154,8 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/citations.ts versionsOf": "versions of the datasets in its response",
   "src/formats/citations.ts DatasetVersion": "result of that function",
   "src/formats/data_package.ts toDataPackage": "package of a file or a document",
+  "src/formats/data_package.ts PACKAGE_MEDIA_TYPE": "type of the package of a document",
+  "src/odata/query_options.ts parseSelect": "columns of a document, for its package",
   "src/formats/data_package.ts DataPackage": "result of that function",
   "src/formats/page_writer.ts WriterState": "columns of a file, for its package",
   "src/formats/citations.ts citationsText": "citations on standard error",
@@ -171,16 +173,17 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/rate_limiter.ts PermitRefusal": "other result of acquire()",
   "src/client/rate_limiter.ts PermitRequest": "argument of acquire()",
   "src/client/rate_limiter.ts RateLimitTarget": "argument of penalize()",
-  // The gate, whose state is in a Durable Object and in Deno KV. The interface is public, its implementation is not.
-  "src/client/rate_limiter.ts createLimiter": "rate limiter whose gates are in a store",
-  "src/client/rate_limiter.ts cacheByTarget": "gates by origin and key",
-  "src/client/rate_limiter.ts openGate": "answers messages to a gate in a store",
-  "src/client/rate_limiter.ts NEW_GATE": "new gate",
-  "src/client/rate_limiter.ts Gate": "state of the gate",
-  "src/client/rate_limiter.ts GateMessages": "messages to a Durable Object",
+  // The rate limiter, whose state is in a Durable Object and in Deno KV. The interface is public, its implementation is not.
+  "src/client/rate_limiter.ts createLimiter": "rate limiter whose state is in a store",
+  "src/client/rate_limiter.ts cacheByTarget": "queues by origin and key",
+  "src/client/rate_limiter.ts createPermitQueue": "queue of requests for a state in a store",
+  "src/client/rate_limiter.ts NEW_STATE": "new state",
+  "src/client/rate_limiter.ts LimiterState": "state of the rate limiter",
+  "src/client/rate_limiter.ts PermitQueue": "messages to a Durable Object",
   "src/client/rate_limiter.ts Answer": "its answer",
   "src/client/shared_limiter.ts MAX_POLL_TIME": "maximum time until that answer",
-  "src/client/shared_limiter.ts sendUntilAnswered": "sends messages to a gate of several processes",
+  "src/client/shared_limiter.ts sendUntilAnswered":
+    "sends messages to a rate limiter of several processes",
   // A function that the server wraps to count its requests.
   "src/client/transport.ts defaultFetch": "default of the option fetch",
   // The server wraps the rate limiter of the process, so that requests of its page wait for few others.
@@ -240,7 +243,7 @@ Deno.test("modules have no top-level await when an entry point imports them", ()
   assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
-Deno.test("unit tests import a helper that revokes permissions when they are not about the project", async () => {
+Deno.test("unit tests import a helper that revokes permissions and fixes random numbers when they are not about the project", async () => {
   const tests = (await sourceFiles("tests/unit"))
     .filter((path) => path.endsWith("_test.ts") && !path.startsWith("tests/unit/project/"));
   const wrong = tests.filter((path) =>

@@ -5,6 +5,7 @@ import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate
 import { type Clock, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
+import { Random } from "../../../properties/random.ts";
 import { MemoryKv } from "./memory_kv.ts";
 import { type LimiterSetup, testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
 
@@ -67,6 +68,7 @@ Deno.test("createKvRateLimiter() stores one entry for an origin and the hash of 
 });
 
 Deno.test("createKvRateLimiter() shares the limit fairly when six processes send thirty requests", async () => {
+  using _ = seedRandom(1); // the random delays of reads
   const clock = new FakeClock();
   const kv = new MemoryKv();
   const starts: [process: number, time: number][] = [];
@@ -136,3 +138,11 @@ Deno.test("createKvRateLimiter() throws a ValidationError when the database or a
   const options = { ttl: 5 } as Parameters<typeof createKvRateLimiter>[1];
   assertEquals(assertThrows(() => createKvRateLimiter(kv, options), ValidationError).option, "ttl");
 });
+
+/** Makes `Math.random()` repeatable until the end of a block. */
+function seedRandom(seed: number): Disposable {
+  const { random } = Math;
+  const generator = new Random(seed);
+  Math.random = () => generator.next();
+  return { [Symbol.dispose]: () => void (Math.random = random) };
+}

@@ -79,7 +79,8 @@ const filters: [filter: string | undefined, link: string | null][] = [
 for (const [filter, link] of filters) {
   Deno.test(`EdgeApp.request() sets the link ${link} when the filter is ${filter}`, async () => {
     const query = filter === undefined ? "" : `?$filter=${encodeURIComponent(filter)}`;
-    assertEquals((await head(`/Records.csv${query}`)).get("link"), link);
+    const [first = ""] = (await head(`/Records.csv${query}`)).get("link")!.split(", ");
+    assertEquals(first.endsWith('rel="cite-as"') ? first : null, link);
   });
 }
 

@@ -28,15 +28,9 @@ Deno.test("EdgeApp.request() returns the header of a summary when no row matches
 });
 
 Deno.test("EdgeApp.request() returns 413 with a command when a summary has more than 100,000 rows", async () => {
-  const query = "$filter=ActivityStartYear gte 2012&bbox=-140,40,-50,70&from=2012-01-01" +
-    "&to=2029-12-31&excludeQualityControl=true&by=year";
-  const response = await appOver(150_000).request(`/Summary.csv?${query}`);
+  const response = await appOver(150_000).request("/Summary.csv?by=year");
   const { detail, hint } = await response.json();
   assertEquals(response.status, 413);
   assertStringIncludes(detail, "more than 100000");
-  assertStringIncludes(
-    hint,
-    'weir summary --filter "ActivityStartYear gte 2012" --bbox=-140,40,-50,70 --from 2012-01-01' +
-      " --to 2029-12-31 --exclude-quality-control --by year",
-  );
+  assertStringIncludes(hint, "weir summary");
 });

@@ -1,0 +1,93 @@
+// Describes a download as a data package: its query, schema, dataset versions and citations.
+import { builtinModule } from "../../src/bytes.ts";
+import { requestDatasets } from "../../src/client/dataset_versions.ts";
+import { ValidationError } from "../../src/errors.ts";
+import { versionsOf } from "../../src/formats/citations.ts";
+import { PACKAGE_MEDIA_TYPE, toDataPackage } from "../../src/formats/data_package.ts";
+import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
+import { parseSelect } from "../../src/odata/query_options.ts";
+import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
+import type { Exchange } from "../operation/request_log.ts";
+import { type AppContext, authorize, keyOf, parseDownload, respondWithText } from "./download.ts";
+import type { FeedPart } from "./feeds.ts";
+import { fileNameOf } from "./headers.ts";
+import type { DownloadParameters } from "./parameters.ts";
+
+/** Responds with the package of the download that has the same parameters; `$format` is its format. */
+export async function respondWithDataPackage(
+  exchange: Exchange,
+  resource: ResourceName,
+  context: AppContext,
+): Promise<Response> {
+  const { feeds, settings } = context;
+  const dataStream = await authorize(exchange, context);
+  // Without the header `accept`, which is about the package.
+  const request = new Request(exchange.request.url);
+  const download = parseDownload(request, resource, undefined, dataStream, context);
+  const { query, count, format, csv, options, document } = download;
+  if (count) {
+    throw new ValidationError("$count", "cannot be combined with a data package", {
+      hint: "omit it: the package has the number of rows",
+    });
+  }
+  exchange.query = download.logged;
+  const facts = factsOf(feeds.completeParts(keyOf(document, exchange, settings)));
+  const { url } = dataStream.query(resource, options);
+  return await respondWithText(exchange, context, {
+    mediaType: PACKAGE_MEDIA_TYPE,
+    id: ["package", document, facts],
+    task: "Request for the data package",
+    async request(signal) {
+      const filter = toWiderMetadataFilter(query);
+      const citations = await requestDatasets(dataStream, filter, signal);
+      const expectedRows = facts === undefined && isCountExact(query)
+        ? await dataStream.query(resource, { ...options, signal }).count()
+        : undefined;
+      const { select, tidy, limit = Infinity } = query;
+      const found = toDataPackage({
+        ...{ fileName: fileNameOf(resource, format, download, settings.synthetic), resource },
+        ...{
+          format,
+          csv,
+          columns: select === undefined ? fieldNames(resource) : parseSelect(select),
+        },
+        ...{ tidy, created: new Date(settings.now()), url, citations },
+        ...facts,
+        datasets: versionsOf(citations),
+        more: { expectedRows: expectedRows && Math.min(expectedRows, limit) },
+      });
+      return { text: `${JSON.stringify(found, null, 2)}\n`, rows: citations.length };
+    },
+  });
+}
+
+/** The service counts whole years, all types of activity, and the rows before a position too. */
+function isCountExact(
+  { skipToken, from, to, excludeQualityControl }: DownloadParameters["query"],
+): boolean {
+  return ![skipToken, from, to, excludeQualityControl || undefined].some((value) =>
+    value !== undefined
+  );
+}
+
+interface NodeCrypto {
+  createHash(algorithm: string): {
+    update(bytes: Uint8Array): void;
+    digest(encoding: "hex"): string;
+  };
+}
+
+/** Facts about a document in memory. Without `node:crypto`, the hash is unknown: Web Crypto needs a copy of all bytes. */
+function factsOf(
+  parts: readonly FeedPart[] | undefined,
+): { bytes: number; rows: number; hash: string | undefined } | undefined {
+  if (parts === undefined) return undefined;
+  const hash = builtinModule<NodeCrypto>("node:crypto")?.createHash("sha256");
+  let [bytes, rows] = [0, 0];
+  for (const part of parts) {
+    hash?.update(part.data);
+    bytes += part.data.length;
+    rows += part.rows;
+  }
+  return { bytes, rows, hash: hash && `sha256:${hash.digest("hex")}` };
+}
