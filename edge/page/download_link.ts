@@ -41,7 +41,7 @@ const DAY = 86_400_000;
 const MAX_SLUG = 60;
 
 /** Such as `total-phosphorus-lake-winnipeg-2015-2024`. */
-export function fileNameOf(form: Form, placeName: string): string {
+export function slugOf(form: Form, placeName: string): string {
   const [first] = form.characteristics;
   const found = first === undefined ? undefined : findCharacteristic(first);
   const what = form.characteristics.length !== 1 || found === undefined

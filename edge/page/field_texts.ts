@@ -3,17 +3,17 @@ import { meaningOf } from "../../src/odata/field_meanings.ts";
 import TABLE from "./fields.json" with { type: "json" };
 import type { Language } from "./text.ts";
 
-const FIELDS: Readonly<Record<string, { en: string; fr: string; frenchMeaning: string }>> =
+const FIELD_TABLE: Readonly<Record<string, { en: string; fr: string; frenchMeaning: string }>> =
   TABLE.fields;
 
 export const FIELD_GROUPS = TABLE.groups;
 
 /** The name of the service if the field has no label. */
 export function fieldLabel(field: string, language: Language): string {
-  return FIELDS[field]?.[language] ?? field;
+  return FIELD_TABLE[field]?.[language] ?? field;
 }
 
 export function fieldMeaning(field: string, language: Language): string {
-  return (language === "fr" ? FIELDS[field]?.frenchMeaning : undefined) ??
+  return (language === "fr" ? FIELD_TABLE[field]?.frenchMeaning : undefined) ??
     meaningOf("Records", field)?.meaning ?? "";
 }

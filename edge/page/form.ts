@@ -49,9 +49,9 @@ export class FormError extends Error {
 }
 
 const MAX_DAYS = 366;
-const BOX_SIDES = ["west", "south", "east", "north"] as const;
+const FORM_SIDES = ["west", "south", "east", "north"] as const;
 /** Parameters of the selection that have one value. */
-const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...BOX_SIDES] as const;
+const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
 /** Parameters of the display. */
 const DISPLAY = ["view", "selected", "series"] as const;
 
@@ -164,8 +164,8 @@ function toYear(text: string): number | undefined {
 }
 
 function toBox(form: Form): BoundingBox | undefined {
-  const sides = BOX_SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
-  if (BOX_SIDES.every((side) => form[side] === "")) return undefined;
+  const sides = FORM_SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
+  if (FORM_SIDES.every((side) => form[side] === "")) return undefined;
   const [west, south, east, north] = sides;
   if (west === undefined || south === undefined || east === undefined || north === undefined) {
     throw new FormError("badBox");

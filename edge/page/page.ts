@@ -43,7 +43,7 @@ import { type Links, renderCode, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
 import { chooseLanguage, fill, findRegion, type Text, TEXTS } from "./text.ts";
-import { createLink, type DownloadLink, fileNameOf, publicOrigin } from "./download_link.ts";
+import { createLink, type DownloadLink, publicOrigin, slugOf } from "./download_link.ts";
 import { type ToolId, TOOLS } from "./tools.ts";
 
 const FILES: Record<string, { type: string; body: () => string }> = {
@@ -175,7 +175,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     placeName: string,
   ): Promise<Links> {
     const origin = publicOrigin(request);
-    const name = fileNameOf(form, placeName);
+    const name = slugOf(form, placeName);
     const downloads = {} as Record<ToolId, DownloadLink>;
     for (const tool of Object.keys(TOOLS) as ToolId[]) {
       downloads[tool] = await createLink(settings, origin, form, selection, tool, name);

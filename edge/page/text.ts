@@ -1,9 +1,9 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
 import { REGIONS } from "../../src/odata/regions.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import type { Language } from "./drawing_text.ts";
+import { formatNumber, type Language } from "./drawing_text.ts";
 
-export type { Language };
+export { formatNumber, type Language };
 
 type Texts = typeof TABLE;
 export type Text = Texts["en"];
@@ -59,12 +59,6 @@ export function fill(
   });
 }
 
-const LOCALES: Record<Language, string> = { en: "en-CA", fr: "fr-CA" };
-
-export function formatNumber(value: number, language: Language): string {
-  return value.toLocaleString(LOCALES[language]);
-}
-
 /** Such as `18 MB` or `0.2 Mo`. */
 export function formatBytes(bytes: number, language: Language): string {
   const [units, divisors] = [language === "fr" ? ["ko", "Mo", "Go"] : ["kB", "MB", "GB"], [
@@ -75,7 +69,7 @@ export function formatBytes(bytes: number, language: Language): string {
   const index = bytes < 1e5 ? 0 : bytes < 1e9 ? 1 : 2;
   const amount = bytes / divisors[index]!;
   const digits = amount < 10 && index > 0 ? 1 : 0;
-  const text = amount.toLocaleString(LOCALES[language], { maximumFractionDigits: digits });
+  const text = formatNumber(amount, language, { maximumFractionDigits: digits });
   return `${text} ${units[index]}`;
 }
 

@@ -47,6 +47,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     "edge",
     "edge/downloads",
     "edge/operation",
+    "edge/page/data",
     "edge/page/scripts",
   ],
   "edge/page/scripts": [],
