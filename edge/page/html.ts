@@ -93,7 +93,7 @@ export function renderForm({ access, form, datasets, results }: FormContent): Ht
   const [first = "", last = ""] = extentOf(datasets);
   return html`
     ${renderFold(form, results?.placeName ?? form.where, text)}
-    <form id="query" class="query" method="${method}" action="/" autocomplete="off"
+    <form id="query" class="query" method="${method}" action="/#results" autocomplete="off"
       data-access="${access}">
       <input type="hidden" name="lang" value="${form.language}">
       ${renderCredential(access, text)}

@@ -21,6 +21,8 @@ export interface PageOptions {
   hasBackForwardCache?: boolean;
   /** Called with the URL of each request to the server. */
   onRequest?: (url: URL) => void;
+  /** Whether the sandbox has names that are hard to show. Default true. */
+  hostileNames?: boolean;
   /** Delays the response to each request to the server. */
   hold?: () => Promise<void>;
 }
@@ -39,14 +41,15 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
 export function onPage(
   options: Partial<AppOptions>,
   test: (page: Page, root: string) => Promise<void>,
-  { context = {}, hasBackForwardCache = false, onRequest, hold }: PageOptions = {},
+  { context = {}, hasBackForwardCache = false, hostileNames = true, onRequest, hold }: PageOptions =
+    {},
 ): Promise<void> {
   const launchOptions = hasBackForwardCache
     ? { ignoreDefaultArgs: ["--disable-back-forward-cache"] }
     : {};
   return inBrowser(async (browser) => {
     const { apiKey, url: baseUrl, fetch } = createSandbox({
-      hostileNames: true,
+      hostileNames,
       requestsPerSecond: Infinity,
     });
     const app = createApp({
@@ -98,21 +101,29 @@ export async function rowsOf(download: Download): Promise<string[][]> {
   return rows;
 }
 
-/** Clicks a download link. */
-export async function clickAndDownload(page: Page, name: string): Promise<Download> {
+/** Clicks the button that downloads. */
+export async function clickAndDownload(page: Page): Promise<Download> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name, exact: true }).click(),
+    page.locator(".take .download").click(),
   ]);
   return download;
 }
 
 /** Returns the number in the heading of the results. */
 export async function countOf(page: Page): Promise<number> {
-  return Number((await page.locator("#results h2").innerText()).replace(/\D/g, ""));
+  return Number((await page.locator("#count").innerText()).replace(/\D/g, ""));
 }
 
-/** Presses the button that sends the form. */
+/** Presses the button that sends the form, and waits for its results. */
 export async function pressShow(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Show" }).click();
+  const hasScript = await page.locator("html.scripted").count() > 0;
+  const done = hasScript
+    ? page.waitForResponse((response) => /^\/(\?|$)/.test(pathOf(response.url())))
+    : page.waitForEvent("load");
+  await page.locator(".show").click();
+  await done;
+  await page.locator(".show[aria-busy=true]").waitFor({ state: "detached" });
 }
+
+const pathOf = (url: string) => new URL(url).pathname + new URL(url).search;

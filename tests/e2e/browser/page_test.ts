@@ -1,4 +1,4 @@
-// The page in Chromium: keyboard, forms without script, downloads and accessibility.
+// The page in Chromium: tasks of readers, keyboard, no script, states, access modes and accessibility.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -15,127 +15,320 @@ import {
   token,
 } from "./app_page.ts";
 
+const PHONE = { width: 375, height: 812 };
+const lifelike = { hostileNames: false };
+const TP = "Total Phosphorus, mixed forms";
+
+/** Counts what a reader does. */
+class Reader {
+  clicks = 0;
+  fields = 0;
+  constructor(readonly page: Page) {}
+
+  async fill(selector: string, text: string): Promise<void> {
+    this.fields++;
+    await this.page.locator(selector).fill(text);
+  }
+
+  /** Types a part of a name and takes the marked suggestion. */
+  async choose(text: string, name: string): Promise<void> {
+    this.fields++;
+    await this.page.locator("#what").click();
+    await this.page.keyboard.type(text);
+    await this.page.locator("#suggestions [aria-selected=true]").getByText(name).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".chip", { hasText: name }).waitFor();
+  }
+
+  async show(): Promise<void> {
+    this.clicks++;
+    await pressShow(this.page);
+  }
+}
+
+interface Task {
+  task: string;
+  clicks: number;
+  fields: number;
+  requests: number;
+  act: (reader: Reader) => Promise<void>;
+}
+
+const tasks: Task[] = [
+  {
+    task: "pH and nitrate in PEI since 2015 for Excel",
+    clicks: 2,
+    fields: 4,
+    requests: 4, // the rows and locations of the results, and the rows and versions of the file
+    async act(reader) {
+      const { page } = reader;
+      await reader.choose("ph", "pH");
+      await reader.choose("nitrate", "Nitrate");
+      await reader.fill("#where", "PEI");
+      await reader.fill("[name=from]", "2015");
+      await reader.show();
+      const count = await countOf(page);
+      reader.clicks++;
+      const download = await clickAndDownload(page);
+      assertMatch(download.suggestedFilename(), /^2-characteristics-.*2015\.csv$/);
+      assertEquals((await rowsOf(download)).length, count);
+      assert(count > 100);
+    },
+  },
+  {
+    task: "where were metals measured in Nova Scotia",
+    clicks: 1,
+    fields: 2,
+    requests: 2,
+    async act(reader) {
+      await reader.choose("metals", "Metals");
+      await reader.fill("#where", "Nova Scotia");
+      await reader.show();
+      await reader.page.locator(".map").getByText("5 locations").first().waitFor();
+    },
+  },
+  {
+    task: "is the phosphorus of this lake rising",
+    clicks: 1,
+    fields: 2,
+    requests: 3, // all locations with phosphorus, and the rows of the lake; nothing else
+    async act(reader) {
+      await reader.choose("TP", TP);
+      await reader.fill("#where", "Pigeon Lake");
+      await reader.show();
+      await reader.page.locator(".chart svg, .chart-card svg, figure svg").first().waitFor();
+    },
+  },
+  {
+    task: "cite this in BibTeX",
+    clicks: 2,
+    fields: 1,
+    requests: 3,
+    async act(reader) {
+      const { page } = reader;
+      await reader.choose("chloride", "Chloride");
+      await reader.show();
+      reader.clicks++;
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("link", { name: "BibTeX" }).click(),
+      ]);
+      const text = await Deno.readTextFile(await download.path());
+      assertEquals(text.match(/^@misc\{/gm)?.length, 5);
+    },
+  },
+];
+for (const { task, clicks, fields, requests, act } of tasks) {
+  browserTest(`page answers "${task}" with ${clicks} clicks and ${fields} fields`, () => {
+    const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+    let sent = 0;
+    const counted = (request: Request) => {
+      sent++;
+      return fetch(request);
+    };
+    return onPage({ fetch: counted }, async (page) => {
+      sent = 0;
+      const reader = new Reader(page);
+      await act(reader);
+      console.log(`  ${task}: ${reader.clicks} clicks, ${reader.fields} fields, ${sent} requests`);
+      assertEquals([reader.clicks, reader.fields], [clicks, fields]);
+      assert(sent <= requests, `${sent} requests`);
+    }, lifelike);
+  });
+}
+
 browserTest(
-  "page works with the keyboard only, and downloads as many rows as it counted",
+  "page works with the keyboard only, and keeps the state in the address",
   () =>
-    onPage({}, async (page) => {
-      await page.getByLabel("Measurements (all columns)").focus();
-      await page.keyboard.press("ArrowRight");
-      assert(await page.getByLabel("Measurements (short)").isChecked());
-      await page.getByLabel("Characteristic", { exact: true }).focus();
-      await page.keyboard.type("pH");
+    onPage({}, async (page, root) => {
+      await page.locator("#what").focus();
+      await page.keyboard.type("oxyg");
+      await page.locator("#suggestions [role=option]").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("Escape");
+      assertEquals(await page.locator("#suggestions").isVisible(), false);
+      await page.locator("#what").fill("");
+      await page.keyboard.type("DO");
+      await page.locator("#suggestions [aria-selected=true]").waitFor();
+      await page.keyboard.press("Enter");
+      await page.locator(".chip", { hasText: "Dissolved oxygen (DO)" }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("Manitoba");
       await page.keyboard.press("Tab");
       await page.keyboard.type("2016");
-      await page.keyboard.press("Tab");
-      await page.keyboard.type("2018");
       await page.keyboard.press("Enter");
-      await page.locator("#results h2").waitFor();
-      const count = await countOf(page);
-      const download = await clickAndDownload(page, "Download CSV");
-      assertEquals(download.suggestedFilename(), "observations.csv");
-      const rows = await rowsOf(download);
-      assertEquals(rows.length, count);
-      assertEquals(await page.locator("tbody tr").count(), 20);
+      await page.locator("#count:focus").waitFor();
+      const url = new URL(page.url());
+      assertEquals(url.origin + url.pathname, root);
       assertEquals(
-        await page.locator("tbody tr").first().locator("td").nth(4).innerText(),
-        rows[0]![0], // Id
+        [...url.searchParams].map((pair) => pair.join("=")),
+        ["characteristic=Dissolved oxygen (DO)", "where=Manitoba", "from=2016", "lang=en"],
       );
-      assertEquals((await rowsOf(await clickAndDownload(page, "CSV for Excel"))).length, count);
-    }),
+      const count = await countOf(page);
+      await page.reload();
+      assertEquals(await countOf(page), count);
+      // A chip is removed with the space bar, and the language link keeps the selection.
+      await page.getByRole("link", { name: "Français" }).click();
+      await page.locator("html[lang=fr]").waitFor();
+      assertEquals(await countOf(page), count);
+      await page.locator(".chip input").focus();
+      await page.keyboard.press("Space");
+      await page.getByText("Le formulaire a changé.").waitFor();
+      assertEquals(await page.locator(".chip").count(), 0);
+      await page.goBack();
+      await page.goBack();
+      await page.locator("html[lang=en]").waitFor();
+    }, lifelike),
 );
-
-/** Returns the bounding boxes and texts of the visible cells of each row. */
-const visibleCells = (page: Page): Promise<{ left: number; right: number; text: string }[][]> =>
-  page.locator("tbody tr").evaluateAll((rows) =>
-    rows.map((row) =>
-      [...row.children].filter((cell) => cell.getClientRects().length > 0).map((cell) => {
-        const { left, right } = cell.getBoundingClientRect();
-        return { left, right, text: cell.textContent };
-      })
-    )
-  );
-
-for (const choice of ["Measurements (all columns)", "Measurements (short)"]) {
-  browserTest(
-    `page shows date, location, characteristic and value within 375 pixels for ${choice}`,
-    () =>
-      onPage({}, async (page) => {
-        await page.getByLabel(choice).check();
-        await pressShow(page);
-        await page.locator("#preview").waitFor();
-        const sideways: number = await page.evaluate(`{
-          const table = document.querySelector(".table");
-          const { scrollWidth } = document.documentElement;
-          Math.max(scrollWidth - innerWidth, table.scrollWidth - table.clientWidth);
-        }`);
-        assertEquals(sideways, 0);
-        const rows = await visibleCells(page);
-        assertEquals(rows.length, 20);
-        for (const cells of rows) {
-          assertEquals(cells.length, 4);
-          assert(cells.every(({ left, right }) => left >= 0 && right <= 375));
-        }
-        const [date, location, characteristic, value] = rows[0]!;
-        assertMatch(date!.text, /^\d{4}-\d{2}-\d{2}$/);
-        assert(location!.text !== "" && characteristic!.text !== "");
-        assertMatch(value!.text, /^([<>] )?-?\d/);
-        await page.setViewportSize({ width: 1280, height: 800 });
-        assert((await visibleCells(page))[0]!.length > 30);
-      }, { context: { viewport: { width: 375, height: 812 } } }),
-  );
-}
 
 for (const javaScriptEnabled of [true, false]) {
   const script = javaScriptEnabled ? "with" : "without";
   browserTest(
-    `page has no active download when there are no rows, ${script} JavaScript`,
+    `page shows and downloads a selection ${script} JavaScript`,
     () =>
       onPage({}, async (page) => {
-        await page.getByLabel("Characteristic", { exact: true }).fill("ph");
+        await page.locator("#what").fill("pH");
+        await page.locator("#where").fill("British Columbia");
         await pressShow(page);
-        await page.getByText('did you mean "pH"?').waitFor();
-        const downloads = page.getByRole("group", { name: "Downloads" });
-        assertEquals(await downloads.getByRole("link").count(), 0);
-        assertEquals(await downloads.getByRole("button").count(), 4);
-        const change = (name: string) =>
-          page.getByLabel("Characteristic", { exact: true }).fill(name);
-        // A change of the form, and its undoing, must not enable the buttons.
-        for (const name of ["pH", "ph"]) {
-          await change(name);
-          assertEquals(await downloads.locator(":enabled").count(), 0);
-        }
-        await page.getByText("There is nothing to download.").waitFor();
-        await change("pH");
+        const count = await countOf(page);
+        assert(count > 0);
+        await page.locator(".tools").getByText("Python").click();
+        await page.getByRole("button", { name: "Download for Python" }).waitFor();
+        assertEquals((await rowsOf(await clickAndDownload(page))).length, count);
+        // What is selected can be removed, and more can be added.
+        await page.locator(".chip").click();
+        await page.locator("#what").fill("Nitrate");
         await pressShow(page);
-        await page.locator("#preview").waitFor();
-        assert((await rowsOf(await clickAndDownload(page, "Download CSV"))).length > 0);
+        assertEquals(
+          await page.locator(".chip").allInnerTexts(),
+          ["Nitrate\n×"].map((t) => t.replace("\n", " ")),
+        );
+        await page.locator(".map a[href*='view=']").first().click();
+        await page.waitForURL(/view=/);
+        assert(await countOf(page) > 0);
+      }, { context: { javaScriptEnabled }, ...lifelike }),
+  );
+
+  browserTest(
+    `page has no download when there are no results, ${script} JavaScript`,
+    () =>
+      onPage({}, async (page) => {
+        await page.locator("#what").fill("phosphorous");
+        await pressShow(page);
+        await page.getByText("No “phosphorous” in the list of names.").waitFor();
+        assertEquals(await page.locator(".download").count(), 0);
+        await page.getByRole("link", { name: "Organic phosphorus" }).waitFor();
       }, { context: { javaScriptEnabled } }),
   );
 }
 
-browserTest("page works without JavaScript", () =>
-  onPage({}, async (page) => {
-    await page.locator("summary", { hasText: "Datasets" }).click();
-    await page.getByLabel(/Forêt boréale/).check();
-    await page.locator("select[name=region]").selectOption("British Columbia");
-    await page.getByRole("button", { name: "Show" }).click();
-    const count = await countOf(page);
-    assert(count > 0);
-    assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
-    await page.getByText("Réseau synthétique de l’Érable. 2020.").waitFor();
-  }, { context: { javaScriptEnabled: false } }));
-
 browserTest(
-  "page shows data that contains a script, and does not run it",
+  "page blocks the download of a changed form until the change is undone",
   () =>
     onPage({}, async (page) => {
-      await page.getByRole("radio", { name: "Datasets" }).check();
-      await page.getByRole("button", { name: "Show" }).click();
-      await page.locator("#results h2").waitFor();
-      await page.locator("td", { hasText: '<script>alert("weir")</script>' }).first().waitFor();
-      assertEquals(await page.locator("#results script").count(), 0);
+      const button = page.locator(".take .download");
+      const notice = page.getByText("The form has changed.");
+      for (const [selector, text] of [["#where", "Alberta"], ["[name=to]", "2019"]]) {
+        await page.locator(selector!).fill(text!);
+        await notice.waitFor();
+        assertEquals(await button.isDisabled(), true);
+        await page.getByText("Show the data of the changed form first.").waitFor();
+        await page.locator(selector!).fill("");
+        await notice.waitFor({ state: "hidden" });
+        assertEquals(await button.isDisabled(), false);
+      }
+      // A name that is being typed is not a change yet.
+      await page.locator("#what").pressSequentially("phos");
+      assertEquals(await notice.isVisible(), false);
+      await page.locator("#where").focus();
+      await notice.waitFor();
+      await pressShow(page);
+      assertEquals(await notice.isVisible(), false);
     }),
 );
+
+browserTest("page keeps what the user typed while results were loading", () => {
+  let open = () => {};
+  let isHeld = false;
+  const hold = () => isHeld ? new Promise<void>((resolve) => open = resolve) : Promise.resolve();
+  return onPage({}, async (page) => {
+    await page.locator("#where").fill("Alberta");
+    isHeld = true;
+    await page.locator(".show").click();
+    await page.locator(".show[aria-busy=true]").waitFor();
+    await page.locator("#where").fill("Manitoba");
+    isHeld = false;
+    open();
+    await page.getByText("The form has changed.").waitFor();
+    await page.locator(".show:not([aria-busy=true])").waitFor();
+    assertEquals(await page.locator("#where").inputValue(), "Manitoba");
+    assertMatch(page.url(), /where=Alberta/);
+    assertEquals(await page.locator(".take .download").isDisabled(), true);
+  }, { hold });
+});
+
+browserTest("page tries again when the service is busy, and explains other failures", () => {
+  const { fetch } = createSandbox({ requestsPerSecond: Infinity });
+  let answer: Response | undefined;
+  const failing = (request: Request) => answer ? Promise.resolve(answer.clone()) : fetch(request);
+  return onPage({ fetch: failing, retry: { attempts: 1 } }, async (page) => {
+    answer = Response.json({}, { status: 504 });
+    await page.locator("#where").fill("Alberta");
+    await pressShow(page);
+    await page.getByRole("alert").getByText("The service did not answer.").waitFor();
+    await page.getByText(/^Request [\w-]{36}$/).waitFor();
+    answer = Response.json({}, { status: 503, headers: { "retry-after": "2" } });
+    await pressShow(page);
+    await page.getByText("The service is busy.").waitFor();
+    answer = undefined;
+    await page.locator("#count").waitFor();
+    assert(await countOf(page) > 0);
+  });
+});
+
+browserTest("page makes a box of what is drawn on the map", () =>
+  onPage({}, async (page) => {
+    const before = await countOf(page);
+    await page.locator(".map-draw").click();
+    const { x, y, width, height } = (await page.locator(".map").boundingBox())!;
+    await page.mouse.move(x + width * 0.1, y + height * 0.6);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.5, y + height * 0.9, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/west=/);
+    const count = await countOf(page);
+    assert(count > 0 && count < before);
+    const sides = ["west", "south", "east", "north"];
+    const [west, south, east, north] = await Promise.all(
+      sides.map(async (side) => Number(await page.locator(`[name=${side}]`).inputValue())),
+    );
+    assert(west! > -150 && east! < -80 && south! > 35 && north! < 65 && west! < east!);
+    assert(south! < north!);
+    await page.locator(".clear").click();
+    await page.waitForURL((url) => !url.search.includes("west"));
+    assertEquals(await countOf(page), before);
+  }));
+
+browserTest("page copies its link and the code", () =>
+  onPage({}, async (page) => {
+    await page.goto(`${page.url()}?characteristic=pH`);
+    const copied = () => page.evaluate("navigator.clipboard.readText()");
+    await page.locator(".heading .copy-link").click();
+    await page.getByText("Copied").waitFor();
+    assertMatch(await copied() as string, /\/\?characteristic=pH&lang=en$/);
+    await page.locator(".tabs label", { hasText: "curl" }).click();
+    await page.locator(".code .copy").click();
+    await page.locator(".code").getByText("Copied").waitFor();
+    assertMatch(await copied() as string, /^curl --fail/);
+  }, { context: { permissions: ["clipboard-read", "clipboard-write"] } }));
+
+browserTest("page loads the bars of years after the rest", () =>
+  onPage({}, async (page) => {
+    await page.locator("#results .fragment svg").waitFor();
+    await page.reload();
+    assertEquals(await page.locator("[data-fragment]").count(), 0);
+  }));
 
 browserTest("page sends a caller's key as a header, and stores it nowhere", () => {
   const keys: (string | null)[] = [];
@@ -147,69 +340,53 @@ browserTest("page sends a caller's key as a header, and stores it nowhere", () =
       return fetch(request);
     },
   } as const;
-  return onPage(access, async (page, root) => {
+  return onPage(access, async (page) => {
     await page.addInitScript("delete window.showSaveFilePicker");
     await page.reload();
-    await page.getByLabel("Characteristic", { exact: true }).fill("pH");
-    const show = page.getByRole("button", { name: "Show" });
-    await show.click();
-    await page.getByText("curl --fail --remove-on-error --header").waitFor();
+    await page.locator("#what").fill("pH");
+    await page.locator("#where").fill("Manitoba");
+    await pressShow(page);
+    await page.getByText("enter your key above").waitFor();
     assertEquals(keys, []);
-
     await page.locator("#credential").fill("wrong");
-    await show.click();
+    await pressShow(page);
     await page.getByRole("alert").filter({ hasText: "check the API key" }).waitFor();
-
     await page.locator("#credential").fill(apiKey);
-    await show.click();
-    await page.locator("#preview").waitFor();
+    await pressShow(page);
     const count = await countOf(page);
-    const download = await clickAndDownload(page, "Download CSV");
-    assertEquals(download.suggestedFilename(), "records.csv");
+    const download = await clickAndDownload(page);
+    assertEquals(download.suggestedFilename(), "ph-manitoba.csv");
     assertEquals((await rowsOf(download)).length, count);
     await page.getByText(/^Complete: /).waitFor();
-
     assertEquals([...new Set(keys)], ["wrong", apiKey]);
-    assertEquals(page.url(), root);
     const kept = await page.evaluate(
       "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])",
     );
     assertEquals(kept, '["",{},{}]');
     assertEquals((await page.content()).includes(`"${apiKey}"`), false);
+    assertEquals(page.url().includes(apiKey), false);
   });
 });
 
-browserTest(
-  "page signs links that work without a token when a token is entered",
-  () =>
-    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
-      await page.getByLabel("Characteristic", { exact: true }).fill("pH");
-      await page.getByRole("button", { name: "Show" }).click();
-      await page.getByRole("alert").filter({ hasText: "token is required" }).waitFor();
-      await page.locator("#credential").fill(token);
-      await page.getByRole("button", { name: "Show" }).click();
-      await page.locator("#preview").waitFor();
-      await page.getByText("Anyone who has a link can use it").waitFor();
-      await page.locator("summary", { hasText: "Datasets" }).click();
-      assert(await page.getByLabel(/Forêt boréale/).isVisible());
-      assertEquals(page.url(), root);
-      const count = await countOf(page);
-      assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
-    }),
-);
-
-browserTest(
-  "page accepts a token without JavaScript",
-  () =>
-    onPage({ ...serversKey, access: "signed", signingSecret }, async (page, root) => {
-      await page.locator("#credential").fill(token);
-      await page.getByLabel("Characteristic", { exact: true }).fill("pH");
-      await page.getByRole("button", { name: "Show" }).click();
-      assertEquals(page.url(), `${root}#results-heading`);
-      const count = await countOf(page);
-      assertEquals((await rowsOf(await clickAndDownload(page, "Download CSV"))).length, count);
-    }, { context: { javaScriptEnabled: false } }),
-);
+for (const javaScriptEnabled of [true, false]) {
+  const script = javaScriptEnabled ? "with" : "without";
+  browserTest(
+    `page signs links that work without a token ${script} JavaScript`,
+    () =>
+      onPage({ ...serversKey, access: "signed", signingSecret }, async (page) => {
+        await page.locator("#what").fill("pH");
+        await pressShow(page);
+        await page.getByRole("alert").filter({ hasText: "token is required" }).waitFor();
+        await page.locator("#credential").fill(token);
+        await pressShow(page);
+        await page.getByText("Anyone who has a link can use it").waitFor();
+        const count = await countOf(page);
+        if (!javaScriptEnabled) await page.locator("#credential").fill(token);
+        assertEquals((await rowsOf(await clickAndDownload(page))).length, count);
+        assertEquals(page.url().includes(token), false);
+      }, { context: { javaScriptEnabled } }),
+  );
+}
 
 browserTest("browser reports a failed download when the connection breaks", () => {
   const { fetch } = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
@@ -218,49 +395,81 @@ browserTest("browser reports a failed download when the connection breaks", () =
       ? Promise.resolve(Response.json({}, { status: 500 }))
       : fetch(request);
   return onPage({ fetch: broken }, async (page) => {
-    await page.getByRole("button", { name: "Show" }).click();
-    await page.locator("#results h2").waitFor();
-    const download = await clickAndDownload(page, "Download CSV");
+    const download = await clickAndDownload(page);
     assertEquals(await download.failure(), "canceled");
   });
 });
 
-for (
-  const [name, colorScheme, width] of [["wide", "light", 1280], ["narrow", "dark", 360]] as const
-) {
+browserTest(
+  "page shows data that contains a script, and does not run it",
+  () =>
+    onPage({}, async (page, root) => {
+      await page.goto(`${root}datasets`);
+      await page.getByText('<script>alert("weir")</script>').first().waitFor();
+      assertEquals(await page.locator("main script").count(), 0);
+    }),
+);
+
+browserTest(
+  "page folds the form on a phone, and has no sideways scrolling",
+  () =>
+    onPage({}, async (page, root) => {
+      for (
+        const path of ["", `?characteristic=${TP}&where=Manitoba`, "datasets/10.25976/weir-aa00"]
+      ) {
+        await page.goto(root + path);
+        const sideways = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        assertEquals(sideways, 0, path);
+      }
+      await page.goto(`${root}?characteristic=${TP}&where=Manitoba`);
+      assertEquals(await page.locator("#query").isVisible(), false);
+      const bar = page.locator(".download-bar");
+      assertEquals(await page.locator("#count").isVisible(), true);
+      await page.locator(".cite").scrollIntoViewIfNeeded();
+      await bar.waitFor();
+      await page.getByRole("link", { name: "Change" }).click();
+      await page.locator("#what:focus").waitFor();
+      await page.emulateMedia({ media: "print" });
+      for (const selector of ["#query", ".take", "nav", ".download-bar"]) {
+        assertEquals(await page.locator(selector).first().isVisible(), false, selector);
+      }
+      assertEquals(await page.locator("#count").isVisible(), true);
+    }, { context: { viewport: PHONE }, ...lifelike }),
+);
+
+const screens = [
+  "",
+  `?characteristic=${TP}&where=Manitoba`,
+  "?characteristic=phosphorous&from=1800",
+  "?from=soon",
+  "?location=1001&selected=1001&from=2015",
+  "datasets",
+  "datasets/10.25976/weir-bb00",
+  "fields",
+];
+const looks = [
+  ["light", 1280, "en"],
+  ["dark", 1280, "fr"],
+  ["dark", 375, "en"],
+  ["light", 375, "fr"],
+] as const;
+for (const [colorScheme, width, language] of looks) {
   browserTest(
-    `page has no serious axe-core violation when it is ${name} and ${colorScheme}`,
+    `pages have no axe-core violation when ${colorScheme}, ${width} wide, in ${language}`,
     () =>
-      onPage(
-        { ...serversKey, access: "signed", signingSecret, synthetic: true },
-        async (page) => {
-          const check = async () => {
-            await page.evaluate(axe.source);
-            const { violations }: axe.AxeResults = await page.evaluate("axe.run()");
-            const serious = violations.filter(({ impact }) =>
-              impact === "serious" || impact === "critical"
-            );
-            assertEquals(serious.map(({ id, nodes }) => [id, nodes[0]?.html]), []);
-            const overflow: number = await page.evaluate(
-              "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-            );
-            assertEquals(overflow, 0);
-          };
-          await check();
-          await page.locator("#credential").fill(token);
-          await page.locator("summary", { hasText: "Fields" }).click();
-          await page.getByRole("button", { name: "Show" }).click();
-          await page.locator("#preview").waitFor();
-          await page.locator("summary", { hasText: "Datasets" }).click();
-          await check();
-          await page.getByLabel("From year").fill("soon");
-          await page.getByText("Settings changed").waitFor();
-          await check();
-          await page.getByRole("button", { name: "Show" }).click();
-          await page.getByRole("alert").waitFor();
-          await check();
-        },
-        { context: { colorScheme, viewport: { width, height: 900 } } },
-      ),
+      onPage({ synthetic: true }, async (page, root) => {
+        for (const path of screens) {
+          await page.goto(`${root}${path}${path.includes("?") ? "&" : "?"}lang=${language}`);
+          if (path === "") {
+            await page.locator("#what").pressSequentially("phos");
+            await page.locator("#suggestions [role=option]").first().waitFor();
+          }
+          await page.evaluate(axe.source);
+          const { violations }: axe.AxeResults = await page.evaluate("axe.run()");
+          assertEquals(violations.map(({ id, nodes }) => [id, nodes[0]?.html]), [], path);
+        }
+      }, { context: { colorScheme, viewport: { width, height: 900 } }, ...lifelike }),
   );
 }
