@@ -1,5 +1,15 @@
-import { html } from "hono/html";
-import type { Language } from "./drawing_text.ts";
+// The chart of values over time: which rows are comparable, and their drawing. Positions are percentages of the width,
+// so that text keeps its size at any width.
+import { html, raw } from "hono/html";
+import { characteristicName } from "./characteristics.ts";
+import {
+  DRAWING_TEXT,
+  type DrawingText,
+  formatDigits,
+  formatNumber,
+  type Language,
+  monthName,
+} from "./drawing_text.ts";
 
 type Html = ReturnType<typeof html>;
 
@@ -9,7 +19,7 @@ type Html = ReturnType<typeof html>;
  */
 export type Measurement = Readonly<Record<string, string>>;
 
-/** Fields to select for the chart, beside the tidy columns. */
+/** Fields to select for the chart, in addition to the tidy columns. */
 export const CHART_FIELDS: readonly string[] = [
   "LocationId",
   "ActivityStartDate",
@@ -18,7 +28,7 @@ export const CHART_FIELDS: readonly string[] = [
   "MethodSpeciation",
 ];
 
-/** What a chart shows; values of other series are not comparable. An empty string is a value too. */
+/** Series of comparable values. An empty string is a value, too. */
 export interface SeriesKey {
   characteristic: string;
   unit: string;
@@ -27,32 +37,94 @@ export interface SeriesKey {
   form: string;
 }
 
+/** Rows of a chart. */
 export interface Series extends SeriesKey {
   /** Rows with a date and a value or limit. */
   rows: readonly Measurement[];
-  /** Rows without a value and without a limit: only counted. */
+  /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
   /** The other series, those with most values first. */
   alternatives: readonly (SeriesKey & { results: number })[];
 }
 
-/** Returns the wanted series, or the one with most values. `undefined` if no row has a value and a date. */
-export function selectSeries(
-  _rows: readonly Measurement[],
-  _wanted?: Partial<SeriesKey>,
-): Series | undefined {
-  return undefined;
+const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
+/** Results that can be drawn. */
+const DRAWN = ["none", "left", "right"];
+
+function keyOf(row: Measurement): SeriesKey {
+  return {
+    characteristic: row.CharacteristicName ?? "",
+    unit: row.unit ?? "",
+    fraction: row.ResultSampleFraction ?? "",
+    form: row.MethodSpeciation ?? "",
+  };
 }
 
-/** Formats and parses the key of a series for a URL, such as `Nitrate|mg/L|Dissolved|as N`. */
+/**
+ * Returns the wanted series, or the one with most values; `undefined` if no row has a value and a date.
+ * Values of another unit, fraction or chemical form are not comparable: nitrate as N is not nitrate as NO3.
+ */
+export function selectSeries(
+  rows: readonly Measurement[],
+  wanted: Partial<SeriesKey> = {},
+): Series | undefined {
+  const dated = rows.filter(({ ActivityStartDate = "" }) => DAY_PATTERN.test(ActivityStartDate));
+  const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
+    DRAWN.includes(censoring) && Number.isFinite(parseFloat(value));
+  const withoutLimit = dated.filter((row) => !isDrawn(row));
+  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(keyOf(row)));
+  const sorted = [...groups.values()].sort((a, b) => b.length - a.length)
+    .map((rows) => ({ ...keyOf(rows[0]!), rows }));
+  const chosen =
+    sorted.find((series) =>
+      (Object.keys(wanted) as (keyof SeriesKey)[]).every((part) =>
+        wanted[part] === undefined || wanted[part] === series[part]
+      )
+    ) ?? sorted[0];
+  if (chosen === undefined) return undefined;
+  const isSame = (key: SeriesKey) =>
+    key.characteristic === chosen.characteristic && key.fraction === chosen.fraction &&
+    key.form === chosen.form;
+  // Those of the same characteristic first.
+  const isOther = ({ characteristic }: SeriesKey) =>
+    Number(characteristic !== chosen.characteristic);
+  return {
+    ...chosen,
+    withoutLimit: withoutLimit.filter((row) => isSame(keyOf(row))).length,
+    alternatives: sorted.filter((series) => series !== chosen)
+      .sort((a, b) => isOther(a) - isOther(b))
+      .map(({ rows, ...key }) => ({ ...key, results: rows.length })),
+  };
+}
+
+/** `Map.groupBy`, which Node 20 does not have. */
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
+  }
+  return groups;
+}
+
+/** Formats the key of a series for a URL, such as `Nitrate|mg/L|Dissolved|as N`. */
 export function formatSeries({ characteristic, unit, fraction, form }: SeriesKey): string {
   return [characteristic, unit, fraction, form].join("|");
 }
+
+/** Parses the key of a series. Parts that the text does not have match every series. */
 export function parseSeries(text: string): Partial<SeriesKey> {
   const [characteristic, unit, fraction, form] = text.split("|");
-  return { characteristic, unit, fraction, form } as Partial<SeriesKey>;
+  return {
+    ...(characteristic !== undefined && { characteristic }),
+    ...(unit !== undefined && { unit }),
+    ...(fraction !== undefined && { fraction }),
+    ...(form !== undefined && { form }),
+  };
 }
 
+/** Content of a chart. */
 export interface ChartContent {
   series: Series;
   /** Name of a location by Id. */
@@ -66,7 +138,374 @@ export interface ChartContent {
   hrefOfSeries: (key: SeriesKey) => string;
 }
 
-/** Returns the card of the chart: heading, links, legend, SVG and its table. */
-export function drawChart(_content: ChartContent): Html {
-  return html``;
+interface Point {
+  /** Milliseconds. */
+  time: number;
+  value: number;
+  row: Measurement;
+}
+
+/** Locations with a colour and a shape of their own. */
+const MAX_COLOURED = 6;
+/** Ratio of maximum and minimum above which a scale is logarithmic. */
+const LOGARITHMIC_RATIO = 50;
+/** Other series that have a link in the heading; the rest is folded. */
+const MAX_LINKED = 2;
+const MAX_LISTED = 100;
+/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
+const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
+
+/** Paths around the origin: circle, square, triangle, diamond, inverted triangle, cross; a dot for all others. */
+const SHAPES = [
+  "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+  "M-3.5-3.5h7v7h-7z",
+  "M0-4.6l4.4 8h-8.8z",
+  "M0-5l5 5-5 5-5-5z",
+  "M0 4.6l4.4-8h-8.8z",
+  "M-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
+  "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z",
+];
+const TAILS = { left: "M0 4v8", right: "M0-4v-8" };
+
+/** Returns the card of the chart: heading, links, legend, plot and its table. */
+export function drawChart(content: ChartContent): Html {
+  const { series, nameOf, language } = content;
+  const text = DRAWING_TEXT[language];
+  const points = series.rows.map((row): Point => ({
+    time: Date.parse(row.ActivityStartDate!),
+    value: Number(row.value),
+    row,
+  })).sort((a, b) => a.time - b.time);
+  const byLocation = groupBy(points, ({ row }) => row.LocationId ?? "");
+  const locations = [...byLocation].sort(([, a], [, b]) => b.length - a.length);
+  const others = locations.slice(MAX_COLOURED);
+  const groups = [
+    ...locations.slice(0, MAX_COLOURED).map(([id, points]) => ({ name: nameOf(id), points })),
+    ...(others.length > 0
+      ? [{
+        name: text.otherLocations(others.length, formatNumber(others.length, language)),
+        points: others.flatMap(([, points]) => points),
+      }]
+      : []),
+  ].map((group, index) => ({ ...group, index }));
+  const [low, high] = [
+    points.reduce((low, { value }) => Math.min(low, value), Infinity),
+    points.reduce((high, { value }) => Math.max(high, value), -Infinity),
+  ];
+  const canBeLogarithmic = low > 0;
+  const isLogarithmic = canBeLogarithmic &&
+    (content.isLogarithmic ?? high / low > LOGARITHMIC_RATIO);
+  const years = [points[0]!.time, points.at(-1)!.time].map((time) =>
+    new Date(time).getUTCFullYear()
+  ) as [number, number];
+  const ticks = isLogarithmic ? logarithmicTicks(low, high) : linearTicks(low, high);
+  const scale = (value: number) => isLogarithmic ? Math.log10(value) : value;
+  const [bottom, top] = [scale(ticks[0]!), scale(ticks.at(-1)!)];
+  const toY = (value: number) =>
+    PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * (scale(value) - bottom) / (top - bottom);
+  const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
+  const toX = (time: number) => (time - start) / (end - start);
+  const name = characteristicName(series.characteristic, language);
+  const isUsed = (censoring: string) => points.some(({ row }) => row.censoring === censoring);
+  return html`<section class="card chart-card" aria-labelledby="chart">
+    <div class="title">
+      <h2 id="chart">${name} <span>${describeSeries(series, isLogarithmic, text)}</span></h2>
+      ${renderLinks(content, isLogarithmic, canBeLogarithmic, text)}
+    </div>
+    <svg class="chart-shapes" aria-hidden="true"><defs>${
+    groups.map(({ index }) => drawShapes(index))
+  }</defs></svg>
+    <ul class="chart-legend">
+      ${
+    groups.map(({ name, points, index }) =>
+      renderKey(
+        `c${index}`,
+        index,
+        html`${name} <span>${formatNumber(points.length, language)}</span>`,
+      )
+    )
+  }
+      ${isUsed("left") && renderKey(`l${groups.length - 1}`, -1, text.below)}
+      ${isUsed("right") && renderKey(`r${groups.length - 1}`, -1, text.above)}
+    </ul>
+    <div class="chart">
+      <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${
+    ticks.map((tick) =>
+      html`<text x="100%" y="${toY(tick).toFixed(0)}" dx="-8" dy="4">${
+        formatTick(tick, language)
+      }</text>`
+    )
+  }</svg>
+      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" role="img" aria-label="${
+    text.chartLabel(name, formatNumber(points.length, language), [...new Set(years)].join("–"))
+  }">
+        <g class="chart-grid">${
+    ticks.map((tick) => {
+      const y = toY(tick).toFixed(0);
+      return html`
+        <line x2="100%" y1="${y}" y2="${y}" />
+      `;
+    })
+  }</g>
+        ${drawTimes(years, language)}
+        ${
+    groups.toReversed().map(({ points, index, name }) => drawPoints(points, index, name, toX, toY))
+  }
+      </svg>
+    </div>
+    ${
+    series.withoutLimit > 0 &&
+    html`<p class="note">${
+      text.notDrawn(series.withoutLimit, formatNumber(series.withoutLimit, language))
+    }.</p>`
+  }
+    ${renderTable(points, text, language)}
+  </section>`;
+}
+
+/** Such as `mg/L as P, total fraction, log scale`. */
+function describeSeries(
+  { unit, fraction, form }: SeriesKey,
+  isLogarithmic: boolean,
+  text: DrawingText,
+): string {
+  return [
+    [unit === "None" ? "" : unit, form].filter(Boolean).join(" "),
+    fraction && text.fraction(fraction),
+    isLogarithmic && text.logScale,
+  ].filter(Boolean).join(", ");
+}
+
+function renderLinks(
+  { series, language, hrefOfScale, hrefOfSeries }: ChartContent,
+  isLogarithmic: boolean,
+  canBeLogarithmic: boolean,
+  text: DrawingText,
+): Html {
+  /** Names the parts in which a series differs from the drawn one. */
+  const describe = (other: SeriesKey) => {
+    const parts = (["unit", "fraction", "form"] as const).filter((part) =>
+      other[part] !== series[part]
+    ).map((part) => other[part] || text.none);
+    return other.characteristic === series.characteristic
+      ? parts.join(", ")
+      : [characteristicName(other.characteristic, language), ...parts].join(", ");
+  };
+  const links = series.alternatives.slice(0, MAX_LISTED).map((other) =>
+    html`<a href="${hrefOfSeries(other)}">${describe(other)} (${
+      formatNumber(other.results, language)
+    })</a>`
+  );
+  const shown = [
+    ...(canBeLogarithmic
+      ? [
+        html`<a href="${hrefOfScale(!isLogarithmic)}">${
+          isLogarithmic ? text.linear : text.logarithmic
+        }</a>`,
+      ]
+      : []),
+    ...links.slice(0, MAX_LINKED),
+    html`<a href="#chart-table">${text.asTable}</a>`,
+  ];
+  const folded = links.slice(MAX_LINKED);
+  return html`<div class="chart-links">${
+    shown.map((link, index) => html`${index > 0 ? " · " : ""}${link}`)
+  }
+    ${
+    folded.length > 0 &&
+    html`
+      <details>
+        <summary>${text.otherSeries(
+          folded.length,
+          formatNumber(series.alternatives.length - MAX_LINKED, language),
+        )}</summary>
+        <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
+      </details>
+    `
+  }</div>`;
+}
+
+function renderKey(shape: string, index: number, label: string | Html): Html {
+  return html`
+    <li
+      class="chart-series-${index}"><svg aria-hidden="true" width="16" height="16"><use href="#${shape}" x="8" y="${index <
+          0
+        ? 5
+        : 8}"/></svg> <span>${label}</span></li>
+  `;
+}
+
+/** The shapes of values and of limits (below and above) of a series. Limits are hollow and have a tail. */
+function drawShapes(index: number): Html {
+  const shape = SHAPES[index]!;
+  return html`
+    <path id="c${index}" d="${shape}" />${(["left", "right"] as const).map((side) =>
+      html`
+        <g id="${side[0]}${index}" class="chart-limit">
+          <path d="${TAILS[side]}" />
+          <path d="${shape}" />
+        </g>
+      `
+    )}
+  `;
+}
+
+function formatPercent(part: number): string {
+  return `${+(part * 100).toFixed(2)}%`;
+}
+
+/**
+ * Draws the points of a group. `data-values` of a location has the texts of its points in the same order, for a script;
+ * its positions are exact enough to tell the day. Other locations have many points, and each pixel only one.
+ */
+function drawPoints(
+  points: readonly Point[],
+  index: number,
+  name: string,
+  toX: (time: number) => number,
+  toY: (value: number) => number,
+): Html {
+  const drawn = new Set<string>();
+  const values: string[] = [];
+  let uses = "";
+  const isOther = index === MAX_COLOURED;
+  for (const { time, value, row } of points) {
+    const shape = row.censoring === "none" ? "c" : row.censoring === "left" ? "l" : "r";
+    const x = isOther ? `${+(toX(time) * 100).toFixed(1)}%` : formatPercent(toX(time));
+    const use = `<use href="#${shape}${index}" x="${x}" y="${Math.round(toY(value))}"/>`;
+    if (drawn.has(use)) continue;
+    drawn.add(use);
+    uses += use;
+    values.push(signOf(row) + row.value);
+  }
+  // Only numbers and the names of shapes.
+  return html`
+    <g class="chart-series-${index}" ${!isOther &&
+      html`data-name="${name}" data-values="${values.join(" ")}"`}>${raw(uses)}</g>
+  `;
+}
+
+function signOf({ censoring }: Measurement): string {
+  return censoring === "left" ? "<" : censoring === "right" ? ">" : "";
+}
+
+/** Numbers from which ticks are chosen, times powers of ten. */
+const ROUND = [1, 2, 5];
+const MAX_TICKS = 9;
+
+/** Returns 1, 2 and 5 times powers of ten that enclose both numbers; only powers of ten if there would be many. */
+function logarithmicTicks(low: number, high: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const all = powers.flatMap((power) => ROUND.map((digit) => Number(`${digit}e${power}`)));
+  const from = all.findLastIndex((tick) => tick <= low);
+  const to = all.findIndex((tick) => tick >= high);
+  const ticks = all.slice(from, Math.max(to, from + 1) + 1);
+  if (ticks.length <= MAX_TICKS) return ticks;
+  const step = Math.ceil(powers.length / MAX_TICKS);
+  const count = Math.ceil((last - first) / step);
+  return Array.from({ length: count + 1 }, (_, i) => Number(`1e${first + i * step}`));
+}
+
+/** Returns multiples of a round number that enclose both numbers. Begins at zero if the values are near it. */
+function linearTicks(low: number, high: number): number[] {
+  if (low >= 0 && low < high / 2) low = 0;
+  const span = high - low || Math.abs(high) || 1;
+  const power = 10 ** Math.floor(Math.log10(span / 4));
+  const step = power * (ROUND.find((digit) => span / (digit * power) <= 6) ?? 10);
+  const first = Math.floor(low / step);
+  const last = Math.max(Math.ceil(high / step), first + 1);
+  // Rounded, because multiples such as 3 × 0.1 are not exact.
+  return Array.from(
+    { length: last - first + 1 },
+    (_, i) => Number(((first + i) * step).toPrecision(12)),
+  );
+}
+
+function formatTick(tick: number, language: Language): string {
+  const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
+  return formatNumber(tick, language, {
+    maximumSignificantDigits: 6,
+    ...(isExtreme && { notation: "scientific" }),
+  });
+}
+
+/** Labels that fit: on a wide plot and on that of a phone. */
+const [MAX_WIDE_LABELS, MAX_NARROW_LABELS] = [12, 6];
+const YEAR_STEPS = [1, 2, 5, 10, 20, 50, 100];
+
+/** Draws the axis of years; of months if there is only one year. */
+function drawTimes([first, last]: readonly [number, number], language: Language): Html {
+  const isMonths = first === last;
+  const length = isMonths ? 12 : last - first + 1;
+  const stepFor = (most: number) =>
+    (isMonths ? [1, 2, 3] : YEAR_STEPS).find((step) => length / step <= most) ?? length;
+  const [wideStep, narrowStep] = [stepFor(MAX_WIDE_LABELS), stepFor(MAX_NARROW_LABELS)];
+  return html`<g class="chart-times"><line x2="100%" y1="${AXIS}" y2="${AXIS}"/>${
+    Array.from({ length: length + 1 }, (_, i) => {
+      const unit = isMonths ? i : first + i;
+      const tick = i * wideStep <= length &&
+        html`
+          <line x1="${formatPercent(i * wideStep / length)}" x2="${formatPercent(
+            i * wideStep / length,
+          )}" y1="${AXIS}" y2="${AXIS + 6}" />
+        `;
+      const isNarrow = unit % narrowStep === 0;
+      if (i === length || unit % wideStep !== 0 && !isNarrow) return tick;
+      const className = !isNarrow ? "chart-wide" : unit % wideStep !== 0 ? "chart-narrow" : "";
+      const label = isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : first + i;
+      return html`${tick}<text class="${className}" x="${formatPercent((i + 0.5) / length)}" y="${
+        AXIS + 22
+      }">${label}</text>`;
+    })
+  }</g>`;
+}
+
+/** Renders the table for screen readers, which a link shows to everybody. */
+function renderTable(points: readonly Point[], text: DrawingText, language: Language): Html {
+  const years = groupBy(points, ({ row }) => row.ActivityStartDate!.slice(0, 4));
+  const head = [
+    text.year,
+    text.results,
+    text.belowLimit,
+    text.minimum,
+    text.median,
+    text.maximum,
+  ];
+  return html`
+    <div id="chart-table" class="chart-table" role="region" aria-label="${text
+      .asTable}" tabindex="-1">
+      <table>
+        <caption>${text.tableByYear}</caption>
+        <thead>
+          <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
+        </thead>
+        <tbody>${[...years].map(([year, points]) => {
+          const sorted = points.toSorted((a, b) => a.value - b.value).map(({ row }) => row);
+          const below = sorted.filter(({ censoring }) => censoring === "left").length;
+          const cells = [
+            formatNumber(points.length, language),
+            formatNumber(below, language),
+            ...[
+              signOf(sorted[0]!) + sorted[0]!.value,
+              medianOf(sorted),
+              signOf(sorted.at(-1)!) + sorted.at(-1)!.value,
+            ].map((digits) => formatDigits(digits, language)),
+          ];
+          return html`<tr><th scope="row">${year}</th>${
+            cells.map((cell) => html`<td>${cell}</td>`)
+          }</tr>`;
+        })}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** Returns the median of rows sorted by value, the lower one of two; with `≤` or `≥` if a limit could move it. */
+function medianOf(rows: readonly Measurement[]): string {
+  const middle = (rows.length - 1) >> 1;
+  const median = rows[middle]!;
+  const isBelow = rows.some((row, i) => row.censoring === "left" && i >= middle);
+  const isAbove = rows.some((row, i) => row.censoring === "right" && i <= middle);
+  return `${isBelow ? "≤" : ""}${isAbove ? "≥" : ""}${median.value}`;
 }

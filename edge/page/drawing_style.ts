@@ -52,4 +52,74 @@ export const DRAWING_STYLE = `
   .map-wide { display: none; }
   .map-narrow { display: inline; }
 }
+.title h2 span { font-weight: 400; color: var(--soft); }
+.chart-links { font-size: 13px; color: var(--soft); }
+.chart-links details { display: inline; }
+.chart-links details ul { margin-top: 8px; }
+.chart-links summary { display: inline; cursor: pointer; text-decoration: underline; margin-left: 8px; color: var(--accent); }
+.chart-card { display: flex; flex-direction: column; container-type: inline-size; }
+.chart-shapes { position: absolute; width: 0; height: 0; }
+.chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
+.chart-legend li { display: flex; gap: 4px; align-items: center; min-width: 0; }
+.chart-legend svg { flex: none; overflow: visible; }
+.chart-legend li > span { color: var(--ink); }
+.chart-legend span span { color: var(--soft); }
+.chart { display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
+.chart svg { display: block; width: 100%; overflow: visible; }
+.chart text, .bars text { font-size: 13px; fill: var(--soft); }
+.chart-axis text { text-anchor: end; }
+.chart-times text, .bars .bars-year { text-anchor: middle; }
+.chart-grid line, .bars .bars-top { stroke: var(--line); }
+.chart-times line, .bars line { stroke: var(--edge); }
+.chart-narrow { display: none; }
+.chart-limit path { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
+.chart-series-0 { color: var(--series-1); fill: currentColor; }
+.chart-series-1 { color: var(--series-2); fill: currentColor; }
+.chart-series-2 { color: var(--series-3); fill: currentColor; }
+.chart-series-3 { color: var(--series-4); fill: currentColor; }
+.chart-series-4 { color: var(--series-5); fill: currentColor; }
+.chart-series-5 { color: var(--series-6); fill: currentColor; }
+.chart-series-6 { color: var(--others); fill: currentColor; }
+.chart-series--1 { color: var(--soft); fill: currentColor; }
+.chart-table:not(:target) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.chart-table { margin-top: 16px; font-size: 14px; }
+.chart-table table, .measurements { border-collapse: collapse; width: 100%; }
+.chart-table caption { text-align: left; font-weight: 600; padding: 4px 0; }
+.chart-table :is(th, td) { text-align: right; padding: 6px 8px; border-bottom: 1px solid var(--line); }
+.chart-table :is(th):first-child { text-align: left; }
+.chart-table thead th, .measurements thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
+.bars { display: block; width: 100%; overflow: visible; }
+.bars rect { fill: var(--accent); }
+.table-card { padding: 0; container-type: inline-size; }
+.table-card .title { padding: 16px 16px 0; }
+.table-card .note { padding: 12px 16px; }
+.table-wide { overflow-x: auto; }
+.measurements { font-size: 14px; }
+.measurements :is(th, td) { text-align: left; padding: 8px 8px; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: break-word; }
+.measurements :is(th, td):first-child { padding-left: 16px; white-space: nowrap; }
+.measurements :is(th, td):last-child { padding-right: 16px; }
+.measurements tbody tr:last-child td { border-bottom: 0; }
+.measurements td.value { font-weight: 700; }
+.measurements .value { text-align: right; white-space: pre; padding-right: 0; }
+.measurements .no-value { font-weight: 400; color: var(--soft); padding-right: 8px; white-space: normal; }
+.measurements .details { display: none; }
+.measurements .unit { color: var(--soft); white-space: nowrap; }
+.table-card .note { border-top: 1px solid var(--line); }
+@container (max-width: 480px) {
+  .chart-wide { display: none; }
+  .chart-narrow { display: inline; }
+  .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
+  .chart-card > :is(.note, .chart-table) { order: 3; }
+  .table .measurements, .table .measurements tbody { display: block; }
+  .table .measurements thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .table .measurements tr { display: grid; grid-template-columns: 1fr auto auto; align-items: center; gap: 0 6px; padding: 12px 16px; border-bottom: 1px solid var(--line); font-size: 13px; color: var(--soft); }
+  .table .measurements td { display: block; padding: 0; border: 0; white-space: normal; }
+  .table .measurements :is(.characteristic, .detail) { display: none; }
+  .table .measurements td:is(.date, .location) { grid-column: 1; padding: 0; }
+  .table .measurements .location { font-size: 14px; font-weight: 600; color: var(--ink); }
+  .table .measurements .details { display: block; font-size: 13px; font-weight: 400; color: var(--soft); }
+  .table .measurements td:is(.value, .unit) { grid-row: 1 / 3; font-size: 16px; }
+  .table .measurements td.value { grid-column: 2; color: var(--ink); white-space: pre; }
+  .table .measurements td.no-value { grid-column: 2 / 4; color: var(--soft); white-space: normal; }
+}
 `;

@@ -29,6 +29,45 @@ const EN = {
   onlyLocation: "Only this location",
   closeCard: "Close",
   directions: { north: "N", south: "S", east: "E", west: "W" },
+
+  linear: "Linear",
+  logarithmic: "Logarithmic",
+  logScale: "log scale",
+  asTable: "As a table",
+  fraction: (name: string) => `${name.toLowerCase()} fraction`,
+  otherLocations: plural("other location", "other locations"),
+  below: "below the limit, drawn at the limit",
+  above: "above the limit, drawn at the limit",
+  notDrawn: plural(
+    "result has no value and no limit, and is not drawn",
+    "results have no value and no limit, and are not drawn",
+  ),
+  otherSeries: plural("more series", "more series"),
+  none: "none",
+  chartLabel: (name: string, results: string, years: string) =>
+    `Chart of ${name}: ${results} results, ${years}. The table after it shows them by year.`,
+  tableByYear: "By year, all locations",
+  year: "Year",
+  results: "Results",
+  belowLimit: "Below a limit",
+  minimum: "Minimum",
+  median: "Median",
+  maximum: "Maximum",
+
+  measurements: "Measurements",
+  newest: (shown: string, all: string) => `${shown} of ${all}, newest first`,
+  chooseColumns: "choose columns",
+  date: "Date",
+  location: "Location",
+  characteristic: "Characteristic",
+  value: "Value",
+  unit: "Unit",
+  sampleFraction: "Fraction",
+  sample: "Sample",
+  method: "Method",
+  limitNote:
+    "“<” stands before the limit of detection or quantification. Dates are local to the location.",
+  conditions: {} as Readonly<Record<string, string>>,
 };
 
 /** Texts of the drawings, in one language. */
@@ -57,12 +96,61 @@ const FR: DrawingText = {
   onlyLocation: "Seulement ce lieu",
   closeCard: "Fermer",
   directions: { north: "N", south: "S", east: "E", west: "O" },
+
+  linear: "Linéaire",
+  logarithmic: "Logarithmique",
+  logScale: "échelle logarithmique",
+  asTable: "En tableau",
+  fraction: (name) => `fraction « ${name} »`,
+  otherLocations: plural("autre lieu", "autres lieux"),
+  below: "sous la limite, placé à la limite",
+  above: "au-dessus de la limite, placé à la limite",
+  notDrawn: plural(
+    "résultat n’a ni valeur ni limite et n’est pas tracé",
+    "résultats n’ont ni valeur ni limite et ne sont pas tracés",
+  ),
+  otherSeries: plural("autre série", "autres séries"),
+  none: "aucune",
+  chartLabel: (name, results, years) =>
+    `Graphique de ${name} : ${results} résultats, ${years}. Le tableau qui suit les présente par année.`,
+  tableByYear: "Par année, tous les lieux",
+  year: "Année",
+  results: "Résultats",
+  belowLimit: "Sous une limite",
+  minimum: "Minimum",
+  median: "Médiane",
+  maximum: "Maximum",
+
+  measurements: "Mesures",
+  newest: (shown, all) => `${shown} sur ${all}, les plus récentes d’abord`,
+  chooseColumns: "choisir les colonnes",
+  date: "Date",
+  location: "Lieu",
+  characteristic: "Paramètre",
+  value: "Valeur",
+  unit: "Unité",
+  sampleFraction: "Fraction",
+  sample: "Échantillon",
+  method: "Méthode",
+  limitNote:
+    "« < » précède la limite de détection ou de quantification. Les dates sont celles du lieu.",
+  conditions: {
+    "Not Detected": "non détecté",
+    "Detected Not Quantified": "détecté, non quantifié",
+    "Not Reported": "non rapporté",
+    "Unable to Measure": "mesure impossible",
+  },
 };
 
 /** Texts by language. */
 export const DRAWING_TEXT: Readonly<Record<Language, DrawingText>> = { en: EN, fr: FR };
 
 const LOCALES: Record<Language, string> = { en: "en-CA", fr: "fr-CA" };
+
+/** Returns digits of the service in the notation of a language: all of them, with its decimal sign. */
+export function formatDigits(digits: string, language: Language): string {
+  return language === "fr" ? digits.replace(".", ",") : digits;
+}
 
 /** Returns a number in the notation of a language, such as `1,234.5` or `1 234,5`. */
 export function formatNumber(
@@ -71,4 +159,10 @@ export function formatNumber(
   options?: Intl.NumberFormatOptions,
 ): string {
   return value.toLocaleString(LOCALES[language], options);
+}
+
+/** Returns the short name of a month of a year; the first month is 0. */
+export function monthName(month: number, language: Language): string {
+  const options = { month: "short", timeZone: "UTC" } as const;
+  return new Date(Date.UTC(2000, month)).toLocaleString(LOCALES[language], options);
 }

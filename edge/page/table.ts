@@ -1,10 +1,18 @@
+// The table of the newest measurements.
 import { html } from "hono/html";
+import { characteristicName } from "./characteristics.ts";
 import type { Measurement } from "./chart.ts";
-import type { Language } from "./drawing_text.ts";
+import {
+  DRAWING_TEXT,
+  type DrawingText,
+  formatDigits,
+  formatNumber,
+  type Language,
+} from "./drawing_text.ts";
 
 type Html = ReturnType<typeof html>;
 
-/** Fields to select for the table, beside the tidy columns. */
+/** Fields to select for the table, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = [
   "LocationId",
   "ActivityStartDate",
@@ -19,20 +27,193 @@ export const TABLE_FIELDS: readonly string[] = [
   "ResultDetectionCondition",
 ];
 
+/** Content of the table. */
 export interface TableContent {
   /** In any order: the newest 20 are shown. */
   rows: readonly Measurement[];
   /** Number of results, which can be more than the rows. */
   count: number;
+  /** Name of a location by Id. */
   nameOf: (locationId: string) => string;
   /** Further columns: a field and its label. */
   more?: readonly { field: string; label: string }[] | undefined;
   language: Language;
-  /** URL at which columns are chosen; no link without it. */
+  /** URL at which columns are chosen. Default: no link. */
   hrefOfColumns?: string | undefined;
 }
 
-/** Returns the card of the table, with its heading and notes. */
-export function measurementsTable(_content: TableContent): Html {
-  return html``;
+const MAX_ROWS = 20;
+
+/** Text of a column. If all rows have the same, it moves into the heading. */
+interface Column {
+  className: string;
+  label: string;
+  textOf: (row: Measurement) => string;
+  /** Whether the column remains if all rows have the same text. */
+  isFixed?: boolean;
+  /** Before the text in the heading. */
+  prefix?: string;
+}
+
+/** Returns the card of the table, with its heading and note. */
+export function measurementsTable(content: TableContent): Html {
+  const { count, language, hrefOfColumns, more = [] } = content;
+  const text = DRAWING_TEXT[language];
+  const dateOf = (row: Measurement) => row.ActivityStartDate ?? "";
+  const rows = content.rows.toSorted((a, b) =>
+    dateOf(b) < dateOf(a) ? -1 : Number(dateOf(b) > dateOf(a))
+  )
+    .slice(0, MAX_ROWS);
+  const isSame = (textOf: Column["textOf"]) =>
+    rows.every((row) => textOf(row) === textOf(rows[0]!));
+  const formOf = (row: Measurement) => row.MethodSpeciation ?? "";
+  const mediumOf = (row: Measurement) => row.ActivityMediaName ?? "";
+  const [hasOneForm, hasOneMedium] = [isSame(formOf), isSame(mediumOf)];
+  const columns: Column[] = [
+    { className: "date", label: text.date, textOf: dateOf, isFixed: true },
+    {
+      className: "location",
+      label: text.location,
+      textOf: (row) => content.nameOf(row.LocationId ?? ""),
+      isFixed: true,
+    },
+    {
+      className: "characteristic",
+      label: text.characteristic,
+      textOf: (row) => characteristicName(row.CharacteristicName ?? "", language),
+    },
+    // No columns of their own: they follow the unit and precede the depth.
+    { className: "", label: "", textOf: formOf },
+    { className: "", label: "", textOf: mediumOf },
+    {
+      className: "detail",
+      label: text.sampleFraction,
+      textOf: (row) => row.ResultSampleFraction ?? "",
+    },
+    {
+      className: "detail",
+      label: text.sample,
+      textOf: (row) => describeSample(row, hasOneMedium, language),
+    },
+    {
+      className: "detail",
+      label: text.method,
+      textOf: (row) => row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "",
+      prefix: `${text.method.toLowerCase()} `,
+    },
+    ...more.map(({ field, label }) => ({
+      className: "detail",
+      label,
+      textOf: (row: Measurement) => row[field] ?? "",
+      isFixed: true,
+    })),
+  ];
+  const isMoved = ({ textOf, isFixed }: Column) => !isFixed && isSame(textOf);
+  const heading = rows.length === 0
+    ? []
+    : columns.filter(isMoved).flatMap(({ textOf, prefix = "" }) =>
+      textOf(rows[0]!) ? [prefix + textOf(rows[0]!)] : []
+    );
+  const shown = columns.filter((column) => column.label && !isMoved(column));
+  const details = shown.filter(({ className }) => /characteristic|detail/.test(className));
+  const [left, right] = [
+    shown.filter(({ className }) => className !== "detail"),
+    shown.filter(({ className }) => className === "detail"),
+  ];
+  const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
+  const digits = Math.max(0, ...rows.map(({ value = "" }) => fractionOf(value).length));
+  return html`<section class="card table-card" aria-labelledby="measurements">
+    <div class="title">
+      <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
+      <p>${text.newest(formatNumber(rows.length, language), formatNumber(count, language))}${
+    hrefOfColumns && html`, <a href="${hrefOfColumns}">${text.chooseColumns}</a>`
+  }</p>
+    </div>
+    <div class="${more.length > 0 ? "table-wide" : "table"}" ${
+    more.length > 0 && html`role="region" aria-labelledby="measurements" tabindex="0"`
+  }>
+    <table role="table" class="measurements">
+      <thead role="rowgroup"><tr role="row">
+        ${left.map(renderHead)}
+        <th role="columnheader" scope="col" class="value">${text.value}</th>
+        <th role="columnheader" scope="col" class="unit"><span class="hidden">${text.unit}</span></th>
+        ${right.map(renderHead)}
+      </tr></thead>
+      <tbody role="rowgroup">${
+    rows.map((row) =>
+      html`<tr role="row">${left.map((column) => renderCell(column, row, details))}${
+        renderValue(row, digits, hasOneForm ? "" : formOf(row), text, language)
+      }${right.map((column) => renderCell(column, row))}</tr>`
+    )
+  }</tbody>
+    </table>
+    </div>
+    ${hasLimit && html`<p class="note">${text.limitNote}</p>`}
+  </section>`;
+}
+
+function renderHead({ className, label }: Column): Html {
+  return html`<th role="columnheader" scope="col" class="${className}">${label}</th>`;
+}
+
+const MAX_CELL_LENGTH = 120;
+
+/** A phone shows the details below the location, in place of their columns. */
+function renderCell(
+  { className, textOf }: Column,
+  row: Measurement,
+  details: readonly Column[] = [],
+): Html {
+  const text = textOf(row);
+  // Cuts between code points, so that no half of a surrogate pair remains.
+  const shown = text.length > MAX_CELL_LENGTH
+    ? `${Array.from(text).slice(0, MAX_CELL_LENGTH - 3).join("")}…`
+    : text;
+  const below = className === "location" &&
+    details.map(({ textOf }) => textOf(row)).filter(Boolean).join(", ");
+  return html`<td role="cell" class="${className}">${shown}${
+    below && html`<span class="details">${below}</span>`
+  }</td>`;
+}
+
+/** Medium and depth. The service has negative numbers for depths below the surface of water. */
+function describeSample(row: Measurement, hasOneMedium: boolean, language: Language): string {
+  const { ActivityMediaName = "", ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit } = row;
+  const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""), language);
+  return [
+    hasOneMedium ? "" : ActivityMediaName,
+    depth && [depth, ActivityDepthHeightUnit].filter(Boolean).join(" "),
+  ].filter(Boolean).join(", ");
+}
+
+/** Returns the digits after the decimal point, with an exponent. */
+function fractionOf(digits: string): string {
+  return /\.(.*)$/.exec(digits)?.[1] ?? "";
+}
+
+/** As wide as a digit, and as a decimal point, in most fonts. */
+const [FIGURE_SPACE, PUNCTUATION_SPACE] = ["\u2007", "\u2008"];
+
+function renderValue(
+  row: Measurement,
+  digits: number,
+  form: string,
+  text: DrawingText,
+  language: Language,
+): Html {
+  const { value = "", unit = "", censoring, ResultDetectionCondition: condition = "" } = row;
+  if (value === "") {
+    const shown = text.conditions[condition] ?? condition.toLowerCase();
+    return html`<td role="cell" class="value no-value" colspan="2">${shown}</td>`;
+  }
+  const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";
+  // Spaces after the digits align numbers at the decimal point.
+  const missing = digits - fractionOf(value).length;
+  const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
+  const padding = point + FIGURE_SPACE.repeat(missing);
+  const units = [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
+  return html`
+    <td role="cell" class="value">${sign}${formatDigits(value, language)}${padding}</td>
+    <td role="cell" class="unit">${units}</td>
+  `;
 }
