@@ -1,7 +1,7 @@
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
 import type { FormatName } from "../formats/formats.ts";
-import type { PageData, PageWriter } from "../formats/page_writer.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { invalidValue, isCount, isObject } from "../validation.ts";
@@ -124,17 +124,21 @@ export interface Cursor {
   readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
+/** Converts the pages of a result. */
 export interface PageConverter<T> {
-  readonly start: StartConversion<PageData<T>>;
+  readonly start: StartConversion<T>;
+  /** Returns the end of the document. */
   end(): T;
-  notes?(): RowNotes | undefined;
+  readonly notes?: () => RowNotes | undefined;
+  /** Its state is a part of the cursor. */
   readonly writer?: PageWriter;
 }
 
-export interface BatchPosition {
+export interface BatchSource<T> {
+  converter: PageConverter<T>;
+  /** Digest of the query, for its cursors. */
   digest?: string;
   after?: Cursor | undefined;
-  distinct?: readonly string[] | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
@@ -145,20 +149,19 @@ export type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 export function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
-  converter: PageConverter<T>,
-  { digest = "", after, distinct, deliversEarly }: BatchPosition,
+  { converter, digest = "", after, deliversEarly }: BatchSource<T>,
 ): NextBatch<T> {
+  const { distinct } = query;
   const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
-  let position = after as Position ?? { shards: [], rows: 0, groupRows: 0 };
   let isLast = after?.isComplete === true;
   return async () => {
     if (isLast) return undefined;
-    const { done, value: part } = await parts.next();
+    const { done, value } = await parts.next();
     isLast = done === true;
-    position = part?.position ??
-      { shards: [], rows: position.rows, leftOut: position.leftOut, groupRows: 0 };
-    for (const [field, value] of part?.content.values ?? []) known.get(field)?.add(value);
+    const part = done ? undefined : value;
+    const position = done ? value : value.position;
+    for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
     const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
       expectedRows,
@@ -168,8 +171,8 @@ export function requestBatches<T>(
     };
     return {
       ...counts,
-      data: part === undefined ? converter.end() : part.content.data,
-      rows: part?.rows ?? 0,
+      data: part === undefined ? converter.end() : part.data,
+      rows: part?.kept ?? 0,
       totalRows: position.rows,
       cursor: {
         ...counts,
@@ -192,19 +195,8 @@ export function digestOf(
   format: FormatName | undefined,
   csv: CheckedCsvOptions | undefined,
 ): string {
-  const options = [
-    resource,
-    baseUrl,
-    select,
-    filter,
-    box,
-    limit,
-    skipToken,
-    partition,
-    format,
-    csv,
-    ...rules ? [rules] : [],
-  ];
+  const clauses = [select, filter, box, limit, skipToken, partition, rules];
+  const options = [resource, baseUrl, ...clauses, format, csv];
   return toHash(JSON.stringify(options));
 }
 

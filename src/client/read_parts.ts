@@ -1,6 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
 import type { Clause } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
+import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
 import {
@@ -57,10 +58,7 @@ export interface Position {
 }
 
 /** Rows of a result, in order, and the position after them. */
-export interface Part<T> {
-  content: T;
-  /** Number of rows in the content; 0 if all were left out. */
-  rows: number;
+export interface Part<T> extends TakenRows<T> {
   position: Position;
   /** Whether they are the last rows of a page. */
   isPageEnd: boolean;
@@ -92,6 +90,7 @@ export interface ReadOptions {
  * Source: DataStream Public API, "Response Format".
  *
  * @param startConversion Starts the conversion of each page
+ * @returns The position after the result
  * @throws {DataStreamError} Of kind `incomplete` if the service counted another number of rows,
  *   `too-many-rows` if it counted more than `maxRows`, or of another kind if a request fails
  */
@@ -100,7 +99,7 @@ export async function* readParts<T>(
   query: CheckedQuery,
   startConversion: StartConversion<T>,
   options: ReadOptions = {},
-): AsyncGenerator<Part<T>, void, void> {
+): AsyncGenerator<Part<T>, Position, void> {
   const { signal, settings: { clock } } = run;
   signal.throwIfAborted();
   const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
@@ -108,6 +107,8 @@ export async function* readParts<T>(
     while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
+      const { seen } = reading;
+      const lastId = lastIdOf(reading.position.shards[0]!);
       let end: PageEnd<T>;
       try {
         const response = await send(run, reading.attempts, request);
@@ -115,29 +116,32 @@ export async function* readParts<T>(
         end = yield* readPage(
           response,
           startConversion(request),
-          { ...reading, request, clock, deliversEarly: canDeliverEarly(reading) },
+          { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
-            const position = deliver(reading, rows, rows.lastId, `Id:${rows.lastId}`);
+            const position = deliver(reading, rows, `Id:${rows.lastId}`);
             reading.isProbe = false; // the last row that has arrived is never delivered early
-            return { ...rows, rows: rows.kept, position, isPageEnd: false, hasMore: true };
+            return { ...rows, position, isPageEnd: false, hasMore: true };
           },
         );
       } catch (error) {
         await handleFailure(reading, request, error);
         continue;
       }
-      const { rows, kept, nextToken } = end;
+      const { nextToken } = end;
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
         await countGroup(reading);
       }
       const position = deliverEnd(reading, request, end);
       const hasMore = nextToken !== undefined || position.shards.length > 1;
-      if (rows > 0) yield { content: end.content!, rows: kept, position, isPageEnd: true, hasMore };
-      end.content = undefined; // frees its memory while the next page arrives
+      if (end.rows > 0) {
+        yield { ...end as TakenRows<T>, position, isPageEnd: true, hasMore };
+      }
+      end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
-      if (position.rows >= query.limit) return;
-      await endPage(reading, end);
+      if (position.rows < query.limit) await endPage(reading, end);
     }
+    const { rows, leftOut } = reading.position;
+    return { shards: [], rows, leftOut, groupRows: 0 };
   } catch (error) {
     throw error instanceof DataStreamError && !options.isInternal
       ? withPosition(error, reading.position)
@@ -153,8 +157,6 @@ interface Reading extends GroupState {
   position: Position;
   /** Attempts since rows were last delivered. */
   attempts: Attempts;
-  /** Greatest Id of the shard so far, if Ids are integers; otherwise -1. */
-  lastId: number;
   /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
   readonly seen: Set<string>;
   /** Whether skip tokens have the form `Id:<digits>`. It is assumed until a link shows another form. */
@@ -212,7 +214,12 @@ function startOfGroup({ skipToken }: CheckedQuery, count?: number) {
 function startOfShard(shard: Shard | undefined) {
   const after = shard?.after;
   const canContinue = after === undefined || after.startsWith("Id:");
-  return { lastId: idOfToken(after) ?? -1, isProbe: false, canContinue };
+  return { isProbe: false, canContinue };
+}
+
+/** Returns the greatest Id before the position of a shard; `undefined` at the start, or if Ids are not integers. */
+function lastIdOf({ after, lastId }: Shard): number | undefined {
+  return idOfToken(after) ?? lastId;
 }
 
 /** Whether the count of the current group is the one of the query. */
@@ -251,8 +258,7 @@ function nextRequest({ query, seen, position }: Reading): PageRequest {
 /** Moves the position past rows that are about to be delivered. */
 function deliver(
   reading: Reading,
-  { rows: added, kept }: Pick<PageRows<unknown>, "rows" | "kept">,
-  lastId: number | undefined,
+  { rows: added, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
   after: string | undefined,
 ): Position {
   const { run, query, options, position } = reading;
@@ -262,8 +268,8 @@ function deliver(
   if (query.limit > query.maxRows) requireFewRows(reading, rows + leftOut);
   if (added > 0) reading.attempts = startAttempts(reading.attempts.policy);
   if (!options.isInternal) run.progress.rows += kept;
-  reading.lastId = lastId ?? reading.lastId;
-  const shards = [{ ...shard!, after }, ...later];
+  const greatestId = idOfToken(after) === undefined ? lastId ?? lastIdOf(shard!) : undefined;
+  const shards = [{ ...shard!, after, lastId: greatestId }, ...later];
   const groupRows = position.groupRows + added;
   reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, groupRows };
   return reading.position;
@@ -287,7 +293,7 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
     reading.canContinue &&= nextToken === undefined || nextToken === lastToken;
   } else if (length > 0) reading.canContinue = false;
   const after = isInteger && reading.hasIdTokens ? lastToken : nextToken ?? lastToken;
-  deliver(reading, end, lastId, after);
+  deliver(reading, end, after);
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
@@ -516,9 +522,9 @@ function withPosition(error: DataStreamError, { rows, shards }: Position): DataS
  */
 async function requestLocations(run: Run, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
-  const start: StartConversion<{ Id: unknown }[]> = (options) => startRowConversion(options);
+  const start = startRowConversion<{ Id: unknown }>;
   for await (const part of readParts(run, locationsQuery(query), start, { isInternal: true })) {
-    for (const { Id } of part.content) ids.add(Number(Id));
+    for (const { Id } of part.data) ids.add(Number(Id));
   }
   return [...ids].sort((a, b) => a - b);
 }

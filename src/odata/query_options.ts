@@ -144,8 +144,8 @@ export interface CheckedQuery {
   maxRows: number;
   rules: Pick<QueryOptions, typeof RULE_OPTIONS[number]> | undefined;
   leavesOutRows: boolean;
-  /** Fields that are requested for their values, even if they are not selected. Default: none. */
-  distinct?: readonly string[];
+  /** Fields that are requested for their distinct values, even if they are not selected. Default: none. */
+  distinct?: readonly string[] | undefined;
 }
 
 /** `canBeUnchecked`: errors may suggest the option `unchecked`. `added` is not checked. */
