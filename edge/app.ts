@@ -95,7 +95,6 @@ import { bearerToken, createAccessControl, requireKnownToken } from "./downloads
 import { CITATION_PATHS, respondWithCitations } from "./downloads/citations.ts";
 import { respondWithDataPackage } from "./downloads/data_package.ts";
 import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
-import { createClientIdentifier } from "./operation/clients.ts";
 import { type AppContext, respondWithDownload } from "./downloads/download.ts";
 import { Feeds } from "./downloads/feeds.ts";
 import { RequestQueue } from "./downloads/queue.ts";
@@ -220,7 +219,6 @@ function createContext(settings: Settings): AppContext {
     accessControl,
     feeds: new Feeds(settings),
     requests: new RequestQueue(rateLimiter, clock),
-    identifyClient: createClientIdentifier(settings),
   };
 }
 

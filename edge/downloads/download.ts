@@ -6,7 +6,6 @@ import type { FormatName } from "../../src/formats/formats.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
-import type { IdentifyClient } from "../operation/clients.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, Reader } from "./feeds.ts";
 import { type RequestQueue, startHeartbeat } from "./queue.ts";
@@ -22,16 +21,14 @@ export interface AppContext {
   /** Documents, counts and citations that are being fetched, or were fetched recently. */
   feeds: Feeds;
   requests: RequestQueue;
-  identifyClient: IdentifyClient;
 }
 
 /** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, requests }: AppContext,
+  { accessControl, requests }: AppContext,
 ): Promise<DataStream> {
-  const { dataStream, apiKey, credential } = await accessControl.authorize(exchange.request);
-  exchange.client = await identifyClient(exchange, credential);
+  const { dataStream, apiKey } = await accessControl.authorize(exchange);
   return exchange.countRequests(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 

@@ -1,9 +1,8 @@
 // Versions of the datasets of a download, and conditional requests (RFC 9110, sections 8.8 and 13).
 import { ifNoneMatch } from "@std/http/etag";
 import { sha256Hex } from "../../src/bytes.ts";
-import { requestDatasets, VERSION_FIELDS } from "../../src/client/dataset_versions.ts";
+import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { versionsOf } from "../../src/formats/citations.ts";
 import type { FormatName } from "../../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
@@ -26,8 +25,7 @@ export async function requestState(
   query: DownloadQuery,
   signal: AbortSignal,
 ): Promise<DatasetState> {
-  const filter = toWiderMetadataFilter(query);
-  const versions = versionsOf(await requestDatasets(dataStream, filter, signal, VERSION_FIELDS));
+  const versions = await requestDatasetVersions(dataStream, toWiderMetadataFilter(query), signal);
   const times = versions.map(([, , published]) => Date.parse(published)).filter(Number.isFinite);
   return {
     digest: await hash(versions.map((version) => JSON.stringify(version)).sort()),

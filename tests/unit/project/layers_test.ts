@@ -147,8 +147,8 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/dataset_filter.ts toWiderMetadataFilter":
     "datasets whose versions --resume and ETag compare",
-  "src/client/dataset_versions.ts requestDatasets": "request for these versions",
-  "src/client/dataset_versions.ts VERSION_FIELDS": "fields of that request of the server",
+  "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
+  "src/client/dataset_versions.ts requestDatasets": "request for the datasets of a package",
   "src/formats/citations.ts versionsOf": "versions of the datasets in its response",
   "src/formats/citations.ts DatasetVersion": "result of that function",
   "src/formats/data_package.ts toDataPackage": "package of a file or a document",
