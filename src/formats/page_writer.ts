@@ -158,8 +158,6 @@ export class PageTranscoder implements PageConversion<Bytes> {
   /** Offset in the output, and number of written rows, before the last converted row. */
   #lastRow = 0;
   #writtenBefore = 0;
-  /** Notes of rows that are not taken, each with the number of its row. */
-  #notes: (readonly [row: number, note: Note])[] = [];
   readonly #limit: number;
   #fault: PageFault | undefined;
 
@@ -210,9 +208,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const rows = converted - this.#taken.converted;
     const kept = written - this.#taken.written;
     this.#taken = { converted, written };
-    const isTaken = ([row]: readonly [number, Note]) => row < converted;
-    this.#format.addNotes(this.#notes.filter(isTaken).map(([, note]) => note));
-    this.#notes = this.#notes.filter((note) => !isTaken(note));
+    this.#format.addNotes(this.rules?.takeNotes(converted) ?? []);
     const data = this.#format.append(output.bytes.subarray(0, end), kept);
     output.dropFirst(end);
     if (this.#isEnded) {
@@ -327,9 +323,6 @@ export class PageTranscoder implements PageConversion<Bytes> {
       if (this.#fault !== undefined) return end;
       this.#distinct?.add(this.window.bytes, reader, written);
       this.#written++;
-    }
-    if (rules !== undefined && rules.notes.length > 0) {
-      for (const note of rules.takeNotes()) this.#notes.push([this.#converted, note]);
     }
     this.#lastRow = start;
     this.#writtenBefore = written;
