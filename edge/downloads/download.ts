@@ -2,7 +2,8 @@ import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
-import type { FormatName } from "../../src/formats/formats.ts";
+import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
+import { loadFormat } from "../../src/formats/load_format.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
@@ -36,13 +37,13 @@ export async function authorize(
 export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
   context: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
   const { settings, feeds, accessControl: { cacheControl } } = context;
   const dataStream = await authorize(exchange, context);
-  const download = parseDownload(request, resource, formatInPath, dataStream, context);
+  const download = await parseDownload(request, resource, formatInPath, dataStream, context);
   exchange.query = download.logged;
   const { headers, query, count } = download;
   const validators = (state: DatasetState | undefined) => validatorsOf(download, state, settings);
@@ -78,7 +79,8 @@ export async function respondWithDownload(
 
 interface Download extends DownloadParameters {
   resource: ResourceName;
-  format: FormatName;
+  format: FileFormat;
+  loadedFormat: FormatName | LoadedFormat;
   options: AnyResourceQuery;
   document: unknown;
   /** Headers that depend neither on the rows nor on the datasets. */
@@ -86,13 +88,13 @@ interface Download extends DownloadParameters {
 }
 
 /** @throws {HttpProblem} 406 if `accept` excludes every format */
-export function parseDownload(
+export async function parseDownload(
   request: Request,
   resource: ResourceName,
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
   dataStream: DataStream,
   { settings: { maxRows, pageRows, synthetic }, accessControl }: AppContext,
-): Download {
+): Promise<Download> {
   const url = new URL(request.url);
   const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
@@ -106,7 +108,8 @@ export function parseDownload(
     ...(isMeasured(resource) && query.skipToken !== undefined && { partition: "never" }),
   };
   const checked = dataStream.query(resource, options);
-  checked.batches({ format, csv }); // throws if an option is invalid
+  const loadedFormat = await loadFormat(format, { url: checked.url });
+  checked.batches({ format: loadedFormat, csv }); // throws if an option is invalid
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {
     synthetic,
@@ -114,7 +117,7 @@ export function parseDownload(
     accessControl,
   });
   const document = [checked.url, options, count || [format, csv]];
-  return { ...parameters, resource, format, options, document, headers };
+  return { ...parameters, resource, format, loadedFormat, options, document, headers };
 }
 
 /** Callers with different API keys can get different rows. */
@@ -124,7 +127,7 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
 
 function documentSource(
   dataStream: DataStream,
-  { resource, format, csv, query, options }: Download,
+  { resource, loadedFormat: format, csv, query, options }: Download,
   exchange: Exchange,
 ): FeedSource {
   // A reader that has rows must not fail because a page waits for its turn.

@@ -1,7 +1,7 @@
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { ValidationError } from "../../src/errors.ts";
 import type { CsvOptions } from "../../src/formats/csv.ts";
-import { type FormatName, FORMATS } from "../../src/formats/formats.ts";
+import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
 import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
@@ -50,7 +50,7 @@ export const DOWNLOAD_PARAMETERS: readonly string[] = [
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
 ): DownloadParameters {
   const values = readParameters(url, [...DOWNLOAD_PARAMETERS, ...accessParameters]);
   if (formatInPath !== undefined && values.has("$format")) {

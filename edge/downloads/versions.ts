@@ -3,7 +3,7 @@ import { ifNoneMatch } from "@std/http/etag";
 import { sha256Hex } from "../../src/bytes.ts";
 import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { FormatName } from "../../src/formats/formats.ts";
+import type { FileFormat } from "../../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
@@ -36,7 +36,7 @@ export async function requestState(
 /** Everything that determines the bytes, except the datasets. */
 interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
   resource: ResourceName;
-  format: FormatName;
+  format: FileFormat;
 }
 
 /** The ETag is weak, because the server compares versions and not bytes. */

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
-import { type FormatName, FORMATS, formatsOf, missingFields } from "../../src/formats/formats.ts";
+import { type FileFormat, FORMATS, formatsOf, missingFields } from "../../src/formats/formats.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import type { FormQuery } from "./form.ts";
@@ -8,7 +8,7 @@ import type { FormQuery } from "./form.ts";
 export interface DownloadLink {
   label: string;
   url: string;
-  format: FormatName;
+  format: FileFormat;
 }
 
 export interface Links {
@@ -30,7 +30,7 @@ export async function createLinks(
 ): Promise<Links> {
   const { resource, select } = query;
   const expires = access === "signed" ? new Date(now() + days * DAY) : undefined;
-  const createUrl = async (format: FormatName, csvOptions: Record<string, string> = {}) => {
+  const createUrl = async (format: FileFormat, csvOptions: Record<string, string> = {}) => {
     const path = `/${resource}.${FORMATS[format].extension}`;
     const url = downloadUrl(origin, path, query, csvOptions);
     return expires ? await signUrl(url, { secret: signingSecret, expires }) : url;

@@ -5,8 +5,8 @@ import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import {
+  type FileFormat,
   FORMAT_NAMES,
-  type FormatName,
   formatOfExtension,
   FORMATS,
   formatsOf,
@@ -101,6 +101,13 @@ export const CSV_FLAGS = {
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
 } as const satisfies Flags;
 
+export const PARQUET_FLAGS = {
+  "allow-invalid": {
+    help:
+      "with Parquet, write null for a value that does not fit its column, and report the number",
+  },
+} as const satisfies Flags;
+
 const OUTPUT_FLAGS = {
   output: {
     value: "FILE",
@@ -140,6 +147,7 @@ export function downloadFlags(resource: ResourceName): Flags {
     format,
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
+    ...PARQUET_FLAGS,
     quiet: { letter: "q", help: "no progress and no citations on standard error" },
     ...SERVICE_FLAGS,
   };
@@ -176,6 +184,7 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   excludeQualityControl: "--exclude-quality-control",
   units: "--unit",
   'incomplete: "warn"': "--allow-incomplete",
+  'invalidValues: "null"': "--allow-invalid",
   'separator: "\\t"': "--separator tab",
   header: "--no-header",
   "bom: true": "--bom",
@@ -321,7 +330,7 @@ export function readFormat(
   resource: ResourceName,
   given: string | undefined,
   file: string | undefined,
-): FormatName {
+): FileFormat {
   const names = formatsOf(resource);
   if (given !== undefined) {
     const format = names.find((name) => name === given);

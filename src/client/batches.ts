@@ -1,6 +1,6 @@
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
-import type { FormatName } from "../formats/formats.ts";
+import type { FormatName, LoadedFormat } from "../formats/formats.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
@@ -30,7 +30,7 @@ import type { Run } from "./progress.ts";
  */
 export interface BatchOptions {
   /** Format of the data. Default: rows. */
-  format?: FormatName | undefined;
+  format?: FormatName | LoadedFormat | undefined;
   /** Options of CSV; the other formats reject them. */
   csv?: CsvOptions | undefined;
   /** Cursor of the batch to continue after. Default: none, to begin with the first row. */
@@ -128,7 +128,7 @@ export interface Cursor {
 export interface PageConverter<T> {
   readonly start: StartConversion<T>;
   /** Returns the end of the document. */
-  end(): T;
+  end(): T | Promise<T>;
   readonly notes?: () => RowNotes | undefined;
   /** Its state is a part of the cursor. */
   readonly writer?: PageWriter;
@@ -155,8 +155,16 @@ export function requestBatches<T>(
   const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
   let isLast = after?.isComplete === true;
+  let earlier: Pick<Cursor, "expectedRows" | "missingRows" | "distinct"> = {
+    expectedRows: after?.expectedRows,
+    missingRows: after?.missingRows ?? 0,
+    distinct: after?.distinct ??
+      (distinct && Object.fromEntries(distinct.map((name) => [name, []]))),
+  };
+  const { writer } = converter;
   return async () => {
     if (isLast) return undefined;
+    const state = writer?.state;
     const { done, value } = await parts.next();
     isLast = done === true;
     const part = done ? undefined : value;
@@ -169,19 +177,23 @@ export function requestBatches<T>(
       distinct: distinct &&
         Object.fromEntries([...known].map(([field, values]) => [field, [...values]])),
     };
+    const data = part === undefined ? await converter.end() : part.data;
+    const cursor: Cursor = {
+      ...counts,
+      ...position,
+      version: CURSOR_VERSION,
+      query: digest,
+      isComplete: isLast,
+      writer: writer?.state,
+    };
+    const before = part && { ...cursor, ...earlier, ...part.start, writer: state };
+    earlier = counts;
     return {
       ...counts,
-      data: part === undefined ? converter.end() : part.data,
+      data,
       rows: part?.kept ?? 0,
       totalRows: position.rows,
-      cursor: {
-        ...counts,
-        ...position,
-        version: CURSOR_VERSION,
-        query: digest,
-        isComplete: isLast,
-        writer: converter.writer?.state,
-      },
+      cursor: before && writer?.toCursor?.(cursor, before) || cursor,
       isLast,
       hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
       isPageEnd: part?.isPageEnd ?? true,
@@ -192,11 +204,15 @@ export function requestBatches<T>(
 export function digestOf(
   { resource, select, filter, box, limit, skipToken, partition, rules }: CheckedQuery,
   baseUrl: string,
-  format: FormatName | undefined,
+  format: FormatName | LoadedFormat | undefined,
   csv: CheckedCsvOptions | undefined,
 ): string {
   const clauses = [select, filter, box, limit, skipToken, partition, rules];
-  const options = [resource, baseUrl, ...clauses, format, csv];
+  const options = [
+    ...[resource, baseUrl, ...clauses],
+    typeof format === "object" ? [format.name, format.options] : format,
+    csv,
+  ];
   return toHash(JSON.stringify(options));
 }
 
@@ -213,7 +229,7 @@ function toHash(text: string): string {
 export function checkCursor(
   after: unknown,
   digest: string,
-  format: FormatName | undefined,
+  format: FormatName | LoadedFormat | undefined,
 ): Cursor {
   const isOfQuery = isCursor(after) && after.query === digest;
   if (isOfQuery && (after.writer !== undefined) === (format !== undefined)) return after;

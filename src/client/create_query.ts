@@ -4,6 +4,7 @@ import {
   type FormatName,
   FORMATS,
   formatsOf,
+  type LoadedFormat,
   type WriterOptions,
 } from "../formats/formats.ts";
 import { startRowConversion } from "./page_reader.ts";
@@ -95,8 +96,10 @@ export function createQuery<R extends object>(
     };
     return createStream(nextChunks, signal, (reason) => stop.abort(reason));
   };
-  const createFormatWriter = (format: FormatName, options: Pick<WriterOptions, "csv" | "state">) =>
-    createWriter(format, { resource, select, unchecked, rules, ...options });
+  const createFormatWriter = (
+    format: FormatName | LoadedFormat,
+    options: Pick<WriterOptions, "csv" | "state">,
+  ) => createWriter(format, { resource, select, unchecked, rules, ...options });
   const createRowConverter = () =>
     rules ? ruledRowConverter<R>(createFormatWriter("ndjson", {})) : rowConverter<R>();
 
@@ -109,7 +112,10 @@ export function createQuery<R extends object>(
   // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
   const rows = () => streamBatches({ converter: createRowConverter() }, ({ data }) => data);
 
-  const bytes = (format: FormatName, options: { csv?: CsvOptions | undefined } = {}) => {
+  const bytes = (
+    format: FormatName | LoadedFormat,
+    options: { csv?: CsvOptions | undefined } = {},
+  ) => {
     const { csv } = readOptions("bytes()", options, { csv: {} });
     return streamBatches(
       { converter: byteConverter(createFormatWriter(format, { csv })), deliversEarly: true },
@@ -128,7 +134,8 @@ export function createQuery<R extends object>(
       throw invalidOption("csv", "must not be set without a format", csv, hint);
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
-    const checkedCsv = format && FORMATS[format].hasCsvOptions ? checkCsvOptions(csv) : undefined;
+    const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
+    const checkedCsv = hasCsvOptions ? checkCsvOptions(csv) : undefined;
     const digest = digestOf(query, settings.baseUrl, format, checkedCsv);
     const after = given.after === undefined ? undefined : checkCursor(given.after, digest, format);
     const state = after?.writer as WriterState | undefined;
@@ -149,7 +156,9 @@ export function createQuery<R extends object>(
 
   // Every method takes options of CSV, so that a format that has none rejects them.
   const formatMethods = Object.fromEntries(
-    formatsOf(resource).map((format) => [format, (csv?: CsvOptions) => bytes(format, { csv })]),
+    formatsOf(resource).flatMap((format) =>
+      format === "parquet" ? [] : [[format, (csv?: CsvOptions) => bytes(format, { csv })]]
+    ),
   ) as Pick<Query<R>, "csv" | "ndjson" | "json">;
 
   return {
@@ -178,7 +187,7 @@ function rowConverter<R>(): PageConverter<R[]> {
 function byteConverter(writer: PageWriter): PageConverter<Bytes> {
   return {
     start: (options) => writer.openPage(options),
-    end: () => writer.end(),
+    end: () => writer.finish?.() ?? writer.end(),
     notes: () => writer.state.notes,
     writer,
   };

@@ -59,6 +59,9 @@ export interface Position {
 
 /** Rows of a result, in order, and the position after them. */
 export interface Part<T> extends TakenRows<T> {
+  /** Position before the page. */
+  start: Position;
+  /** Position after the rows. */
   position: Position;
   /** Whether they are the last rows of a page. */
   isPageEnd: boolean;
@@ -109,6 +112,7 @@ export async function* readParts<T>(
       const request = nextRequest(reading);
       const { seen } = reading;
       const lastId = lastIdOf(reading.position.shards[0]!);
+      const start = reading.position;
       let end: PageEnd<T>;
       try {
         const response = await send(run, reading.attempts, request);
@@ -120,7 +124,7 @@ export async function* readParts<T>(
           (rows) => {
             const position = deliver(reading, rows, `Id:${rows.lastId}`);
             reading.isProbe = false; // the last row that has arrived is never delivered early
-            return { ...rows, position, isPageEnd: false, hasMore: true };
+            return { ...rows, start, position, isPageEnd: false, hasMore: true };
           },
         );
       } catch (error) {
@@ -134,7 +138,7 @@ export async function* readParts<T>(
       const position = deliverEnd(reading, request, end);
       const hasMore = nextToken !== undefined || position.shards.length > 1;
       if (end.rows > 0) {
-        yield { ...end as TakenRows<T>, position, isPageEnd: true, hasMore };
+        yield { ...end as TakenRows<T>, start, position, isPageEnd: true, hasMore };
       }
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query

@@ -30,6 +30,14 @@ export interface PageWriter {
   /** Only one page is open at a time. */
   openPage(options?: PageOptions): PageConversion<Bytes>;
   end(): Bytes;
+  /** Called instead of `end()`. */
+  finish?(): Promise<Bytes>;
+  /**
+   * Returns the cursor after rows, some of which the writer still holds. Called after each page.
+   *
+   * @param before Cursor before the page
+   */
+  toCursor?<C extends { writer?: unknown }>(after: C, before: C): C;
 }
 
 export interface PageOptions {

@@ -192,6 +192,10 @@ const SHARED_NAMES: Record<string, string> = {
   // A summary is written in the same way by both programs.
   "src/client/summary.ts summaryCsv": "summary as CSV",
   "src/odata/resources.ts SUMMARY_KEYS": "values of --by",
+  // Formats of files and URLs. A program loads the code of Parquet when it needs it.
+  "src/formats/formats.ts FileFormat": "name of a format",
+  "src/formats/formats.ts LoadedFormat": "format of an entry point of its own",
+  "src/formats/load_format.ts loadFormat": "loads the code of a format",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
 };

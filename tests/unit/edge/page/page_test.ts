@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { DataStream } from "../../../../mod.ts";
-import { fieldsOf, FORMATS, formatsOf } from "../../../helpers/resources.ts";
+import { fieldsOf, fileFormatsOf, FORMATS } from "../../../helpers/resources.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
@@ -71,7 +71,7 @@ Deno.test("GET / returns a count, preview, buttons, snippets and citations when 
   assertEquals(linksOf(html).map((url) => new URL(url).pathname), [
     "/Records.csv",
     "/Records.csv",
-    ...formatsOf("Records").filter((format) => format !== "csv")
+    ...fileFormatsOf("Records").filter((format) => format !== "csv")
       .map((format) => `/Records.${FORMATS[format].extension}`),
   ]);
   for (const program of ["read.csv(", "pd.read_csv(", "curl --fail", "Excel"]) {
@@ -332,7 +332,7 @@ Deno.test("GET / requires a token and returns links with the selected lifetime w
   await wrongOne.text();
   const html = await (await app.request(`/?${query}`, { headers: bearer })).text();
   const links = linksOf(html);
-  assertEquals(links.length, formatsOf("Records").length + 1); // CSV for Excel
+  assertEquals(links.length, fileFormatsOf("Records").length + 1); // CSV for Excel
   for (const link of links) {
     const { searchParams } = new URL(link);
     assertEquals(searchParams.get("expires"), String(NOW / 1000 + 30 * 86_400));
@@ -384,7 +384,10 @@ Deno.test("GET / returns snippets that send the token, and hidden buttons, when 
   assertEquals(sent.length, 4); // Excel, R, pandas, curl
   assertStringIncludes(text(html), '--header "authorization: Bearer $WEIR_TOKEN"');
   assertStringIncludes(text(html), "--output records.csv 'http://localhost/Records.csv'");
-  assertEquals(html.match(/data-needs-header hidden/g)!.length, formatsOf("Records").length + 1);
+  assertEquals(
+    html.match(/data-needs-header hidden/g)!.length,
+    fileFormatsOf("Records").length + 1,
+  );
   assertEquals(html.includes("x-api-key"), false);
 });
 
