@@ -23,7 +23,7 @@ export async function respondWithDataPackage(
   const dataStream = await authorize(exchange, context);
   // Without the header `accept`, which is about the package.
   const request = new Request(exchange.request.url);
-  const download = parseDownload(request, resource, undefined, dataStream, context);
+  const download = await parseDownload(request, resource, undefined, dataStream, context);
   const { query, count, format, csv, options, document } = download;
   if (count) {
     throw new ValidationError("$count", "cannot be combined with a data package", {
