@@ -32,7 +32,6 @@ import {
   concatBytes,
   DocumentWriter,
   type PageConversion,
-  type PageData,
   type PageOptions,
   type PageTranscoder,
   type WriterState,
@@ -74,7 +73,7 @@ export interface ParquetOptions {
 }
 
 /** Key-value metadata of a file. */
-type ParquetMetadata = Readonly<Record<string, string>>;
+export type ParquetMetadata = Readonly<Record<string, string>>;
 
 /** Facts about the rows of a file. */
 export interface ParquetFacts {
@@ -276,7 +275,7 @@ class ParquetDocumentWriter extends DocumentWriter {
     return this.#fields;
   }
 
-  override openPage(options?: PageOptions): PageConversion<PageData<Bytes>> {
+  override openPage(options?: PageOptions): PageConversion<Bytes> {
     if (this.#pending > 0) {
       const { fields, buffered } = this.state;
       this.#fields = fields;
