@@ -14,7 +14,13 @@ import { isNotModified, keyOfState, notModified, requestState, validatorsOf } fr
 import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
 import { toServiceProblem } from "./problem.ts";
-import { type DownloadParameters, readDownloadParameters } from "./parameters.ts";
+import {
+  type DocumentOptions,
+  type DownloadParameters,
+  type ParameterName,
+  readDownloadParameters,
+  readParameters,
+} from "./parameters.ts";
 
 export interface AppContext {
   settings: Settings;
@@ -268,8 +274,23 @@ interface TextDocument {
   request(signal: AbortSignal): Promise<{ text: string; rows: number }>;
 }
 
-/** Responds with a document that concurrent and later requests share. */
+/** Responds with a document of some parameters; `prepare` throws if an option is invalid. */
 export async function respondWithText(
+  exchange: Exchange,
+  context: AppContext,
+  names: readonly ParameterName[],
+  prepare: (dataStream: DataStream, options: DocumentOptions) => TextDocument,
+): Promise<Response> {
+  const dataStream = await authorize(exchange, context);
+  const url = new URL(exchange.request.url);
+  const { options, logged } = readParameters(url, names, context.accessControl.parameters);
+  const document = prepare(dataStream, options);
+  exchange.query = logged;
+  return await sendDocument(exchange, context, document);
+}
+
+/** Sends a document that concurrent and later requests share. */
+export async function sendDocument(
   exchange: Exchange,
   { accessControl: { cacheControl, vary }, feeds, settings }: AppContext,
   { mediaType, id, task, request }: TextDocument,
