@@ -13,7 +13,7 @@ const hints: [line: string[], message: string][] = [
   [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
   [
     ["banana"],
-    'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
+    'Unknown command "banana": use one of records, observations, locations, metadata, verify, cite, ' +
     "values, summary, fields, url, sign, serve, completion, setup",
   ],
   [["stations"], 'Unknown command "stations": use locations'],

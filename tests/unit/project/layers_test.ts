@@ -153,6 +153,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/citations.ts DatasetVersion": "result of that function",
   "src/formats/data_package.ts toDataPackage": "package of a file or a document",
   "src/formats/data_package.ts renamePackage": "package of a renamed file",
+  "src/formats/data_package.ts PackageResource": "what verify compares with a file",
   "src/formats/data_package.ts PACKAGE_MEDIA_TYPE": "type of the package of a document",
   "src/odata/query_options.ts parseSelect": "columns of a document, for its package",
   "src/formats/data_package.ts DataPackage": "result of that function",
