@@ -104,12 +104,12 @@ export async function download(
   ]);
   const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
   let found: Readonly<Record<string, readonly string[]>> | undefined;
-  let invalidValues = 0;
+  let [invalidValues, withoutGeometry] = [0, 0];
   const loaded = await loadFormat(format, {
     invalidValues: has("allow-invalid") ? "null" : "error",
     url: query.url,
     async metadata({ rows, columns, ...counts }) {
-      ({ invalidValues } = counts);
+      ({ invalidValues, withoutGeometry } = counts);
       const datasets = await requestAll().catch(() => undefined);
       const description = toDataPackage({
         ...{ fileName: basename(file ?? `${command}.parquet`), resource, format, columns, rows },
@@ -214,6 +214,10 @@ export async function download(
     if (invalidValues > 0) {
       const accepted = "with a value that does not fit its column, now null (--allow-invalid)";
       context.printError(`${countText(invalidValues)} ${accepted}`);
+    }
+    if (withoutGeometry > 0) {
+      const reason = "without a geometry, because it has no position in WGS84";
+      context.printError(`${countText(withoutGeometry)} ${reason}`);
     }
     const extraRows = rows - (expectedRows ?? Infinity);
     if (extraRows > 0 && has("allow-incomplete")) {

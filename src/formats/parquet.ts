@@ -41,7 +41,9 @@ import {
   columnType,
   createColumn,
   EXPECTED,
+  type PointCells,
   type ValueColumn,
+  WITHOUT_GEOMETRY,
 } from "./parquet_columns.ts";
 import { type Cells, ID_FIELD } from "./row_reader.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
@@ -83,6 +85,8 @@ export interface ParquetFacts {
   readonly columns: readonly string[];
   /** Number of rows with a value that did not fit its column and is null. */
   readonly invalidValues: number;
+  /** For Locations, number of rows without a geometry: without a position in WGS 84. */
+  readonly withoutGeometry: number;
 }
 
 /**
@@ -104,7 +108,10 @@ export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
  * `datetime_utc` of tidy rows TIMESTAMP in UTC. All columns can be null; an empty text is null, as in CSV. A field that
  * Weir does not know is STRING. Row groups have 50,000 rows or 16 MB of values, compressed with Snappy. A file that was
  * cut is unreadable, because its last bytes describe the others.
- * Source: Apache Parquet format 2.
+ *
+ * A file of Locations is GeoParquet 1.1: the column `geometry` has points in WGS 84. A row of another reference system
+ * has no geometry. The column is absent if the query does not select position and reference system.
+ * Source: Apache Parquet format 2; GeoParquet 1.1.0.
  *
  * @typeParam S Type of the stream, which is that of `query.bytes()`
  * @param query Query whose rows to write
@@ -191,6 +198,7 @@ interface ParquetState extends WriterState {
   /** Number of rows after the position of the state that these groups already have. */
   skip: number;
   invalidValues: number;
+  withoutGeometry: number;
   /** Absent in JSON, in which a cursor is the one before the first of these rows. */
   buffered?: Buffered;
   /** The cursor as JSON; `undefined` before the first row group is finished. */
@@ -229,6 +237,7 @@ class ParquetDocumentWriter extends DocumentWriter {
   /** Number of rows that are not taken. */
   #pending = 0;
   #pendingInvalid = 0;
+  #pendingWithoutGeometry = 0;
   /** Number of rows of the last page that was taken. */
   #takenRows = 0;
   /** Whether rows of that page are in a row group that it completed. */
@@ -248,6 +257,7 @@ class ParquetDocumentWriter extends DocumentWriter {
       rows: 0,
       skip: 0,
       invalidValues: 0,
+      withoutGeometry: 0,
     };
     const { fields, groups, length, rows, buffered } = this.state;
     this.#fields = fields;
@@ -282,7 +292,7 @@ class ParquetDocumentWriter extends DocumentWriter {
       this.#groups = [{ ...buffered! }];
       for (const column of buffered!.columns) column.truncate(buffered!.rows);
       this.#skipped = undefined;
-      this.#pending = this.#pendingInvalid = 0;
+      this.#clearPending();
     }
     return super.openPage(options);
   }
@@ -302,12 +312,12 @@ class ParquetDocumentWriter extends DocumentWriter {
     let isInvalid = false;
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index]!;
-      const isField = index < width;
-      const added = isField
+      const added = index < width || rules === undefined
         ? column.add(group.rows, cells, index)
-        : column.add(group.rows, rules!, index - width);
+        : column.add(group.rows, rules, index - width);
       bytes += column.width;
       if (added >= 0) bytes += added;
+      else if (added === WITHOUT_GEOMETRY) this.#pendingWithoutGeometry++;
       else if (this.#options.invalidValues === "error") return this.#misfit(reader, index);
       else isInvalid = true;
     }
@@ -325,7 +335,7 @@ class ParquetDocumentWriter extends DocumentWriter {
     const count = this.#pending;
     while (this.#groups.length > 1) chunks.push(this.#writeGroup(this.#groups.shift()!));
     this.#hasFinishedGroup = chunks.length > 0;
-    const { skip, invalidValues } = this.state;
+    const { skip, invalidValues, withoutGeometry } = this.state;
     const { num_rows: rows, row_groups: groups } = this.#file;
     this.state = {
       ...this.state,
@@ -336,11 +346,12 @@ class ParquetDocumentWriter extends DocumentWriter {
       rows: Number(rows),
       skip: Math.max(0, skip - count),
       invalidValues: invalidValues + this.#pendingInvalid,
+      withoutGeometry: withoutGeometry + this.#pendingWithoutGeometry,
       buffered: { ...this.#groups[0]! },
     };
     this.#takenRows = count;
     this.#skipped = undefined;
-    this.#pending = this.#pendingInvalid = 0;
+    this.#clearPending();
     return concatBytes(chunks);
   }
 
@@ -366,25 +377,48 @@ class ParquetDocumentWriter extends DocumentWriter {
   async finish(): Promise<Bytes> {
     const [last] = this.#groups;
     const chunks = last!.rows > 0 ? [this.#writeGroup(last!)] : [];
-    const { invalidValues, fields, notes } = this.state;
+    const { invalidValues, withoutGeometry, fields, notes } = this.state;
     const rows = Number(this.#file.num_rows);
-    const facts: ParquetFacts = { rows, columns: fields, invalidValues };
+    const facts: ParquetFacts = { rows, columns: fields, invalidValues, withoutGeometry };
     const { metadata, url } = this.#options;
     const given = typeof metadata === "function" ? await metadata(facts) : metadata;
-    const own = { version: VERSION, url, rows, invalidValues };
-    const all = { weir: JSON.stringify(own), ...given };
+    const own = { version: VERSION, url, rows, invalidValues, withoutGeometry };
+    const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
+    const all = { weir: JSON.stringify(own), ...geo, ...given };
     this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));
     this.#file.schema = this.#schema();
     this.#file.finish();
     this.state = {
-      ...{ isBegun: true, fields, groups: [], length: 0, rows: 0, skip: 0, invalidValues },
+      ...{
+        isBegun: true,
+        fields,
+        groups: [],
+        length: 0,
+        rows: 0,
+        skip: 0,
+        invalidValues,
+        withoutGeometry,
+      },
       ...(notes && { notes }),
     };
     return concatBytes([...chunks, this.#takeOutput()]);
   }
 
   #newGroup(): Buffered {
-    return { columns: this.#types().map(createColumn), rows: 0, bytes: 0 };
+    const point = this.#pointCells();
+    const columns = this.#types().map((type) => createColumn(type, point));
+    return { columns, rows: 0, bytes: 0 };
+  }
+
+  #clearPending(): void {
+    this.#pending = this.#pendingInvalid = this.#pendingWithoutGeometry = 0;
+  }
+
+  /** Returns the cells of a position in a known reference system, if the rows have one. */
+  #pointCells(): PointCells | undefined {
+    if (this.#resource !== "Locations") return undefined;
+    const cells = POINT_FIELDS.map((field) => this.#fields.indexOf(field));
+    return cells.every((cell) => cell >= 0) ? cells as unknown as PointCells : undefined;
   }
 
   #types(): ColumnType[] {
@@ -397,11 +431,16 @@ class ParquetDocumentWriter extends DocumentWriter {
           : columnType(isKnown(field) ? types[field]! : "text")
       ),
       ...this.rules?.tidy ? TIDY_COLUMNS.map((column) => TIDY_TYPES[column]) : [],
+      ...this.#pointCells() ? ["point" as const] : [],
     ];
   }
 
   #names(): readonly string[] {
-    return [...this.#fields, ...this.rules?.tidy ? TIDY_COLUMNS : []];
+    return [
+      ...this.#fields,
+      ...this.rules?.tidy ? TIDY_COLUMNS : [],
+      ...this.#pointCells() ? [GEO_METADATA.primary_column] : [],
+    ];
   }
 
   /** Adds columns of text for new fields, until the first row group is full. */
@@ -437,11 +476,14 @@ class ParquetDocumentWriter extends DocumentWriter {
   #writeGroup({ columns, rows }: Buffered): Bytes {
     this.#file.schema = this.#schema();
     const names = this.#names();
+    const types = this.#types();
     const columnData = columns.map((column, index) => ({
       name: names[index]!,
       // Creates the values of a column when it is written, because all of them would take several times the memory.
       data: { length: rows, slice: () => column.values(rows) } as unknown as unknown[],
       offsetIndex: false,
+      // The order of points as bytes means nothing.
+      ...(types[index] === "point" && { statistics: false }),
     }));
     this.#file.write({ columnData, rowGroupSize: rows });
     return this.#takeOutput();
@@ -463,6 +505,15 @@ class ParquetDocumentWriter extends DocumentWriter {
   }
 }
 
+const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
+
+/** GeoParquet 1.1. Without `crs`, the reference system is OGC:CRS84. */
+const GEO_METADATA = {
+  version: "1.1.0",
+  primary_column: "geometry",
+  columns: { geometry: { encoding: "WKB", geometry_types: ["Point"] } },
+} as const;
+
 /** Maximum number of characters of a value in a message. */
 const MAX_VALUE_LENGTH = 40;
 
@@ -478,6 +529,7 @@ const ELEMENTS = {
     converted_type: "TIMESTAMP_MILLIS",
     logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
   },
+  point: { type: "BYTE_ARRAY" },
 } as const;
 
 function schemaOf(name: string, type: ColumnType): Schema {

@@ -1,4 +1,4 @@
-import { type Bytes, utf8Decoder } from "../bytes.ts";
+import { utf8Decoder } from "../bytes.ts";
 import type { FieldType } from "../odata/fields.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
@@ -8,7 +8,15 @@ import { type Cells, EMPTY, ESCAPED_STRING, NESTED, SCALAR } from "./row_reader.
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 
 /** Type of the values of a column. `time` is an instant in UTC. */
-export type ColumnType = "integer" | "number" | "text" | "texts" | "date" | "time" | "boolean";
+export type ColumnType =
+  | "integer"
+  | "number"
+  | "text"
+  | "texts"
+  | "date"
+  | "time"
+  | "boolean"
+  | "point";
 
 /** What a value of a type must be, for messages. */
 export const EXPECTED: Readonly<Record<ColumnType, string>> = {
@@ -19,6 +27,7 @@ export const EXPECTED: Readonly<Record<ColumnType, string>> = {
   date: "a date such as 2024-06-01",
   time: "a time such as 2024-06-01T17:30:00Z",
   boolean: "true or false",
+  point: "a position",
 };
 
 /** Type of the column of a field, unless it is a date. */
@@ -30,6 +39,12 @@ export function columnType(type: FieldType): ColumnType {
 
 /** A value that does not fit its column. `NaN` is no value. */
 const MISFIT = undefined;
+
+/** Result of `ValueColumn.add()` for a row without a geometry. */
+export const WITHOUT_GEOMETRY = -2;
+
+/** Indices of the cells from which a point is made: longitude, latitude, reference system. */
+export type PointCells = readonly [longitude: number, latitude: number, system: number];
 
 /** Number of rows for which a column reserves memory first. */
 const INITIAL_ROWS = 1_024;
@@ -52,14 +67,15 @@ export interface ValueColumn {
   values(rows: number): unknown[];
 }
 
-/** Creates an empty column. */
-export function createColumn(type: ColumnType): ValueColumn {
+/** Creates an empty column. `point` is for a column of points. */
+export function createColumn(type: ColumnType, point?: PointCells): ValueColumn {
+  if (type === "point") return new PointColumn(point!);
   return type === "text" || type === "texts"
     ? new TextColumn(type === "texts")
     : new NumberColumn(type);
 }
 
-type NumberType = Exclude<ColumnType, "text" | "texts">;
+type NumberType = Exclude<ColumnType, "text" | "texts" | "point">;
 
 /** Reads a cell that is not empty. */
 type ReadNumber = (cells: Cells, cell: number) => number | undefined;
@@ -337,28 +353,45 @@ function textBytes(
 /** Little-endian, type point (OGC Simple Features, 8.2). */
 const POINT_HEAD = [1, 1, 0, 0, 0];
 
-/** Longitudes and latitudes of rows with a geometry. */
-export class PointColumn {
+/** Reference system of OGC:CRS84, in which GeoParquet has its coordinates. */
+const WGS84 = "WGS84";
+
+/** Points in the well-known binary form. A row of another reference system has none. */
+class PointColumn implements ValueColumn {
   readonly width = 16;
+  /** Cells of the longitude, the latitude and the reference system. */
+  readonly #cells: PointCells;
   #positions: Float64Array;
 
-  constructor(positions = new Float64Array(2 * INITIAL_ROWS)) {
+  constructor(cells: PointCells, positions = new Float64Array(2 * INITIAL_ROWS)) {
+    this.#cells = cells;
     this.#positions = positions;
   }
 
-  /** `NaN` if there is no geometry. */
-  addPoint(row: number, longitude: number, latitude: number): void {
+  add(row: number, cells: Cells): number {
     if (2 * row >= this.#positions.length) this.#positions = enlarge(this.#positions);
-    const hasBoth = !Number.isNaN(longitude) && !Number.isNaN(latitude);
-    this.#positions[2 * row] = hasBoth ? longitude : NaN;
-    this.#positions[2 * row + 1] = latitude;
+    const [longitudeCell, latitudeCell, systemCell] = this.#cells;
+    const { kinds, starts, ends, bytes } = cells;
+    const kind = kinds[systemCell]!;
+    const hasSystem = this.#cells.every((cell) => kinds[cell] !== EMPTY) &&
+      kind !== SCALAR && kind !== NESTED &&
+      textOfCell(bytes, kind, starts[systemCell]! - 1, ends[systemCell]! + 1) === WGS84;
+    const longitude = hasSystem ? readNumber(cells, longitudeCell) : MISFIT;
+    const latitude = hasSystem ? readNumber(cells, latitudeCell) : MISFIT;
+    const hasBoth = longitude !== MISFIT && latitude !== MISFIT;
+    this.#positions[2 * row] = hasBoth ? longitude! : NaN;
+    this.#positions[2 * row + 1] = hasBoth ? latitude! : NaN;
+    return hasBoth ? 0 : WITHOUT_GEOMETRY;
   }
 
-  copy(rows: number): PointColumn {
-    return new PointColumn(this.#positions.slice(0, 2 * Math.max(rows, INITIAL_ROWS)));
+  truncate(): void {}
+
+  copy(rows: number): ValueColumn {
+    const positions = this.#positions.slice(0, 2 * Math.max(rows, INITIAL_ROWS));
+    return new PointColumn(this.#cells, positions);
   }
 
-  values(rows: number): (Bytes | null)[] {
+  values(rows: number): unknown[] {
     return Array.from({ length: rows }, (_, row) => {
       const [longitude, latitude] = this.#positions.subarray(2 * row, 2 * row + 2);
       if (Number.isNaN(longitude!)) return null;

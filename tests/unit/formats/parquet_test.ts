@@ -52,7 +52,8 @@ for (const resource of RESOURCE_NAMES) {
     const query = client.query(resource, { limit: 450, top: 200 });
     const csv = await new Response(query.csv()).text();
     const { rows, types } = await parquetOf(query);
-    assertEquals(Object.keys(types), readCsv(csv)[0]);
+    const geometry = resource === "Locations" ? ["geometry"] : [];
+    assertEquals(Object.keys(types), [...readCsv(csv)[0]!, ...geometry]);
     assert(rows.length > 3);
     assertEquals(cellsOf(rows, csv), readCsv(csv));
   });
@@ -188,6 +189,31 @@ Deno.test("toParquet() adds a column of text when rows have a field that Weir do
     DataStreamError,
     'Field "New" first appears after the columns were written',
   );
+});
+
+Deno.test("toParquet() writes points of WGS 84 as GeoParquet when the rows are locations", async () => {
+  const place = '"Longitude":-63.25,"Latitude":"46.5","HorizontalCoordinateReferenceSystem"';
+  const rows = [
+    `{"Id":1,${place}:"WGS84"}`,
+    `{"Id":2,${place}:"NAD83"}`,
+    `{"Id":3,${place}:null}`,
+    '{"Id":4,"Longitude":-63.25,"HorizontalCoordinateReferenceSystem":"WGS84"}',
+    `{"Id":5,${place}:"WGS\\u00384"}`,
+  ];
+  const client = clientOf({ rows });
+  const { rows: read, metadata, types } = await parquetOf(client.locations());
+  const point = { type: "Point", coordinates: [-63.25, 46.5] };
+  assertEquals(read.map(({ geometry }) => geometry), [point, null, null, null, point]);
+  assertEquals(types.geometry, "GEOMETRY"); // by the metadata `geo`
+  assertEquals(JSON.parse(metadata.geo!), {
+    version: "1.1.0",
+    primary_column: "geometry",
+    columns: { geometry: { encoding: "WKB", geometry_types: ["Point"] } },
+  });
+  assertEquals(JSON.parse(metadata.weir!).withoutGeometry, 3);
+  const others = await parquetOf(client.locations({ select: ["Id", "Longitude", "Latitude"] }));
+  assertEquals(Object.keys(others.types), ["Id", "Longitude", "Latitude"]);
+  assertEquals(others.metadata.geo, undefined);
 });
 
 Deno.test("toParquet() writes a file that is not readable when it is cut", async () => {
