@@ -216,8 +216,8 @@ export async function download(
       context.printError(`${countText(invalidValues)} ${accepted}`);
     }
     if (withoutGeometry > 0) {
-      const reason = "without a geometry, because it has no position in WGS84";
-      context.printError(`${countText(withoutGeometry)} ${reason}`);
+      const reason = "the position is absent, or not in WGS84";
+      context.printError(`${countText(withoutGeometry)} without a geometry: ${reason}`);
     }
     const extraRows = rows - (expectedRows ?? Infinity);
     if (extraRows > 0 && has("allow-incomplete")) {
