@@ -4,7 +4,6 @@ import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
 import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
 import { loadFormat } from "../../src/formats/load_format.ts";
-import { concatBytes } from "../../src/formats/page_writer.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
@@ -70,7 +69,7 @@ export async function respondWithDownload(
     : documentSource(dataStream, download, exchange);
   const key = keyOf(download.document, exchange, settings);
   const reader = feeds.open(key, source, exchange.client);
-  return await (count ? sendFeed : streamFeed)({
+  return await streamFeed({
     reader,
     exchange,
     settings,
@@ -303,7 +302,7 @@ export async function sendDocument(
   if (exchange.request.method === "HEAD") return new Response(null, { headers });
   const key = keyOf(id, exchange, settings);
   const reader = feeds.open(key, valueSource(exchange, request), exchange.client);
-  return await sendFeed({
+  return await streamFeed({
     reader,
     exchange,
     settings,
@@ -323,22 +322,11 @@ interface FeedResponse {
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
-export async function streamFeed(response: FeedResponse): Promise<Response> {
+async function streamFeed(response: FeedResponse): Promise<Response> {
   const first = await readFirst(response);
   const headers = await response.headers();
   response.exchange.isStream = true;
   return new Response(createBody(first, response), { headers });
-}
-
-export async function sendFeed(response: FeedResponse): Promise<Response> {
-  const { reader, exchange } = response;
-  const parts: Bytes[] = [];
-  for (let part = await readFirst(response); part; part = await reader.read()) {
-    parts.push(part.data);
-    exchange.rows += part.rows;
-  }
-  reader.close();
-  return new Response(concatBytes(parts), { headers: await response.headers() });
 }
 
 async function readFirst(
