@@ -192,31 +192,20 @@ function addressOf(connection: unknown, request: Request): string {
 
 /** One IPv6 subscriber has a /64 network (RFC 6177). */
 function toNetwork(text: string): string | undefined {
-  const [, ipv4] = /^(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/.exec(text.trim()) ?? [];
-  if (ipv4 !== undefined) return isIpv4(ipv4) ? ipv4 : undefined;
-  const [, bracketed, bare] = /^(?:\[([^\]]*)\](?::\d+)?|(.*))$/.exec(text.trim()) ?? [];
-  const address = (bracketed ?? bare ?? "").replace(/%.*$/, "");
-  const groups = parseIpv6(address);
-  if (groups === undefined) return undefined;
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) {
-    return groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]).join(".");
+  const address = text.trim().replace(/%[^\]]*/, "");
+  if (!/^[\da-f:.[\]]+$/i.test(address)) return undefined;
+  // The URL standard defines one form of each address, and allows a port.
+  const [url] = [`http://[${address}]`, `http://${address}`].filter((url) => URL.canParse(url));
+  const host = url === undefined ? "" : new URL(url).hostname;
+  if (/^\d+(\.\d+){3}$/.test(host)) return host;
+  if (!host.startsWith("[")) return undefined;
+  const [, ...mapped] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(host) ?? [];
+  if (mapped.length > 0) {
+    const pairs = mapped.map((group) => parseInt(group, 16));
+    return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
   }
-  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
-}
-
-function isIpv4(address: string): boolean {
-  return address.split(".").every((part) => Number(part) <= 255 && String(Number(part)) === part);
-}
-
-function parseIpv6(address: string): number[] | undefined {
-  const url = `http://[${address}]/`;
-  if (!/^[\da-f:.]+$/i.test(address) || !URL.canParse(url)) return undefined;
-  // The URL standard defines one form of each address: hexadecimal groups, with at most one "::".
-  const [before, after] = new URL(url).hostname.slice(1, -1).split("::").map((part) =>
-    part === "" ? [] : part.split(":").map((group) => parseInt(group, 16))
-  );
-  if (after === undefined) return before;
-  const zeros = Array.from({ length: 8 - before!.length - after.length }, () => 0);
-  return [...before!, ...zeros, ...after];
+  const [before = [], after = []] = host.slice(1, -1).split("::")
+    .map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(":")}::/64`;
 }
