@@ -163,8 +163,6 @@ interface Reading extends GroupState {
   attempts: Attempts;
   /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
   readonly seen: Set<string>;
-  /** Whether skip tokens have the form `Id:<digits>`. It is assumed until a link shows another form. */
-  hasIdTokens: boolean;
 }
 
 /** State of the current group that {@linkcode nextStep} needs in addition to the position. */
@@ -175,7 +173,7 @@ export interface GroupState {
   countsLeft: number;
   /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
   isProbe: boolean;
-  /** Whether the rows after the last one can be requested without a link. */
+  /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
   canContinue: boolean;
 }
 
@@ -186,7 +184,6 @@ function startReading(
   options: ReadOptions,
 ): Reading {
   const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize } = position;
-  const after = shards[0]?.after;
   return {
     run,
     query,
@@ -196,9 +193,9 @@ function startReading(
     attempts: startAttempts(run.settings.retry),
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
     seen: new Set(),
-    hasIdTokens: after === undefined || idOfToken(after) !== undefined,
-    ...startOfGroup(query, groupCount),
-    ...startOfShard(shards[0]),
+    isProbe: false,
+    canContinue: shards[0]?.after?.startsWith("Id:") ?? true,
+    countsLeft: countsOf(query, groupCount),
   };
 }
 
@@ -208,17 +205,10 @@ async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
   return { shards, rows: 0, groupRows: 0 };
 }
 
-/** Returns the state at the start of a group, which is counted once, and again if its rows do not match the count. */
-function startOfGroup({ skipToken }: CheckedQuery, count?: number) {
+/** A group is counted once, and again if its rows do not match the count. */
+function countsOf({ skipToken }: CheckedQuery, count?: number): number {
   // A query with a skip token is not counted, because counts ignore the token.
-  const countsLeft = skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
-  return { countsLeft };
-}
-
-function startOfShard(shard: Shard | undefined) {
-  const after = shard?.after;
-  const canContinue = after === undefined || after.startsWith("Id:");
-  return { isProbe: false, canContinue };
+  return skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
 }
 
 /** Returns the greatest Id before the position of a shard; `undefined` at the start, or if Ids are not integers. */
@@ -232,8 +222,8 @@ function isOnlyGroup({ shards, rows, leftOut = 0, groupRows }: Position): boolea
 }
 
 /** Whether the query can be split: only Observations and Records have locations, and shards need integer Ids. */
-function canSplit({ query, hasIdTokens }: Reading): boolean {
-  return isMeasured(query.resource) && query.partition !== "never" && hasIdTokens;
+function canSplit({ query, canContinue }: Reading): boolean {
+  return isMeasured(query.resource) && query.partition !== "never" && canContinue;
 }
 
 /** Whether the query has to be counted before its first row is delivered, because of `maxRows`. */
@@ -244,9 +234,9 @@ function needsCountFirst({ query, position }: Reading): boolean {
 }
 
 function canDeliverEarly(reading: Reading): boolean {
-  const { options, query, hasIdTokens } = reading;
+  const { options, query, canContinue } = reading;
   const isAllowed = options.deliversEarly === true && query.skipToken === undefined;
-  return isAllowed && hasIdTokens && !needsCountFirst(reading);
+  return isAllowed && canContinue && !needsCountFirst(reading);
 }
 
 /** Returns the request for the rows after the position. */
@@ -284,20 +274,15 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
   for (const id of otherIds) reading.seen.add(id);
-  if (nextToken !== undefined && lastId !== undefined) {
-    reading.hasIdTokens = idOfToken(nextToken) !== undefined;
-  }
   const pageSize = grow(position.pageSize, request.top, query.top);
   reading.position = { ...position, pageSize };
-  const isInteger = lastId !== undefined;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
-  if (isInteger) reading.canContinue = reading.hasIdTokens;
-  else if (otherIds.length > 0) {
-    reading.canContinue &&= nextToken === undefined || nextToken === lastToken;
-  } else if (length > 0) reading.canContinue = false;
-  const after = isInteger && reading.hasIdTokens ? lastToken : nextToken ?? lastToken;
-  deliver(reading, end, after);
+  if (length > 0 && last === undefined) reading.canContinue = false;
+  else if (nextToken !== undefined && lastId !== undefined) {
+    reading.canContinue = idOfToken(nextToken) !== undefined;
+  } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
+  deliver(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
@@ -424,12 +409,12 @@ async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> 
     }
     if (step === "fail") acceptOrFail(reading, page.length === 0);
     const { shards: [shard, ...shards], rows, leftOut, pageSize } = reading.position;
-    Object.assign(reading, startOfShard(shards[0]));
+    reading.isProbe = false;
     if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
       reading.position = { ...reading.position, shards };
     } else {
       reading.position = { shards, rows, leftOut, groupRows: 0, pageSize };
-      Object.assign(reading, startOfGroup(reading.query));
+      reading.countsLeft = countsOf(reading.query);
     }
     return;
   }
