@@ -202,14 +202,16 @@ export function requestBatches<T>(
 }
 
 export function digestOf(
-  { resource, select, filter, box, limit, skipToken, partition, rules }: CheckedQuery,
+  query: CheckedQuery,
   baseUrl: string,
   format: FormatName | LoadedFormat | undefined,
   csv: CheckedCsvOptions | undefined,
 ): string {
-  const clauses = [select, filter, box, limit, skipToken, partition, rules];
+  const { resource, select, clauses, unparsedFilter, box, limit, skipToken, partition, rules } =
+    query;
+  const filters = [clauses, unparsedFilter, box, rules];
   const options = [
-    ...[resource, baseUrl, ...clauses],
+    ...[resource, baseUrl, select, limit, skipToken, partition, ...filters],
     typeof format === "object" ? [format.name, format.options] : format,
     csv,
   ];

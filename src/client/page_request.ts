@@ -4,7 +4,7 @@ import { ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/row_reader.ts";
 import { fieldsOfRules } from "../formats/tidy.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
-import { type CheckedQuery, narrow, type SystemQueryOptions } from "../odata/query_options.ts";
+import type { CheckedQuery, SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
 
@@ -71,8 +71,11 @@ export function toPageRequest(
 export function filterOf(query: CheckedQuery, clauses: readonly Clause[]): string | undefined {
   const lists = clauses.filter(({ operator }) => operator === "in").map(({ field }) => field);
   const isReplaced = ({ field, operator }: Clause) => operator === "in" && lists.includes(field);
-  if (!query.clauses?.some(isReplaced)) return narrow(query, clauses);
-  return formatClauses([...query.clauses.filter((clause) => !isReplaced(clause)), ...clauses]);
+  const kept = query.clauses.filter((clause) => !isReplaced(clause));
+  const text = formatClauses([...kept, ...clauses]);
+  const { unparsedFilter } = query;
+  if (unparsedFilter === undefined || text === "") return unparsedFilter ?? (text || undefined);
+  return `(${unparsedFilter}) and ${text}`; // it may contain `or`, which has lower precedence
 }
 
 export function toRequestOptions(

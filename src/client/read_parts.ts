@@ -1,5 +1,5 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import type { Clause } from "../odata/clause.ts";
+import { type Clause, matchesNothing } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
@@ -523,7 +523,7 @@ async function requestGroups(
   run: Run,
   query: CheckedQuery,
 ): Promise<readonly (readonly Clause[])[]> {
-  if (query.matchesNothing) return [];
+  if (matchesNothing(query.clauses)) return [];
   if (query.box !== undefined) run.locations ??= await requestLocations(run, query);
   return groupsOf(query, query.box && run.locations, run.settings);
 }
