@@ -1,7 +1,8 @@
 /**
- * Prints the notes of a release in Markdown: the changes, and the hash of the file for browsers.
+ * Prints the notes of a release in Markdown: the changes, the hash of the file for browsers, and the digests
+ * of the container image and of its base images.
  *
- * `deno task pack` must have built the package. Usage: `release_notes.ts`.
+ * `deno task pack` must have built the package. Usage: `release_notes.ts IMAGE@DIGEST BASE@DIGEST…`.
  */
 import { createHash } from "node:crypto";
 import jsr from "../jsr.json" with { type: "json" };
@@ -11,6 +12,9 @@ import { BROWSER_BUNDLE, PACKAGE_FOLDER } from "./project.ts";
 import { isPreRelease } from "./semver.ts";
 
 const { name, version } = jsr;
+const [image, ...bases] = Deno.args;
+const imageLines = image === undefined ? "" : `\n- Container image: \`${image}\`` +
+  (bases.length > 0 ? `, built from ${bases.map((base) => `\`${base}\``).join(" and ")}` : "");
 const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
 const section = findSection(changelog, isPreRelease(version) ? undefined : version);
 const hash = createHash("sha384").update(
@@ -24,4 +28,4 @@ console.log(`${section?.text ?? ""}
 - JSR: https://jsr.io/${name}@${version}
 - npm: https://www.npmjs.com/package/${name}/v/${version}
 - Browsers: https://unpkg.com/${name}@${version}/${BROWSER_BUNDLE}, with
-  \`integrity="sha384-${hash.digest("base64")}"\``);
+  \`integrity="sha384-${hash.digest("base64")}"\`${imageLines}`);

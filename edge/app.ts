@@ -95,7 +95,6 @@ import { bearerToken, createAccessControl, requireKnownToken } from "./downloads
 import { CITATION_PATHS, respondWithCitations } from "./downloads/citations.ts";
 import { respondWithDataPackage } from "./downloads/data_package.ts";
 import { respondWithSummary, SUMMARY_PATH } from "./downloads/summary.ts";
-import { createClientIdentifier } from "./operation/clients.ts";
 import { type AppContext, respondWithDownload } from "./downloads/download.ts";
 import { Feeds } from "./downloads/feeds.ts";
 import { RequestQueue } from "./downloads/queue.ts";
@@ -193,7 +192,7 @@ export function createApp(options: AppOptions): EdgeApp {
       // a text.
       response = respondToError(error, exchange);
     }
-    return await exchange.respond(response, () => emptyBody(settings));
+    return await exchange.respond(response);
   };
   const openResponses = () => recorders.open?.size ?? 0;
   return {
@@ -220,7 +219,6 @@ function createContext(settings: Settings): AppContext {
     accessControl,
     feeds: new Feeds(settings),
     requests: new RequestQueue(rateLimiter, clock),
-    identifyClient: createClientIdentifier(settings),
   };
 }
 
@@ -380,11 +378,4 @@ function pathHint(path: string, known: readonly string[]): string {
   if (files.length > 0) return `use one of ${files.join(", ")}`;
   const paths = Object.keys(RESOURCES).map((name) => `/${name}.csv`);
   return suggestBySpelling(bare, known, `use one of ${paths.join(", ")}`);
-}
-
-/** Is open when the headers are sent, so that no server adds `content-length: 0`. */
-function emptyBody({ clock }: Settings): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream({
-    pull: (controller) => clock.sleep(0).then(() => controller.close()),
-  }, { highWaterMark: 0 });
 }

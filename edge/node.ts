@@ -151,7 +151,7 @@ export async function serveNode(
     server.closeAllConnections();
     return size;
   };
-  const stop = () => stopping ??= stopWithin(complete(), shutdownTimeout, interrupt);
+  const stop = () => stopping ??= stopWithin(complete(), interrupt, shutdownTimeout);
   if (stopsOnSignals) {
     onStopSignal(async () => {
       const interrupted = await stop();

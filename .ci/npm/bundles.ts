@@ -19,6 +19,8 @@ export const MODULES = "lib";
 
 /** Modules of the chunk with `src/errors.ts`. */
 const CORE_MODULES = ["bytes", "service_constants", "validation", "version"];
+/** Packages that the imported packages import. */
+const DEPENDENCIES = ["hyparquet"];
 /** Folder with links to npm packages. */
 const LINKS = "dist/node_modules";
 
@@ -176,7 +178,8 @@ async function linkPackages(entries: Record<string, string>): Promise<Map<string
   await Deno.remove(PROJECT + LINKS, { recursive: true }).catch(() => {});
   const packages = new Map<string, NpmPackage>();
   for (const npm of Object.values<NpmPackage>(npmPackages)) {
-    if (!specifiers.some(({ target }) => `${target}/`.startsWith(`${npm.name}/`))) continue;
+    const isImported = specifiers.some(({ target }) => `${target}/`.startsWith(`${npm.name}/`));
+    if (!isImported && !DEPENDENCIES.includes(npm.name)) continue;
     packages.set(npm.name, npm);
     const link = `${PROJECT}${LINKS}/${npm.name}`;
     await Deno.mkdir(dirname(link), { recursive: true });

@@ -1,8 +1,10 @@
 import { timingSafeEqual } from "hono/utils/buffer";
+import { sha256Hex } from "../../src/bytes.ts";
 import { DataStream } from "../../src/client/datastream.ts";
 import { KEY_SOURCE } from "../../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../../src/signing/signed_url.ts";
-import type { AccessMode, Settings } from "../options.ts";
+import type { Exchange } from "../operation/request_log.ts";
+import { type AccessMode, isWorkers, type Settings } from "../options.ts";
 import { HttpProblem } from "./problem.ts";
 
 interface Authorized {
@@ -19,8 +21,12 @@ export interface AccessControl {
   cacheControl(ttl: number): string;
   vary: string | undefined;
   server: Authorized;
-  /** @throws {HttpProblem} 401 or 403 if not authorized */
-  authorize(request: Request): Promise<Authorized>;
+  /**
+   * Also sets the client of the exchange.
+   *
+   * @throws {HttpProblem} 401 or 403 if not authorized
+   */
+  authorize(exchange: Exchange): Promise<Authorized>;
   /** `undefined` without credentials. Without JavaScript, a form sends `token` in the body. */
   authorizePage(request: Request, token?: string): Promise<Authorized | undefined>;
 }
@@ -36,11 +42,14 @@ export function createAccessControl(settings: Settings): AccessControl {
   const isCaller = access === "caller";
   const apiKey = isCaller ? PLACEHOLDER_KEY : settings.apiKey;
   const dataStream = new DataStream({ ...dataStreamOptions, apiKey });
-  const server = isCaller
+  const server: Authorized = isCaller
     ? { dataStream: dataStream.with({ apiKey: undefined }), apiKey: undefined }
     : { dataStream, apiKey };
 
-  async function authorizePage(request: Request, formToken?: string) {
+  async function authorizePage(
+    request: Request,
+    formToken?: string,
+  ): Promise<Authorized | undefined> {
     if (access === "public") return server;
     if (isCaller) {
       const key = request.headers.get("x-api-key")?.trim();
@@ -52,14 +61,14 @@ export function createAccessControl(settings: Settings): AccessControl {
     await requireKnownToken(token, tokens);
     return { ...server, credential: token };
   }
-  async function authorize(request: Request) {
-    if (access === "signed") {
-      await requireSignature(request, settings);
-      return server;
-    }
-    const authorized = await authorizePage(request);
-    if (authorized !== undefined) return authorized;
-    throw isCaller ? noKey() : noToken();
+  const identifyClient = createClientIdentifier(settings);
+  async function authorize(exchange: Exchange) {
+    const { request } = exchange;
+    if (access === "signed") await requireSignature(request, settings);
+    const authorized = access === "signed" ? server : await authorizePage(request);
+    if (authorized === undefined) throw isCaller ? noKey() : noToken();
+    exchange.client = await identifyClient(exchange, authorized.credential);
+    return authorized;
   }
   return {
     parameters: access === "signed" ? SIGNATURE_PARAMETERS : [],
@@ -134,4 +143,69 @@ function noToken(): HttpProblem {
 
 export function bearerToken({ headers }: Request): string | undefined {
   return /^bearer +(\S+)\s*$/i.exec(headers.get("authorization") ?? "")?.[1];
+}
+
+/** Second argument of a handler in Deno, Bun or `@hono/node-server`, or an object with only `clientAddress`. */
+interface ConnectionInfo {
+  remoteAddr: { hostname: string };
+  requestIP(request: Request): { address: string } | null;
+  incoming: { socket: { remoteAddress?: string } };
+  clientAddress: string;
+}
+
+/** Cloudflare sets this header; a client cannot choose its value. */
+const CLOUDFLARE_HEADER = "cf-connecting-ip";
+
+/** Identifies clients by the SHA-256 of a token or key, if access requires one, else by address. */
+function createClientIdentifier(
+  { clientAddressHeader = isWorkers() ? CLOUDFLARE_HEADER : undefined }: Settings,
+): (exchange: Exchange, credential: string | undefined) => Promise<string | undefined> {
+  let hasWarned = false;
+  return async ({ request, connection, logWarning }, credential) => {
+    if (credential !== undefined) return await sha256Hex(credential);
+    const value = clientAddressHeader === undefined
+      ? null
+      : request.headers.get(clientAddressHeader);
+    if (value === null) return toNetwork(addressOf(connection, request));
+    // A proxy appends the address of its client. A client can choose only the addresses before it.
+    const network = toNetwork(value.split(",").at(-1)!);
+    if (network === undefined && !hasWarned) {
+      hasWarned = true;
+      // Its value could be personal data.
+      logWarning(
+        `The header ${clientAddressHeader} contains no address, so all clients count as one: set ` +
+          "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for",
+      );
+    }
+    return network;
+  };
+}
+
+function addressOf(connection: unknown, request: Request): string {
+  if (typeof connection !== "object" || connection === null) return "";
+  const info = connection as Partial<ConnectionInfo>;
+  const address: unknown = info.clientAddress ?? info.remoteAddr?.hostname ??
+    info.incoming?.socket?.remoteAddress ??
+    (typeof info.requestIP === "function" ? info.requestIP(request)?.address : undefined);
+  return typeof address === "string" ? address : "";
+}
+
+/** One IPv6 subscriber has a /64 network (RFC 6177). */
+function toNetwork(text: string): string | undefined {
+  const address = text.trim().replace(/%[^\]]*/, "");
+  if (!/^[\da-f:.[\]]+$/i.test(address)) return undefined;
+  // The URL standard defines one form of each address, and allows a port.
+  const [url] = [`http://[${address}]`, `http://${address}`].filter((url) => URL.canParse(url));
+  const host = url === undefined ? "" : new URL(url).hostname;
+  if (/^\d+(\.\d+){3}$/.test(host)) return host;
+  if (!host.startsWith("[")) return undefined;
+  const [, ...mapped] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(host) ?? [];
+  if (mapped.length > 0) {
+    const pairs = mapped.map((group) => parseInt(group, 16));
+    return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
+  }
+  const [before = [], after = []] = host.slice(1, -1).split("::")
+    .map((part) => part.split(":").filter(Boolean));
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(":")}::/64`;
 }

@@ -3,9 +3,8 @@ import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts"
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { toMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import { clausesOf } from "../../src/odata/query_options.ts";
-import { type AppContext, authorize, respondWithText } from "./download.ts";
+import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../operation/request_log.ts";
-import { loggedParameters, readBoundingBox, readParameters } from "./parameters.ts";
 
 const FORMATS_BY_PATH = new Map(
   Object.values(CITATION_FORMATS).map((format) => [`/Citations.${format.extension}`, format]),
@@ -19,23 +18,19 @@ export async function respondWithCitations(
   path: string,
   context: AppContext,
 ): Promise<Response> {
-  const { parameters } = context.accessControl;
-  const dataStream = await authorize(exchange, context);
-  const url = new URL(exchange.request.url);
-  const values = readParameters(url, ["$filter", "bbox", ...parameters]);
-  const filter = values.get("$filter");
-  const within = readBoundingBox(values.get("bbox"));
-  const findCitations = prepareCitations(dataStream, filter, within);
-  exchange.query = loggedParameters(values, parameters);
-  const { mediaType, format } = FORMATS_BY_PATH.get(path)!;
-  return await respondWithText(exchange, context, {
-    mediaType,
-    id: [path, filter, within],
-    task: "Request for citations",
-    async request(signal) {
-      const citations = await findCitations(signal);
-      return { text: format(citations), rows: citations.length };
-    },
+  return await respondWithText(exchange, context, ["$filter", "bbox"], (dataStream, options) => {
+    const { filter, within } = options;
+    const findCitations = prepareCitations(dataStream, filter, within);
+    const { mediaType, format } = FORMATS_BY_PATH.get(path)!;
+    return {
+      mediaType,
+      id: [path, filter, within],
+      task: "Request for citations",
+      async request(signal) {
+        const citations = await findCitations(signal);
+        return { text: format(citations), rows: citations.length };
+      },
+    };
   });
 }
 

@@ -8,7 +8,7 @@ import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import { parseSelect } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import type { Exchange } from "../operation/request_log.ts";
-import { type AppContext, authorize, keyOf, parseDownload, respondWithText } from "./download.ts";
+import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
 import { fileNameOf } from "./headers.ts";
 import type { DownloadParameters } from "./parameters.ts";
@@ -23,7 +23,7 @@ export async function respondWithDataPackage(
   const dataStream = await authorize(exchange, context);
   // Without the header `accept`, which is about the package.
   const request = new Request(exchange.request.url);
-  const download = parseDownload(request, resource, undefined, dataStream, context);
+  const download = await parseDownload(request, resource, undefined, dataStream, context);
   const { query, count, format, csv, options, document } = download;
   if (count) {
     throw new ValidationError("$count", "cannot be combined with a data package", {
@@ -33,7 +33,7 @@ export async function respondWithDataPackage(
   exchange.query = download.logged;
   const facts = factsOf(feeds.completeParts(keyOf(document, exchange, settings)));
   const { url } = dataStream.query(resource, options);
-  return await respondWithText(exchange, context, {
+  return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
     id: ["package", document, facts],
     task: "Request for the data package",

@@ -2,11 +2,10 @@ import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
-import type { FormatName } from "../../src/formats/formats.ts";
-import { concatBytes } from "../../src/formats/page_writer.ts";
+import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
+import { loadFormat } from "../../src/formats/load_format.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
-import type { IdentifyClient } from "../operation/clients.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, Reader } from "./feeds.ts";
 import { type RequestQueue, startHeartbeat } from "./queue.ts";
@@ -14,7 +13,13 @@ import { isNotModified, keyOfState, notModified, requestState, validatorsOf } fr
 import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
 import { toServiceProblem } from "./problem.ts";
-import { type DownloadParameters, readDownloadParameters } from "./parameters.ts";
+import {
+  type DocumentOptions,
+  type DownloadParameters,
+  type ParameterName,
+  readDownloadParameters,
+  readParameters,
+} from "./parameters.ts";
 
 export interface AppContext {
   settings: Settings;
@@ -22,16 +27,14 @@ export interface AppContext {
   /** Documents, counts and citations that are being fetched, or were fetched recently. */
   feeds: Feeds;
   requests: RequestQueue;
-  identifyClient: IdentifyClient;
 }
 
 /** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
-  { accessControl, identifyClient, requests }: AppContext,
+  { accessControl, requests }: AppContext,
 ): Promise<DataStream> {
-  const { dataStream, apiKey, credential } = await accessControl.authorize(exchange.request);
-  exchange.client = await identifyClient(exchange, credential);
+  const { dataStream, apiKey } = await accessControl.authorize(exchange);
   return exchange.countRequests(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 
@@ -39,13 +42,13 @@ export async function authorize(
 export async function respondWithDownload(
   exchange: Exchange,
   resource: ResourceName,
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
   context: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
   const { settings, feeds, accessControl: { cacheControl } } = context;
   const dataStream = await authorize(exchange, context);
-  const download = parseDownload(request, resource, formatInPath, dataStream, context);
+  const download = await parseDownload(request, resource, formatInPath, dataStream, context);
   exchange.query = download.logged;
   const { headers, query, count } = download;
   const validators = (state: DatasetState | undefined) => validatorsOf(download, state, settings);
@@ -66,7 +69,7 @@ export async function respondWithDownload(
     : documentSource(dataStream, download, exchange);
   const key = keyOf(download.document, exchange, settings);
   const reader = feeds.open(key, source, exchange.client);
-  return await (count ? sendFeed : streamFeed)({
+  return await streamFeed({
     reader,
     exchange,
     settings,
@@ -81,7 +84,8 @@ export async function respondWithDownload(
 
 interface Download extends DownloadParameters {
   resource: ResourceName;
-  format: FormatName;
+  format: FileFormat;
+  loadedFormat: FormatName | LoadedFormat;
   options: AnyResourceQuery;
   document: unknown;
   /** Headers that depend neither on the rows nor on the datasets. */
@@ -89,13 +93,13 @@ interface Download extends DownloadParameters {
 }
 
 /** @throws {HttpProblem} 406 if `accept` excludes every format */
-export function parseDownload(
+export async function parseDownload(
   request: Request,
   resource: ResourceName,
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
   dataStream: DataStream,
   { settings: { maxRows, pageRows, synthetic }, accessControl }: AppContext,
-): Download {
+): Promise<Download> {
   const url = new URL(request.url);
   const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
@@ -109,7 +113,8 @@ export function parseDownload(
     ...(isMeasured(resource) && query.skipToken !== undefined && { partition: "never" }),
   };
   const checked = dataStream.query(resource, options);
-  checked.batches({ format, csv }); // throws if an option is invalid
+  const loadedFormat = await loadFormat(format, { url: checked.url });
+  checked.batches({ format: loadedFormat, csv }); // throws if an option is invalid
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {
     synthetic,
@@ -117,7 +122,7 @@ export function parseDownload(
     accessControl,
   });
   const document = [checked.url, options, count || [format, csv]];
-  return { ...parameters, resource, format, options, document, headers };
+  return { ...parameters, resource, format, loadedFormat, options, document, headers };
 }
 
 /** Callers with different API keys can get different rows. */
@@ -127,7 +132,7 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
 
 function documentSource(
   dataStream: DataStream,
-  { resource, format, csv, query, options }: Download,
+  { resource, loadedFormat: format, csv, query, options }: Download,
   exchange: Exchange,
 ): FeedSource {
   // A reader that has rows must not fail because a page waits for its turn.
@@ -268,8 +273,23 @@ interface TextDocument {
   request(signal: AbortSignal): Promise<{ text: string; rows: number }>;
 }
 
-/** Responds with a document that concurrent and later requests share. */
+/** Responds with a document of some parameters; `prepare` throws if an option is invalid. */
 export async function respondWithText(
+  exchange: Exchange,
+  context: AppContext,
+  names: readonly ParameterName[],
+  prepare: (dataStream: DataStream, options: DocumentOptions) => TextDocument,
+): Promise<Response> {
+  const dataStream = await authorize(exchange, context);
+  const url = new URL(exchange.request.url);
+  const { options, logged } = readParameters(url, names, context.accessControl.parameters);
+  const document = prepare(dataStream, options);
+  exchange.query = logged;
+  return await sendDocument(exchange, context, document);
+}
+
+/** Sends a document that concurrent and later requests share. */
+export async function sendDocument(
   exchange: Exchange,
   { accessControl: { cacheControl, vary }, feeds, settings }: AppContext,
   { mediaType, id, task, request }: TextDocument,
@@ -282,7 +302,7 @@ export async function respondWithText(
   if (exchange.request.method === "HEAD") return new Response(null, { headers });
   const key = keyOf(id, exchange, settings);
   const reader = feeds.open(key, valueSource(exchange, request), exchange.client);
-  return await sendFeed({
+  return await streamFeed({
     reader,
     exchange,
     settings,
@@ -302,22 +322,11 @@ interface FeedResponse {
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
-export async function streamFeed(response: FeedResponse): Promise<Response> {
+async function streamFeed(response: FeedResponse): Promise<Response> {
   const first = await readFirst(response);
   const headers = await response.headers();
   response.exchange.isStream = true;
   return new Response(createBody(first, response), { headers });
-}
-
-export async function sendFeed(response: FeedResponse): Promise<Response> {
-  const { reader, exchange } = response;
-  const parts: Bytes[] = [];
-  for (let part = await readFirst(response); part; part = await reader.read()) {
-    parts.push(part.data);
-    exchange.rows += part.rows;
-  }
-  reader.close();
-  return new Response(concatBytes(parts), { headers: await response.headers() });
 }
 
 async function readFirst(

@@ -9,6 +9,7 @@ import type { Cursor } from "../../src/client/batches.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";
+import type { Settings } from "../options.ts";
 import { HttpProblem } from "./problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
 
@@ -61,26 +62,23 @@ const SLOW_READER_TIME = 10_000;
 const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
 /** A document. */
-interface Feed {
-  readonly key: string;
-  /** Whether the source can request the state of the datasets, which a document of several pages needs. */
-  readonly hasState: boolean;
+class Feed {
   /** Parts that are in memory, and `undefined` for those that were dropped. */
-  readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[];
+  readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[] = [];
   /** Number of parts that were dropped. */
-  dropped: number;
+  dropped = 0;
   /** Number of bytes of the parts in memory. */
-  bytes: number;
+  bytes = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
-  reserved: number;
+  reserved = 0;
   /** Length of the longest page. */
-  pageLength: number;
+  pageLength = 0;
   /** Length of the current page so far. */
-  arrived: number;
+  arrived = 0;
   /** Number of complete pages. */
-  pages: number;
+  pages = 0;
   /** Index of the first part of the last page. */
-  pageStart: number;
+  pageStart = 0;
   /** Position after the last part. */
   position: Cursor | undefined;
   /** State of the datasets after the first page; `undefined` until a second page is needed. */
@@ -90,10 +88,13 @@ interface Feed {
   /** Time at which its first run got a slot. */
   startedAt: number | undefined;
   endedAt: number | undefined;
-  readonly readers: Set<Reader>;
+  readonly readers: Set<Reader> = new Set();
   run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */
   end: { readonly error?: unknown } | undefined;
+
+  /** `hasState`: whether the source can request the state of the datasets, which several pages need. */
+  constructor(readonly key: string, readonly hasState: boolean) {}
 }
 
 /** Fetches the document of a feed, with the requests of one reader. */
@@ -214,16 +215,10 @@ export class Reader {
   }
 }
 
-/** Limits of {@linkcode Feeds}. */
-export interface FeedLimits {
-  maxDownloads: number;
-  maxDownloadsPerClient: number;
-  /** Maximum number of bytes of all parts in memory. */
-  maxCachedBytes: number;
-  /** Time (ms) for which a document is given to further clients. */
-  cacheTtl: number;
-  clock: Clock;
-}
+export type FeedLimits = Pick<
+  Settings,
+  "maxDownloads" | "maxDownloadsPerClient" | "maxCachedBytes" | "cacheTtl" | "clock"
+>;
 
 /** All feeds of an app: one limit of runs, and one limit of memory. */
 export class Feeds {
@@ -614,26 +609,7 @@ export class Feeds {
   }
 
   #create(key: string, source: FeedSource): Feed {
-    const feed: Feed = {
-      key,
-      hasState: source.requestState !== undefined,
-      parts: [],
-      dropped: 0,
-      bytes: 0,
-      reserved: 0,
-      pageLength: 0,
-      arrived: 0,
-      pages: 0,
-      pageStart: 0,
-      position: undefined,
-      state: undefined,
-      firstPageDate: undefined,
-      startedAt: undefined,
-      endedAt: undefined,
-      readers: new Set(),
-      run: undefined,
-      end: undefined,
-    };
+    const feed = new Feed(key, source.requestState !== undefined);
     this.#feeds.add(feed);
     this.#joinable.set(key, feed);
     return feed;

@@ -2,8 +2,8 @@ import { accepts } from "@std/http/negotiation";
 import { ValidationError } from "../../src/errors.ts";
 import { PACKAGE_MEDIA_TYPE } from "../../src/formats/data_package.ts";
 import {
+  type FileFormat,
   FORMAT_NAMES,
-  type FormatName,
   FORMATS,
   formatsOf,
   unknownFormat,
@@ -19,7 +19,7 @@ import { HttpProblem } from "./problem.ts";
 export function downloadHeaders(
   url: URL,
   resource: ResourceName,
-  format: FormatName,
+  format: FileFormat,
   parameters: DownloadParameters,
   { synthetic, isNegotiated, accessControl }: {
     synthetic: boolean;
@@ -34,8 +34,10 @@ export function downloadHeaders(
   const isDescribed = !count && accessControl.parameters.length === 0;
   const links = [citeAs(filter), isDescribed ? describedBy(url, resource, format) : undefined];
   const link = links.filter(Boolean).join(", ");
+  const { mediaType, isBinary } = FORMATS[format];
+  const charset = isBinary && !count ? "" : "; charset=utf-8";
   return {
-    "content-type": `${count ? "application/json" : FORMATS[format].mediaType}; charset=utf-8`,
+    "content-type": `${count ? "application/json" : mediaType}${charset}`,
     ...(!count && {
       "content-disposition": contentDisposition(
         fileNameOf(resource, format, parameters, synthetic),
@@ -50,7 +52,7 @@ export function downloadHeaders(
 
 export function fileNameOf(
   resource: ResourceName,
-  format: FormatName,
+  format: FileFormat,
   { fileName = resource.toLowerCase() }: DownloadParameters,
   synthetic: boolean,
 ): string {
@@ -104,7 +106,7 @@ const MAX_LINK_LENGTH = 6_000;
 function describedBy(
   { search }: URL,
   resource: ResourceName,
-  format: FormatName,
+  format: FileFormat,
 ): string | undefined {
   const parameters = search.slice(1).split("&").filter((text) =>
     text && !/^(\$|%24)format=/i.test(text)
@@ -133,7 +135,7 @@ export function negotiateFormat(
   request: Request,
   resource: ResourceName,
   given: string | undefined,
-): FormatName {
+): FileFormat {
   const names = formatsOf(resource);
   if (given !== undefined) {
     // A plus sign that is not percent-encoded is decoded as a space.

@@ -1,13 +1,14 @@
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { ValidationError } from "../../src/errors.ts";
 import type { CsvOptions } from "../../src/formats/csv.ts";
-import { type FormatName, FORMATS } from "../../src/formats/formats.ts";
+import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
 import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
-import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
+import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import {
   invalidValue,
   parseWholeNumber,
+  requireOneOf,
   requireWholeNumber,
   suggestBySpelling,
 } from "../../src/validation.ts";
@@ -24,77 +25,61 @@ export interface DownloadParameters {
   logged: Readonly<Record<string, string>>;
 }
 
-/** OData defines those that begin with `$`. */
-export const DOWNLOAD_PARAMETERS: readonly string[] = [
-  "$select",
-  "$filter",
-  "$top",
-  "$skiptoken",
-  "$count",
-  "$format",
-  "limit",
-  "bbox",
-  "tidy",
-  "from",
-  "to",
-  "excludeQualityControl",
-  "unit",
-  "separator",
-  "bom",
-  "header",
-  "escapeFormulas",
-  "filename",
-];
+type SummaryKey = typeof SUMMARY_KEYS[number];
 
-/** `DataStream` checks the fields, the filter, the position, the bounding box and the separator. */
+/** Options of all documents. */
+export interface DocumentOptions extends AnyResourceQuery, CsvOptions {
+  filter?: string | undefined;
+  count?: boolean | undefined;
+  format?: string;
+  fileName?: string;
+  by?: SummaryKey;
+}
+
+/** OData defines those that begin with `$`. `DataStream` checks the values that are only copied. */
+const READERS = {
+  $select: (select) => ({ select }),
+  $filter: (filter) => ({ filter }),
+  $top: (text, name) => ({ top: readWholeNumber(text, name, 1, MAXIMUM_TOP) }),
+  $skiptoken: (skipToken) => ({ skipToken }),
+  $count: (text, name) => ({ count: readBoolean(text, name) }),
+  $format: (format) => ({ format }),
+  limit: (text, name) => ({ limit: readWholeNumber(text, name, 0) }),
+  bbox: (text) => ({ within: readBoundingBox(text) }),
+  tidy: (text, name) => ({ tidy: readBoolean(text, name) }),
+  from: (from) => ({ from }),
+  to: (to) => ({ to }),
+  excludeQualityControl: (text, name) => ({ excludeQualityControl: readBoolean(text, name) }),
+  unit: (text) => ({ units: parseUnits(text.split(";")) }),
+  separator: (text) => ({ separator: text === "tab" ? "\t" : text }),
+  bom: (text, name) => ({ bom: readBoolean(text, name) }),
+  header: (text, name) => ({ header: readBoolean(text, name) }),
+  escapeFormulas: (text, name) => ({ escapeFormulas: readBoolean(text, name) }),
+  filename: (fileName) => ({ fileName }),
+  by(text, name) {
+    requireOneOf(name, text, SUMMARY_KEYS);
+    return { by: text as SummaryKey };
+  },
+} satisfies Record<string, (text: string, name: string) => DocumentOptions>;
+export type ParameterName = keyof typeof READERS;
+
+export const DOWNLOAD_PARAMETERS: readonly ParameterName[] =
+  (Object.keys(READERS) as ParameterName[]).filter((name) => name !== "by");
+
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
-  formatInPath: FormatName | undefined,
+  formatInPath: FileFormat | undefined,
 ): DownloadParameters {
-  const values = readParameters(url, [...DOWNLOAD_PARAMETERS, ...accessParameters]);
-  if (formatInPath !== undefined && values.has("$format")) {
+  const { options, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
+  const { count = false, format, fileName, separator, bom, header, escapeFormulas, ...query } =
+    options;
+  if (formatInPath !== undefined && format !== undefined) {
     const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
-    throw new ValidationError("$format", problem, {
-      received: values.get("$format"),
-      hint: "omit one of them",
-    });
+    throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });
   }
-  const separator = values.get("separator");
-  return {
-    query: {
-      select: values.get("$select"),
-      filter: values.get("$filter"),
-      top: readWholeNumber(values, "$top", 1, MAXIMUM_TOP),
-      skipToken: values.get("$skiptoken"),
-      limit: readWholeNumber(values, "limit", 0),
-      within: readBoundingBox(values.get("bbox")),
-      tidy: readBoolean(values, "tidy"),
-      from: values.get("from"),
-      to: values.get("to"),
-      excludeQualityControl: readBoolean(values, "excludeQualityControl"),
-      units: values.has("unit") ? parseUnits(values.get("unit")!.split(";")) : undefined,
-    },
-    count: readBoolean(values, "$count") ?? false,
-    format: values.get("$format"),
-    csv: {
-      separator: separator === "tab" ? "\t" : separator,
-      bom: readBoolean(values, "bom"),
-      header: readBoolean(values, "header"),
-      escapeFormulas: readBoolean(values, "escapeFormulas"),
-    },
-    fileName: values.get("filename"),
-    logged: loggedParameters(values, accessParameters),
-  };
-}
-
-/** Omits `filename`, which can be any text, and the parameters of the access mode. */
-export function loggedParameters(
-  values: ReadonlyMap<string, string>,
-  accessParameters: readonly string[],
-): Record<string, string> {
-  const hidden = ["filename", ...accessParameters];
-  return Object.fromEntries([...values].filter(([name]) => !hidden.includes(name)));
+  const csv = { separator, bom, header, escapeFormulas };
+  return { query: { ...query, filter: query.filter }, count, format, csv, fileName, logged };
 }
 
 /** OData options that are not supported, common other names, and API keys. */
@@ -112,49 +97,49 @@ const PARAMETER_HINTS = new Map([
   ),
 ]);
 
-export function readParameters(url: URL, known: readonly string[]): Map<string, string> {
+/** `logged` omits `filename`, which can be any text, and the parameters of the access mode. */
+export function readParameters(
+  url: URL,
+  names: readonly ParameterName[],
+  accessParameters: readonly string[],
+): { options: DocumentOptions; logged: Record<string, string> } {
+  const known = [...names, ...accessParameters];
   const values = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
+    const fail = (problem: string, hint: string, option = name, received = value) => {
+      throw new ValidationError(option, problem, { received, hint });
+    };
     if (!known.includes(name)) {
-      throw new ValidationError("url", `has an unknown parameter "${name}"`, {
-        received: name,
-        hint: PARAMETER_HINTS.get(name.toLowerCase()) ?? suggestBySpelling(name, known),
-      });
+      const hint = PARAMETER_HINTS.get(name.toLowerCase()) ?? suggestBySpelling(name, known);
+      fail(`has an unknown parameter "${name}"`, hint, "url", name);
     }
-    if (values.has(name)) {
-      throw new ValidationError(name, "must not be repeated", {
-        received: value,
-        hint: "give it once",
-      });
-    }
+    if (values.has(name)) fail("must not be repeated", "give it once");
     // A separator may be white space, such as a tab.
     if (value.trim() === "" && name !== "separator") {
-      throw new ValidationError(name, "must not be empty", {
-        received: value,
-        hint: "omit it, or give it a value",
-      });
+      fail("must not be empty", "omit it, or give it a value");
     }
     values.set(name, value);
   }
-  return values;
+  const options: DocumentOptions = {};
+  const logged: Record<string, string> = {};
+  // In the order of the table, so that the order in the URL does not make another document.
+  for (const name of names) {
+    const text = values.get(name);
+    if (text === undefined) continue;
+    Object.assign(options, READERS[name](text, name));
+    if (name !== "filename") logged[name] = text;
+  }
+  return { options, logged };
 }
 
-export function readBoundingBox(text: string | undefined): BoundingBox | undefined {
-  if (text === undefined) return undefined;
+function readBoundingBox(text: string): BoundingBox {
   const box = parseBox(text);
   if (box !== undefined) return box;
   const expected = `${BOX_FORM}, such as ${BOX_EXAMPLE}`;
   throw invalidValue("bbox", expected, shorten(text));
 }
 
-function readWholeNumber(
-  values: ReadonlyMap<string, string>,
-  name: string,
-  min: number,
-  max?: number,
-): number | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
+function readWholeNumber(text: string, name: string, min: number, max?: number): number {
   // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
   const value = parseWholeNumber(text) ?? shorten(text);
   requireWholeNumber(name, value, min, max);
@@ -163,13 +148,8 @@ function readWholeNumber(
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
 
-export function readBoolean(
-  values: ReadonlyMap<string, string>,
-  name: string,
-): boolean | undefined {
-  const text = values.get(name);
-  if (text === undefined) return undefined;
-  if (Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text];
+function readBoolean(text: string, name: string): boolean {
+  if (Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text]!;
   throw invalidValue(name, "true or false", shorten(text));
 }
 

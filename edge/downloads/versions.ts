@@ -1,10 +1,9 @@
 // Versions of the datasets of a download, and conditional requests (RFC 9110, sections 8.8 and 13).
 import { ifNoneMatch } from "@std/http/etag";
 import { sha256Hex } from "../../src/bytes.ts";
-import { requestDatasets, VERSION_FIELDS } from "../../src/client/dataset_versions.ts";
+import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import { versionsOf } from "../../src/formats/citations.ts";
-import type { FormatName } from "../../src/formats/formats.ts";
+import type { FileFormat } from "../../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
@@ -26,8 +25,7 @@ export async function requestState(
   query: DownloadQuery,
   signal: AbortSignal,
 ): Promise<DatasetState> {
-  const filter = toWiderMetadataFilter(query);
-  const versions = versionsOf(await requestDatasets(dataStream, filter, signal, VERSION_FIELDS));
+  const versions = await requestDatasetVersions(dataStream, toWiderMetadataFilter(query), signal);
   const times = versions.map(([, , published]) => Date.parse(published)).filter(Number.isFinite);
   return {
     digest: await hash(versions.map((version) => JSON.stringify(version)).sort()),
@@ -38,7 +36,7 @@ export async function requestState(
 /** Everything that determines the bytes, except the datasets. */
 interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
   resource: ResourceName;
-  format: FormatName;
+  format: FileFormat;
 }
 
 /** The ETag is weak, because the server compares versions and not bytes. */

@@ -193,7 +193,7 @@ export class Exchange {
   }
 
   /** Ends the exchange unless the body is a stream. */
-  async respond(response: Response, emptyBody: () => ReadableStream): Promise<Response> {
+  async respond(response: Response): Promise<Response> {
     this.#hasContent = true;
     this.#silenceLimit?.stop();
     this.#status = response.status;
@@ -203,7 +203,11 @@ export class Exchange {
     if (response.status === NOT_MODIFIED) {
       body = null; // a response with this status cannot have a body
     } else if (this.request.method === "HEAD") {
-      body = emptyBody();
+      // Is open when the headers are sent, so that no server adds `content-length: 0`.
+      const { clock } = this.#recorders.settings;
+      const pull = (body: ReadableStreamDefaultController) =>
+        clock.sleep(0).then(() => body.close());
+      body = new ReadableStream({ pull }, { highWaterMark: 0 });
     } else if (response.body !== null) {
       // Only streams are long.
       body = await response.arrayBuffer();

@@ -131,12 +131,10 @@ function stopOnSignals(app: EdgeApp, report: Report): ServerEntry["fetch"] {
   let bun: BunServer | undefined;
   const stop = async () => {
     const deadline = performance.now() + SHUTDOWN_TIMEOUT;
-    const interrupted =
-      await (bun
-        ? stopBun(bun, app, SHUTDOWN_TIMEOUT)
-        : stopWithin(until(() => app.openResponses() === 0), SHUTDOWN_TIMEOUT, app.interrupt));
+    const complete = () => until(() => app.openResponses() === 0);
+    const interrupted = await (bun ? stopBun(bun, app) : stopWithin(complete(), app.interrupt));
     if (interrupted > 0) {
-      report(interruptedMessage(interrupted, SHUTDOWN_TIMEOUT), "error");
+      report(interruptedMessage(interrupted), "error");
       return 1;
     }
     // `deno serve` exits when all connections are closed. This can be after the last response is complete,

@@ -133,8 +133,8 @@ export interface BunServer {
 /** Waits at most `timeout` (ms). */
 export async function stopWithin(
   stopped: Promise<unknown>,
-  timeout: number,
   interrupt: () => number,
+  timeout: number = SHUTDOWN_TIMEOUT,
 ): Promise<number> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const interrupted = new Promise<number>((resolve) => {
@@ -147,11 +147,11 @@ export async function stopWithin(
   }
 }
 
-export function stopBun(bun: BunServer, app: Stoppable, timeout: number): Promise<number> {
+export function stopBun(bun: BunServer, app: Stoppable): Promise<number> {
   void bun.stop();
   // Bun would wait for a connection on which only a part of a request has arrived.
   const stopped = until(() => bun.pendingRequests === 0).then(() => void bun.stop(true));
-  return stopWithin(stopped, timeout, () => {
+  return stopWithin(stopped, () => {
     const count = bun.pendingRequests;
     // First: Bun cancels the bodies, which would log them as aborted by the client.
     app.interrupt?.();
@@ -168,6 +168,6 @@ export function openResponses(count: number): string {
   return count === 1 ? "1 open response" : `${count} open responses`;
 }
 
-export function interruptedMessage(count: number, timeout: number): string {
+export function interruptedMessage(count: number, timeout: number = SHUTDOWN_TIMEOUT): string {
   return `Interrupted ${openResponses(count)} after ${timeout / 1000} s`;
 }

@@ -38,7 +38,7 @@ export async function startConfiguredServer(
     const seconds = SHUTDOWN_TIMEOUT / 1000;
     if (open > 0) report(`Stopping: waiting up to ${seconds} s for ${openResponses(open)}`);
     const interrupted = await server.stop();
-    if (interrupted > 0) report(interruptedMessage(interrupted, SHUTDOWN_TIMEOUT), "error");
+    if (interrupted > 0) report(interruptedMessage(interrupted), "error");
     return interrupted === 0;
   };
 }
@@ -59,7 +59,7 @@ export async function startServer(
       return {
         url: formatUrl(hostname, bun.port),
         openResponses: () => bun.pendingRequests,
-        stop: () => stopBun(bun, app, SHUTDOWN_TIMEOUT),
+        stop: () => stopBun(bun, app),
       };
     }
     if (deno) {
@@ -70,7 +70,7 @@ export async function startServer(
       return {
         url: formatUrl(hostname, server.addr.port),
         openResponses: app.openResponses,
-        stop: () => stopWithin(server.shutdown(), SHUTDOWN_TIMEOUT, interrupt),
+        stop: () => stopWithin(server.shutdown(), interrupt),
       };
     }
   } catch (error) {

@@ -5,8 +5,9 @@ import { UsageError } from "./context.ts";
 export interface Flag {
   /** Placeholder in the help; `undefined` for a flag without a value. */
   value?: string;
-  /** For hints. */
   choices?: readonly string[];
+  /** Returns the error for a value that is not one of the choices. */
+  explain?: (value: string) => Error;
   /** Can be given several times. */
   isList?: boolean;
   /** One-letter form. */
@@ -133,6 +134,13 @@ function parseFlags(
         else flags.set(name, [text]);
       }
     }
+  }
+  for (const [name, [text = ""]] of flags) {
+    const { choices, explain } = known[name]!;
+    if (choices?.includes(text) ?? true) continue;
+    const hint = suggestBySpelling(text, choices!, "");
+    const problem = `must be one of ${choices!.join(", ")}, got "${text}"`;
+    throw explain?.(text) ?? new UsageError(`--${name} ${problem}${hint && `: ${hint}`}`);
   }
   return { flags, operands };
 }

@@ -15,16 +15,13 @@ import {
   readBox,
   readClientOptions,
   readFilter,
-  readFlag,
   SERVICE_FLAGS,
 } from "./flags.ts";
 import { noRowsLines } from "./value_hints.ts";
 
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
-  const formats = new Map(Object.entries(CITATION_FORMATS));
-  const form = `one of ${[...formats.keys()].join(", ")} for citations`;
-  const { format } = readFlag(flags, "format", form, (name) => formats.get(name)) ??
-    CITATION_FORMATS.text;
+  const [name = "text"] = flags.get("format") ?? [];
+  const { format } = CITATION_FORMATS[name as keyof typeof CITATION_FORMATS];
   const filter = readFilter(flags);
   const within = readBox(flags);
   const client = new DataStream(await readClientOptions(flags, context));

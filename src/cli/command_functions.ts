@@ -10,6 +10,7 @@ import { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 import { serve } from "./serve.ts";
 import { printSummary } from "./summary.ts";
 import { printValues } from "./values.ts";
+import { verify } from "./verify.ts";
 export { confirm, promptSecret } from "./prompt.ts";
 export { serverVariables } from "./serve.ts";
 
@@ -27,5 +28,5 @@ export const RUNNERS: Readonly<Record<string, Runner>> = {
     printUrl,
     printValues,
   },
-  ...{ serve, setup },
+  ...{ serve, setup, verify },
 };

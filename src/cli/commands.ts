@@ -69,6 +69,16 @@ const TABLE: Readonly<Record<string, Command>> = {
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
     run: "download",
   },
+  verify: {
+    summary: "compare a file with its data package: bytes, hash, rows and columns",
+    operand: { name: "FILE", help: "a file that weir wrote, beside FILE.datapackage.json" },
+    flags: {
+      online: { help: "also compare the versions of its datasets, in one request" },
+      ...SERVICE_FLAGS,
+    },
+    examples: ["weir verify ph.csv", "weir verify ph.csv --online"],
+    run: "verify",
+  },
   cite: {
     summary: "print the citations of the datasets that match a filter",
     flags: {

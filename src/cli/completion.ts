@@ -12,6 +12,15 @@ export async function printCompletion({ operand }: Arguments, context: Context):
   await context.print(operand === "fish" ? fishScript() : start + bashScript());
 }
 
+/** Commands whose operand is a file. */
+const FILE_COMMANDS = Object.keys(COMMANDS).filter((name) =>
+  COMMANDS[name]!.operand?.name === "FILE"
+);
+
+function bashFiles(name: string): string {
+  return `    [[ \${COMP_WORDS[1]} == ${name} ]] && COMPREPLY+=($(compgen -f -- "$current"))\n`;
+}
+
 function bashScript(): string {
   const wordsOf = Object.entries(COMMANDS).map(([name, { operand, flags }]) => {
     const words = [...operand?.choices ?? [], ...Object.keys(flags).map((flag) => `--${flag}`)];
@@ -47,7 +56,7 @@ ${wordsOf.map((line) => `  ${line}`).join("\n")}
     done <<< "$words"
   else
     COMPREPLY=($(compgen -W "$words" -- "$current"))
-  fi
+${FILE_COMMANDS.map(bashFiles).join("")}  fi
 }
 complete -F _weir weir
 `;

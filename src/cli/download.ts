@@ -14,7 +14,8 @@ import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
-import type { FormatName } from "../formats/formats.ts";
+import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
@@ -37,6 +38,7 @@ import {
   CSV_FLAGS,
   type FlagValues,
   hasDays,
+  PARQUET_FLAGS,
   QUERY_FLAGS,
   readClientOptions,
   readCsvOptions,
@@ -69,6 +71,12 @@ export async function download(
   const [citationFile] = flags.get("cite") ?? [];
   const [isQuiet, update] = [has("quiet"), has("update")];
   const format = readFormat(resource, flags.get("format")?.[0], file);
+  if (has("allow-invalid") && format !== "parquet") {
+    throw new UsageError(`--allow-invalid is for Parquet; the format is ${FORMATS[format].label}`);
+  }
+  if (format === "parquet" && file === undefined && context.isStdoutTerminal && !has("count")) {
+    throw new UsageError("Parquet is not text: pass --output FILE, or redirect standard output");
+  }
   // Programs that read standard output expect lines that end in LF.
   const csv = readCsvOptions(
     flags,
@@ -94,8 +102,27 @@ export async function download(
     ...selected.filter((field) => field === "DOI"),
     ...comparedFields(resource, input.filter),
   ]);
+  const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
+  let found: Readonly<Record<string, readonly string[]>> | undefined;
+  let [invalidValues, withoutGeometry] = [0, 0];
+  const loaded = await loadFormat(format, {
+    invalidValues: has("allow-invalid") ? "null" : "error",
+    url: query.url,
+    async metadata({ rows, columns, ...counts }) {
+      ({ invalidValues, withoutGeometry } = counts);
+      const datasets = await requestAll().catch(() => undefined);
+      const description = toDataPackage({
+        ...{ fileName: basename(file ?? `${command}.parquet`), resource, format, columns, rows },
+        ...{ tidy: input.tidy, created: new Date(0), url: query.url, more: counts },
+        datasets: datasets && versionsOf(datasets),
+        citations: datasets?.filter(({ doi }) => found?.DOI?.includes(doi) ?? true),
+      });
+      // Without a time, an interrupted download has the same bytes as another one.
+      return { datapackage: JSON.stringify({ ...description, created: undefined }) };
+    },
+  });
   const pagesAfter = (after?: Cursor) =>
-    query.batches({ format, csv, after, distinct: [...distinct] });
+    query.batches({ format: loaded, csv, after, distinct: [...distinct] });
   const printReasons = (reasons: readonly NoRowsReason[]) => {
     noRowsLines(reasons, flags).forEach(context.printError);
     return reasons.length > 0 && flags.has("strict") ? 1 : 0;
@@ -145,7 +172,7 @@ export async function download(
     resume: has("resume") || update,
     restart: update,
     force: has("force"),
-    requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), signal),
+    requestDatasets: requestAll,
     describe: has("no-package") ? undefined : describe,
   };
   const finished = fileOptions.resume && target?.isStream === false
@@ -178,13 +205,20 @@ export async function download(
   let rows = after?.rows ?? 0;
   let missingRows = 0;
   let expectedRows: number | undefined;
-  let found: Readonly<Record<string, readonly string[]>> | undefined;
   try {
     for await (const page of pages) {
       await sink.write(page);
       ({ totalRows: rows, missingRows, expectedRows, distinct: found } = page);
     }
     report.finish(await sink.finish(missingRows), file);
+    if (invalidValues > 0) {
+      const accepted = "with a value that does not fit its column, now null (--allow-invalid)";
+      context.printError(`${countText(invalidValues)} ${accepted}`);
+    }
+    if (withoutGeometry > 0) {
+      const reason = "the position is absent, or not in WGS84";
+      context.printError(`${countText(withoutGeometry)} without a geometry: ${reason}`);
+    }
     const extraRows = rows - (expectedRows ?? Infinity);
     if (extraRows > 0 && has("allow-incomplete")) {
       const accepted = "than DataStream counted (accepted by --allow-incomplete)";
@@ -218,9 +252,12 @@ export async function download(
 }
 
 /** In addition to the resource, the service and the format. */
-const CONTENT_FLAGS = Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS, ...CSV_FLAGS }).filter((
-  name,
-) => name !== "top");
+const CONTENT_FLAGS = Object.keys({
+  ...QUERY_FLAGS,
+  ...ROW_RULE_FLAGS,
+  ...CSV_FLAGS,
+  ...PARQUET_FLAGS,
+}).filter((name) => name !== "top");
 const ROW_FLAGS = [
   "output",
   "format",
@@ -230,7 +267,7 @@ const ROW_FLAGS = [
   "top",
   "tidy",
   "unit",
-  ...Object.keys(CSV_FLAGS),
+  ...Object.keys({ ...CSV_FLAGS, ...PARQUET_FLAGS }),
 ];
 
 /** For its record and for --resume. */
@@ -238,7 +275,7 @@ function toQueryRecord(
   resource: ResourceName,
   service: string = PRODUCTION_URL,
   flags: FlagValues,
-  format: FormatName,
+  format: FileFormat,
 ): QueryRecord {
   const given = CONTENT_FLAGS.filter((name) => flags.has(name)).map((name) => {
     const [value = "", ...others] = flags.get(name)!;

@@ -5,8 +5,8 @@ import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import {
+  type FileFormat,
   FORMAT_NAMES,
-  type FormatName,
   formatOfExtension,
   FORMATS,
   formatsOf,
@@ -101,6 +101,13 @@ export const CSV_FLAGS = {
   "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
 } as const satisfies Flags;
 
+export const PARQUET_FLAGS = {
+  "allow-invalid": {
+    help:
+      "with Parquet, write null for a value that does not fit its column, and report the number",
+  },
+} as const satisfies Flags;
+
 const OUTPUT_FLAGS = {
   output: {
     value: "FILE",
@@ -131,6 +138,7 @@ export function downloadFlags(resource: ResourceName): Flags {
   const format = {
     value: "FORMAT",
     choices,
+    explain: (value: string) => unknownFormat(resource, value),
     help: `${choices.join(", ")}; json: {"value": […]} ` +
       `(default: extension of --output, else ${FORMAT_NAMES[0]})`,
   };
@@ -140,6 +148,7 @@ export function downloadFlags(resource: ResourceName): Flags {
     format,
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
+    ...PARQUET_FLAGS,
     quiet: { letter: "q", help: "no progress and no citations on standard error" },
     ...SERVICE_FLAGS,
   };
@@ -160,26 +169,23 @@ export const DEFAULT_EXPIRES = "7d";
 /** By the option of the client, for messages; with a value if a hint suggests that value. */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    "select filter top limit unchecked format separator eol bom expires".split(" ")
-      .map((name) => [name, `--${name}`]),
+    ["format", "expires", ...Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS, ...CSV_FLAGS })]
+      .flatMap((flag) => {
+        const option = flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+        return [[option, `--${flag}`], [`${option}: true`, `--${flag}`]];
+      }),
   ),
   within: "--bbox",
   ...Object.fromEntries(
     "west south east north".split(" ").map((side) => [`within.${side}`, `${side} of --bbox`]),
   ),
-  "unchecked: true": "--unchecked",
   incomplete: "--allow-incomplete",
-  tidy: "--tidy",
-  from: "--from",
-  to: "--to",
   ActivityStartYear: "a year",
-  excludeQualityControl: "--exclude-quality-control",
   units: "--unit",
   'incomplete: "warn"': "--allow-incomplete",
+  'invalidValues: "null"': "--allow-invalid",
   'separator: "\\t"': "--separator tab",
   header: "--no-header",
-  "bom: true": "--bom",
-  escapeFormulas: "--escape-formulas",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
@@ -212,12 +218,12 @@ export function readQuery(
     filter: readFilter(flags),
     within: readBox(flags),
     tidy: flags.has("tidy"),
-    from: readDay(flags, "from"),
-    to: readDay(flags, "to"),
+    from: readDate(flags, "from").day,
+    to: readDate(flags, "to").day,
     excludeQualityControl: flags.has("exclude-quality-control"),
     units: flags.has("unit") ? parseUnits(flags.get("unit")!) : undefined,
-    top: readFlag(flags, "top", "a whole number from 1 to 10000", parseWholeNumber),
-    limit: readFlag(flags, "limit", "a whole number of at least 0", parseWholeNumber),
+    top: readNumber(flags, "top"),
+    limit: readNumber(flags, "limit"),
     unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
   };
@@ -230,7 +236,7 @@ const SHORT_FILTERS = ["doi", "characteristic", "region", "location", "from", "t
 export function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
   if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
-  const [from, to] = [readYear(flags, "from"), readYear(flags, "to")];
+  const [from, to] = [readDate(flags, "from").year, readDate(flags, "to").year];
   if (from !== undefined && to !== undefined && from > to) {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
@@ -254,37 +260,28 @@ export function readFilter(flags: FlagValues): string | undefined {
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
 }
 
-/** The last value, if any. */
-export function readFlag<T>(
-  flags: FlagValues,
-  name: string,
-  form: string,
-  parse: (text: string) => T | undefined,
-): T | undefined {
-  const text = flags.get(name)?.at(-1);
-  if (text === undefined) return undefined;
-  const value = parse(text);
-  if (value !== undefined) return value;
-  throw new UsageError(`--${name} must be ${form}, got "${text}"`);
+/** Returns another text than a whole number unchanged, so that the client names it. */
+function readNumber(flags: FlagValues, name: string): number | undefined {
+  const [text] = flags.get(name) ?? [];
+  return text === undefined ? undefined : parseWholeNumber(text) ?? text as unknown as number;
 }
 
 export function readBox(flags: FlagValues): BoundingBox | undefined {
-  return readFlag(flags, "bbox", `${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}`, parseBox);
+  const [text] = flags.get("bbox") ?? [];
+  const box = text === undefined ? undefined : parseBox(text);
+  if (text === undefined || box !== undefined) return box;
+  throw new UsageError(
+    `--bbox must be ${BOX_FORM}, such as --bbox=${BOX_EXAMPLE}, got "${text}"`,
+  );
 }
-
-const LINE_ENDS = new Map([["lf", "\n"], ["crlf", "\r\n"]] as const) as ReadonlyMap<
-  string,
-  "\n" | "\r\n"
->;
 
 /** `undefined` if no flag is given and there are no defaults. */
 export function readCsvOptions(flags: FlagValues, defaults?: CsvOptions): CsvOptions | undefined {
   if (!Object.keys(CSV_FLAGS).some((name) => flags.has(name))) return defaults;
-  const [separator] = flags.get("separator") ?? [];
-  const eol = readFlag(flags, "eol", "lf or crlf", (text) => LINE_ENDS.get(text));
+  const [[separator], [eol]] = [flags.get("separator") ?? [], flags.get("eol") ?? []];
   return {
     ...defaults,
-    ...(eol !== undefined && { eol }),
+    ...(eol !== undefined && { eol: eol === "lf" ? "\n" : "\r\n" }),
     ...(separator !== undefined && { separator: /^(tab|\\t)$/.test(separator) ? "\t" : separator }),
     ...(flags.has("no-header") && { header: false }),
     ...(flags.has("bom") && { bom: true }),
@@ -292,28 +289,20 @@ export function readCsvOptions(flags: FlagValues, defaults?: CsvOptions): CsvOpt
   };
 }
 
-function readYear(flags: FlagValues, name: string): number | undefined {
+/** A day also has its year. The client checks that the day exists. */
+function readDate(flags: FlagValues, name: string): { year?: number; day?: string | undefined } {
   const [text] = flags.get(name) ?? [];
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{3}$/.test(text) || isDay(text)) return Number(text.slice(0, 4));
+  if (text === undefined) return {};
+  const [, year, day] = /^([1-9]\d{3})(-\d\d-\d\d)?$/.exec(text) ?? [];
+  if (year !== undefined) return { year: Number(year), day: day && text };
   throw new UsageError(
     `--${name} must be a year with four digits, or a day such as 2024-05-15, got "${text}"`,
   );
 }
 
-/** `undefined` for a year. The client checks that the day exists. */
-function readDay(flags: FlagValues, name: string): string | undefined {
-  const [text] = flags.get(name) ?? [];
-  return text !== undefined && isDay(text) ? text : undefined;
-}
-
 /** Only Weir compares days with the rows. */
 export function hasDays(flags: FlagValues): boolean {
-  return ["from", "to"].some((name) => isDay(flags.get(name)?.[0] ?? ""));
-}
-
-function isDay(text: string): boolean {
-  return /^\d{4}-\d\d-\d\d$/.test(text);
+  return ["from", "to"].some((name) => readDate(flags, name).day !== undefined);
 }
 
 /** `--format`, else the extension of the file, else the default. */
@@ -321,15 +310,11 @@ export function readFormat(
   resource: ResourceName,
   given: string | undefined,
   file: string | undefined,
-): FormatName {
-  const names = formatsOf(resource);
-  if (given !== undefined) {
-    const format = names.find((name) => name === given);
-    if (format === undefined) throw unknownFormat(resource, given);
-    return format;
-  }
+): FileFormat {
   const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
-  const format = extension ? formatOfExtension(extension) : FORMAT_NAMES[0];
+  const format = given as FileFormat | undefined ??
+    (extension ? formatOfExtension(extension) : FORMAT_NAMES[0]);
+  const names = formatsOf(resource);
   if (format === undefined) {
     throw new UsageError(
       `The extension of "${file}" does not name a format: ` +

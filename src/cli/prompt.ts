@@ -8,41 +8,44 @@ import { CommandError } from "./context.ts";
 export async function promptSecret(prompt: string, signal: AbortSignal): Promise<string> {
   const { stdin, stderr } = process;
   if (stdin.isTTY !== true) return (await text(stdin)).trim().split("\n")[0] ?? "";
-  // readline echoes to its output, which discards everything.
-  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: discard, terminal: true });
-  // Not earlier: until readline has switched the terminal to raw mode, it shows what the user types.
-  stderr.write(prompt);
-  const ended = new AbortController();
-  // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
-  lines.once("SIGINT", () => process.emit("SIGINT"));
-  lines.once("close", () => ended.abort(new CommandError("No key was typed")));
   try {
-    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) })
-      .catch((error) => {
-        // readline rejects with its own AbortError.
-        throw signal.aborted ? error : ended.signal.reason ?? error;
-      });
+    const key = await ask(prompt, true, signal);
+    if (key === undefined) throw new CommandError("No key was typed");
+    return key;
   } finally {
-    lines.close();
     stderr.write("\n");
   }
 }
 
 /** `false` without a terminal, and for any answer but "y" or "yes". */
 export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
+  return /^\s*y(es)?\s*$/i.test(await ask(question, false, signal) ?? "");
+}
+
+/** Returns a line from the terminal; `undefined` for Ctrl-D. */
+async function ask(
+  question: string,
+  isSecret: boolean,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { stdin, stderr } = process;
-  if (!stdin.isTTY || !stderr.isTTY) return false;
-  const lines = createInterface({ input: stdin, output: stderr });
+  // readline echoes to its output, which discards everything.
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const output = isSecret ? { output: discard, terminal: true } : { output: stderr };
+  const lines = createInterface({ input: stdin, ...output });
+  // Not earlier: until readline has switched the terminal to raw mode, it shows what the user types.
+  if (isSecret) stderr.write(question);
   const ended = new AbortController();
+  // In raw mode, Ctrl-C sends no signal. Ctrl-D closes the input.
   lines.once("SIGINT", () => process.emit("SIGINT"));
   lines.once("close", () => ended.abort());
   try {
-    const answer = lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
-    return /^\s*y(es)?\s*$/i.test(await answer);
+    const signals = AbortSignal.any([signal, ended.signal]);
+    return await lines.question(isSecret ? "" : question, { signal: signals });
   } catch (error) {
-    if (signal.aborted) throw error;
-    return false;
+    if (signal.aborted || !ended.signal.aborted) throw error;
+    return undefined;
   } finally {
     lines.close();
   }

@@ -93,7 +93,7 @@ Use of the proxy variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY:
   Node 22.21 or later    if NODE_USE_ENV_PROXY=1 is set
   earlier Node           never
 
-Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid command line, 3 outdated file (verify), 130 interrupted.
 `;
 }
 

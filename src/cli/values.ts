@@ -11,9 +11,17 @@ import { explainCount, noRowsLines } from "./value_hints.ts";
 /** Rows that are read without --yes. */
 const MAX_UNCONFIRMED = 100_000;
 /** Rows per request. */
-export const PAGE_SIZE = 10_000;
+const PAGE_SIZE = 10_000;
 /** An estimate. */
 const SECONDS_PER_REQUEST = 1;
+
+/** Without the requests for names and for retries. */
+export function estimateReading(rows: number, resource: ResourceName): string {
+  const requests = Math.max(1, Math.ceil(rows / PAGE_SIZE));
+  const minutes = Math.ceil(requests * SECONDS_PER_REQUEST / 60);
+  const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
+  return `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${minutes} min`;
+}
 
 /** One per line; in a second column their names or numbers of rows. */
 export async function printValues({ operand, flags }: Arguments, context: Context): Promise<void> {
@@ -56,12 +64,7 @@ async function readLive(
   let notes: Parameters<typeof noteLines>[0];
   const options = { filter, within, from, to, signal: context.signal };
   const rows = await client.query(resource, options).count();
-  const requests = Math.max(1, Math.ceil(rows / PAGE_SIZE));
-  const minutes = Math.ceil(requests * SECONDS_PER_REQUEST / 60);
-  const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
-  context.printError(
-    `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${minutes} min`,
-  );
+  context.printError(estimateReading(rows, resource));
   if (rows > MAX_UNCONFIRMED && !flags.has("yes") && !await context.confirm("Continue? (y/N) ")) {
     throw new CommandError("Not read: pass --yes, or filters for fewer rows");
   }

@@ -1,7 +1,7 @@
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { CheckedCsvOptions, CsvOptions } from "../formats/csv.ts";
-import type { FormatName } from "../formats/formats.ts";
-import type { PageData, PageWriter } from "../formats/page_writer.ts";
+import type { FormatName, LoadedFormat } from "../formats/formats.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
 import { invalidValue, isCount, isObject } from "../validation.ts";
@@ -30,7 +30,7 @@ import type { Run } from "./progress.ts";
  */
 export interface BatchOptions {
   /** Format of the data. Default: rows. */
-  format?: FormatName | undefined;
+  format?: FormatName | LoadedFormat | undefined;
   /** Options of CSV; the other formats reject them. */
   csv?: CsvOptions | undefined;
   /** Cursor of the batch to continue after. Default: none, to begin with the first row. */
@@ -124,17 +124,21 @@ export interface Cursor {
   readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
+/** Converts the pages of a result. */
 export interface PageConverter<T> {
-  readonly start: StartConversion<PageData<T>>;
-  end(): T;
-  notes?(): RowNotes | undefined;
+  readonly start: StartConversion<T>;
+  /** Returns the end of the document. */
+  end(): T | Promise<T>;
+  readonly notes?: () => RowNotes | undefined;
+  /** Its state is a part of the cursor. */
   readonly writer?: PageWriter;
 }
 
-export interface BatchPosition {
+export interface BatchSource<T> {
+  converter: PageConverter<T>;
+  /** Digest of the query, for its cursors. */
   digest?: string;
   after?: Cursor | undefined;
-  distinct?: readonly string[] | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
@@ -145,20 +149,27 @@ export type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 export function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
-  converter: PageConverter<T>,
-  { digest = "", after, distinct, deliversEarly }: BatchPosition,
+  { converter, digest = "", after, deliversEarly }: BatchSource<T>,
 ): NextBatch<T> {
+  const { distinct } = query;
   const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
-  let position = after as Position ?? { shards: [], rows: 0, groupRows: 0 };
   let isLast = after?.isComplete === true;
+  let earlier: Pick<Cursor, "expectedRows" | "missingRows" | "distinct"> = {
+    expectedRows: after?.expectedRows,
+    missingRows: after?.missingRows ?? 0,
+    distinct: after?.distinct ??
+      (distinct && Object.fromEntries(distinct.map((name) => [name, []]))),
+  };
+  const { writer } = converter;
   return async () => {
     if (isLast) return undefined;
-    const { done, value: part } = await parts.next();
+    const state = writer?.state;
+    const { done, value } = await parts.next();
     isLast = done === true;
-    position = part?.position ??
-      { shards: [], rows: position.rows, leftOut: position.leftOut, groupRows: 0 };
-    for (const [field, value] of part?.content.values ?? []) known.get(field)?.add(value);
+    const part = done ? undefined : value;
+    const position = done ? value : value.position;
+    for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
     const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
     const counts = {
       expectedRows,
@@ -166,19 +177,23 @@ export function requestBatches<T>(
       distinct: distinct &&
         Object.fromEntries([...known].map(([field, values]) => [field, [...values]])),
     };
+    const data = part === undefined ? await converter.end() : part.data;
+    const cursor: Cursor = {
+      ...counts,
+      ...position,
+      version: CURSOR_VERSION,
+      query: digest,
+      isComplete: isLast,
+      writer: writer?.state,
+    };
+    const before = part && { ...cursor, ...earlier, ...part.start, writer: state };
+    earlier = counts;
     return {
       ...counts,
-      data: part === undefined ? converter.end() : part.content.data,
-      rows: part?.rows ?? 0,
+      data,
+      rows: part?.kept ?? 0,
       totalRows: position.rows,
-      cursor: {
-        ...counts,
-        ...position,
-        version: CURSOR_VERSION,
-        query: digest,
-        isComplete: isLast,
-        writer: converter.writer?.state,
-      },
+      cursor: before && writer?.toCursor?.(cursor, before) || cursor,
       isLast,
       hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
       isPageEnd: part?.isPageEnd ?? true,
@@ -187,23 +202,18 @@ export function requestBatches<T>(
 }
 
 export function digestOf(
-  { resource, select, filter, box, limit, skipToken, partition, rules }: CheckedQuery,
+  query: CheckedQuery,
   baseUrl: string,
-  format: FormatName | undefined,
+  format: FormatName | LoadedFormat | undefined,
   csv: CheckedCsvOptions | undefined,
 ): string {
+  const { resource, select, clauses, unparsedFilter, box, limit, skipToken, partition, rules } =
+    query;
+  const filters = [clauses, unparsedFilter, box, rules];
   const options = [
-    resource,
-    baseUrl,
-    select,
-    filter,
-    box,
-    limit,
-    skipToken,
-    partition,
-    format,
+    ...[resource, baseUrl, select, limit, skipToken, partition, ...filters],
+    typeof format === "object" ? [format.name, format.options] : format,
     csv,
-    ...rules ? [rules] : [],
   ];
   return toHash(JSON.stringify(options));
 }
@@ -221,7 +231,7 @@ function toHash(text: string): string {
 export function checkCursor(
   after: unknown,
   digest: string,
-  format: FormatName | undefined,
+  format: FormatName | LoadedFormat | undefined,
 ): Cursor {
   const isOfQuery = isCursor(after) && after.query === digest;
   if (isOfQuery && (after.writer !== undefined) === (format !== undefined)) return after;

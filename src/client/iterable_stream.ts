@@ -71,6 +71,44 @@ export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T
 }
 
 /**
+ * Creates a stream of chunks. A pull enqueues all chunks that `next` returns.
+ *
+ * @param next Returns `undefined` at the end
+ * @param signal Stops the stream
+ * @param cancel Stops the pending call of `next`
+ */
+export function createStream<C>(
+  next: () => Promise<readonly C[] | undefined>,
+  signal: AbortSignal | undefined,
+  cancel: (reason: unknown) => void,
+): IterableStream<C> {
+  let dropQueue = () => {};
+  return toIterableStream(
+    new ReadableStream<C>({
+      async pull(controller) {
+        signal?.removeEventListener("abort", dropQueue);
+        // Repeat until a chunk is enqueued: a stream is not pulled again after a pull that adds nothing.
+        for (;;) {
+          const chunks = await next();
+          signal?.throwIfAborted();
+          if (chunks === undefined) return controller.close();
+          if (chunks.length === 0) continue;
+          // `next` does not see a signal that aborts while chunks are queued.
+          dropQueue = () => controller.error(signal?.reason);
+          if (chunks.length > 1) signal?.addEventListener("abort", dropQueue, { once: true });
+          for (const chunk of chunks) controller.enqueue(chunk);
+          return;
+        }
+      },
+      cancel(reason) {
+        signal?.removeEventListener("abort", dropQueue);
+        cancel(reason);
+      },
+    }, { highWaterMark: 0 }),
+  );
+}
+
+/**
  * Not a generator or a stream's own iterator: their `return()` would wait for a pending `next()`
  * instead of cancelling the request.
  */

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { amendError, DataStreamError, oneLine } from "../errors.ts";
+import type { FoundValue } from "../formats/distinct_values.ts";
 import { PageFault } from "../formats/json_scanner.ts";
 import {
   brokenJson,
@@ -10,6 +11,7 @@ import {
   type PageOptions,
   releaseBuffer,
   RowIdList,
+  type TakenRows,
 } from "../formats/page_writer.ts";
 import { type RowId, toRowId } from "../formats/row_reader.ts";
 import { firstRepeated, isCount, isObject } from "../validation.ts";
@@ -18,17 +20,12 @@ import { readSkipToken } from "./next_link.ts";
 import type { PageRequest } from "./page_request.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
-export interface PageRows<T> {
-  content: T;
-  /** Includes rows that were left out of the content. */
-  rows: number;
-  kept: number;
+export interface PageRows<T> extends TakenRows<T> {
   lastId: number | undefined;
 }
 
 /** The last rows of a page, and what its response says about later rows. */
-export interface PageEnd<T> extends Omit<PageRows<T>, "content"> {
-  content: T | undefined;
+export interface PageEnd<T> extends PageRows<T | undefined> {
   /** Ids of the response that are not integers. */
   otherIds: readonly string[];
   length: number;
@@ -38,8 +35,8 @@ export interface PageEnd<T> extends Omit<PageRows<T>, "content"> {
 
 export interface PageOrder {
   request: PageRequest;
-  /** Greatest Id before the page, if Ids are integers; -1 at the start. */
-  lastId: number;
+  /** Greatest Id before the page, if it is known. */
+  lastId: number | undefined;
   /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
   seen: ReadonlySet<string>;
   deliversEarly: boolean;
@@ -62,7 +59,7 @@ const PART_INTERVAL = 100;
 export async function* readPage<T, P>(
   response: ServiceResponse,
   conversion: PageConversion<T>,
-  { request, lastId: start, seen, deliversEarly, clock }: PageOrder,
+  { request, lastId: start = -1, seen, deliversEarly, clock }: PageOrder,
   toPart: (rows: PageRows<T>) => P,
 ): AsyncGenerator<P, PageEnd<T>, void> {
   let isRising = deliversEarly;
@@ -79,10 +76,10 @@ export async function* readPage<T, P>(
   };
   const canTake = () => isRising && conversion.takeableLength > 0;
   const take = () => {
-    const { content, rows, kept } = conversion.take();
-    delivered += rows;
+    const taken = conversion.take();
+    delivered += taken.rows;
     deliveredAt = clock.now();
-    return toPart({ content, rows, kept, lastId: conversion.ids[delivered - 1] as number });
+    return toPart({ ...taken, lastId: conversion.ids[delivered - 1] as number });
   };
   try {
     requireJson(response);
@@ -99,11 +96,12 @@ export async function* readPage<T, P>(
       if (isBroken && canTake()) yield take();
       throw error;
     }
-    const { envelope, fault, rows, kept, ids, take: takeLast } = conversion.end();
+    const { envelope, fault } = conversion.end();
     requireNoError(envelope, response.redact);
     if (fault !== undefined) throw fault;
     checkOrder();
     const { length } = conversion.ids;
+    const ids = completeIds(conversion.ids);
     const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
     const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids ?? [], seen);
     // Read after the Ids are checked: a page of a wrong position also has a wrong link.
@@ -119,9 +117,9 @@ export async function* readPage<T, P>(
     if (length > 0 && lastId === undefined && mustHaveIds && request.hasIds) {
       throw new PageFault("a row without an integer Id");
     }
-    const content = rows > 0 ? takeLast() : undefined;
+    const taken = length > delivered ? conversion.take() : NO_ROWS;
     const isFull = length === request.top;
-    return { content, rows, kept, length, isFull, lastId, otherIds, nextToken };
+    return { ...taken, length, isFull, lastId, otherIds, nextToken };
   } catch (error) {
     const failure = toAttemptError(response, error);
     throw delivered > 0 && !isRising ? toGapError(failure) : failure;
@@ -129,6 +127,8 @@ export async function* readPage<T, P>(
     response.close();
   }
 }
+
+const NO_ROWS: TakenRows<undefined> = { data: undefined, values: [], rows: 0, kept: 0 };
 
 /** Ids must be distinct and greater than `start`, in any order. Returns the greatest. */
 function checkIds(ids: Float64Array, start: number): number | undefined {
@@ -222,47 +222,46 @@ function toGapError(error: unknown): unknown {
 }
 
 /** Only one page is converted at a time. */
-export type StartConversion<T> = (
-  options: Pick<PageOptions, "drops" | "limit">,
-) => PageConversion<T>;
+export type StartConversion<T> = (options: PageOptions) => PageConversion<T>;
 
-export function startRowConversion<R, T = R[]>(
-  { drops = [] }: Pick<PageOptions, "drops">,
-  toContent: (rows: R[]) => T = (rows) => rows as T,
+/** Parses a complete page. `last` receives its length: the next page is probably as long. */
+export function startRowConversion<R>(
+  { drops = [], distinct = [] }: PageOptions,
   last = { length: 0 },
-): PageConversion<T> {
+): PageConversion<R[]> {
   const body = new ByteBuffer(last.length * 9 >> 3);
   const list = new RowIdList();
+  let rows: Record<string, unknown>[] = [];
   return {
     get ids() {
       return list.ids;
     },
     takeableLength: 0,
     feed: (bytes) => body.append(bytes),
-    take: () => ({ content: toContent([]), rows: 0, kept: 0 }),
+    take() {
+      const values = distinct.flatMap((field) => rows.flatMap((row) => valueOf(row, field)));
+      for (const field of drops) for (const row of rows) delete row[field];
+      return { data: rows as R[], values, rows: rows.length, kept: rows.length };
+    },
     end() {
       last.length = body.length;
       const page = parseBody(body);
       const { value, ...envelope } = isObject(page) ? page : {};
       if (!Array.isArray(value) || !value.every(isObject)) {
-        const fault = new PageFault(NO_ROW_LIST);
-        return { envelope, fault, rows: 0, kept: 0, ids: undefined, take: () => toContent([]) };
+        return { envelope, fault: new PageFault(NO_ROW_LIST) };
       }
-      for (const { Id } of value) list.push(toRowId(Id));
-      return {
-        envelope,
-        fault: undefined,
-        rows: value.length,
-        kept: value.length,
-        ids: completeIds(list.ids),
-        take() {
-          const content = toContent(value as R[]);
-          for (const field of drops) for (const row of value) delete row[field];
-          return content;
-        },
-      };
+      rows = value;
+      for (const { Id } of rows) list.push(toRowId(Id));
+      return { envelope, fault: undefined };
     },
   };
+}
+
+/** Returns an empty list for a field without a value. */
+function valueOf(row: Record<string, unknown>, field: string): FoundValue[] {
+  const value = row[field];
+  const isValue = typeof value === "number" || typeof value === "string" && value !== "";
+  return isValue ? [[field, String(value)]] : [];
 }
 
 function parseBody({ bytes, length }: ByteBuffer): unknown {

@@ -2,8 +2,9 @@ import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/row_reader.ts";
+import { fieldsOfRules } from "../formats/tidy.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
-import { type CheckedQuery, narrow, type SystemQueryOptions } from "../odata/query_options.ts";
+import type { CheckedQuery, SystemQueryOptions } from "../odata/query_options.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
 
@@ -13,6 +14,8 @@ export interface Shard {
   readonly clauses: readonly Clause[];
   /** Skip token behind the last delivered row; at the start, that of the query. */
   readonly after?: string | undefined;
+  /** Greatest Id before this position, if Ids are integers and the token does not contain it. */
+  readonly lastId?: number | undefined;
 }
 
 export interface ServiceRequest {
@@ -22,8 +25,11 @@ export interface ServiceRequest {
 
 export interface PageRequest extends ServiceRequest {
   top: number;
+  /** Fields that are not in the result. */
   drops: readonly string[];
+  distinct: readonly string[];
   hasIds: boolean;
+  /** Maximum number of rows to keep. */
   limit: number;
 }
 
@@ -33,11 +39,15 @@ export function toPageRequest(
   top: number = query.top,
   rowsWanted = Infinity,
 ): PageRequest {
-  const { resource, select, distinct = [], leavesOutRows } = query;
+  const { resource, select, distinct = [], rules, leavesOutRows } = query;
   // Without Ids, a repeated row cannot be distinguished from a new one, and no row after the last one can be
   // requested. A page that is the whole result needs none.
   const isWholeResult = after === undefined && top >= rowsWanted && !leavesOutRows;
-  const needed = isWholeResult ? distinct : [ID_FIELD, ...distinct];
+  const needed = [
+    ...isWholeResult ? [] : [ID_FIELD],
+    ...distinct,
+    ...rules ? fieldsOfRules(rules) : [],
+  ];
   const fields = select && [...new Set([...select, ...needed])];
   const options = {
     $select: fields?.join(","),
@@ -51,6 +61,7 @@ export function toPageRequest(
     options,
     top,
     drops: fields?.slice(select!.length) ?? [],
+    distinct,
     hasIds,
     limit: rowsWanted,
   };
@@ -60,8 +71,11 @@ export function toPageRequest(
 export function filterOf(query: CheckedQuery, clauses: readonly Clause[]): string | undefined {
   const lists = clauses.filter(({ operator }) => operator === "in").map(({ field }) => field);
   const isReplaced = ({ field, operator }: Clause) => operator === "in" && lists.includes(field);
-  if (!query.clauses?.some(isReplaced)) return narrow(query, clauses);
-  return formatClauses([...query.clauses.filter((clause) => !isReplaced(clause)), ...clauses]);
+  const kept = query.clauses.filter((clause) => !isReplaced(clause));
+  const text = formatClauses([...kept, ...clauses]);
+  const { unparsedFilter } = query;
+  if (unparsedFilter === undefined || text === "") return unparsedFilter ?? (text || undefined);
+  return `(${unparsedFilter}) and ${text}`; // it may contain `or`, which has lower precedence
 }
 
 export function toRequestOptions(

@@ -63,10 +63,16 @@ export function createRun(
   settings: ClientSettings,
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => {},
+  notes?: () => RowNotes | undefined,
 ): Run {
   const numbers = { pages: 0, rows: 0, requests: 0, retries: 0, waits: 0 };
   const progress = { ...numbers, expectedRows: undefined, retrying: undefined };
-  return { settings, signal, onProgress, progress };
+  return {
+    settings,
+    signal,
+    onProgress: notes ? (progress) => onProgress({ ...progress, notes: notes() }) : onProgress,
+    progress,
+  };
 }
 
 export function reportProgress(run: Run, changes: Partial<Progress>): void {

@@ -1,5 +1,5 @@
 import type { CsvOptions } from "../formats/csv.ts";
-import type { FormatName } from "../formats/formats.ts";
+import type { FormatName, LoadedFormat } from "../formats/formats.ts";
 import type { TidyRow } from "../formats/tidy.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
@@ -99,7 +99,8 @@ export interface Query<R> extends AsyncIterable<R> {
    * Returns the rows in a format that is known only at run time, such as the extension of a file.
    * `csv()`, `ndjson()` and `json()` are this method with a fixed format.
    *
-   * @param format Name of the format. GeoJSON is available for Locations only
+   * @param format Name of the format. GeoJSON is available for Locations only. For Parquet, call `toParquet()` of
+   *   the entry point `@weir/datastream/parquet`
    * @param options Options of CSV; the other formats reject them
    * @returns A stream of UTF-8 bytes; it errors with a `DataStreamError` if a request fails
    * @throws {ValidationError} If the resource is not available in the format, the selection does not
@@ -120,7 +121,7 @@ export interface Query<R> extends AsyncIterable<R> {
    * ```
    */
   bytes(
-    format: FormatName,
+    format: FormatName | LoadedFormat,
     options?: { csv?: CsvOptions | undefined },
   ): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
@@ -158,7 +159,7 @@ export interface Query<R> extends AsyncIterable<R> {
    * assertEquals(text, await new Response(query.csv()).text());
    * ```
    */
-  batches(options: BatchOptions & { format: FormatName }): AsyncIterable<
+  batches(options: BatchOptions & { format: FormatName | LoadedFormat }): AsyncIterable<
     Batch<Uint8Array<ArrayBuffer>>
   >;
   /** Returns the rows in batches, one per page, each with a cursor. */

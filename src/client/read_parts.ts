@@ -1,6 +1,7 @@
 import { amendError, DataStreamError } from "../errors.ts";
-import type { Clause } from "../odata/clause.ts";
+import { type Clause, matchesNothing } from "../odata/clause.ts";
 import type { CheckedQuery } from "../odata/query_options.ts";
+import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
 import {
@@ -57,10 +58,10 @@ export interface Position {
 }
 
 /** Rows of a result, in order, and the position after them. */
-export interface Part<T> {
-  content: T;
-  /** Number of rows in the content; 0 if all were left out. */
-  rows: number;
+export interface Part<T> extends TakenRows<T> {
+  /** Position before the page. */
+  start: Position;
+  /** Position after the rows. */
   position: Position;
   /** Whether they are the last rows of a page. */
   isPageEnd: boolean;
@@ -92,6 +93,7 @@ export interface ReadOptions {
  * Source: DataStream Public API, "Response Format".
  *
  * @param startConversion Starts the conversion of each page
+ * @returns The position after the result
  * @throws {DataStreamError} Of kind `incomplete` if the service counted another number of rows,
  *   `too-many-rows` if it counted more than `maxRows`, or of another kind if a request fails
  */
@@ -100,7 +102,7 @@ export async function* readParts<T>(
   query: CheckedQuery,
   startConversion: StartConversion<T>,
   options: ReadOptions = {},
-): AsyncGenerator<Part<T>, void, void> {
+): AsyncGenerator<Part<T>, Position, void> {
   const { signal, settings: { clock } } = run;
   signal.throwIfAborted();
   const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
@@ -108,6 +110,9 @@ export async function* readParts<T>(
     while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
+      const { seen } = reading;
+      const lastId = lastIdOf(reading.position.shards[0]!);
+      const start = reading.position;
       let end: PageEnd<T>;
       try {
         const response = await send(run, reading.attempts, request);
@@ -115,29 +120,32 @@ export async function* readParts<T>(
         end = yield* readPage(
           response,
           startConversion(request),
-          { ...reading, request, clock, deliversEarly: canDeliverEarly(reading) },
+          { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
-            const position = deliver(reading, rows, rows.lastId, `Id:${rows.lastId}`);
+            const position = deliver(reading, rows, `Id:${rows.lastId}`);
             reading.isProbe = false; // the last row that has arrived is never delivered early
-            return { ...rows, rows: rows.kept, position, isPageEnd: false, hasMore: true };
+            return { ...rows, start, position, isPageEnd: false, hasMore: true };
           },
         );
       } catch (error) {
         await handleFailure(reading, request, error);
         continue;
       }
-      const { rows, kept, nextToken } = end;
+      const { nextToken } = end;
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
         await countGroup(reading);
       }
       const position = deliverEnd(reading, request, end);
       const hasMore = nextToken !== undefined || position.shards.length > 1;
-      if (rows > 0) yield { content: end.content!, rows: kept, position, isPageEnd: true, hasMore };
-      end.content = undefined; // frees its memory while the next page arrives
+      if (end.rows > 0) {
+        yield { ...end as TakenRows<T>, start, position, isPageEnd: true, hasMore };
+      }
+      end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
-      if (position.rows >= query.limit) return;
-      await endPage(reading, end);
+      if (position.rows < query.limit) await endPage(reading, end);
     }
+    const { rows, leftOut } = reading.position;
+    return { shards: [], rows, leftOut, groupRows: 0 };
   } catch (error) {
     throw error instanceof DataStreamError && !options.isInternal
       ? withPosition(error, reading.position)
@@ -153,12 +161,8 @@ interface Reading extends GroupState {
   position: Position;
   /** Attempts since rows were last delivered. */
   attempts: Attempts;
-  /** Greatest Id of the shard so far, if Ids are integers; otherwise -1. */
-  lastId: number;
   /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
   readonly seen: Set<string>;
-  /** Whether skip tokens have the form `Id:<digits>`. It is assumed until a link shows another form. */
-  hasIdTokens: boolean;
 }
 
 /** State of the current group that {@linkcode nextStep} needs in addition to the position. */
@@ -169,7 +173,7 @@ export interface GroupState {
   countsLeft: number;
   /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
   isProbe: boolean;
-  /** Whether the rows after the last one can be requested without a link. */
+  /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
   canContinue: boolean;
 }
 
@@ -180,7 +184,6 @@ function startReading(
   options: ReadOptions,
 ): Reading {
   const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize } = position;
-  const after = shards[0]?.after;
   return {
     run,
     query,
@@ -190,9 +193,9 @@ function startReading(
     attempts: startAttempts(run.settings.retry),
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
     seen: new Set(),
-    hasIdTokens: after === undefined || idOfToken(after) !== undefined,
-    ...startOfGroup(query, groupCount),
-    ...startOfShard(shards[0]),
+    isProbe: false,
+    canContinue: shards[0]?.after?.startsWith("Id:") ?? true,
+    countsLeft: countsOf(query, groupCount),
   };
 }
 
@@ -202,17 +205,15 @@ async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
   return { shards, rows: 0, groupRows: 0 };
 }
 
-/** Returns the state at the start of a group, which is counted once, and again if its rows do not match the count. */
-function startOfGroup({ skipToken }: CheckedQuery, count?: number) {
+/** A group is counted once, and again if its rows do not match the count. */
+function countsOf({ skipToken }: CheckedQuery, count?: number): number {
   // A query with a skip token is not counted, because counts ignore the token.
-  const countsLeft = skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
-  return { countsLeft };
+  return skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
 }
 
-function startOfShard(shard: Shard | undefined) {
-  const after = shard?.after;
-  const canContinue = after === undefined || after.startsWith("Id:");
-  return { lastId: idOfToken(after) ?? -1, isProbe: false, canContinue };
+/** Returns the greatest Id before the position of a shard; `undefined` at the start, or if Ids are not integers. */
+function lastIdOf({ after, lastId }: Shard): number | undefined {
+  return idOfToken(after) ?? lastId;
 }
 
 /** Whether the count of the current group is the one of the query. */
@@ -221,8 +222,8 @@ function isOnlyGroup({ shards, rows, leftOut = 0, groupRows }: Position): boolea
 }
 
 /** Whether the query can be split: only Observations and Records have locations, and shards need integer Ids. */
-function canSplit({ query, hasIdTokens }: Reading): boolean {
-  return isMeasured(query.resource) && query.partition !== "never" && hasIdTokens;
+function canSplit({ query, canContinue }: Reading): boolean {
+  return isMeasured(query.resource) && query.partition !== "never" && canContinue;
 }
 
 /** Whether the query has to be counted before its first row is delivered, because of `maxRows`. */
@@ -233,9 +234,9 @@ function needsCountFirst({ query, position }: Reading): boolean {
 }
 
 function canDeliverEarly(reading: Reading): boolean {
-  const { options, query, hasIdTokens } = reading;
+  const { options, query, canContinue } = reading;
   const isAllowed = options.deliversEarly === true && query.skipToken === undefined;
-  return isAllowed && hasIdTokens && !needsCountFirst(reading);
+  return isAllowed && canContinue && !needsCountFirst(reading);
 }
 
 /** Returns the request for the rows after the position. */
@@ -251,8 +252,7 @@ function nextRequest({ query, seen, position }: Reading): PageRequest {
 /** Moves the position past rows that are about to be delivered. */
 function deliver(
   reading: Reading,
-  { rows: added, kept }: Pick<PageRows<unknown>, "rows" | "kept">,
-  lastId: number | undefined,
+  { rows: added, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
   after: string | undefined,
 ): Position {
   const { run, query, options, position } = reading;
@@ -262,8 +262,8 @@ function deliver(
   if (query.limit > query.maxRows) requireFewRows(reading, rows + leftOut);
   if (added > 0) reading.attempts = startAttempts(reading.attempts.policy);
   if (!options.isInternal) run.progress.rows += kept;
-  reading.lastId = lastId ?? reading.lastId;
-  const shards = [{ ...shard!, after }, ...later];
+  const greatestId = idOfToken(after) === undefined ? lastId ?? lastIdOf(shard!) : undefined;
+  const shards = [{ ...shard!, after, lastId: greatestId }, ...later];
   const groupRows = position.groupRows + added;
   reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, groupRows };
   return reading.position;
@@ -274,20 +274,15 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
   for (const id of otherIds) reading.seen.add(id);
-  if (nextToken !== undefined && lastId !== undefined) {
-    reading.hasIdTokens = idOfToken(nextToken) !== undefined;
-  }
   const pageSize = grow(position.pageSize, request.top, query.top);
   reading.position = { ...position, pageSize };
-  const isInteger = lastId !== undefined;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
-  if (isInteger) reading.canContinue = reading.hasIdTokens;
-  else if (otherIds.length > 0) {
-    reading.canContinue &&= nextToken === undefined || nextToken === lastToken;
-  } else if (length > 0) reading.canContinue = false;
-  const after = isInteger && reading.hasIdTokens ? lastToken : nextToken ?? lastToken;
-  deliver(reading, end, lastId, after);
+  if (length > 0 && last === undefined) reading.canContinue = false;
+  else if (nextToken !== undefined && lastId !== undefined) {
+    reading.canContinue = idOfToken(nextToken) !== undefined;
+  } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
+  deliver(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
@@ -414,12 +409,12 @@ async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> 
     }
     if (step === "fail") acceptOrFail(reading, page.length === 0);
     const { shards: [shard, ...shards], rows, leftOut, pageSize } = reading.position;
-    Object.assign(reading, startOfShard(shards[0]));
+    reading.isProbe = false;
     if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
       reading.position = { ...reading.position, shards };
     } else {
       reading.position = { shards, rows, leftOut, groupRows: 0, pageSize };
-      Object.assign(reading, startOfGroup(reading.query));
+      reading.countsLeft = countsOf(reading.query);
     }
     return;
   }
@@ -516,9 +511,9 @@ function withPosition(error: DataStreamError, { rows, shards }: Position): DataS
  */
 async function requestLocations(run: Run, query: CheckedQuery): Promise<number[]> {
   const ids = new Set<number>();
-  const start: StartConversion<{ Id: unknown }[]> = (options) => startRowConversion(options);
+  const start = startRowConversion<{ Id: unknown }>;
   for await (const part of readParts(run, locationsQuery(query), start, { isInternal: true })) {
-    for (const { Id } of part.content) ids.add(Number(Id));
+    for (const { Id } of part.data) ids.add(Number(Id));
   }
   return [...ids].sort((a, b) => a - b);
 }
@@ -528,7 +523,7 @@ async function requestGroups(
   run: Run,
   query: CheckedQuery,
 ): Promise<readonly (readonly Clause[])[]> {
-  if (query.matchesNothing) return [];
+  if (matchesNothing(query.clauses)) return [];
   if (query.box !== undefined) run.locations ??= await requestLocations(run, query);
   return groupsOf(query, query.box && run.locations, run.settings);
 }

@@ -43,12 +43,10 @@ export function groupsOf(
   settings: ClientSettings,
 ): readonly (readonly Clause[])[] {
   const box = ids && valueClause("LocationId", "in", ...ids);
-  const clauses = intersectLists([...query.clauses ?? [], ...(box ? [box] : [])]);
-  if (query.matchesNothing || matchesNothing(clauses)) return [];
+  const clauses = intersectLists([...query.clauses, ...(box ? [box] : [])]);
+  if (matchesNothing(clauses)) return [];
   if (box === undefined && targetLength(urlOf(query, settings)) <= MAX_TARGET_LENGTH) return [[]];
-  // A filter that cannot be parsed is a part of each request.
-  const filter = query.clauses === undefined ? query.filter : undefined;
-  const used = targetLength(urlOf({ ...query, filter, clauses: undefined }, settings));
+  const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
   const room = MAX_TARGET_LENGTH - RESERVED_LENGTH - used;
   const { shared, groups } = splitLongLists(query.resource, clauses, room);
   const list = box &&
@@ -68,7 +66,7 @@ function intersectLists(clauses: readonly Clause[]): Clause[] {
 
 export function locationsQuery({ clauses, box }: CheckedQuery): CheckedQuery {
   const names: readonly string[] = RESOURCES.Locations.filters;
-  const supported = (clauses ?? []).filter(({ field, operator }) =>
+  const supported = clauses.filter(({ field, operator }) =>
     operator !== "ne" && names.includes(field)
   );
   const added = [...supported, ...box ?? []];
@@ -82,7 +80,7 @@ const SOME_LOCATIONS: readonly number[] = Array.from(
 );
 
 export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): string {
-  requireShortTarget(urlOf({ ...query, filter: undefined, clauses: undefined }, settings));
+  requireShortTarget(urlOf({ ...query, clauses: [], unparsedFilter: undefined }, settings));
   // With fewer locations per request, a query with a bounding box would take too many requests.
   groupsOf(query, query.box && SOME_LOCATIONS, settings);
   const first = query.box === undefined ? query : locationsQuery(query);

@@ -1,5 +1,5 @@
 import { stringify } from "@std/csv/stringify";
-import { STATED_FIELDS, type StatedRow, statementOf, type TidyRow } from "../formats/tidy.ts";
+import { classifyRow, RESULT_FIELDS, type ResultRow, type TidyRow } from "../formats/tidy.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
 
@@ -59,10 +59,10 @@ const SUMMARY_FIELDS = [
   "MethodSpeciation",
   "ResultSampleFraction",
   "ActivityStartDate",
-  ...STATED_FIELDS,
+  ...RESULT_FIELDS,
 ] as const;
 
-interface SummarizedRow extends StatedRow {
+interface SummarizedRow extends ResultRow {
   LocationId: number;
   DOI: string;
   CharacteristicName: string;
@@ -118,7 +118,7 @@ function addRow(
     }`;
   let group = groups.get(key);
   if (group === undefined) groups.set(key, group = newGroup(row, year, by));
-  const { censoring, number } = statementOf(row);
+  const { censoring, number } = classifyRow(row);
   group.results++;
   group[censoring]++;
   if (year !== null) {

@@ -5,7 +5,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
-import { type FormatName, FORMATS } from "./formats.ts";
+import { type FileFormat, FORMATS } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
 /** Registered with IANA. */
@@ -71,7 +71,7 @@ interface PackageOrigin {
 export interface DescribedFile<More> {
   fileName: string;
   resource: ResourceName;
-  format: FormatName;
+  format: FileFormat;
   csv?: CsvOptions | undefined;
   /** Fields of the service in the file, in order. */
   columns: readonly string[];

@@ -1,6 +1,12 @@
 import { ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
-import { invalidValue, requireOneOf, suggestBySpelling } from "../validation.ts";
+import {
+  invalidValue,
+  isObject,
+  readMembers,
+  requireOneOf,
+  suggestBySpelling,
+} from "../validation.ts";
 import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
@@ -12,12 +18,14 @@ export interface Format {
   aliases?: readonly string[];
   mediaType: string;
   label: string;
+  /** Default false: text in UTF-8. */
+  isBinary?: boolean;
   resources: readonly ResourceName[];
   requiredFields?: readonly string[];
   hasCsvOptions?: boolean;
   compression?: "gz";
-  /** Use {@linkcode createWriter}, which checks the common options first. */
-  newWriter(options: WriterOptions): PageWriter;
+  /** Use {@linkcode createWriter}, which checks the common options first. Absent if the format is a `LoadedFormat`. */
+  newWriter?(options: WriterOptions): PageWriter;
 }
 
 export interface WriterOptions {
@@ -34,10 +42,27 @@ export interface WriterOptions {
 export type FormatName = "csv" | "ndjson" | "json" | "geojson";
 
 /**
+ * A format of an entry point of its own, such as Parquet. Opaque.
+ *
+ * @internal
+ */
+export interface LoadedFormat {
+  /** Name of the format. */
+  readonly name: "parquet";
+  /** Options that determine the bytes. JSON-serialisable. */
+  readonly options: unknown;
+  /** Creates a writer. */
+  newWriter(options: unknown): unknown;
+}
+
+/** Name of a format of files and URLs. */
+export type FileFormat = FormatName | LoadedFormat["name"];
+
+/**
  * The first one is the default. A new format also needs its name in {@linkcode FormatName} and its
  * method in the type `Query` of `client/query.ts`, and must not be in {@linkcode FORMAT_SYNONYMS}.
  */
-export const FORMATS: Readonly<Record<FormatName, Format>> = {
+export const FORMATS: Readonly<Record<FileFormat, Format>> = {
   csv: {
     extension: "csv",
     mediaType: "text/csv",
@@ -74,6 +99,13 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
     requiredFields: ["Longitude", "Latitude"],
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
+  parquet: {
+    extension: "parquet",
+    mediaType: "application/vnd.apache.parquet",
+    label: "Parquet",
+    isBinary: true,
+    resources: RESOURCE_NAMES,
+  },
 };
 
 /** Names in other programs, suggested but not accepted. */
@@ -85,13 +117,13 @@ export const FORMAT_SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 // Without this annotation a bundler cannot tree-shake the call, and keeps every format.
-export const FORMAT_NAMES = /* @__PURE__ */ Object.keys(FORMATS) as readonly FormatName[];
+export const FORMAT_NAMES = /* @__PURE__ */ Object.keys(FORMATS) as readonly FileFormat[];
 
-export function formatsOf(resource: ResourceName): FormatName[] {
+export function formatsOf(resource: ResourceName): FileFormat[] {
   return FORMAT_NAMES.filter((name) => FORMATS[name].resources.includes(resource));
 }
 
-export function formatOfExtension(extension: string): FormatName | undefined {
+export function formatOfExtension(extension: string): FileFormat | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
     const { extension, aliases = [] } = FORMATS[name];
@@ -115,16 +147,16 @@ export function unknownFormat(resource: ResourceName, received: string): Validat
 }
 
 export function missingFields(
-  format: FormatName,
+  format: FileFormat,
   select: readonly string[] | undefined,
 ): readonly string[] {
   const { requiredFields = [] } = FORMATS[format];
   return select === undefined ? [] : requiredFields.filter((field) => !select.includes(field));
 }
 
-export function createWriter(format: FormatName, options: WriterOptions): PageWriter {
+export function createWriter(given: FormatName | LoadedFormat, options: WriterOptions): PageWriter {
   const { resource, select, csv } = options;
-  requireOneOf("format", format, formatsOf(resource), ` for ${resource}`);
+  const { name: format, newWriter } = requireFormat(given, resource);
   checkCsvOptions(csv);
   const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
   if (csvOption !== undefined && !FORMATS[format].hasCsvOptions) {
@@ -141,7 +173,33 @@ export function createWriter(format: FormatName, options: WriterOptions): PageWr
       hint: "add the missing fields, or choose another format",
     });
   }
-  return FORMATS[format].newWriter(options);
+  return newWriter(options);
+}
+
+function requireFormat(
+  given: FormatName | LoadedFormat,
+  resource: ResourceName,
+): { name: FileFormat; newWriter(options: WriterOptions): PageWriter } {
+  if (isObject(given)) {
+    const { name, newWriter } = readMembers("format", given, ["name", "newWriter"]) as {
+      name: FileFormat;
+      newWriter(options: WriterOptions): PageWriter;
+    };
+    if (typeof newWriter === "function" && formatsOf(resource).includes(name)) {
+      return { name, newWriter };
+    }
+  }
+  const name = given as FormatName;
+  const { newWriter } = Object.hasOwn(FORMATS, name) ? FORMATS[name] : {};
+  if (newWriter === undefined && Object.hasOwn(FORMATS, name)) {
+    throw new ValidationError("format", `must not be the name "${name}"`, {
+      received: name,
+      hint: `call toParquet(query) of @weir/datastream/${name}`,
+    });
+  }
+  const names = formatsOf(resource).filter((name) => FORMATS[name].newWriter !== undefined);
+  requireOneOf("format", name, names, ` for ${resource}`);
+  return { name, newWriter: newWriter! };
 }
 
 function requireKnownColumns(

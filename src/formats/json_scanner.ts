@@ -191,7 +191,7 @@ function isAt(page: Uint8Array, start: number, end: number, bytes: Uint8Array): 
   return true;
 }
 
-function hashOf(page: Uint8Array, start: number, end: number): number {
+export function hashOf(page: Uint8Array, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) hash = Math.imul(hash, 31) + page[at]! | 0;
   return hash;

@@ -28,8 +28,16 @@ import {
 export interface PageWriter {
   readonly state: WriterState;
   /** Only one page is open at a time. */
-  openPage(options?: PageOptions): PageConversion<PageData<Bytes>>;
+  openPage(options?: PageOptions): PageConversion<Bytes>;
   end(): Bytes;
+  /** Called instead of `end()`. */
+  finish?(): Promise<Bytes>;
+  /**
+   * Returns the cursor after rows, some of which the writer still holds. Called after each page.
+   *
+   * @param before Cursor before the page
+   */
+  toCursor?<C extends { writer?: unknown }>(after: C, before: C): C;
 }
 
 export interface PageOptions {
@@ -44,32 +52,29 @@ export interface PageConversion<T> {
   /** Converts the rows that are complete. The bytes are not used after the call. */
   feed(bytes: Uint8Array): void;
   readonly ids: RowIds;
-  /** Number of bytes that `take()` would return; 0 if it must not be called. */
+  /** Number of bytes that `take()` would return before `end()`; 0 if it must not be called. */
   readonly takeableLength: number;
-  /** Keeps the last row until the page is complete: malformed bytes may follow it. */
+  /** Returns the rows since the last call. Before `end()`, it keeps the last row: malformed bytes may follow it. */
   take(): TakenRows<T>;
-  end(): CompletePage<T>;
+  /** Throws if the page is incomplete. After it, `take()` must be called at most once, and only if there are rows. */
+  end(): PageEnvelope;
 }
 
 export interface TakenRows<T> {
-  content: T;
-  rows: number;
-  kept: number;
-}
-
-export interface PageData<T> {
   data: T;
+  /** Distinct values of the fields of {@linkcode PageOptions.distinct} that earlier rows do not have. */
   values: readonly FoundValue[];
+  /** Includes rows that were left out of the data. */
+  rows: number;
+  /** Number of rows in the data. */
+  kept: number;
 }
 
-export interface CompletePage<T> {
+export interface PageEnvelope {
+  /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
+  /** Why its rows cannot be used. */
   fault: PageFault | undefined;
-  rows: number;
-  kept: number;
-  ids: CompleteIds | undefined;
-  /** Call it at most once. */
-  take: () => T;
 }
 
 export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
@@ -79,9 +84,9 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   }
   const arriving = writer.openPage({ length: page.length });
   arriving.feed(page);
-  const { fault, take } = arriving.end();
+  const { fault } = arriving.end();
   if (fault !== undefined) throw fault;
-  return take().data;
+  return arriving.take().data;
 }
 
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
@@ -104,7 +109,7 @@ export abstract class DocumentWriter implements PageWriter {
   readonly separator: number = 0;
   rules: RowRules | undefined;
 
-  openPage(options?: PageOptions): PageConversion<PageData<Bytes>> {
+  openPage(options?: PageOptions): PageConversion<Bytes> {
     return new PageTranscoder(this, options);
   }
 
@@ -137,7 +142,7 @@ type Expected = "page" | "item or end" | "item" | "comma or end" | "nothing";
  * Converts bytes to bytes. An incomplete member or row is tried again when its bytes have doubled,
  * so that every byte is read a constant number of times, whatever the sizes of the chunks.
  */
-export class PageTranscoder implements PageConversion<PageData<Bytes>> {
+export class PageTranscoder implements PageConversion<Bytes> {
   readonly window = new PageWindow();
   readonly output: ByteBuffer;
   readonly reader: RowReader;
@@ -157,11 +162,10 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
   #converted = 0;
   #written = 0;
   #taken = { converted: 0, written: 0 };
+  #isEnded = false;
   /** Offset in the output, and number of written rows, before the last converted row. */
   #lastRow = 0;
   #writtenBefore = 0;
-  /** Notes of rows that are not taken, each with the number of its row. */
-  #notes: (readonly [row: number, note: Note])[] = [];
   readonly #limit: number;
   #fault: PageFault | undefined;
 
@@ -200,32 +204,35 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
     }
   }
 
-  take(): TakenRows<PageData<Bytes>> {
-    const lastWritten = this.#format.seal(this.output, this.reader.columns) ?? this.#lastRow;
-    const isLeftOut = this.#writtenBefore === this.#written;
-    this.#lastRow = 0;
-    const end = isLeftOut ? this.output.length : lastWritten;
-    return this.#take(end, this.#converted - 1, this.#writtenBefore);
+  take(): TakenRows<Bytes> {
+    const { output, reader } = this;
+    const lastRow = this.#format.seal(output, reader.columns) ?? this.#lastRow;
+    let [end, converted, written] = [output.length, this.#converted, this.#written];
+    if (!this.#isEnded) {
+      if (written > this.#writtenBefore) end = lastRow;
+      [converted, written] = [converted - 1, this.#writtenBefore];
+      this.#lastRow = 0;
+    }
+    const rows = converted - this.#taken.converted;
+    const kept = written - this.#taken.written;
+    this.#taken = { converted, written };
+    this.#format.addNotes(this.rules?.takeNotes(converted) ?? []);
+    const data = this.#format.append(output.bytes.subarray(0, end), kept);
+    output.dropFirst(end);
+    if (this.#isEnded) {
+      // Released here, because a download that waits for its next page still references this one.
+      releaseBuffer(this.window.bytes);
+      releaseBuffer(output.bytes);
+    }
+    return { data, values: this.#distinct?.take(written) ?? [], rows, kept };
   }
 
-  end(): CompletePage<PageData<Bytes>> {
+  end(): PageEnvelope {
     this.#scan();
     if (this.#expected !== "nothing") throw brokenJson();
-    return {
-      envelope: Object.fromEntries(this.#envelope),
-      fault: this.#value === "rows" ? this.#fault : new PageFault(NO_ROW_LIST),
-      rows: this.#converted - this.#taken.converted,
-      kept: this.#written - this.#taken.written,
-      ids: completeIds(this.ids),
-      take: () => {
-        this.#format.seal(this.output, this.reader.columns);
-        const { content } = this.#take(this.output.length, this.#converted, this.#written);
-        // Released here, because a download that waits for its next page still references this one.
-        releaseBuffer(this.window.bytes);
-        releaseBuffer(this.output.bytes);
-        return content;
-      },
-    };
+    this.#isEnded = true;
+    const fault = this.#value === "rows" ? this.#fault : new PageFault(NO_ROW_LIST);
+    return { envelope: Object.fromEntries(this.#envelope), fault };
   }
 
   #scan(): void {
@@ -325,26 +332,10 @@ export class PageTranscoder implements PageConversion<PageData<Bytes>> {
       this.#distinct?.add(this.window.bytes, reader, written);
       this.#written++;
     }
-    if (rules !== undefined && rules.notes.length > 0) {
-      for (const note of rules.takeNotes()) this.#notes.push([this.#converted, note]);
-    }
     this.#lastRow = start;
     this.#writtenBefore = written;
     this.#converted++;
     return end;
-  }
-
-  /** Takes the rows before an offset in the output; both counts include rows taken before. */
-  #take(end: number, converted: number, written: number): TakenRows<PageData<Bytes>> {
-    const rows = converted - this.#taken.converted;
-    const kept = written - this.#taken.written;
-    const isTaken = ([row]: readonly [number, Note]) => row < converted;
-    this.#format.addNotes(this.#notes.filter(isTaken).map(([, note]) => note));
-    this.#notes = this.#notes.filter((note) => !isTaken(note));
-    const data = this.#format.append(this.output.bytes.subarray(0, end), kept);
-    this.output.dropFirst(end);
-    this.#taken = { converted, written };
-    return { content: { data, values: this.#distinct?.take(written) ?? [] }, rows, kept };
   }
 }
 

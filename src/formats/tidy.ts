@@ -86,7 +86,7 @@ export const TIDY_COLUMNS: readonly (keyof TidyRow)[] = [
 ];
 
 /** Fields of the result of a row. */
-export const STATED_FIELDS = [
+export const RESULT_FIELDS = [
   "ResultValue",
   "ResultUnit",
   "ResultDetectionCondition",
@@ -96,7 +96,7 @@ export const STATED_FIELDS = [
 
 /** Fields that the rules read. The constants below are their indices. */
 const FIELDS = [
-  ...STATED_FIELDS,
+  ...RESULT_FIELDS,
   "ActivityStartDate",
   "ActivityStartTime",
   "ActivityStartTimeZone",
@@ -183,7 +183,7 @@ export function addNotes(notes: RowNotes = {}, added: readonly Note[]): RowNotes
   return sum;
 }
 
-/** Interval that a row states for the true value of its result. */
+/** What is known about the true value of a result. */
 type Censoring = TidyRow["censoring"];
 
 /** Kind of a value where a number is expected. */
@@ -192,30 +192,30 @@ export type NumberKind = "absent" | "text" | "number";
 /** Class of a detection condition. `new` is not in WQX, and is treated as `other`. */
 export type ConditionKind = "absent" | "below" | "above" | "no result" | "other" | "new";
 
-/** What a row states about its result, and the number that it states: the result or the limit. */
-export interface Statement {
+/** Meaning of a result, and the number that it has: the result itself or the limit that bounds it. */
+export interface ResultClass {
   censoring: Censoring;
   number?: "result" | "limit";
   isContradictory?: boolean;
 }
 
-const MISSING: Statement = { censoring: "missing" };
-const UNKNOWN: Statement = { censoring: "unknown" };
-const VALUE: Statement = { censoring: "none", number: "result" };
-const CONTRADICTION: Statement = {
+const MISSING: ResultClass = { censoring: "missing" };
+const UNKNOWN: ResultClass = { censoring: "unknown" };
+const VALUE: ResultClass = { censoring: "none", number: "result" };
+const CONTRADICTION: ResultClass = {
   censoring: "unknown",
   number: "result",
   isContradictory: true,
 };
-const BELOW: Statement = { censoring: "left", number: "limit" };
-const ABOVE: Statement = { censoring: "right", number: "limit" };
+const BELOW: ResultClass = { censoring: "left", number: "limit" };
+const ABOVE: ResultClass = { censoring: "right", number: "limit" };
 
-/** Decides what a row states, from its result, its detection condition and its limit. */
-export function toStatement(
+/** Classifies a result by its value, its detection condition and its limit. */
+export function classifyResult(
   result: NumberKind,
   condition: ConditionKind,
   limit: NumberKind,
-): Statement {
+): ResultClass {
   if (result === "number") return condition === "absent" ? VALUE : CONTRADICTION;
   if (condition === "absent") return result === "absent" ? MISSING : UNKNOWN;
   if (condition === "no result") return MISSING;
@@ -224,7 +224,7 @@ export function toStatement(
 }
 
 /** The result of a row, as parsed JSON. */
-export interface StatedRow {
+export interface ResultRow {
   ResultValue: unknown;
   ResultUnit: string | null;
   ResultDetectionCondition: string | null;
@@ -232,9 +232,9 @@ export interface StatedRow {
   ResultDetectionQuantitationLimitUnit: string | null;
 }
 
-/** Decides what a parsed row states. */
-export function statementOf(row: StatedRow): Statement {
-  return toStatement(
+/** Classifies the result of a parsed row. */
+export function classifyRow(row: ResultRow): ResultClass {
+  return classifyResult(
     kindOfNumber(row.ResultValue),
     kindOfCondition(row.ResultDetectionCondition ?? ""),
     kindOfNumber(row.ResultDetectionQuantitationLimitMeasure),
@@ -285,8 +285,6 @@ const WORD_LENGTH = 12;
 
 /** Applies rules to the rows of one page, and holds the cells of the columns of `tidy` of the last row. */
 export class PageRules implements Cells {
-  /** Notes of the last row; empty for most rows. */
-  notes: Note[] = [];
   bytes = new Uint8Array(512);
   view = new DataView(this.bytes.buffer);
   readonly starts = new Int32Array(TIDY_COLUMNS.length);
@@ -298,12 +296,16 @@ export class PageRules implements Cells {
   /** Column of each of `FIELDS`. */
   readonly #columns: Int32Array;
   readonly #conditions = new BytesCache((...at) => kindOfCondition(textAt(...at)));
-  readonly #controls = new BytesCache((...at) => isQualityControl(textAt(...at)));
+  readonly #controlTypes = new BytesCache((...at) => isQualityControl(textAt(...at)));
   readonly #days = new BytesCache((...at) => this.#findDay(textAt(...at)));
   readonly #texts = new BytesCache(textAt);
   readonly #converters = new Map<string, ConvertDigits | undefined>();
   /** Kind of the cell `datetime_utc`, whose colons need quotes if the separator is a colon. */
   readonly #timeKind: number;
+  /** Number of rows that `keeps()` has checked. */
+  #rows = 0;
+  /** Notes of rows that are not taken, each with the number of its row; most rows have none. */
+  #notes: (readonly [row: number, note: Note])[] = [];
   /** Number of bytes of `bytes` in use. */
   #length = REST_AT;
 
@@ -324,21 +326,24 @@ export class PageRules implements Cells {
   /** Whether to keep the row that the reader has read. Adds a note if not. */
   keeps(): boolean {
     const { from, to, excludeQualityControl } = this.#rules;
-    if (from !== undefined || to !== undefined) {
-      const day = this.#find(this.#days, this.#columns[DATE]!) ?? "withoutDate";
-      if (day !== "inside") this.notes.push([day]);
-    }
-    if (excludeQualityControl && this.notes.length === 0 && this.#isControl()) {
-      this.notes.push(["qualityControl"]);
-    }
-    return this.notes.length === 0;
+    this.#rows++;
+    const hasDays = from !== undefined || to !== undefined;
+    const day = hasDays ? this.#find(this.#days, this.#columns[DATE]!) ?? "withoutDate" : "inside";
+    const isControl = excludeQualityControl && day === "inside" && this.#isQualityControlRow();
+    const reason = isControl ? "qualityControl" : day;
+    if (reason !== "inside") this.#note(reason);
+    return reason === "inside";
   }
 
-  /** Returns the notes of the last row, and removes them. */
-  takeNotes(): Note[] {
-    const notes = this.notes;
-    this.notes = [];
-    return notes;
+  #note(...note: Note): void {
+    this.#notes.push([this.#rows, note]);
+  }
+
+  /** Returns the notes of the first rows, except those that an earlier call has returned. */
+  takeNotes(rows: number): Note[] {
+    const taken = this.#notes.filter(([row]) => row <= rows);
+    this.#notes.splice(0, taken.length);
+    return taken.map(([, note]) => note);
   }
 
   /** Maximum length (bytes) of the cells in JSON, with their quotes. `lower` and `upper` can repeat `value`. */
@@ -354,45 +359,43 @@ export class PageRules implements Cells {
   /** Fills the cells of the row that the reader has read. */
   fillCells(): void {
     if (!this.#rules.tidy) return;
-    const { starts, ends, kinds } = this;
     this.#length = REST_AT;
     const resultColumn = this.#columns[RESULT]!;
     const limitColumn = this.#columns[LIMIT]!;
     const result = this.#kindOfNumber(resultColumn);
     const limit = this.#kindOfNumber(limitColumn);
     const condition = this.#find(this.#conditions, this.#columns[CONDITION]!) ?? "absent";
-    const { censoring, number, isContradictory } = toStatement(result, condition, limit);
-    if (isContradictory) this.notes.push(["contradictory"]);
-    if (result === "text" || limit === "text") this.notes.push(["textInNumber"]);
-    if (condition === "new") this.notes.push(["unknownCondition"]);
+    const { censoring, number, isContradictory } = classifyResult(result, condition, limit);
+    if (isContradictory) this.#note("contradictory");
+    if (result === "text" || limit === "text") this.#note("textInNumber");
+    if (condition === "new") this.#note("unknownCondition");
 
-    kinds[0] =
-      kinds[1] =
-      kinds[3] =
-      kinds[4] =
-        EMPTY;
+    this.kinds.fill(EMPTY);
     if (number !== undefined) {
       const isResult = number === "result";
       this.#fillValue(isResult ? resultColumn : limitColumn);
-      this.#fillUnit(
-        this.#columns[isResult ? RESULT_UNIT : LIMIT_UNIT]!,
-      );
+      this.#fillUnit(this.#columns[isResult ? RESULT_UNIT : LIMIT_UNIT]!);
       if (this.#rules.units !== undefined) this.#convert(this.#rules.units);
       if (censoring === "none" || censoring === "right") this.#copyCell(0, 3);
       if (censoring === "none" || censoring === "left") this.#copyCell(0, 4);
     }
-    const word = WORD_LENGTH * WORDS.indexOf(censoring);
-    kinds[2] = PLAIN_STRING;
-    starts[2] = word + 1;
-    ends[2] = word + 1 + censoring.length;
-    const end = this.#writeTime();
-    kinds[5] = end > 0 ? this.#timeKind : EMPTY;
-    starts[5] = TIME_AT + 1;
-    ends[5] = end;
-    const isControl = this.#isControl();
-    kinds[6] = SCALAR;
-    starts[6] = isControl ? TRUE_AT : FALSE_AT;
-    ends[6] = isControl ? TRUE_AT + 4 : FALSE_AT + 5;
+    const word = WORD_LENGTH * WORDS.indexOf(censoring) + 1;
+    this.#setCell(2, PLAIN_STRING, word, word + censoring.length);
+    const timeEnd = this.#writeTime();
+    if (timeEnd > 0) this.#setCell(5, this.#timeKind, TIME_AT + 1, timeEnd);
+    const isControl = this.#isQualityControlRow();
+    this.#setCell(
+      6,
+      SCALAR,
+      isControl ? TRUE_AT : FALSE_AT,
+      isControl ? TRUE_AT + 4 : FALSE_AT + 5,
+    );
+  }
+
+  #setCell(cell: number, kind: number, start: number, end: number): void {
+    this.kinds[cell] = kind;
+    this.starts[cell] = start;
+    this.ends[cell] = end;
   }
 
   /** Looks up the value of a column in a cache. Returns `undefined` if it is empty. */
@@ -404,7 +407,7 @@ export class PageRules implements Cells {
     return cache.get(this.#window.bytes, starts[column]! - quote, ends[column]! + quote);
   }
 
-  #isControl(): boolean {
+  #isQualityControlRow(): boolean {
     const column = this.#columns[TYPE]!;
     const { starts, kinds } = this.#reader;
     const { bytes } = this.#window;
@@ -413,7 +416,7 @@ export class PageRules implements Cells {
     const letter = bytes[start + 7];
     const mayBeControl = bytes[start] === LETTER_Q || letter === LETTER_N || letter === LETTER_P;
     if (!mayBeControl && kinds[column] !== ESCAPED_STRING) return false;
-    return this.#find(this.#controls, this.#columns[TYPE]!) ?? false;
+    return this.#find(this.#controlTypes, this.#columns[TYPE]!) ?? false;
   }
 
   #findDay(date: string): "inside" | "outsideDays" | "withoutDate" {
@@ -473,18 +476,15 @@ export class PageRules implements Cells {
     const { bytes } = this;
     let at = this.#length;
     if (isString) bytes[at++] = QUOTE;
-    this.starts[cell] = at;
+    const cellStart = at;
     for (let from = start; from < end; from++) bytes[at++] = source[from]!;
-    this.ends[cell] = at;
+    this.#setCell(cell, kind, cellStart, at);
     if (isString) bytes[at++] = QUOTE;
-    this.kinds[cell] = kind;
     this.#length = at;
   }
 
   #copyCell(from: number, to: number): void {
-    this.kinds[to] = this.kinds[from]!;
-    this.starts[to] = this.starts[from]!;
-    this.ends[to] = this.ends[from]!;
+    this.#setCell(to, this.kinds[from]!, this.starts[from]!, this.ends[from]!);
   }
 
   /** Converts the cells `value` and `unit`, if a unit is requested for the characteristic of the row. */
@@ -499,13 +499,12 @@ export class PageRules implements Cells {
     const digits = String.fromCharCode(...this.bytes.subarray(this.starts[0], this.ends[0]));
     const converted = this.#converters.get(key)?.(digits);
     if (converted === undefined) {
-      this.notes.push(["otherUnit"]);
-      return;
+      return this.#note("otherUnit");
     }
     this.#write(0, SCALAR, utf8Encoder.encode(converted));
     this.#write(1, PLAIN_STRING, utf8Encoder.encode(target));
-    this.notes.push(["forms", characteristic, this.#text(FORM)]);
-    this.notes.push(["fractions", characteristic, this.#text(FRACTION)]);
+    this.#note("forms", characteristic, this.#text(FORM));
+    this.#note("fractions", characteristic, this.#text(FRACTION));
   }
 
   #text(field: number): string {
@@ -519,31 +518,15 @@ export class PageRules implements Cells {
     const time = this.#columns[TIME]!;
     const zone = this.#columns[ZONE]!;
     if ((kinds[zone] ?? EMPTY) === EMPTY) return 0;
-    const { bytes } = this.#window;
-    if (
-      kinds[date] === ESCAPED_STRING || kinds[time] === ESCAPED_STRING ||
-      kinds[zone] === ESCAPED_STRING
-    ) {
-      return this.#writeEscapedTime();
+    if (isUnescaped(kinds[date]) && isUnescaped(kinds[time]) && isUnescaped(kinds[zone])) {
+      const { bytes } = this.#window;
+      const [zoneAt, zoneEnd] = [starts[zone]!, ends[zone]!];
+      const [dateAt, dateEnd, timeAt] = [starts[date]!, ends[date]!, starts[time]!];
+      return this.#subtractOffset(bytes, dateAt, dateEnd, timeAt, ends[time]!, zoneAt, zoneEnd);
     }
-    if ((kinds[date] ?? EMPTY) === EMPTY || (kinds[time] ?? EMPTY) === EMPTY) {
-      return this.#subtractOffset(bytes, 0, 0, 0, 0, starts[zone]!, ends[zone]!);
-    }
-    return this.#subtractOffset(
-      bytes,
-      starts[date]!,
-      ends[date]!,
-      starts[time]!,
-      ends[time]!,
-      starts[zone]!,
-      ends[zone]!,
-    );
-  }
-
-  #writeEscapedTime(): number {
-    const [day, clock, zone] = [this.#text(DATE), this.#text(TIME), this.#text(ZONE)];
+    const [day, clock, offset] = [this.#text(DATE), this.#text(TIME), this.#text(ZONE)];
     const end = day.length + clock.length;
-    const text = asciiBytes(day + clock + zone);
+    const text = asciiBytes(day + clock + offset);
     return this.#subtractOffset(text, 0, day.length, day.length, end, end, text.length);
   }
 
@@ -560,7 +543,7 @@ export class PageRules implements Cells {
     if (offset !== NO_NUMBER) {
       return writeUtc(bytes, dateAt, dateEnd, timeAt, timeEnd, offset, this.bytes, TIME_AT);
     }
-    if (isLetter(bytes[zoneAt]!)) this.notes.push(["zoneAbbreviation"]);
+    if (isLetter(bytes[zoneAt]!)) this.#note("zoneAbbreviation");
     return 0;
   }
 }
@@ -573,6 +556,11 @@ const LETTER_Q = 0x51;
 function textAt(page: Uint8Array, start: number, end: number): string {
   const value = parseBytes(page, start, end);
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Whether the bytes of a value are those of its text. */
+function isUnescaped(kind: number | undefined): boolean {
+  return kind === PLAIN_STRING || kind === NEEDS_QUOTES;
 }
 
 /** Converts each character to one byte; 0 if it is not ASCII. */

@@ -8,7 +8,7 @@ const LETTER_Z = 0x5a;
 export const NO_NUMBER = -1e6;
 
 /** Reads two digits; `NO_NUMBER` if one is missing. */
-function readTwo(bytes: Uint8Array, at: number): number {
+export function readTwo(bytes: Uint8Array, at: number): number {
   const tens = bytes[at]! - ZERO;
   const ones = bytes[at + 1]! - ZERO;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? 10 * tens + ones : NO_NUMBER;
@@ -48,6 +48,24 @@ export function readOffset(bytes: Uint8Array, start: number, end: number): numbe
 function daysIn(month: number, year: number): number {
   if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}
+
+/**
+ * Reads a day, `YYYY-MM-DD`.
+ *
+ * @returns The number of days since 1970-01-01; `NO_NUMBER` if it is malformed or does not exist
+ */
+export function dayNumber(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start !== 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) {
+    return NO_NUMBER;
+  }
+  const year = 100 * readTwo(bytes, start) + readTwo(bytes, start + 2);
+  const month = readTwo(bytes, start + 5);
+  const day = readTwo(bytes, start + 8);
+  const exists = year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year);
+  if (!exists) return NO_NUMBER;
+  // Years below 100 would mean 19xx; the calendar repeats after 400 years, which are 146,097 days.
+  return Date.UTC(year + 400, month - 1, day) / 86_400_000 - 146_097;
 }
 
 /**

@@ -8,7 +8,7 @@ type RowFilter = Pick<QueryOptions, "filter" | "within">;
 /** Clauses with `ne` on a property of rows are left out, so that no dataset is missing. */
 export function datasetClauses({ filter, within }: RowFilter): Clause[] {
   const options = { canBeUnchecked: false };
-  return omitRowExclusions(checkQuery("Metadata", { filter, within }, options).clauses!);
+  return omitRowExclusions(checkQuery("Metadata", { filter, within }, options).clauses);
 }
 
 /** Returns `undefined` for all datasets. */

@@ -9,13 +9,7 @@ import {
   type OptionRule,
 } from "../validation.ts";
 import { type BoundingBox, toBoxClauses } from "./bounding_box.ts";
-import {
-  type Clause,
-  formatClauses,
-  matchesNothing,
-  normalizeClause,
-  valueClause,
-} from "./clause.ts";
+import { type Clause, formatClauses, normalizeClause, valueClause } from "./clause.ts";
 import { type Filter, isFilter } from "./filter.ts";
 import { type ParsedClause, parseFilter } from "./parse_filter.ts";
 import { fieldNames, isMeasured, MAXIMUM_TOP, type ResourceName, RESOURCES } from "./resources.ts";
@@ -129,11 +123,10 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 export interface CheckedQuery {
   resource: ResourceName;
   select: readonly string[] | undefined;
-  filter: string | undefined;
-  /** `undefined` if the filter is unchecked and cannot be parsed. */
-  clauses: readonly Clause[] | undefined;
-  /** Whether the filter has an empty list. Then nothing is requested. */
-  matchesNothing: boolean;
+  /** Clauses of the filter, of `from` and `to`, and of `within` if rows of the resource have a position. */
+  clauses: readonly Clause[];
+  /** A filter that is unchecked and cannot be parsed, in addition to the clauses. */
+  unparsedFilter: string | undefined;
   /** Clauses of `within`, if rows of the resource have no position. */
   box: readonly Clause[] | undefined;
   top: number;
@@ -144,8 +137,8 @@ export interface CheckedQuery {
   maxRows: number;
   rules: Pick<QueryOptions, typeof RULE_OPTIONS[number]> | undefined;
   leavesOutRows: boolean;
-  /** Fields that are requested for their values, even if they are not selected. Default: none. */
-  distinct?: readonly string[];
+  /** Fields that are requested for their distinct values, even if they are not selected. Default: none. */
+  distinct?: readonly string[] | undefined;
 }
 
 /** `canBeUnchecked`: errors may suggest the option `unchecked`. `added` is not checked. */
@@ -182,16 +175,13 @@ export function checkQuery(
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
   const isGiven = (clause: Clause) =>
-    parsed.clauses?.some((other) => formatClauses([other]) === formatClauses([clause]));
+    parsed.clauses.some((other) => formatClauses([other]) === formatClauses([clause]));
   const years = yearClauses(query).filter((clause) => !isGiven(clause));
-  const more = isMeasured(resource) ? [...added, ...years] : [...added, ...box ?? []];
-  const clauses = parsed.clauses && [...parsed.clauses, ...more];
   return {
     resource,
     select: fields,
-    filter: narrow(parsed, more),
-    clauses,
-    matchesNothing: matchesNothing(clauses ?? added),
+    clauses: [...parsed.clauses, ...added, ...isMeasured(resource) ? years : box ?? []],
+    unparsedFilter: parsed.unparsedFilter,
     box: isMeasured(resource) ? box : undefined,
     top,
     limit,
@@ -295,9 +285,9 @@ export function requireFields(
   );
 }
 
-type ParsedFilter = Pick<CheckedQuery, "filter" | "clauses">;
+type ParsedFilter = Pick<CheckedQuery, "clauses" | "unparsedFilter">;
 
-const NO_FILTER: ParsedFilter = { filter: undefined, clauses: [] };
+const NO_FILTER: ParsedFilter = { clauses: [], unparsedFilter: undefined };
 
 function checkFilter(
   resource: ResourceName,
@@ -319,12 +309,11 @@ function checkFilter(
   try {
     parsed = parseFilter(text, { canBeUnchecked, allowsEmptyLists: typeof given !== "string" });
   } catch (error) {
-    if (unchecked && error instanceof ValidationError) return { filter: text, clauses: undefined };
+    if (unchecked && error instanceof ValidationError) return { clauses: [], unparsedFilter: text };
     throw error;
   }
   if (!unchecked) requireFilterFields(resource, text, parsed, canBeUnchecked);
-  const clauses = parsed.map(normalizeClause);
-  return { filter: formatClauses(clauses), clauses };
+  return { clauses: parsed.map(normalizeClause), unparsedFilter: undefined };
 }
 
 function requireFilterFields(
@@ -347,16 +336,6 @@ function requireFilterFields(
       canBeUnchecked: canBeUnchecked && hint === undefined,
     },
   );
-}
-
-export function narrow(
-  { filter, clauses }: ParsedFilter,
-  more: readonly Clause[],
-): string | undefined {
-  if (more.length === 0) return filter;
-  if (filter === undefined) return formatClauses(more);
-  // A filter that cannot be parsed may contain `or`, which has lower precedence than `and`.
-  return `${clauses === undefined ? `(${filter})` : filter} and ${formatClauses(more)}`;
 }
 
 /** Empty if the filter cannot be parsed. */

@@ -28,7 +28,7 @@ const PATHS: Record<string, Path> = {
       await client.records().csv().pipeTo(new WritableStream());`,
   },
   "GET /Records.csv": {
-    limit: 53,
+    limit: 45,
     load: `const { createApp } = await import("{root}edge/app.ts");`,
     code: `
       const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });

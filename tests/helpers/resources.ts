@@ -1,4 +1,5 @@
-import { type Field, type ResourceName, RESOURCES } from "../../mod.ts";
+import { type FileFormat, FORMATS, formatsOf as fileFormatsOf } from "../../src/formats/formats.ts";
+import { type Field, type FormatName, type ResourceName, RESOURCES } from "../../mod.ts";
 
 /** Returns the names of a resource's fields in documented order. */
 export function fieldsOf<R extends ResourceName>(resource: R): Field<R>[] {
@@ -12,4 +13,17 @@ export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
  * The table of formats, which no entry point exports. Tests that repeat for each format use it, so that
  * they also cover a new format.
  */
-export { FORMAT_NAMES, FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../src/formats/formats.ts";
+export { FORMAT_SYNONYMS, FORMATS, formatsOf as fileFormatsOf } from "../../src/formats/formats.ts";
+
+/** Names of the formats that are text, which tests compare as text. */
+export const FORMAT_NAMES: readonly FormatName[] = (Object.keys(FORMATS) as FileFormat[])
+  .filter(isText);
+
+/** Returns the formats of a resource that are text. */
+export function formatsOf(resource: ResourceName): FormatName[] {
+  return fileFormatsOf(resource).filter(isText);
+}
+
+function isText(format: FileFormat): format is FormatName {
+  return !FORMATS[format].isBinary;
+}

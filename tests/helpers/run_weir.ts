@@ -4,7 +4,18 @@ import { withDeadline } from "./deadline.ts";
 /** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
-  ...["cite", "values", "summary", "fields", "url", "sign", "serve", "completion", "setup"],
+  ...[
+    "verify",
+    "cite",
+    "values",
+    "summary",
+    "fields",
+    "url",
+    "sign",
+    "serve",
+    "completion",
+    "setup",
+  ],
 ] as const;
 
 /** Exit code and output of a command line. */

@@ -78,6 +78,7 @@ Deno.test("mod.ts imports neither hono, the edge, the command line nor the sandb
 Deno.test("each entry point imports only the packages that it needs", async () => {
   const packages = async (entry: string) => (await reachedBy(entry)).packages;
   assertEquals(await packages("src/endpoint/mod.ts"), ["url-template"]);
+  const parquet = ["hyparquet", "hyparquet-writer"];
   const server = ["deno-std", "hono", "url-template"];
   assertEquals(await packages("edge/app.ts"), server);
   assertEquals(await packages("edge/serve.ts"), server);
@@ -85,6 +86,7 @@ Deno.test("each entry point imports only the packages that it needs", async () =
   assertEquals(await packages("edge/node.ts"), ["@hono/node-server", ...server]);
   assertEquals(await packages("edge/deno/kv_rate_limiter.ts"), []);
   assertEquals(await packages("src/cli/main.ts"), ["deno-std", "url-template"]);
+  assertEquals(await packages("src/formats/parquet.ts"), ["deno-std", ...parquet]);
   assertEquals(await packages("src/sandbox/service.ts"), []);
 });
 

@@ -1,6 +1,7 @@
 // Runs `deno task release` and the scripts of the release workflow in a small repository, which has the
 // scripts of this project, documents of its own, and tasks that replace the checks.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml/parse";
 import { dirname } from "node:path";
 import deno from "../../../deno.json" with { type: "json" };
 import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
@@ -252,6 +253,62 @@ Deno.test("release:notes prints the changes and the hash of the file for browser
         `datastream@${version}/dist/weir.js, with\n  \`integrity="${hash}"\`\n`,
       );
     }
+    const { stdout } = await task(
+      "release:notes",
+      "weir:1@sha256:0",
+      "a:2@sha256:1",
+      "b:3@sha256:2",
+    );
+    const images = "`weir:1@sha256:0`, built from `a:2@sha256:1` and `b:3@sha256:2`";
+    assertStringIncludes(stdout, `"\`\n- Container image: ${images}\n`);
+  }));
+
+Deno.test("the release workflow pushes an image once, and records its digest", () =>
+  withFiles(async () => {
+    const { jobs } = parse(await Deno.readTextFile(`${PROJECT}.github/workflows/release.yml`)) as {
+      jobs: Record<string, { steps: { id?: string; run?: string }[] }>;
+    };
+    const script = jobs.image!.steps.find(({ id }) => id === "push")!.run!;
+    // Records its arguments; `pull` succeeds if the tag is in the registry.
+    await write(
+      "docker",
+      `#!/bin/sh
+printf '%s\\n' "$*" >> calls.txt
+case $1 in
+  pull) test -f pushed ;;
+  push) touch pushed ;;
+  inspect) printf '%s\\n' other.example/x@sha256:1 ghcr.io/owner/weir@sha256:2 ;;
+esac
+`,
+    );
+    await Deno.chmod(`${FOLDER}/docker`, 0o755);
+    await write("dist/base-images.txt", "a:2@sha256:3\nb:3@sha256:4\n");
+    const push = async () => {
+      await write("calls.txt", "");
+      const env = {
+        ...{ GITHUB_REPOSITORY: "Owner/Weir", GITHUB_REF_NAME: "v1.2.0", GITHUB_ACTOR: "someone" },
+        ...{ GITHUB_OUTPUT: "output.txt", GITHUB_STEP_SUMMARY: "summary.txt", TOKEN: "a-token" },
+      };
+      const cwd = `${PROJECT}${FOLDER}`;
+      const command = [
+        "--noprofile",
+        "--norc",
+        "-eo",
+        "pipefail",
+        "-c",
+        `PATH=$PWD:$PATH\n${script}`,
+      ];
+      const result = await runProgramWith({ cwd, env }, "bash", ...command);
+      assertEquals(result?.code, 0, result?.stderr);
+      const calls = (await readFile("calls.txt")).split("\n");
+      assert(!calls.join().includes("a-token"));
+      return calls.map((call) => call.split(" ")[0]).filter(Boolean);
+    };
+    assertEquals(await push(), ["login", "pull", "build", "push", "inspect"]);
+    const image = "images=ghcr.io/owner/weir:1.2.0@sha256:2 ";
+    assertEquals(await readFile("output.txt"), `${image}a:2@sha256:3 b:3@sha256:4\n`);
+    assertEquals(await push(), ["login", "pull", "inspect"]);
+    assert((await readFile("output.txt")).endsWith(`\n${image}\n`));
   }));
 
 Deno.test("publish:npm publishes with the tag of the version, unless npm has it", () =>

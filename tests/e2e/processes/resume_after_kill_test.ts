@@ -39,6 +39,28 @@ for (const [name, pages, file, ...args] of downloads) {
   });
 }
 
+Deno.test("weir --resume writes the same Parquet file when a download of three row groups is killed at any request", () => {
+  const service = largeService(120_000, 40);
+  return withKillingService((request) => service.fetch(request), async (weir) => {
+    const args = ["observations", "--select=Id,LocationId", "--top=10000", "--output=a.parquet"];
+    const read = () => Deno.readFile(`${FOLDER}/a.parquet`);
+    assertEquals((await weir.run(...args)).code, 0);
+    const whole = await read();
+    let killed = 0;
+    for (let at = 1;; at += 3) {
+      await Deno.remove(`${FOLDER}/a.parquet`);
+      if (!await weir.runUntilKilled(at, ...args)) break;
+      killed++;
+      const { cursor } = JSON.parse(await readFile("a.parquet.part.json"));
+      if (at > 8) assert(cursor.rows >= 40_000);
+      const { code, stderr } = await weir.run(...args, "--resume");
+      assertEquals(code, 0, `killed at request ${at}: ${stderr}`);
+      assertEquals(await read(), whole, `killed at request ${at}`);
+    }
+    assert(killed > 3, `killed ${killed} times`);
+  });
+});
+
 Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
   const service = largeService(1_050_000, 40);
   return withKillingService((request) => service.fetch(request), async (weir) => {

@@ -78,8 +78,10 @@ export function findInconsistency(
       // An empty page must be requested again if a link announced rows.
       if (rows.length === 0 && (next !== undefined || announced) && !isEmptyTwice) continue;
       if (end !== undefined && matchesPages(shard, end, after, next !== undefined)) return true;
-      // After a full page, another page must be requested unless all counted rows have arrived.
-      const isFull = rows.length === top && end !== undefined;
+      // After a full page, another page must be requested unless all counted rows have arrived. A token of another form
+      // is only known from a link, and without a count, nothing shows that the link is missing.
+      const isFull = rows.length === top && end !== undefined &&
+        (plan.tokens === "id" || count !== undefined);
       if (next !== undefined || isFull && after !== count) continue;
       if (following === undefined) {
         if (after === delivered.length) return true;

@@ -185,7 +185,7 @@ for (
       "",
       '--location must be a whole number, got "x": weir locations lists the numbers in the column Id',
     ],
-    ["--eol=cr", "", '--eol must be lf or crlf, got "cr"'],
+    ["--eol=cr", "", '--eol must be one of lf, crlf, got "cr": did you mean "crlf"?'],
   ] as const
 ) {
   Deno.test(`run() rejects ${JSON.stringify(flag)}`, async () => {

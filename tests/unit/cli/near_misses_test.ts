@@ -1,7 +1,7 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { fieldsOf, FORMAT_SYNONYMS, formatsOf } from "../../helpers/resources.ts";
+import { fieldsOf, fileFormatsOf, FORMAT_SYNONYMS } from "../../helpers/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const FIELDS_OF_ALL =
@@ -13,7 +13,7 @@ const hints: [line: string[], message: string][] = [
   [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
   [
     ["banana"],
-    'Unknown command "banana": use one of records, observations, locations, metadata, cite, ' +
+    'Unknown command "banana": use one of records, observations, locations, metadata, verify, cite, ' +
     "values, summary, fields, url, sign, serve, completion, setup",
   ],
   [["stations"], 'Unknown command "stations": use locations'],
@@ -78,16 +78,16 @@ const hints: [line: string[], message: string][] = [
   ],
   [
     ["records", "--sandbox", "--format=xml"],
-    `--format must be one of ${formatsOf("Records").join(", ")} for Records, got "xml"`,
+    `--format must be one of ${fileFormatsOf("Records").join(", ")} for Records, got "xml"`,
   ],
   [
     ["locations", "--sandbox", "--format=xml"],
-    `--format must be one of ${formatsOf("Locations").join(", ")} for Locations, got "xml"`,
+    `--format must be one of ${fileFormatsOf("Locations").join(", ")} for Locations, got "xml"`,
   ],
   [
     ["records", "--sandbox", "--output=out.txt"],
     'The extension of "out.txt" does not name a format: pass --format with one of ' +
-    formatsOf("Records").join(", "),
+    fileFormatsOf("Records").join(", "),
   ],
   [
     ["records", "--sandbox", "--separator=::"],
@@ -105,7 +105,7 @@ const hints: [line: string[], message: string][] = [
   ].map(([format, hint]): [string[], string] => [
     ["records", "--sandbox", `--format=${format}`],
     `--format must be one of ${
-      formatsOf("Records").join(", ")
+      fileFormatsOf("Records").join(", ")
     } for Records, got "${format}": ${hint}`,
   ]),
   // Fields and filter fields, with the names of flags.
@@ -163,7 +163,7 @@ Deno.test("weir accepts --unchecked with --bbox when the resource has positions"
 Deno.test("run() suggests the formats of a command when a flag names a format it does not have", async () => {
   const cases: [command: string, flag: string, formats: string][] = [
     ["cite", "--csv", "text, bibtex, ris, csl-json, json"],
-    ["records", "--geojson", "csv, ndjson, json"],
+    ["records", "--geojson", "csv, ndjson, json, parquet"],
   ];
   for (const [command, flag, formats] of cases) {
     const { code, errors } = await weir([command, flag]);

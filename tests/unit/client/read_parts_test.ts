@@ -1,7 +1,13 @@
 // The loop that reads a result: what follows a page, positions, completeness, faults and large queries.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError, type Progress, type Query } from "../../../mod.ts";
+import {
+  type Batch,
+  DataStream,
+  DataStreamError,
+  type Progress,
+  type Query,
+} from "../../../mod.ts";
 import { nextStep } from "../../../src/client/read_parts.ts";
 import { valueClause } from "../../../src/odata/clause.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -240,6 +246,21 @@ for (
     }
   });
 }
+
+Deno.test("batches() reject a repeated row after a cursor when tokens are opaque", async () => {
+  const change: ServiceOptions["change"] = (page, { number }) =>
+    number === 2 ? { ...page, ids: [40, ...page.ids.slice(0, -1)] } : page;
+  const { client, requests } = pagedClient({ ids: HUNDRED, ...opaque, change });
+  const query = client.records({ top: 40 });
+  const reader = query.batches()[Symbol.asyncIterator]();
+  const { data, cursor }: Batch<{ Id: number }[]> = (await reader.next()).value;
+  await reader.return!();
+  const after = JSON.parse(JSON.stringify(cursor));
+  const ids = data.map(({ Id }) => Id);
+  for await (const { data } of query.batches({ after })) ids.push(...data.map(({ Id }) => Id));
+  assertEquals(ids, HUNDRED);
+  assertEquals(requests.filter((request) => request.startsWith(opaque.toToken(40))).length, 2);
+});
 
 Deno.test("records() count again before they fail", async () => {
   const count = (number: number) => number === 1 ? 90 : 100;

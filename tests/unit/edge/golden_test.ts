@@ -2,7 +2,7 @@
 // and the download of every resource in every format.
 import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
 import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
-import { FORMAT_NAMES, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
+import { FORMATS, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { headLines, overSandbox, SECRET } from "../../helpers/edge.ts";
@@ -29,7 +29,7 @@ const PATHS = [
   "/Citations.json",
   ...RESOURCE_NAMES.flatMap((
     name,
-  ) => [`/${name}`, ...FORMAT_NAMES.map((format) => `/${name}.${format}`)]),
+  ) => [`/${name}`, ...Object.keys(FORMATS).map((format) => `/${name}.${format}`)]),
   "/nothing",
 ];
 const METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"];

@@ -5,7 +5,7 @@ import type { FoundValue } from "../../../src/formats/distinct_values.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
 import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
 import { PageFault } from "../../../src/formats/json_scanner.ts";
-import type { PageData, PageOptions, PageWriter } from "../../../src/formats/page_writer.ts";
+import type { PageOptions, PageWriter, TakenRows } from "../../../src/formats/page_writer.ts";
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -29,7 +29,7 @@ interface Outcome {
   rows: number;
   ids: unknown;
   envelope: unknown;
-  values: PageData<Uint8Array>["values"];
+  values: readonly FoundValue[];
   state: unknown;
 }
 
@@ -46,8 +46,9 @@ function write(
     let text = "";
     let rows = 0;
     const values: FoundValue[] = [];
-    const add = ({ data, values: added }: PageData<Uint8Array>) => {
+    const add = ({ data, values: added, rows: count }: TakenRows<Uint8Array>) => {
       text += decoder.decode(data);
+      rows += count;
       values.push(...added);
     };
     let start = 0;
@@ -56,15 +57,13 @@ function write(
       arriving.feed(chunk);
       chunk.fill(0x22); // the caller reuses the memory
       start = end;
-      if (!takesEarly || arriving.takeableLength === 0) continue;
-      const taken = arriving.take();
-      add(taken.content);
-      rows += taken.rows;
+      if (takesEarly && arriving.takeableLength > 0) add(arriving.take());
     }
-    const { fault, ids, envelope, rows: lastRows, take } = arriving.end();
+    const { fault, envelope } = arriving.end();
     if (fault !== undefined) throw fault;
-    add(take());
-    return { text, rows: rows + lastRows, ids, envelope, values, state: writer.state };
+    const { ids } = arriving;
+    add(arriving.take());
+    return { text, rows, ids, envelope, values, state: writer.state };
   } catch (error) {
     if (!(error instanceof PageFault)) throw error;
     return error.message;

@@ -2,9 +2,9 @@ import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from 
 import type { FormatName } from "../../../src/formats/formats.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import {
-  type CompletePage,
-  type PageData,
+  type PageEnvelope,
   type PageWriter,
+  type TakenRows,
   writePage,
 } from "../../../src/formats/page_writer.ts";
 import { fieldsOf } from "../../helpers/resources.ts";
@@ -26,19 +26,17 @@ export const PAGE_WRITERS: Record<FormatName, readonly [symbol: string, make: Ma
 };
 
 /** A page that a writer has written. */
-type WrittenPage =
-  & Omit<CompletePage<PageData<Uint8Array>>, "take" | "fault">
-  & PageData<Uint8Array>;
+type WrittenPage = Pick<PageEnvelope, "envelope"> & TakenRows<Uint8Array>;
 
 /**
- * Writes a page, and returns also its envelope and Ids.
+ * Writes a page, and returns also its envelope.
  *
  * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
  */
 export function writeWholePage(writer: PageWriter, page: Uint8Array): WrittenPage {
   const conversion = writer.openPage();
   conversion.feed(page);
-  const { fault, take, ...complete } = conversion.end();
+  const { fault, envelope } = conversion.end();
   if (fault !== undefined) throw fault;
-  return { ...complete, ...take() };
+  return { envelope, ...conversion.take() };
 }

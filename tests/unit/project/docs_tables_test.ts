@@ -50,8 +50,15 @@ Deno.test("docs/cli.md says which commands have the flags of a table", () => {
   assertStringIncludes(flags, "for the commands that download, and for `url`:");
   assertEquals(commandsWith("select"), [...downloads, "url"]);
   assertStringIncludes(flags, "`url` does not have `--sandbox`; `serve` has only\n`--sandbox`:");
-  assertEquals(commandsWith("sandbox"), [...downloads, "cite", "values", "summary", "serve"]);
-  assertEquals(commandsWith("qa"), [...downloads, "cite", "values", "summary", "url"]);
+  assertEquals(commandsWith("sandbox"), [
+    ...downloads,
+    "verify",
+    "cite",
+    "values",
+    "summary",
+    "serve",
+  ]);
+  assertEquals(commandsWith("qa"), [...downloads, "verify", "cite", "values", "summary", "url"]);
   assertStringIncludes(
     sectionOf(pages.cli!, "Filters"),
     "`cite`, `values`, `summary` and `url` have them too.",

@@ -150,11 +150,13 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/dataset_filter.ts toWiderMetadataFilter":
     "datasets whose versions --resume and ETag compare",
-  "src/client/dataset_versions.ts requestDatasets": "request for these versions",
-  "src/client/dataset_versions.ts VERSION_FIELDS": "fields of that request of the server",
+  "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
+  "src/client/dataset_versions.ts requestDatasets": "request for the datasets of a package",
   "src/formats/citations.ts versionsOf": "versions of the datasets in its response",
   "src/formats/citations.ts DatasetVersion": "result of that function",
   "src/formats/data_package.ts toDataPackage": "package of a file or a document",
+  "src/formats/data_package.ts renamePackage": "package of a renamed file",
+  "src/formats/data_package.ts PackageResource": "what verify compares with a file",
   "src/formats/data_package.ts PACKAGE_MEDIA_TYPE": "type of the package of a document",
   "src/odata/query_options.ts parseSelect": "columns of a document, for its package",
   "src/formats/data_package.ts DataPackage": "result of that function",
@@ -199,6 +201,10 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/citations.ts toCitation": "citation of a row",
   // The page explains the fields with the meanings of data packages.
   "src/odata/field_meanings.ts meaningOf": "meaning of a field",
+  // Formats of files and URLs. A program loads the code of Parquet when it needs it.
+  "src/formats/formats.ts FileFormat": "name of a format",
+  "src/formats/formats.ts LoadedFormat": "format of an entry point of its own",
+  "src/formats/load_format.ts loadFormat": "loads the code of a format",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
 };

@@ -7,6 +7,7 @@ import * as endpoint from "../../../src/endpoint/mod.ts";
 import * as denoKv from "../../../edge/deno/kv_rate_limiter.ts";
 import * as node from "../../../edge/node.ts";
 import * as mod from "../../../mod.ts";
+import * as parquet from "../../../src/formats/parquet.ts";
 import * as sandbox from "../../../src/sandbox/service.ts";
 
 Deno.test("mod.ts exports only the listed values when it is imported", () => {
@@ -47,6 +48,7 @@ Deno.test("the other entries export only the listed values when they are importe
     "durableObjectRateLimiter",
   ]);
   assertEquals(Object.keys(denoKv), ["createKvRateLimiter"]);
+  assertEquals(Object.keys(parquet), ["parquetFormat", "toParquet"]);
   assertEquals(Object.keys(sandbox), ["createSandbox"]);
 });
 

@@ -17,6 +17,8 @@ const PERMISSIONS: Record<string, Record<string, string>> = {
   // The identity token is what JSR and npm trust.
   "release.yml/jsr": { contents: "read", "id-token": "write" },
   "release.yml/npm": { contents: "read", "id-token": "write" },
+  // Pushes the container image.
+  "release.yml/image": { contents: "read", packages: "write" },
   "release.yml/github": { contents: "write" },
 };
 
@@ -102,7 +104,8 @@ Deno.test("a release is published after all checks, and never interrupted", () =
       ["check", undefined, undefined],
       ["jsr", "check", "release"],
       ["npm", "check", "release"],
-      ["github", ["jsr", "npm"], undefined],
+      ["image", "check", "release"],
+      ["github", ["jsr", "npm", "image"], undefined],
     ],
   );
   const checks = jobs.check!.steps.flatMap(({ run }) => run ?? []);

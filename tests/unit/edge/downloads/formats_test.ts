@@ -1,7 +1,7 @@
 // Extension and Accept header choose the format of a download.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { FORMAT_SYNONYMS, FORMATS, formatsOf } from "../../../helpers/resources.ts";
+import { fileFormatsOf, FORMAT_SYNONYMS, FORMATS } from "../../../helpers/resources.ts";
 import { overSandbox, problemOf } from "../../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
@@ -77,7 +77,7 @@ for (const [format, wanted] of wrongFormats) {
     const response = await app.request(`/Records?$format=${format}`);
     assertEquals([response.status, stats.requests], [400, 0]);
     const { detail, hint } = await problemOf(response);
-    const known = formatsOf("Records").join(", ");
+    const known = fileFormatsOf("Records").join(", ");
     assertEquals(detail, `$format must be one of ${known} for Records, got "${format}"`);
     assertEquals(hint, wanted);
   });

@@ -1,0 +1,564 @@
+/**
+ * Parquet files, and GeoParquet for Locations. This entry point is apart from the main one, because it contains a
+ * package that writes Parquet.
+ *
+ * @example Load the pH values of a region into DuckDB, pandas or R
+ * ```ts
+ * import { DataStream, eq } from "@weir/datastream";
+ * import { toParquet } from "@weir/datastream/parquet";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const query = client.records({ filter: eq("CharacteristicName", "pH"), limit: 100 });
+ * const file = await new Response(toParquet(query)).bytes(); // or write the stream to a file
+ * assertEquals(new TextDecoder().decodeMetadata(file.subarray(-4)), "PAR1");
+ * ```
+ *
+ * @module
+ */
+import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
+import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
+import type { Bytes } from "../bytes.ts";
+import { meaningOf } from "../odata/field_meanings.ts";
+import type { FieldType } from "../odata/fields.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { type OptionRule, readOptions } from "../validation.ts";
+import { VERSION } from "../version.ts";
+import type { LoadedFormat, WriterOptions } from "./formats.ts";
+import { PageFault } from "./json_scanner.ts";
+import {
+  concatBytes,
+  DocumentWriter,
+  type PageConversion,
+  type PageOptions,
+  type PageTranscoder,
+  type WriterState,
+} from "./page_writer.ts";
+import {
+  type ColumnType,
+  columnType,
+  createColumn,
+  EXPECTED,
+  type PointCells,
+  type ValueColumn,
+  WITHOUT_GEOMETRY,
+} from "./parquet_columns.ts";
+import { type Cells, ID_FIELD } from "./row_reader.ts";
+import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
+
+/**
+ * Options of Parquet.
+ *
+ * @example Write null for a malformed value instead of failing
+ * ```ts
+ * import type { ParquetOptions } from "@weir/datastream/parquet";
+ *
+ * const options: ParquetOptions = { invalidValues: "null", metadata: { project: "lake survey" } };
+ * ```
+ */
+export interface ParquetOptions {
+  /**
+   * What to do with a value that does not fit the type of its column, such as text in a column of numbers or a date
+   * that does not exist: `"error"` fails with the row and the field, `"null"` writes null and counts the rows in the
+   * metadata. Default `"error"`.
+   */
+  invalidValues?: "error" | "null" | undefined;
+  /**
+   * Key-value metadata to add to the file, or a function that returns it when the last row has arrived. Default: none.
+   */
+  metadata?:
+    | Readonly<Record<string, string>>
+    | ((facts: ParquetFacts) => ParquetMetadata | Promise<ParquetMetadata>)
+    | undefined;
+}
+
+/** Key-value metadata of a file. */
+export type ParquetMetadata = Readonly<Record<string, string>>;
+
+/** Facts about the rows of a file. */
+export interface ParquetFacts {
+  /** Number of rows. */
+  readonly rows: number;
+  /** Fields of the service in the file, in order. */
+  readonly columns: readonly string[];
+  /** Number of rows with a value that did not fit its column and is null. */
+  readonly invalidValues: number;
+  /** For Locations, number of rows without a geometry: without a position in WGS 84. */
+  readonly withoutGeometry: number;
+}
+
+/**
+ * A query of a client, such as `client.records()`.
+ *
+ * @typeParam S Type of its streams
+ */
+export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
+  /** URL of the first request. */
+  readonly url: string;
+  /** Returns the rows in a format. */
+  bytes(format: LoadedFormat): S;
+}
+
+/**
+ * Returns the rows of a query as a Parquet file.
+ *
+ * The columns are those of CSV, with fixed types: INT64, DOUBLE, STRING, DATE, for lists LIST of STRING, and for
+ * `datetime_utc` of tidy rows TIMESTAMP in UTC. All columns can be null; an empty text is null, as in CSV. A field that
+ * Weir does not know is STRING. Row groups have 50,000 rows or 16 MB of values, compressed with Snappy. A file that was
+ * cut is unreadable, because its last bytes describe the others.
+ *
+ * A file of Locations is GeoParquet 1.1: the column `geometry` has points in WGS 84. A row of another reference system
+ * has no geometry. The column is absent if the query does not select position and reference system.
+ * Source: Apache Parquet format 2; GeoParquet 1.1.0.
+ *
+ * @typeParam S Type of the stream, which is that of `query.bytes()`
+ * @param query Query whose rows to write
+ * @param options Malformed values, metadata
+ * @returns A stream of the bytes of the file; it errors with a `DataStreamError` if a request fails or a value does not
+ *   fit its column
+ * @throws {ValidationError} If an option is invalid
+ *
+ * @example Write a file in Deno
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { toParquet } from "@weir/datastream/parquet";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const bytes = toParquet(client.records({ limit: 10 }).tidy());
+ * let length = 0;
+ * for await (const chunk of bytes) length += chunk.length; // await Deno.writeFile("records.parquet", bytes)
+ * assertEquals(length > 4_000, true);
+ * ```
+ */
+export function toParquet<S extends ReadableStream<Uint8Array>>(
+  query: ParquetQuery<S>,
+  options: ParquetOptions = {},
+): S {
+  return query.bytes(parquetFormat({ ...options, url: query.url }));
+}
+
+const PARQUET_OPTIONS = {
+  invalidValues: { default: "error", values: ["error", "null"] },
+  metadata: {},
+  url: { type: "string" },
+} as const satisfies Record<keyof ParquetOptions | "url", OptionRule>;
+
+type CheckedOptions = {
+  invalidValues: "error" | "null";
+  metadata: ParquetOptions["metadata"];
+  url: string | undefined;
+};
+
+/**
+ * Creates the format for methods of a query that take one, such as `batches({ format: parquetFormat() })`.
+ *
+ * @param options Malformed values, metadata; `url` is the URL of the query, for the metadata
+ * @throws {ValidationError} If an option is invalid
+ */
+export function parquetFormat(options: ParquetOptions & { url?: string } = {}): LoadedFormat {
+  const checked = readOptions("Parquet", options, PARQUET_OPTIONS) as CheckedOptions;
+  return {
+    name: "parquet",
+    options: [checked.invalidValues],
+    newWriter: (options: WriterOptions) => new ParquetDocumentWriter(options, checked),
+  };
+}
+
+/** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
+const GROUP_ROWS = 50_000;
+
+/** Number of bytes of values after which a row group ends. */
+const GROUP_BYTES = 1 << 24;
+
+type RowGroups = ParquetWriter["row_groups"];
+type Schema = ParquetWriter["schema"];
+
+/** Rows that are not yet written, by column. Later rows may follow them in the columns. */
+interface Buffered {
+  columns: readonly ValueColumn[];
+  rows: number;
+  /** Number of bytes of the values. */
+  bytes: number;
+}
+
+interface ParquetState extends WriterState {
+  /** Fields of the columns, without those of `tidy`. */
+  fields: readonly string[];
+  /** Metadata of the finished row groups, encoded by `encodeMetadata()`. */
+  groups: readonly unknown[];
+  /** Length (bytes) of the file up to the end of these groups. */
+  length: number;
+  /** Number of rows of these groups. */
+  rows: number;
+  /** Number of rows after the position of the state that these groups already have. */
+  skip: number;
+  invalidValues: number;
+  withoutGeometry: number;
+  /** Absent in JSON, in which a cursor is the one before the first of these rows. */
+  buffered?: Buffered;
+  /** The cursor as JSON; `undefined` before the first row group is finished. */
+  durable?: unknown;
+}
+
+const TIDY_TYPES: Readonly<Record<keyof TidyRow, ColumnType>> = {
+  value: "number",
+  unit: "text",
+  censoring: "text",
+  lower: "number",
+  upper: "number",
+  datetime_utc: "time",
+  is_quality_control: "boolean",
+};
+
+/**
+ * Collects rows in columns, and writes a row group when it is full. Row groups depend neither on pages nor on
+ * interruptions: a row group ends after the same row in each run.
+ *
+ * A page is only taken when it is complete. The rows of a page that is rejected are removed when the next one is opened.
+ */
+class ParquetDocumentWriter extends DocumentWriter {
+  override state: ParquetState;
+  override readonly addsColumns: boolean;
+  readonly #resource: ResourceName;
+  readonly #options: CheckedOptions;
+  readonly #output = new ByteWriter();
+  readonly #file: ParquetWriter;
+  /** Fields of the columns, which include new ones of rows that are not taken. */
+  #fields: readonly string[];
+  /** Full row groups with rows that are not taken, and the one that rows are added to. */
+  #groups: Buffered[];
+  /** Receives rows that the file already has, to count what their values do not fit. */
+  #skipped: Buffered | undefined;
+  /** Number of rows that are not taken. */
+  #pending = 0;
+  #pendingInvalid = 0;
+  #pendingWithoutGeometry = 0;
+  /** Number of rows of the last page that was taken. */
+  #takenRows = 0;
+  /** Whether rows of that page are in a row group that it completed. */
+  #hasFinishedGroup = false;
+
+  constructor({ resource, select, state, rules }: WriterOptions, options: CheckedOptions) {
+    super();
+    this.rules = rules;
+    this.addsColumns = select === undefined;
+    this.#resource = resource;
+    this.#options = options;
+    this.state = (state as ParquetState | undefined) ?? {
+      isBegun: false,
+      fields: select ?? fieldNames(resource),
+      groups: [],
+      length: 0,
+      rows: 0,
+      skip: 0,
+      invalidValues: 0,
+      withoutGeometry: 0,
+    };
+    const { fields, groups, length, rows, buffered } = this.state;
+    this.#fields = fields;
+    // Another run that was replaced can still add rows to its columns.
+    this.#groups = [
+      buffered === undefined
+        ? this.#newGroup()
+        : { ...buffered, columns: buffered.columns.map((column) => column.copy(buffered.rows)) },
+    ];
+    this.state = { ...this.state, buffered: { ...this.#groups[0]! } };
+    this.#file = new ParquetWriter({
+      writer: this.#output,
+      schema: [],
+      createdBy: `@weir/datastream ${VERSION}`,
+    });
+    if (groups.length > 0) {
+      this.#output.index = 0;
+      this.#output.offset = length;
+      this.#file.row_groups = groups.map(decodeMetadata) as RowGroups;
+      this.#file.num_rows = BigInt(rows);
+    }
+  }
+
+  override get fields(): readonly string[] {
+    return this.#fields;
+  }
+
+  override openPage(options?: PageOptions): PageConversion<Bytes> {
+    if (this.#pending > 0) {
+      const { fields, buffered } = this.state;
+      this.#fields = fields;
+      this.#groups = [{ ...buffered! }];
+      for (const column of buffered!.columns) column.truncate(buffered!.rows);
+      this.#skipped = undefined;
+      this.#clearPending();
+    }
+    return super.openPage(options);
+  }
+
+  writeRow({ reader, window, rules }: PageTranscoder): PageFault | undefined {
+    if (this.addsColumns && reader.columns.length > this.#fields.length) {
+      const fault = this.#addFields(reader.columns);
+      if (fault !== undefined) return fault;
+    }
+    const isSkipped = this.#pending < this.state.skip;
+    const group = isSkipped ? this.#skipped ??= this.#newGroup() : this.#groups.at(-1)!;
+    const { starts, ends, kinds } = reader;
+    const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
+    const { columns } = group;
+    const width = this.#fields.length;
+    let { bytes } = group;
+    let isInvalid = false;
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index]!;
+      const added = index < width || rules === undefined
+        ? column.add(group.rows, cells, index)
+        : column.add(group.rows, rules, index - width);
+      bytes += column.width;
+      if (added >= 0) bytes += added;
+      else if (added === WITHOUT_GEOMETRY) this.#pendingWithoutGeometry++;
+      else if (this.#options.invalidValues === "error") return this.#misfit(reader, index);
+      else isInvalid = true;
+    }
+    group.rows++;
+    group.bytes = bytes;
+    this.#pending++;
+    if (isInvalid) this.#pendingInvalid++;
+    const isFull = group.rows >= GROUP_ROWS || group.bytes >= GROUP_BYTES;
+    if (isFull && !isSkipped) this.#groups.push(this.#newGroup());
+    return undefined;
+  }
+
+  append(_rows: Bytes, _count: number): Bytes {
+    const chunks: Bytes[] = [];
+    const count = this.#pending;
+    while (this.#groups.length > 1) chunks.push(this.#writeGroup(this.#groups.shift()!));
+    this.#hasFinishedGroup = chunks.length > 0;
+    const { skip, invalidValues, withoutGeometry } = this.state;
+    const { num_rows: rows, row_groups: groups } = this.#file;
+    this.state = {
+      ...this.state,
+      isBegun: true,
+      fields: this.#fields,
+      groups: [...this.state.groups, ...groups.slice(this.state.groups.length).map(encodeMetadata)],
+      length: groups.length > 0 ? this.#output.offset : 0,
+      rows: Number(rows),
+      skip: Math.max(0, skip - count),
+      invalidValues: invalidValues + this.#pendingInvalid,
+      withoutGeometry: withoutGeometry + this.#pendingWithoutGeometry,
+      buffered: { ...this.#groups[0]! },
+    };
+    this.#takenRows = count;
+    this.#skipped = undefined;
+    this.#clearPending();
+    return concatBytes(chunks);
+  }
+
+  toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
+    const { buffered, durable: _, ...state } = this.state;
+    const { durable, buffered: __, ...earlier } = before.writer as ParquetState;
+    let saved = durable;
+    if (this.#hasFinishedGroup) {
+      const { groups, length, rows, fields } = state;
+      const skip = this.#takenRows - buffered!.rows;
+      saved = { ...before, writer: { ...earlier, groups, length, rows, fields, skip } };
+    } else if (saved === undefined && earlier.groups.length > 0) {
+      saved = { ...before, writer: earlier };
+    }
+    this.state = { ...this.state, durable: saved };
+    return { ...after, writer: this.state, toJSON: () => saved };
+  }
+
+  end(): Bytes {
+    throw new TypeError("Call finish()");
+  }
+
+  async finish(): Promise<Bytes> {
+    const [last] = this.#groups;
+    const chunks = last!.rows > 0 ? [this.#writeGroup(last!)] : [];
+    const { invalidValues, withoutGeometry, fields, notes } = this.state;
+    const rows = Number(this.#file.num_rows);
+    const facts: ParquetFacts = { rows, columns: fields, invalidValues, withoutGeometry };
+    const { metadata, url } = this.#options;
+    const given = typeof metadata === "function" ? await metadata(facts) : metadata;
+    const own = { version: VERSION, url, rows, invalidValues, withoutGeometry };
+    const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
+    const all = { weir: JSON.stringify(own), ...geo, ...given };
+    this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));
+    this.#file.schema = this.#schema();
+    this.#file.finish();
+    this.state = {
+      ...{
+        isBegun: true,
+        fields,
+        groups: [],
+        length: 0,
+        rows: 0,
+        skip: 0,
+        invalidValues,
+        withoutGeometry,
+      },
+      ...(notes && { notes }),
+    };
+    return concatBytes([...chunks, this.#takeOutput()]);
+  }
+
+  #newGroup(): Buffered {
+    const point = this.#pointCells();
+    const columns = this.#types().map((type) => createColumn(type, point));
+    return { columns, rows: 0, bytes: 0 };
+  }
+
+  #clearPending(): void {
+    this.#pending = this.#pendingInvalid = this.#pendingWithoutGeometry = 0;
+  }
+
+  /** Returns the cells of a position in a known reference system, if the rows have one. */
+  #pointCells(): PointCells | undefined {
+    if (this.#resource !== "Locations") return undefined;
+    const cells = POINT_FIELDS.map((field) => this.#fields.indexOf(field));
+    return cells.every((cell) => cell >= 0) ? cells as unknown as PointCells : undefined;
+  }
+
+  #types(): ColumnType[] {
+    const types: Record<string, FieldType | undefined> = RESOURCES[this.#resource].fields;
+    const isKnown = (field: string) => Object.hasOwn(types, field);
+    return [
+      ...this.#fields.map((field) =>
+        meaningOf(this.#resource, field)?.isDate
+          ? "date"
+          : columnType(isKnown(field) ? types[field]! : "text")
+      ),
+      ...this.rules?.tidy ? TIDY_COLUMNS.map((column) => TIDY_TYPES[column]) : [],
+      ...this.#pointCells() ? ["point" as const] : [],
+    ];
+  }
+
+  #names(): readonly string[] {
+    return [
+      ...this.#fields,
+      ...this.rules?.tidy ? TIDY_COLUMNS : [],
+      ...this.#pointCells() ? [GEO_METADATA.primary_column] : [],
+    ];
+  }
+
+  /** Adds columns of text for new fields, until the first row group is full. */
+  #addFields(fields: readonly string[]): PageFault | undefined {
+    const added = fields.slice(this.#fields.length);
+    if (this.state.groups.length > 0 || this.#groups.length > 1) {
+      return new PageFault(
+        `Field "${added[0]}" first appears after the columns were written`,
+        "the result is incomplete; select the fields you need",
+      );
+    }
+    const place = this.#fields.length;
+    this.#fields = [...this.#fields, ...added];
+    const [group] = this.#groups;
+    const columns = added.map(() => createColumn("text"));
+    const others = group!.columns;
+    group!.columns = [...others.slice(0, place), ...columns, ...others.slice(place)];
+    return undefined;
+  }
+
+  #misfit(reader: PageTranscoder["reader"], index: number): PageFault {
+    const id = reader.rowId();
+    const row = id === undefined ? "A row" : `The row with ${ID_FIELD} ${id}`;
+    const json = reader.json(index);
+    const shown = json.length > MAX_VALUE_LENGTH ? `${json.slice(0, MAX_VALUE_LENGTH)}…` : json;
+    const expected = EXPECTED[this.#types()[index]!];
+    return new PageFault(
+      `${row} has ${this.#fields[index]} ${shown}, which is not ${expected}`,
+      'write null for such values with {invalidValues: "null"}, or choose another format',
+    );
+  }
+
+  #writeGroup({ columns, rows }: Buffered): Bytes {
+    this.#file.schema = this.#schema();
+    const names = this.#names();
+    const types = this.#types();
+    const columnData = columns.map((column, index) => ({
+      name: names[index]!,
+      // Creates the values of a column when it is written, because all of them would take several times the memory.
+      data: { length: rows, slice: () => column.values(rows) } as unknown as unknown[],
+      offsetIndex: false,
+      // The order of points as bytes means nothing.
+      ...(types[index] === "point" && { statistics: false }),
+    }));
+    this.#file.write({ columnData, rowGroupSize: rows });
+    return this.#takeOutput();
+  }
+
+  #takeOutput(): Bytes {
+    const bytes = this.#output.getBytes().slice() as Bytes;
+    this.#output.index = 0;
+    return bytes;
+  }
+
+  #schema(): Schema {
+    const types = this.#types();
+    const names = this.#names();
+    return [
+      { name: "root", num_children: names.length },
+      ...names.flatMap((name, index) => schemaOf(name, types[index]!)),
+    ];
+  }
+}
+
+const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
+
+/** GeoParquet 1.1. Without `crs`, the reference system is OGC:CRS84. */
+const GEO_METADATA = {
+  version: "1.1.0",
+  primary_column: "geometry",
+  columns: { geometry: { encoding: "WKB", geometry_types: ["Point"] } },
+} as const;
+
+/** Maximum number of characters of a value in a message. */
+const MAX_VALUE_LENGTH = 40;
+
+/** Parquet format, "Logical Types", with the older converted types for older readers. */
+const ELEMENTS = {
+  integer: { type: "INT64" },
+  number: { type: "DOUBLE" },
+  boolean: { type: "BOOLEAN" },
+  text: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+  date: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } },
+  time: {
+    type: "INT64",
+    converted_type: "TIMESTAMP_MILLIS",
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+  },
+  point: { type: "BYTE_ARRAY" },
+} as const;
+
+function schemaOf(name: string, type: ColumnType): Schema {
+  const optional = { name, repetition_type: "OPTIONAL" } as const;
+  if (type !== "texts") return [{ ...optional, ...ELEMENTS[type] }];
+  return [
+    { ...optional, num_children: 1, converted_type: "LIST", logical_type: { type: "LIST" } },
+    { name: "list", repetition_type: "REPEATED", num_children: 1 },
+    { ...optional, ...ELEMENTS.text, name: "element" },
+  ];
+}
+
+/** Makes the metadata of a row group JSON-serialisable: `bigint` and −0 become objects. */
+function encodeMetadata(value: unknown): unknown {
+  if (typeof value === "bigint") return { $: String(value) };
+  if (Object.is(value, -0)) return { $: "-0" };
+  if (Array.isArray(value)) return value.map(encodeMetadata);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(entries.map(([name, member]) => [name, encodeMetadata(member)]));
+}
+
+/** Reverses `encodeMetadata()`. */
+function decodeMetadata(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(decodeMetadata);
+  if (typeof value !== "object" || value === null) return value;
+  const { $ } = value as { $?: string };
+  if ($ !== undefined) return $ === "-0" ? -0 : BigInt($);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, decodeMetadata(member)]),
+  );
+}

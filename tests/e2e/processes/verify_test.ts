@@ -1,0 +1,182 @@
+// `weir verify` finds damages, and says what a file has instead.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { FilePackage } from "../../../src/cli/part_file.ts";
+import { weir } from "../../helpers/run_weir.ts";
+import { Random } from "../../properties/random.ts";
+
+/** A downloaded file of the sandbox in a temporary folder. */
+class Downloaded implements AsyncDisposable {
+  private constructor(readonly folder: string, readonly path: string) {}
+
+  static async create(name: string, ...line: string[]): Promise<Downloaded> {
+    await Deno.mkdir("tests/tmp", { recursive: true });
+    const folder = await Deno.makeTempDir({ dir: "tests/tmp", prefix: "verify_" });
+    const path = `${folder}/${name}`;
+    const { code, errors } = await weir([...line, "--sandbox", "--quiet", `--output=${path}`]);
+    assertEquals(code, 0, errors.join("\n"));
+    return new Downloaded(folder, path);
+  }
+
+  verify(...flags: string[]) {
+    return weir(["verify", this.path, ...flags]);
+  }
+
+  async editPackage(edit: (found: FilePackage) => void): Promise<void> {
+    const path = `${this.path}.datapackage.json`;
+    const found = JSON.parse(await Deno.readTextFile(path));
+    edit(found);
+    await Deno.writeTextFile(path, JSON.stringify(found));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+/** Files of each format, and their number of rows. */
+const FILES: readonly (readonly [name: string, rows: number, ...line: string[]])[] = [
+  ["a.csv", 40, "records", "--limit=40", "--tidy"],
+  ["a.csv", 40, "records", "--limit=40", "--no-header", "--separator=tab", "--eol=lf"],
+  ["a.csv", 40, "locations", "--limit=40", "--bom", "--select=Name"],
+  ["a.csv", 0, "records", "--filter=CharacteristicName eq 'nothing'"],
+  ["a.ndjson", 30, "records", "--limit=30"],
+  ["a.json", 30, "observations", "--limit=30"],
+  ["a.geojson", 30, "locations", "--limit=30"],
+];
+for (const [name, rows, ...line] of FILES) {
+  Deno.test(`weir verify accepts ${name} of weir ${line.join(" ")}, and counts its rows`, async () => {
+    await using file = await Downloaded.create(name, ...line);
+    const { code, output, errors } = await file.verify();
+    assertEquals([code, errors], [0, []]);
+    assertMatch(output, new RegExp(`is intact: ${rows} rows, \\d+ bytes, sha256:[0-9a-f]{64}\n$`));
+    // The rows are counted, and not copied from the package.
+    await file.editPackage(({ resources: [resource] }) => resource.rows!++);
+    const wrong = await file.verify();
+    assertEquals([wrong.code, wrong.errors.length], [1, 2]);
+    assertStringIncludes(wrong.errors[0]!, `${file.path}.datapackage.json does not belong to`);
+    assertEquals(wrong.errors[1], `  rows: ${rows} instead of ${rows + 1}`);
+  });
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Kinds of damage: the damaged bytes of a CSV file in which no cell has quotes. */
+const DAMAGES: Record<string, (bytes: Uint8Array, random: Random) => Uint8Array> = {
+  "a flipped bit"(bytes, random) {
+    const damaged = bytes.slice();
+    damaged[random.int(0, bytes.length - 1)]! ^= 1 << random.int(0, 7);
+    return damaged;
+  },
+  "a missing row"(bytes, random) {
+    const lines = decoder.decode(bytes).split("\r\n");
+    lines.splice(random.int(1, lines.length - 2), 1);
+    return encoder.encode(lines.join("\r\n"));
+  },
+  "a cut": (bytes, random) => bytes.slice(0, random.int(0, bytes.length - 1)),
+  "two swapped columns"(bytes, random) {
+    const lines = decoder.decode(bytes).split("\r\n").map((line) => line.split(","));
+    const [first, second] = [random.int(0, 3), random.int(4, 7)];
+    for (const cells of lines) {
+      if (cells.length > 1) [cells[first], cells[second]] = [cells[second]!, cells[first]!];
+    }
+    return encoder.encode(lines.map((cells) => cells.join(",")).join("\r\n"));
+  },
+  "an appended row"(bytes, random) {
+    const lines = decoder.decode(bytes).split("\r\n");
+    return encoder.encode(`${lines.join("\r\n")}${lines[random.int(1, lines.length - 2)]}\r\n`);
+  },
+};
+for (const [kind, damage] of Object.entries(DAMAGES)) {
+  Deno.test(`weir verify finds 200 of 200 random files with ${kind}`, async () => {
+    const select =
+      "Id,LocationId,ActivityStartDate,ActivityStartTime,ActivityMediaName,ResultValue," +
+      "ResultUnit,ActivityType";
+    await using file = await Downloaded.create(
+      "a.csv",
+      ...["observations", "--limit=100", `--select=${select}`],
+    );
+    const bytes = await Deno.readFile(file.path);
+    const random = new Random(kind.length);
+    let found = 0;
+    for (let tried = 0; tried < 200; tried++) {
+      await Deno.writeFile(file.path, damage(bytes, random));
+      const { code, errors } = await file.verify();
+      if (code === 1 && errors.length >= 2) found++;
+    }
+    assertEquals(found, 200);
+    await Deno.writeFile(file.path, bytes);
+    assertEquals((await file.verify()).code, 0);
+  });
+}
+
+Deno.test("weir verify says which rows and columns a damaged file has instead", async () => {
+  await using file = await Downloaded.create("a.csv", "locations", "--limit=9", "--select=Id,DOI");
+  const text = await Deno.readTextFile(file.path);
+  await Deno.writeTextFile(file.path, text.replace("Id,DOI", "DOI,Id").replace(/.*\r\n$/, ""));
+  const { errors } = await file.verify();
+  assertEquals(errors.slice(-2), [
+    "  rows: 8 instead of 9",
+    '  header: column 1 is "DOI" instead of "Id"',
+  ]);
+});
+
+Deno.test("weir verify names --resume when a download was killed before it wrote the package", async () => {
+  await using file = await Downloaded.create("a.csv", "locations", "--limit=9");
+  const path = `${file.path}.datapackage.json`;
+  const text = await Deno.readTextFile(path);
+  await Deno.writeTextFile(`${file.path}.part.json`, `{"package":${text}}`);
+  for (const earlier of [undefined, text.replace('"sha256:', '"sha256:00')]) {
+    if (earlier === undefined) await Deno.remove(path);
+    else await Deno.writeTextFile(path, earlier);
+    const { code, errors } = await file.verify();
+    assertEquals([code, errors.length], [1, 1]);
+    assertStringIncludes(errors[0]!, "does not belong to this file");
+    assertStringIncludes(errors[0]!, "repeat it with --resume");
+  }
+});
+
+Deno.test("weir verify fails when there is no file or no package", async () => {
+  await using file = await Downloaded.create("a.csv", "locations", "--limit=1", "--no-package");
+  for (const path of [file.path, `${file.folder}/none.csv`, file.folder]) {
+    const { code, errors } = await weir(["verify", path]);
+    assertEquals([code, errors.length], [1, 1]);
+    assertStringIncludes(errors[0]!, path);
+  }
+  assertEquals((await weir(["verify"])).code, 2);
+});
+
+Deno.test("weir verify --online exits with 3 when a dataset has another version, or its version is not known", async () => {
+  await using file = await Downloaded.create(
+    "a.csv",
+    "records",
+    "--limit=9",
+    "--characteristic=pH",
+  );
+  const same = await file.verify("--online", "--sandbox");
+  assertEquals([same.code, same.errors], [0, []]);
+  assertStringIncludes(same.output, "Its datasets have no new versions\n");
+
+  await file.editPackage(({ weir }) => weir.datasets = [["10.25976/weir-aa00", "0.9.0", ""]]);
+  const { code, errors } = await file.verify("--online", "--sandbox");
+  assertEquals(code, 3);
+  assertMatch(errors[0]!, /is outdated: 10\.25976\/weir-aa00 was version 0\.9\.0, .* --update$/);
+  assertEquals((await file.verify()).code, 0);
+
+  await file.editPackage(({ weir }) => delete weir.datasets);
+  assertEquals((await file.verify("--online", "--sandbox")).code, 3);
+});
+
+const OTHER_SERVICE = "http://127.0.0.1:9/v1/odata/v4";
+
+Deno.test("weir verify --online sends nothing to a service that only the package names", async () => {
+  await using file = await Downloaded.create("a.csv", "records", "--limit=9");
+  await file.editPackage(({ weir }) => weir.query = { ...weir.query, service: OTHER_SERVICE });
+  for (const flags of [["--sandbox"], [], ["--qa"]]) {
+    const { code, errors } = await weir(["verify", file.path, "--online", ...flags], {
+      environment: { DATASTREAM_API_KEY: "key-of-a-test" },
+    });
+    assertEquals(code, 2);
+    assert(errors[0]!.includes("is of http://127.0.0.1:9/"), errors[0]);
+  }
+});
