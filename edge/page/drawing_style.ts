@@ -101,7 +101,7 @@ export const DRAWING_STYLE = `
 .measurements tbody tr:last-child td { border-bottom: 0; }
 .measurements td.value { font-weight: 700; }
 .measurements .value { text-align: right; white-space: pre; padding-right: 0; }
-.measurements .no-value { font-weight: 400; color: var(--soft); padding-right: 8px; white-space: normal; }
+.measurements td.no-value { font-weight: 400; color: var(--soft); padding-right: 8px; white-space: normal; }
 .measurements .details { display: none; }
 .measurements .unit { color: var(--soft); white-space: nowrap; }
 .table-card .note { border-top: 1px solid var(--line); }
@@ -115,10 +115,11 @@ export const DRAWING_STYLE = `
   .table .measurements tr { display: grid; grid-template-columns: 1fr auto auto; align-items: center; gap: 0 6px; padding: 12px 16px; border-bottom: 1px solid var(--line); font-size: 13px; color: var(--soft); }
   .table .measurements td { display: block; padding: 0; border: 0; white-space: normal; }
   .table .measurements :is(.characteristic, .detail) { display: none; }
-  .table .measurements td:is(.date, .location) { grid-column: 1; padding: 0; }
+  .table .measurements td:is(.date, .location) { grid-area: 1 / 1; padding: 0; }
+  .table .measurements td.location { grid-row: 2; }
   .table .measurements .location { font-size: 14px; font-weight: 600; color: var(--ink); }
   .table .measurements .details { display: block; font-size: 13px; font-weight: 400; color: var(--soft); }
-  .table .measurements td:is(.value, .unit) { grid-row: 1 / 3; font-size: 16px; }
+  .table .measurements td:is(.value, .unit) { grid-area: 1 / 3 / 3; font-size: 16px; }
   .table .measurements td.value { grid-column: 2; color: var(--ink); white-space: pre; }
   .table .measurements td.no-value { grid-column: 2 / 4; color: var(--soft); white-space: normal; }
 }

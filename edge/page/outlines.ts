@@ -33,7 +33,7 @@ const MARGIN = 4;
 /** Units of a path per pixel. */
 export const PATH_SCALE = 2;
 /** Units of a path: shorter steps are left out. */
-const MIN_STEP = 2;
+const MIN_STEP = 3;
 
 /** Returns the data of one path per layer, in units of half a pixel. */
 export function drawOutlines(

@@ -1,0 +1,295 @@
+// The chart of values, the bars of years and the table of measurements.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { drawBars } from "../../../../edge/page/bars.ts";
+import {
+  type ChartContent,
+  drawChart,
+  formatSeries,
+  type Measurement,
+  parseSeries,
+  selectSeries,
+} from "../../../../edge/page/chart.ts";
+import { measurementsTable, type TableContent } from "../../../../edge/page/table.ts";
+
+const row = (value: string, more: Record<string, string> = {}): Measurement => ({
+  LocationId: "1",
+  ActivityStartDate: "2020-06-01",
+  CharacteristicName: "Nitrate",
+  ResultSampleFraction: "Total",
+  MethodSpeciation: "as N",
+  ActivityMediaName: "Surface Water",
+  value,
+  unit: "mg/L",
+  censoring: "none",
+  ...more,
+});
+const repeat = (count: number, make: (index: number) => Measurement) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+Deno.test("selectSeries() returns the values of one characteristic, unit, fraction and form: those with most values", () => {
+  const rows = [
+    row("1", { MethodSpeciation: "as NO3" }),
+    ...repeat(3, () => row("2")),
+    ...repeat(2, () => row("3", { ResultSampleFraction: "Dissolved" })),
+    ...repeat(3, () => row("4", { CharacteristicName: "Iron", ActivityStartDate: "" })),
+    row("", { censoring: "unknown", unit: "" }),
+  ];
+  const series = selectSeries(rows)!;
+  assertEquals(series.rows.map(({ value }) => value), ["2", "2", "2"]);
+  assertEquals(series.withoutLimit, 1);
+  assertEquals(series.alternatives.map((other) => [formatSeries(other), other.results]), [
+    ["Nitrate|mg/L|Dissolved|as N", 2],
+    ["Nitrate|mg/L|Total|as NO3", 1],
+  ]);
+  const wanted = selectSeries(rows, parseSeries("Nitrate|mg/L|Total|as NO3"))!;
+  assertEquals(wanted.rows.map(({ value }) => value), ["1"]);
+  assertEquals(selectSeries([row("", { censoring: "missing" })]), undefined);
+});
+
+const chart = async (rows: readonly Measurement[], content: Partial<ChartContent> = {}) =>
+  String(
+    await drawChart({
+      series: selectSeries(rows)!,
+      nameOf: (id) => `Lake ${id}`,
+      language: "en",
+      hrefOfScale: (isLogarithmic) => `?log=${isLogarithmic}`,
+      hrefOfSeries: (key) => `?series=${formatSeries(key)}`,
+      ...content,
+    }),
+  ).replace(/\s+/g, " ");
+const ticksOf = (html: string) =>
+  [.../class="chart-axis".*?<\/svg>/.exec(html)![0].matchAll(/>([^<]+)<\/text>/g)]
+    .map(([, text]) => text!.trim());
+const pointsOf = (html: string) =>
+  [.../class="chart-plot".*<\/svg>/.exec(html)![0].matchAll(
+    /<use href="#(\w+)" x="([\d.]+)%" y="(\d+)"\/>/g,
+  )]
+    .map(([, shape, x, y]) => ({ shape, x: Number(x), y: Number(y) }));
+
+const scales: [low: string, high: string, ticks: string[]][] = [
+  ["0.011", "0.9", ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"]],
+  ["1", "49", ["0", "10", "20", "30", "40", "50"]],
+  ["6.8", "8.6", ["6.5", "7", "7.5", "8", "8.5", "9"]],
+  ["-4", "20", ["-5", "0", "5", "10", "15", "20"]],
+  ["0", "900", ["0", "200", "400", "600", "800", "1,000"]],
+  ["7", "7", ["6", "8"]],
+  ["1e-9", "1", ["1E-9", "1E-7", "0.00001", "0.001", "0.1", "10"]],
+];
+for (const [low, high, ticks] of scales) {
+  Deno.test(`drawChart() has the ticks ${ticks.join(", ")} when values are from ${low} to ${high}`, async () => {
+    assertEquals(ticksOf(await chart([row(low), row(high)])), ticks);
+  });
+}
+
+Deno.test("drawChart() links to the other scale and to other series with their numbers", async () => {
+  const html = await chart([
+    ...repeat(3, (i) => row(String(10 ** i))),
+    row("1", { ResultSampleFraction: "Dissolved" }),
+  ]);
+  assertStringIncludes(html, "log scale");
+  assertStringIncludes(html, '<a href="?log=false">Linear</a>');
+  assertStringIncludes(html, 'Nitrate|mg/L|Dissolved|as N">Dissolved (1)</a>');
+  assertEquals(ticksOf(await chart([row("1"), row("100")], { isLogarithmic: false }))[0], "0");
+  assertEquals(
+    (await chart([row("0"), row("100")], { isLogarithmic: true })).includes("?log="),
+    false,
+  );
+});
+
+Deno.test("drawChart() places values by date and size, and limits hollow with a tail", async () => {
+  const html = await chart([
+    row("1", { ActivityStartDate: "2020-01-01" }),
+    row("5", { ActivityStartDate: "2021-12-31" }),
+    row("2", { ActivityStartDate: "2021-01-01", censoring: "left" }),
+    row("3", { ActivityStartDate: "2021-01-01", censoring: "right" }),
+  ]);
+  const [first, left, right, last] = pointsOf(html);
+  assertEquals([first, left, right, last].map((point) => point!.shape), ["c0", "l0", "r0", "c0"]);
+  assertEquals(first!.x, 0);
+  // 366 days of 731.
+  assertEquals(left!.x, 50.07);
+  assert(last!.x > 99.8 && last!.x < 100);
+  assert(first!.y > left!.y && left!.y > right!.y && right!.y > last!.y);
+  assertStringIncludes(html, 'data-values="1 &lt;2 &gt;3 5"');
+  for (const text of ["below the limit", "above the limit"]) assertStringIncludes(html, text);
+});
+
+Deno.test("drawChart() gives six locations a colour and a shape, and merges the others", async () => {
+  const rows = Array.from(
+    { length: 8 },
+    (_, i) =>
+      repeat(
+        9 - i,
+        (j) =>
+          row(String(j + 1), { LocationId: String(i), ActivityStartDate: `2020-0${j + 1}-01` }),
+      ),
+  ).flat();
+  const html = await chart(rows);
+  const legend = /<ul class="chart-legend">.*?<\/ul>/.exec(html)![0].replace(/<[^>]*>/g, "")
+    .replace(/\s+/g, " ").trim();
+  assertEquals(
+    legend,
+    "Lake 0 9 Lake 1 8 Lake 2 7 Lake 3 6 Lake 4 5 Lake 5 4 2 other locations 5",
+  );
+  const shapes = new Set(pointsOf(html).map(({ shape }) => shape));
+  assertEquals([...shapes].sort(), ["c0", "c1", "c2", "c3", "c4", "c5", "c6"]);
+});
+
+Deno.test("drawChart() has a table by year, with the median only as exact as limits allow", async () => {
+  const year = (year: number, ...values: string[]) =>
+    values.map((text) =>
+      row(text.replace(/[<>]/, ""), {
+        ActivityStartDate: `${year}-05-05`,
+        censoring: text.startsWith("<") ? "left" : text.startsWith(">") ? "right" : "none",
+      })
+    );
+  const html = await chart([
+    ...year(2018, "1.0", "2.50", "<0.5"),
+    ...year(2019, "1", "2", "<3"),
+    ...year(2020, "<1", "<1", "4"),
+    ...year(2021, ">1", "2", "3"),
+  ]);
+  const table = /<tbody>.*<\/tbody>/.exec(html)![0];
+  const rows = [...table.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, cells]) =>
+    [...cells!.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, text]) => text!.trim())
+  );
+  assertEquals(rows, [
+    ["2018", "3", "1", "&lt;0.5", "1.0", "2.50"],
+    ["2019", "3", "1", "1", "≤2", "&lt;3"],
+    ["2020", "3", "2", "&lt;1", "≤1", "4"],
+    ["2021", "3", "0", "&gt;1", "≥2", "3"],
+  ]);
+});
+
+Deno.test("drawChart() has at most 12 labels of years, and months when there is one year", async () => {
+  const labels = (html: string) =>
+    [.../class="chart-times".*?<\/g>/.exec(html)![0].matchAll(/>([^<]+)<\/text>/g)].map(([, t]) =>
+      t!.trim()
+    );
+  const dated = (date: string) => row("1", { ActivityStartDate: date });
+  assertEquals(labels(await chart([dated("1990-05-05"), dated("2024-05-05")])).length, 7);
+  assertEquals(labels(await chart([dated("2020-05-05")]))[0]!.startsWith("Jan"), true);
+  assertEquals(labels(await chart([dated("2020-05-05")])).length, 12);
+});
+
+Deno.test("drawChart() and measurementsTable() escape what the service sent", async () => {
+  const hostile = `"><script>`;
+  const rows = [
+    row("1", { CharacteristicName: hostile, unit: hostile, ResultSampleFraction: hostile }),
+  ];
+  const nameOf = () => hostile;
+  const content = { rows, count: 1, nameOf, language: "en" } as const;
+  for (const html of [await chart(rows, { nameOf }), String(await measurementsTable(content))]) {
+    assertEquals(html.includes("<script>"), false);
+    assertEquals(/NaN|undefined|style=/.test(html), false);
+  }
+});
+
+Deno.test("drawBars() has one bar per year, also for years without results", async () => {
+  const years = [{ year: 2018, results: 50 }, { year: 2021, results: 190 }];
+  const html = String(await drawBars(years, "en"));
+  const heights = [...html.matchAll(/<rect[^>]* height="([\d.]+)"/g)].map(([, height]) =>
+    Number(height)
+  );
+  assertEquals(heights, [16.5, 0, 0, 62.7]);
+  assertStringIncludes(html, ">200</text>");
+  assertStringIncludes(html, 'aria-label="2018: 50; 2021: 190"');
+  assertEquals(String(await drawBars([], "en")), "");
+});
+
+const table = async (rows: readonly Measurement[], content: Partial<TableContent> = {}) => {
+  const html = String(
+    await measurementsTable({
+      rows,
+      count: rows.length,
+      nameOf: (id) => `Lake ${id}`,
+      language: "en",
+      ...content,
+    }),
+  );
+  const textOf = (html: string) =>
+    html.replace(/<span class="details">.*?<\/span>|<[^>]*>/gs, "").replace(/&lt;/g, "<").replace(
+      /&gt;/g,
+      ">",
+    );
+  const cells = (html: string, name: string) =>
+    [...html.matchAll(new RegExp(`<${name}\\b[^>]*>(.*?)</${name}>`, "gs"))].map(([, text]) =>
+      textOf(text!)
+    );
+  return {
+    html,
+    heading: cells(html, "h2")[0]!.trim(),
+    columns: cells(html, "th").map((text) => text.trim()),
+    rows: [...html.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].slice(1).map(([, row]) =>
+      cells(row!, "td")
+    ),
+  };
+};
+
+Deno.test("measurementsTable() shows the newest 20 rows, and moves constant columns into the heading", async () => {
+  const rows = repeat(30, (i) =>
+    row("1", {
+      ActivityStartDate: `2020-01-${String(i + 1).padStart(2, "0")}`,
+      ActivityDepthHeightMeasure: i % 2 ? "-0.50" : "",
+      ActivityDepthHeightUnit: "m",
+      ResultAnalyticalMethodID: "EPA 353.2",
+    }));
+  const { heading, columns, rows: shown } = await table(rows, { count: 45_310 });
+  assertEquals(heading, "Measurements Nitrate, as N, Surface Water, Total, method EPA 353.2");
+  assertEquals(columns, ["Date", "Location", "Value", "Unit", "Sample"]);
+  assertEquals(shown.length, 20);
+  assertEquals(shown[0], ["2020-01-30", "Lake 1", "1", "mg/L", "0.50 m"]);
+});
+
+Deno.test("measurementsTable() names characteristic, form and medium in each row when they differ", async () => {
+  const { columns, rows } = await table([
+    row("1"),
+    row("7.1", {
+      CharacteristicName: "pH",
+      unit: "None",
+      MethodSpeciation: "",
+      ResultSampleFraction: "",
+      ActivityMediaName: "Groundwater",
+      ActivityStartDate: "2019-01-01",
+    }),
+  ], { more: [{ field: "LocationId", label: "Place" }] });
+  assertEquals(columns, [
+    ...["Date", "Location", "Characteristic", "Value", "Unit", "Fraction", "Sample", "Place"],
+  ]);
+  assertEquals(rows, [
+    [
+      "2020-06-01",
+      "Lake 1",
+      "Nitrate",
+      "1\u2008\u2007",
+      "mg/L as N",
+      "Total",
+      "Surface Water",
+      "1",
+    ],
+    ["2019-01-01", "Lake 1", "pH", "7.1", "", "", "Groundwater", "1"],
+  ]);
+});
+
+Deno.test("measurementsTable() keeps the digits of the service, aligned at the decimal point", async () => {
+  const values = ["7.10", "0.0050", "12"];
+  const { rows } = await table([
+    ...values.map((value) => row(value)),
+    row("0.005", { censoring: "left" }),
+    row("2419.6", { censoring: "right" }),
+    row("", { censoring: "unknown", ResultDetectionCondition: "Not Detected" }),
+  ]);
+  assertEquals(rows.map(([, , value]) => value), [
+    "7.10\u2007\u2007",
+    "0.0050",
+    "12\u2008\u2007\u2007\u2007\u2007",
+    "< 0.005\u2007",
+    "> 2419.6\u2007\u2007\u2007",
+    "not detected",
+  ]);
+  const french = await table([row("7.10"), row("", { ResultDetectionCondition: "Not Detected" })], {
+    language: "fr",
+  });
+  assertEquals(french.rows.map(([, , value]) => value), ["7,10", "non détecté"]);
+});

@@ -1,0 +1,260 @@
+// The map that the server draws: projection, points, labels, views and links.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  drawMap,
+  formatView,
+  LEAD_SIZE,
+  type MapContent,
+  type MapLocation,
+  parseView,
+  RAIL_SIZE,
+  viewOf,
+  viewOfBox,
+} from "../../../../edge/page/map.ts";
+import { boundsOfPixels, CANADA, createFrame } from "../../../../edge/page/projection.ts";
+import { Random } from "../../../properties/random.ts";
+
+function assertNear(actual: number, expected: number, tolerance: number): void {
+  assert(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected}`);
+}
+
+// Kilometres east of the meridian 95 W, and south of its latitude 60 N. Computed from the definition of the
+// projection with another formula: the integral of the secant (Simpson's rule) in place of the tangent.
+const PLACES: [name: string, longitude: number, latitude: number, x: number, y: number][] = [
+  ["Vancouver", -123.12, 49.28, -1971.89, 728.76],
+  ["Whitehorse", -135.05, 60.72, -1978.25, -721.99],
+  ["Yellowknife", -114.4, 62.44, -953.08, -409.86],
+  ["Winnipeg", -97.17, 49.88, -154.94, 1102.64],
+  ["Toronto", -79.42, 43.7, 1269.78, 1642.76],
+  ["Québec", -71.25, 46.84, 1780.59, 1107.88],
+  ["Halifax", -63.6, 44.65, 2430.04, 1078.86],
+  ["St. John's", -52.68, 47.58, 2962.24, 337.88],
+  ["Iqaluit", -68.5, 63.75, 1227.22, -664.03],
+  ["Resolute", -94.9, 74.68, 2.90, -1589.84],
+];
+
+for (const [name, longitude, latitude, x, y] of PLACES) {
+  Deno.test(`createFrame() projects ${name} to its kilometres in a Lambert conformal conic map`, () => {
+    // One pixel is one kilometre.
+    const view = { longitude: -95, latitude: 60, width: 5000 };
+    const { toPixel } = createFrame(view, { width: 5000, height: 5000 });
+    const [left, top] = toPixel([longitude, latitude]);
+    assertNear(left - 2500, x, 0.01);
+    assertNear(top - 2500, y, 0.01);
+  });
+}
+
+Deno.test("createFrame() is true to scale at the parallels 49 and 77, with the north up at the centre", () => {
+  for (const latitude of [49, 77]) {
+    const view = { longitude: -70, latitude, width: 100 };
+    const { toPixel } = createFrame(view, { width: 100, height: 100 });
+    const [x, y] = toPixel([-70, latitude + 0.1]);
+    assertNear(x, 50, 1e-9);
+    assertNear(50 - y, 0.1 * 6371 * Math.PI / 180, 0.01);
+  }
+});
+
+Deno.test("createFrame() returns the position of a pixel that it projected", () => {
+  const random = new Random(32);
+  for (let i = 0; i < 2000; i++) {
+    const view = {
+      longitude: random.int(-141, -52),
+      latitude: random.int(42, 80),
+      width: random.int(2, 7000),
+    };
+    const { toPixel, toPosition } = createFrame(view, LEAD_SIZE);
+    const position = [-141 + 90 * random.next(), 40 + 45 * random.next()] as const;
+    const [longitude, latitude] = toPosition(toPixel(position));
+    assertNear(longitude, position[0], 1e-8);
+    assertNear(latitude, position[1], 1e-8);
+  }
+});
+
+Deno.test("boundsOfPixels() returns the same box for each pair of opposite corners", () => {
+  const view = { longitude: -63.6, latitude: 45.4, width: 640 };
+  const { toPixel } = createFrame(view, LEAD_SIZE);
+  const [first, second] = [toPixel([-64.4, 44.3]), toPixel([-62.6, 45.4])];
+  for (const corners of [[first, second], [second, first]] as const) {
+    const { west, south, east, north } = boundsOfPixels(view, LEAD_SIZE, ...corners);
+    assertEquals([west, south, east, north].map((n) => +n.toFixed(6)), [-64.4, 44.3, -62.6, 45.4]);
+  }
+});
+
+const location = (
+  id: number,
+  longitude: number,
+  latitude: number,
+  matches = true,
+): MapLocation => ({
+  id: String(id),
+  name: `Lake ${id}`,
+  type: "Lake/Pond",
+  longitude,
+  latitude,
+  matches,
+});
+
+const draw = async (content: Partial<MapContent>) =>
+  String(
+    await drawMap({
+      locations: [],
+      view: CANADA,
+      size: LEAD_SIZE,
+      language: "en",
+      hrefOfView: (view) => `?view=${formatView(view)}`,
+      hrefOfLocation: ({ id }) => `?selected=${id}`,
+      hrefOfOnly: ({ id }) => `?location=${id}`,
+      ...content,
+    }),
+  ).replace(/\s+/g, " ");
+
+/** The layer of points of a wide map. */
+const wideOf = (map: string) => /<g class="map-wide">.*?<\/g>/.exec(map)![0];
+
+Deno.test("drawMap() merges close points into one with their number, which links to a closer view", async () => {
+  const locations = [location(1, -97, 50), location(2, -97.1, 50.1), location(3, -110, 60)];
+  const layer = wideOf(await draw({ locations }));
+  assertEquals(layer.match(/class="map-point"/g)?.length, 2);
+  assertStringIncludes(layer, ">2</text>");
+  assertStringIncludes(layer, 'href="?selected=3"');
+  const [, view] = /href="\?view=([^"]*)"/.exec(layer)!;
+  assert(parseView(view!)!.width < 500);
+});
+
+Deno.test("drawMap() keeps points of a distance of 20 pixels or more when there are many", async () => {
+  const random = new Random(7);
+  const locations = Array.from(
+    { length: 3000 },
+    (_, id) => location(id, -120 + 50 * random.next(), 45 + 20 * random.next()),
+  );
+  const layer = wideOf(await draw({ locations }));
+  const points = [...layer.matchAll(/<circle cx="([\d.]+)%" cy="([\d.]+)%" r=/g)].map((
+    [, x, y],
+  ) => [
+    Number(x) / 100 * LEAD_SIZE.width,
+    Number(y) / 100 * LEAD_SIZE.height,
+  ]);
+  assert(points.length > 100);
+  for (const [i, [x, y]] of points.entries()) {
+    for (const [otherX, otherY] of points.slice(i + 1)) {
+      // One decimal of a percentage is 0.8 pixels.
+      assert(Math.hypot(x! - otherX!, y! - otherY!) > 18.5);
+    }
+  }
+  const numbers = [...layer.matchAll(/(\d+)<\/text>/g)].map(([, number]) => Number(number));
+  const single = points.length - numbers.length;
+  assertEquals(numbers.reduce((sum, number) => sum + number, single), 3000);
+});
+
+Deno.test("drawMap() draws other locations apart and hollow, and counts those outside the view", async () => {
+  const locations = [
+    location(1, -97, 50),
+    location(2, -97, 50, false),
+    location(3, -60, 46),
+  ];
+  const view = { longitude: -97, latitude: 50, width: 500 };
+  const map = await draw({ locations, view, missing: 5000 });
+  assertEquals(wideOf(map).match(/class="map-point map-other"/g)?.length, 1);
+  const legend = /<p class="map-legend">.*?<\/p>/.exec(map)![0].replace(/<[^>]*>|\s+/g, " ");
+  assertStringIncludes(legend, "1 of 2 locations");
+  assertStringIncludes(legend, "1 other location: not in this selection");
+  assertStringIncludes(legend, "5,000 more are not shown");
+});
+
+Deno.test("drawMap() omits the label of a place that a point covers", async () => {
+  assertStringIncludes(wideOf(await draw({})), ">Churchill</text>");
+  const around = Array.from({ length: 40 }, (_, i) => {
+    const angle = i / 40 * 2 * Math.PI;
+    return location(i, -94.17 + 5 * Math.cos(angle), 58.77 + 2.5 * Math.sin(angle));
+  });
+  assertEquals(wideOf(await draw({ locations: around })).includes(">Churchill</text>"), false);
+});
+
+Deno.test("drawMap() has a card with name, type, position and link for the selected location and those at its place", async () => {
+  const locations = [location(1, -63.6, 44.93), location(2, -63.6, 44.93)];
+  const view = viewOf(locations, RAIL_SIZE);
+  const map = await draw({ locations, view, size: RAIL_SIZE, selected: "1" });
+  assertStringIncludes(map, "Lake/Pond, 44.930° N, 63.600° W");
+  assertEquals([...map.matchAll(/href="\?location=(\d)"/g)].map(([, id]) => id), ["1", "2"]);
+  assertEquals(map.match(/class="map-ring"/g)?.length, 1);
+  const french = await draw({ locations, view, language: "fr", selected: "1" });
+  assertStringIncludes(french, "44,930° N, 63,600° O");
+});
+
+Deno.test("drawMap() draws a box with curved edges and four handles", async () => {
+  const map = await draw({ box: { west: -120, south: 50, east: -80, north: 60 } });
+  const [, path] = /class="map-box" d="([^"]*)"/.exec(map)!;
+  assert(path!.match(/-?\d+/g)!.length > 80);
+  const handles = /<g class="map-handles".*?<\/g>/.exec(map)![0];
+  assertEquals(handles.match(/<rect/g)?.length, 4);
+});
+
+Deno.test("drawMap() escapes the names of locations", async () => {
+  const hostile = { ...location(1, -97, 50), name: `<script>"'&` };
+  const map = await draw({ locations: [hostile], selected: "1" });
+  assertEquals(map.includes("<script>"), false);
+  assertStringIncludes(map, "&lt;script&gt;");
+});
+
+Deno.test("drawMap() has no inline style, and is at most 17 kB compressed for 60 locations", async () => {
+  const random = new Random(1);
+  const locations = Array.from(
+    { length: 60 },
+    (_, id) => location(id, -130 + 70 * random.next(), 45 + 20 * random.next()),
+  );
+  const map = String(
+    await drawMap({
+      locations,
+      view: CANADA,
+      size: LEAD_SIZE,
+      language: "en",
+      hrefOfView: (view) => `?view=${formatView(view)}`,
+      hrefOfLocation: ({ id }) => `?selected=${id}`,
+      hrefOfOnly: ({ id }) => `?location=${id}`,
+    }),
+  );
+  assertEquals(/style=|<style|<script|NaN|undefined/.test(map), false);
+  const stream = new Blob([map]).stream().pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(stream).arrayBuffer();
+  assert(byteLength < 17_000, String(byteLength));
+});
+
+const sizes = { lead: LEAD_SIZE, rail: RAIL_SIZE };
+for (const [name, size] of Object.entries(sizes)) {
+  Deno.test(`viewOf() and viewOfBox() show all positions in the ${name} map`, () => {
+    const random = new Random(3);
+    for (let i = 0; i < 300; i++) {
+      const [west, south] = [-140 + 75 * random.next(), 42 + 30 * random.next()];
+      const [east, north] = [west + 15 * random.next(), south + 8 * random.next()];
+      const box = { west, south, east, north };
+      const corners = [west, east].flatMap((x) => [south, north].map((y) => [x, y] as const));
+      const positions = corners.map(([longitude, latitude]) => ({ longitude, latitude }));
+      for (const view of [viewOfBox(box, size), viewOf(positions, size)]) {
+        const { toPixel } = createFrame(view, size);
+        for (const corner of corners) {
+          const [x, y] = toPixel(corner);
+          assert(
+            x > 0 && y > 0 && x < size.width && y < size.height,
+            JSON.stringify({ box, view }),
+          );
+        }
+      }
+    }
+  });
+}
+
+Deno.test("viewOf() shows all of Canada without positions, and ignores positions far away", () => {
+  assertEquals(viewOf([], LEAD_SIZE), CANADA);
+  assertEquals(viewOf([{ longitude: 0, latitude: 0 }], LEAD_SIZE), CANADA);
+});
+
+Deno.test("parseView() returns the view that formatView() wrote, and undefined when the text is no view", () => {
+  const view = { longitude: -97.213, latitude: 51.3, width: 420.5 };
+  assertEquals(parseView(formatView(view)), view);
+  for (
+    const text of ["", "1,2", "-97,51,1e9", "-97,NaN,400", "-97,51,400,1", "-97,,400", "a,b,c"]
+  ) {
+    assertEquals(parseView(text), undefined, text);
+  }
+});
