@@ -6,12 +6,11 @@ import {
   DRAWING_TEXT,
   type DrawingText,
   formatDigits,
-  formatNumber,
+  type Html,
   type Language,
+  localNumber,
   monthName,
 } from "./drawing_text.ts";
-
-type Html = ReturnType<typeof html>;
 
 /**
  * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the
@@ -51,7 +50,7 @@ const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
 /** Results that can be drawn. */
 const DRAWN = ["none", "left", "right"];
 
-function keyOf(row: Measurement): SeriesKey {
+function seriesKeyOf(row: Measurement): SeriesKey {
   return {
     characteristic: row.CharacteristicName ?? "",
     unit: row.unit ?? "",
@@ -72,9 +71,9 @@ export function selectSeries(
   const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
     DRAWN.includes(censoring) && Number.isFinite(parseFloat(value));
   const withoutLimit = dated.filter((row) => !isDrawn(row));
-  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(keyOf(row)));
+  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesKeyOf(row)));
   const sorted = [...groups.values()].sort((a, b) => b.length - a.length)
-    .map((rows) => ({ ...keyOf(rows[0]!), rows }));
+    .map((rows) => ({ ...seriesKeyOf(rows[0]!), rows }));
   const chosen =
     sorted.find((series) =>
       (Object.keys(wanted) as (keyof SeriesKey)[]).every((part) =>
@@ -90,7 +89,7 @@ export function selectSeries(
     Number(characteristic !== chosen.characteristic);
   return {
     ...chosen,
-    withoutLimit: withoutLimit.filter((row) => isSame(keyOf(row))).length,
+    withoutLimit: withoutLimit.filter((row) => isSame(seriesKeyOf(row))).length,
     alternatives: sorted.filter((series) => series !== chosen)
       .sort((a, b) => isOther(a) - isOther(b))
       .map(({ rows, ...key }) => ({ ...key, results: rows.length })),
@@ -151,7 +150,7 @@ const MAX_COLOURED = 6;
 const LOGARITHMIC_RATIO = 50;
 /** Other series that have a link in the heading; the rest is folded. */
 const MAX_LINKED = 2;
-const MAX_LISTED = 100;
+const MAX_ALTERNATIVES = 100;
 /** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
@@ -183,7 +182,7 @@ export function drawChart(content: ChartContent): Html {
     ...locations.slice(0, MAX_COLOURED).map(([id, points]) => ({ name: nameOf(id), points })),
     ...(others.length > 0
       ? [{
-        name: text.otherLocations(others.length, formatNumber(others.length, language)),
+        name: text.otherLocations(others.length, localNumber(others.length, language)),
         points: others.flatMap(([, points]) => points),
       }]
       : []),
@@ -221,7 +220,7 @@ export function drawChart(content: ChartContent): Html {
       renderKey(
         `c${index}`,
         index,
-        html`${name} <span>${formatNumber(points.length, language)}</span>`,
+        html`${name} <span>${localNumber(points.length, language)}</span>`,
       )
     )
   }
@@ -237,7 +236,7 @@ export function drawChart(content: ChartContent): Html {
     )
   }</svg>
       <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" role="img" aria-label="${
-    text.chartLabel(name, formatNumber(points.length, language), [...new Set(years)].join("–"))
+    text.chartLabel(name, localNumber(points.length, language), [...new Set(years)].join("–"))
   }">
         <g class="chart-grid">${
     ticks.map((tick) => {
@@ -256,7 +255,7 @@ export function drawChart(content: ChartContent): Html {
     ${
     series.withoutLimit > 0 &&
     html`<p class="note">${
-      text.notDrawn(series.withoutLimit, formatNumber(series.withoutLimit, language))
+      text.notDrawn(series.withoutLimit, localNumber(series.withoutLimit, language))
     }.</p>`
   }
     ${renderTable(points, text, language)}
@@ -291,9 +290,9 @@ function renderLinks(
       ? parts.join(", ")
       : [characteristicName(other.characteristic, language), ...parts].join(", ");
   };
-  const links = series.alternatives.slice(0, MAX_LISTED).map((other) =>
+  const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
     html`<a href="${hrefOfSeries(other)}">${describe(other)} (${
-      formatNumber(other.results, language)
+      localNumber(other.results, language)
     })</a>`
   );
   const shown = [
@@ -317,7 +316,7 @@ function renderLinks(
       <details>
         <summary>${text.otherSeries(
           folded.length,
-          formatNumber(series.alternatives.length - MAX_LINKED, language),
+          localNumber(series.alternatives.length - MAX_LINKED, language),
         )}</summary>
         <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
       </details>
@@ -424,7 +423,7 @@ function linearTicks(low: number, high: number): number[] {
 
 function formatTick(tick: number, language: Language): string {
   const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
-  return formatNumber(tick, language, {
+  return localNumber(tick, language, {
     maximumSignificantDigits: 6,
     ...(isExtreme && { notation: "scientific" }),
   });
@@ -484,8 +483,8 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
           const sorted = points.toSorted((a, b) => a.value - b.value).map(({ row }) => row);
           const below = sorted.filter(({ censoring }) => censoring === "left").length;
           const cells = [
-            formatNumber(points.length, language),
-            formatNumber(below, language),
+            localNumber(points.length, language),
+            localNumber(below, language),
             ...[
               signOf(sorted[0]!) + sorted[0]!.value,
               medianOf(sorted),

@@ -1,4 +1,8 @@
+import type { html } from "hono/html";
+
 // Texts of the map, the chart, the bars and the table in both languages.
+
+export type Html = ReturnType<typeof html>;
 
 /** Language of the page. */
 export type Language = "en" | "fr";
@@ -153,7 +157,7 @@ export function formatDigits(digits: string, language: Language): string {
 }
 
 /** Returns a number in the notation of a language, such as `1,234.5` or `1 234,5`. */
-export function formatNumber(
+export function localNumber(
   value: number,
   language: Language,
   options?: Intl.NumberFormatOptions,

@@ -1,21 +1,26 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
-import { DRAWING_TEXT, type DrawingText, formatNumber, type Language } from "./drawing_text.ts";
+import {
+  DRAWING_TEXT,
+  type DrawingText,
+  type Html,
+  type Language,
+  localNumber,
+} from "./drawing_text.ts";
 import { drawLine, drawOutlines, formatPath, PATH_SCALE, PLACES } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
   CANADA_WIDTH,
   createFrame,
+  type Degrees,
+  EARTH_RADIUS,
   type Frame,
   type MapView,
   type Pixel,
-  type Position,
   sampleBox,
   type Size,
 } from "./projection.ts";
-
-type Html = ReturnType<typeof html>;
 
 /** Location of a map. */
 export interface MapLocation {
@@ -133,7 +138,7 @@ export function viewOf(
   const inCanada = positions.filter(({ longitude, latitude }) =>
     longitude >= -145 && longitude <= -48 && latitude >= SOUTH_LIMIT && latitude <= NORTH_LIMIT
   );
-  const pairs = inCanada.map(({ longitude, latitude }): Position => [longitude, latitude]);
+  const pairs = inCanada.map(({ longitude, latitude }): Degrees => [longitude, latitude]);
   return fitView(pairs, size, MIN_FITTED_WIDTH);
 }
 
@@ -146,7 +151,7 @@ function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
-function fitView(positions: readonly Position[], size: Size, minWidth: number): MapView {
+function fitView(positions: readonly Degrees[], size: Size, minWidth: number): MapView {
   if (positions.length === 0) return CANADA;
   const { left, right, top, bottom } = INSETS;
   const [freeWidth, freeHeight] = [size.width - left - right, size.height - top - bottom];
@@ -185,14 +190,14 @@ function drawGrid(frame: Frame, size: Size, view: MapView): string {
   const [reachX, reachY] = [view.width / 40, view.width / 111];
   const west = Math.floor((view.longitude - reachX) / step) * step;
   const [south, north] = [view.latitude - reachY, Math.min(view.latitude + reachY, 85)];
-  const line = (positions: readonly Position[]) => drawLine(positions.map(frame.toPixel), size);
+  const line = (positions: readonly Degrees[]) => drawLine(positions.map(frame.toPixel), size);
   let path = "";
   for (let x = west; x < view.longitude + reachX; x += step) {
     path += line([[x, south], [x, north]]);
   }
   const CURVE_POINTS = 49;
   for (let y = Math.ceil(south / step) * step; y < north; y += step) {
-    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Position => [
+    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Degrees => [
       west + 2 * reachX * i / (CURVE_POINTS - 1),
       y,
     ]));
@@ -320,10 +325,10 @@ function drawPoint(
   const closer = viewOf(members, size);
   const isCloser = closer.width < view.width / 1.2;
   const href = isCloser ? hrefOfView(closer) : hrefOfLocation(first);
-  const number = formatNumber(members.length, language, { notation: "compact" });
+  const number = localNumber(members.length, language, { notation: "compact" });
   const title = DRAWING_TEXT[language].locations(
     members.length,
-    formatNumber(members.length, language),
+    localNumber(members.length, language),
   );
   return html`
     <a class="${className}"
@@ -405,7 +410,6 @@ function placeLabels(
 
 /** Pixels. */
 const MAX_SCALE_LENGTH = 90;
-const EARTH_RADIUS = 6371;
 
 /** Draws a bar with a round length, as long as that distance is at the centre of the map. */
 function drawScale(frame: Frame, size: Size, language: Language): Html {
@@ -419,7 +423,7 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
       <line x1="${start}" x2="100%" y1="100%" y2="100%" />
       <rect x="${start}" y="100%" />
       <rect x="100%" y="100%" />
-      <text x="${middle}" y="100%" dy="-6" text-anchor="middle">${formatNumber(
+      <text x="${middle}" y="100%" dy="-6" text-anchor="middle">${localNumber(
         length,
         language,
       )} km</text>
@@ -428,7 +432,7 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
 }
 
 /** Great-circle distance in kilometres. */
-function distanceOf([west, south]: Position, [east, north]: Position): number {
+function distanceOf([west, south]: Degrees, [east, north]: Degrees): number {
   const radians = Math.PI / 180;
   const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
   const part = half(north - south) +
@@ -443,7 +447,7 @@ function roundDown(number: number): number {
 }
 
 function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {
-  const corners: Position[] = [[west, south], [east, south], [east, north], [west, north]];
+  const corners: Degrees[] = [[west, south], [east, south], [east, north], [west, north]];
   return html`<g class="map-handles" transform="translate(-5 -5)">${
     corners.map((corner) => {
       const [left, top] = frame.toPixel(corner);
@@ -494,7 +498,7 @@ function renderLegend(
   { toPixel }: Frame,
   text: DrawingText,
 ): Html {
-  const count = (number: number) => formatNumber(number, language);
+  const count = (number: number) => localNumber(number, language);
   const matching = locations.filter(({ matches }) => matches);
   const shown = matching.filter(({ longitude, latitude }) => {
     const [x, y] = toPixel([longitude, latitude]);
@@ -528,7 +532,7 @@ function renderCard(
   const { longitude, latitude } = chosen;
   const degrees = (number: number, [positive, negative]: readonly [string, string]) =>
     `${
-      formatNumber(Math.abs(number), language, {
+      localNumber(Math.abs(number), language, {
         minimumFractionDigits: 3,
         maximumFractionDigits: 3,
       })

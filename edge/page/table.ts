@@ -6,11 +6,10 @@ import {
   DRAWING_TEXT,
   type DrawingText,
   formatDigits,
-  formatNumber,
+  type Html,
   type Language,
+  localNumber,
 } from "./drawing_text.ts";
-
-type Html = ReturnType<typeof html>;
 
 /** Fields to select for the table, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = [
@@ -125,7 +124,7 @@ export function measurementsTable(content: TableContent): Html {
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
-      <p>${text.newest(formatNumber(rows.length, language), formatNumber(count, language))}${
+      <p>${text.newest(localNumber(rows.length, language), localNumber(count, language))}${
     hrefOfColumns && html`, <a href="${hrefOfColumns}">${text.chooseColumns}</a>`
   }</p>
     </div>

@@ -64,9 +64,12 @@ export function enhanceSuggestions(): void {
     const language = document.documentElement.lang === "fr" ? "fr" : "en";
     const has = (name: string) =>
       fold(name).includes(wanted) || fold(french[name] ?? "").includes(wanted);
-    const meant = Object.entries(synonyms).filter(([key]) => fold(key) === wanted).flatMap((
-      [, list],
-    ) => list);
+    const all = [...groups.flatMap(({ common, others }) => [...common, ...others]), ...others];
+    const meant = [
+      ...all.filter((name) => fold(name) === wanted || fold(french[name] ?? "") === wanted),
+      ...Object.entries(synonyms).filter(([key]) => fold(key) === wanted)
+        .flatMap(([, list]) => list),
+    ].filter((name, index, list) => list.indexOf(name) === index);
     const groupOf = (name: string) =>
       groups.find(({ common, others }) => common.includes(name) || others.includes(name))
         ?.[language] ?? "";

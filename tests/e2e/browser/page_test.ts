@@ -35,7 +35,7 @@ class Reader {
     this.fields++;
     await this.page.locator("#what").click();
     await this.page.keyboard.type(text);
-    await this.page.locator("#suggestions [aria-selected=true]").getByText(name).waitFor();
+    await this.page.locator(`#suggestions [aria-selected=true][data-name="${name}"]`).waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".chip", { hasText: name }).waitFor();
   }
@@ -96,7 +96,7 @@ const tasks: Task[] = [
       await reader.choose("TP", TP);
       await reader.fill("#where", "Pigeon Lake");
       await reader.show();
-      await reader.page.locator(".chart svg, .chart-card svg, figure svg").first().waitFor();
+      await reader.page.locator(".chart use:visible").first().waitFor();
     },
   },
   {
