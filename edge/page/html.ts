@@ -49,8 +49,9 @@ export function renderFrame(frame: PageFrame, content: Html): Html {
         <script src="/weir.js" type="module"></script>
       </head>
       <body>
-            <a class="skip" href="#results">${text.skip}</a>
-            <header class="top">
+        <a class="skip" href="#results">${text.skip}</a>
+        <header>
+        <div class="top">
               <a class="brand" href="/?lang=${language}"><img src="/weir.svg" alt="" width="32"
                 height="32"><strong>Weir</strong></a>
               <p class="tagline">${text.tagline}</p>
@@ -60,19 +61,20 @@ export function renderFrame(frame: PageFrame, content: Html): Html {
                   .otherLanguage}</a>
                 <a class="narrow" href="#menu">${text.menu}</a>
               </nav>
-            </header>
+            </div>
             ${isSynthetic && html`
               <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
             `}
-            <main class="${isFolded ? "folded" : ""}" data-url="${url}" data-texts="${scriptTexts(
-              text,
-            )}">${content}</main>
-            <footer>
-              <p>${text.dataFrom} <a href="https://datastream.org">DataStream</a>; ${text
-                .footer}</p>
-              <nav id="menu" class="narrow" aria-label="${text.menu}">${links}</nav>
-            </footer>
-          </body>
+        </header>
+        <main class="${isFolded ? "folded" : ""}" data-url="${url}" data-texts="${scriptTexts(
+          text,
+        )}">${content}</main>
+        <footer>
+          <p>${text.dataFrom} <a href="https://datastream.org">DataStream</a>; ${text
+            .footer}</p>
+          <nav id="menu" class="narrow" aria-label="${text.menu}">${links}</nav>
+        </footer>
+      </body>
     </html>
   `;
 }

@@ -265,7 +265,10 @@ function createPages(context: AppContext): Record<string, Respond> {
       undefined,
       html`${renderForm({ access, form, datasets: known, results })}
         <div id="results" tabindex="-1" role="region" aria-label="${text.results}">
-          ${alerts.content}${content}
+          ${alerts.content}${
+        results === undefined && alerts.isEmpty &&
+        html`<h1 class="hidden">${text.results}</h1>`
+      }${content}
         </div>`,
       alerts,
       isFolded,
@@ -416,7 +419,7 @@ class Alerts {
   }
 
   get content(): Html {
-    return html`${this.#list}`;
+    return this.isEmpty ? html`` : html`<h1 class="hidden">${this.#text.results}</h1>${this.#list}`;
   }
 
   add(status: number, content: Html, headers: Record<string, string> = {}, kind = "alert"): void {

@@ -94,7 +94,7 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
 .credential p { font-size: 13px; color: var(--soft); }
 
-#suggestions { position: absolute; z-index: 5; left: 0; right: 0; top: 100%; margin-top: 4px; max-height: 420px; overflow: auto; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; box-shadow: 0 6px 24px #0003; padding: 8px 0; font-size: 14px; }
+#suggestions { position: absolute; z-index: 5; left: 0; right: 0; top: 100%; margin-top: 4px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; box-shadow: 0 6px 24px #0003; padding: 8px 0; font-size: 14px; }
 #suggestions .group { padding: 4px 12px; font-size: 13px; font-weight: 600; color: var(--soft); }
 #suggestions [role=option] { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 12px; padding: 4px 12px; cursor: pointer; }
 #suggestions [aria-selected=true] { background: var(--wash); }

@@ -65,7 +65,8 @@ export function enhancePage(): void {
   function credentialHeader(): Record<string, string> {
     const value = document.querySelector<HTMLInputElement>("#credential")?.value.trim();
     if (!value) return {};
-    return form()?.dataset.access === "caller"
+    // Not `form.dataset`, which is the input with the name "dataset".
+    return form()?.getAttribute("data-access") === "caller"
       ? { "x-api-key": value }
       : { authorization: `Bearer ${value}` };
   }
@@ -196,7 +197,7 @@ export function enhancePage(): void {
       // What the user typed in the meantime stays; the new results are for the old form.
       const typed = settingsOf(form()) === submitted ? undefined : form();
       const credential = document.querySelector<HTMLInputElement>("#credential")?.value ?? "";
-      for (const selector of ["main", ".top", "footer"]) {
+      for (const selector of ["main", "header", "footer"]) {
         document.querySelector(selector)!.replaceWith(page.querySelector(selector)!);
       }
       document.title = page.title;
@@ -212,7 +213,8 @@ export function enhancePage(): void {
         return update();
       }
       const target = movesFocus
-        ? document.querySelector<HTMLElement>("[role=alert], #count, #results")
+        ? document.querySelector<HTMLElement>("[role=alert]") ??
+          document.querySelector<HTMLElement>("#count, #results:not(:has(#count))")
         : [...main().querySelectorAll<HTMLElement>("a, button, input")].find((element) =>
           element.className + element.textContent === key
         );

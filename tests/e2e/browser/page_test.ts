@@ -193,17 +193,14 @@ for (const javaScriptEnabled of [true, false]) {
         await pressShow(page);
         const count = await countOf(page);
         assert(count > 0);
-        await page.locator(".tools").getByText("Python").click();
+        await page.locator(".tools").getByLabel("Python").check();
         await page.getByRole("button", { name: "Download for Python" }).waitFor();
         assertEquals((await rowsOf(await clickAndDownload(page))).length, count);
         // What is selected can be removed, and more can be added.
         await page.locator(".chip").click();
         await page.locator("#what").fill("Nitrate");
         await pressShow(page);
-        assertEquals(
-          await page.locator(".chip").allInnerTexts(),
-          ["Nitrate\n×"].map((t) => t.replace("\n", " ")),
-        );
+        assertMatch((await page.locator(".chip").allInnerTexts()).join(), /^Nitrate\s×$/);
         await page.locator(".map a[href*='view=']").first().click();
         await page.waitForURL(/view=/);
         assert(await countOf(page) > 0);
