@@ -5,7 +5,9 @@ import { characteristicName } from "./characteristics.ts";
 import {
   DRAWING_TEXT,
   type DrawingText,
+  fill,
   formatDigits,
+  formatPlural,
   type Html,
   type Language,
   localNumber,
@@ -182,7 +184,7 @@ export function drawChart(content: ChartContent): Html {
     ...locations.slice(0, MAX_COLOURED).map(([id, points]) => ({ name: nameOf(id), points })),
     ...(others.length > 0
       ? [{
-        name: text.otherLocations(others.length, localNumber(others.length, language)),
+        name: formatPlural(text.otherLocations, others.length, language),
         points: others.flatMap(([, points]) => points),
       }]
       : []),
@@ -208,7 +210,9 @@ export function drawChart(content: ChartContent): Html {
   const isUsed = (censoring: string) => points.some(({ row }) => row.censoring === censoring);
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
-      <h2 id="chart">${name} <span>${describeSeries(series, isLogarithmic, text)}</span></h2>
+      <h2 id="chart">${name} <span>${
+    describeSeries(series, isLogarithmic, text, language)
+  }</span></h2>
       ${renderLinks(content, isLogarithmic, canBeLogarithmic, text)}
     </div>
     <svg class="chart-shapes" aria-hidden="true"><defs>${
@@ -236,7 +240,11 @@ export function drawChart(content: ChartContent): Html {
     )
   }</svg>
       <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" role="img" aria-label="${
-    text.chartLabel(name, localNumber(points.length, language), [...new Set(years)].join("–"))
+    fill(text.chartLabel, {
+      name,
+      n: points.length,
+      years: [...new Set(years)].join("–"),
+    }, language)
   }">
         <g class="chart-grid">${
     ticks.map((tick) => {
@@ -254,9 +262,7 @@ export function drawChart(content: ChartContent): Html {
     </div>
     ${
     series.withoutLimit > 0 &&
-    html`<p class="note">${
-      text.notDrawn(series.withoutLimit, localNumber(series.withoutLimit, language))
-    }.</p>`
+    html`<p class="note">${formatPlural(text.notDrawn, series.withoutLimit, language)}.</p>`
   }
     ${renderTable(points, text, language)}
   </section>`;
@@ -267,10 +273,12 @@ function describeSeries(
   { unit, fraction, form }: SeriesKey,
   isLogarithmic: boolean,
   text: DrawingText,
+  language: Language,
 ): string {
   return [
     [unit === "None" ? "" : unit, form].filter(Boolean).join(" "),
-    fraction && text.fraction(fraction),
+    fraction &&
+    fill(text.fraction, { name: language === "en" ? fraction.toLowerCase() : fraction }, language),
     isLogarithmic && text.logScale,
   ].filter(Boolean).join(", ");
 }
@@ -314,9 +322,10 @@ function renderLinks(
     folded.length > 0 &&
     html`
       <details>
-        <summary>${text.otherSeries(
-          folded.length,
-          localNumber(series.alternatives.length - MAX_LINKED, language),
+        <summary>${formatPlural(
+          text.otherSeries,
+          series.alternatives.length - MAX_LINKED,
+          language,
         )}</summary>
         <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
       </details>

@@ -3,6 +3,8 @@ import { html } from "hono/html";
 import {
   DRAWING_TEXT,
   type DrawingText,
+  fill,
+  formatPlural,
   type Html,
   type Language,
   localNumber,
@@ -326,10 +328,7 @@ function drawPoint(
   const isCloser = closer.width < view.width / 1.2;
   const href = isCloser ? hrefOfView(closer) : hrefOfLocation(first);
   const number = localNumber(members.length, language, { notation: "compact" });
-  const title = DRAWING_TEXT[language].locations(
-    members.length,
-    localNumber(members.length, language),
-  );
+  const title = formatPlural(DRAWING_TEXT[language].locations, members.length, language);
   return html`
     <a class="${className}"
       href="${href}"><title>${title}</title>${circle}<text x="${x}" y="${y}" dy="4">${number}</text></a>
@@ -498,7 +497,6 @@ function renderLegend(
   { toPixel }: Frame,
   text: DrawingText,
 ): Html {
-  const count = (number: number) => localNumber(number, language);
   const matching = locations.filter(({ matches }) => matches);
   const shown = matching.filter(({ longitude, latitude }) => {
     const [x, y] = toPixel([longitude, latitude]);
@@ -508,13 +506,14 @@ function renderLegend(
   return html`<p class="map-legend">
     <span class="map-key">${
     shown < matching.length
-      ? text.locationsInView(count(shown), count(matching.length))
-      : text.locations(shown, count(shown))
+      ? fill(text.locationsInView, { shown, all: matching.length }, language)
+      : formatPlural(text.locations, shown, language)
   }</span>
     ${
-    others > 0 && html`<span class="map-key map-other">${text.others(others, count(others))}</span>`
+    others > 0 &&
+    html`<span class="map-key map-other">${formatPlural(text.others, others, language)}</span>`
   }
-    ${missing > 0 && html`<span>${text.missing(missing, count(missing))}</span>`}
+    ${missing > 0 && html`<span>${formatPlural(text.missing, missing, language)}</span>`}
   </p>`;
 }
 

@@ -4,11 +4,11 @@ import { characteristicName } from "./characteristics.ts";
 import type { Measurement } from "./chart.ts";
 import {
   DRAWING_TEXT,
-  type DrawingText,
+  fill,
   formatDigits,
+  FRENCH_CONDITIONS,
   type Html,
   type Language,
-  localNumber,
 } from "./drawing_text.ts";
 
 /** Fields to select for the table, in addition to the tidy columns. */
@@ -124,7 +124,7 @@ export function measurementsTable(content: TableContent): Html {
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
-      <p>${text.newest(localNumber(rows.length, language), localNumber(count, language))}${
+      <p>${fill(text.newest, { shown: rows.length, all: count }, language)}${
     hrefOfColumns && html`, <a href="${hrefOfColumns}">${text.chooseColumns}</a>`
   }</p>
     </div>
@@ -141,7 +141,7 @@ export function measurementsTable(content: TableContent): Html {
       <tbody role="rowgroup">${
     rows.map((row) =>
       html`<tr role="row">${left.map((column) => renderCell(column, row, details))}${
-        renderValue(row, digits, hasOneForm ? "" : formOf(row), text, language)
+        renderValue(row, digits, hasOneForm ? "" : formOf(row), language)
       }${right.map((column) => renderCell(column, row))}</tr>`
     )
   }</tbody>
@@ -197,12 +197,11 @@ function renderValue(
   row: Measurement,
   digits: number,
   form: string,
-  text: DrawingText,
   language: Language,
 ): Html {
   const { value = "", unit = "", censoring, ResultDetectionCondition: condition = "" } = row;
   if (value === "") {
-    const shown = text.conditions[condition] ?? condition.toLowerCase();
+    const shown = language === "fr" && FRENCH_CONDITIONS[condition] || condition.toLowerCase();
     return html`<td role="cell" class="value no-value" colspan="2">${shown}</td>`;
   }
   const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";

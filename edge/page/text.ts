@@ -1,9 +1,9 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
 import { REGIONS } from "../../src/odata/regions.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import { type Language, localNumber } from "./drawing_text.ts";
+import { fill, type Language, localNumber } from "./drawing_text.ts";
 
-export { type Language, localNumber };
+export { fill, type Language, localNumber };
 
 type Texts = typeof TABLE;
 export type Text = Texts["en"];
@@ -45,18 +45,6 @@ export function findRegion(text: string): string | undefined {
 /** In lower case, and without marks such as accents. */
 export function fold(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
-}
-
-/** Replaces `{name}` by values; numbers are formatted. */
-export function fill(
-  template: string,
-  values: Readonly<Record<string, string | number>>,
-  language: Language,
-): string {
-  return template.replace(/\{(\w+)\}/g, (_, name) => {
-    const value = values[name] ?? "";
-    return typeof value === "number" ? localNumber(value, language) : value;
-  });
 }
 
 /** Such as `18 MB` or `0.2 Mo`. */
