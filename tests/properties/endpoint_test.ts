@@ -65,10 +65,7 @@ Deno.test("expandTemplate() returns the same as url-template when the expression
             [name, held],
           ) => [name, typeof held === "number" ? `${held}` : held]),
         ) as Parameters<ReturnType<typeof parseUriTemplate>["expand"]>[0];
-        assertEquals(
-          expandWith(template, values),
-          parseUriTemplate(template).expand(texts),
-        );
+        assertEquals(expandWith(template, values), parseUriTemplate(template).expand(texts));
       },
     ),
     runs,

@@ -483,17 +483,11 @@ Deno.test("weir writes the package after the file, and the state until then has 
   // The package cannot get its name, as if the run were killed then.
   await Deno.mkdir(`${path}.datapackage.json`);
   assertEquals((await download.run(NONE)).code, 1);
-  assertEquals(await download.names(), [
-    "a.csv",
-    "a.csv.datapackage.json.new",
-    "a.csv.part.json",
-  ]);
+  assertEquals(await download.names(), ["a.csv", "a.csv.datapackage.json.new", "a.csv.part.json"]);
   await Deno.remove(`${path}.datapackage.json`);
   const { code, errors } = await download.run(NONE, ["--resume"]);
   assertEquals([code, download.pages, await download.names()], [0, 0, ["a.csv"]], errors.join());
-  const { resources: [{ rows }] } = JSON.parse(
-    await Deno.readTextFile(`${path}.datapackage.json`),
-  );
+  const { resources: [{ rows }] } = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   assertEquals(rows, 12);
 });
 
@@ -511,10 +505,7 @@ Deno.test("weir --no-package writes no package, and removes that of the file tha
 
 /** Files that --resume and --update do not accept as the result of the query, and the reason. */
 const UNACCEPTED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
-  "has no record": [
-    (path) => Deno.remove(`${path}.datapackage.json`),
-    " already exists, without ",
-  ],
+  "has no record": [(path) => Deno.remove(`${path}.datapackage.json`), " already exists, without "],
   "has a record that is no JSON": [
     (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
     " already exists, without ",
@@ -643,9 +634,7 @@ Deno.test("weir records no versions of datasets that were published during the d
   await using download = await Download.create();
   download.published = new Date().toISOString();
   await download.run(NONE);
-  const record = JSON.parse(
-    await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`),
-  );
+  const record = JSON.parse(await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`));
   assertEquals(record.weir.datasets, undefined);
   assertEquals((await download.run(NONE, ["--update"])).code, 0);
   assertEquals(download.pages, 3);
