@@ -329,7 +329,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
       rules?.fillCells();
       this.#fault = this.#format.writeRow(this, at, end);
       if (this.#fault !== undefined) return end;
-      this.#distinct?.add(this.window.bytes, reader, written);
+      this.#distinct?.add(reader, written);
       this.#written++;
     }
     this.#lastRow = start;
