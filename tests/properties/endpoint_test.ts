@@ -12,7 +12,10 @@ const text = fc.string({ unit: "grapheme" });
 
 /** Expands a template with the values of its variables. */
 function expandWith(template: string, values: Record<string, unknown>): string {
-  return expandTemplate(parseTemplate(template), (name) => toUrlValue(name, values[name]));
+  return expandTemplate(
+    parseTemplate(template),
+    new Map(Object.keys(values).map((name) => [name, toUrlValue(name, values[name])])),
+  );
 }
 
 Deno.test("endpoint() returns a query that URLSearchParams decodes when names and values are any text", () => {
