@@ -1,5 +1,10 @@
 import { stringify } from "@std/csv/stringify";
-import { classifyRow, RESULT_FIELDS, type ResultRow, type TidyRow } from "../formats/tidy.ts";
+import {
+  classifyRow,
+  RESULT_AND_LIMIT_FIELDS,
+  type ResultRow,
+  type TidyRow,
+} from "../formats/tidy.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
 
@@ -59,7 +64,7 @@ const SUMMARY_FIELDS = [
   "MethodSpeciation",
   "ResultSampleFraction",
   "ActivityStartDate",
-  ...RESULT_FIELDS,
+  ...RESULT_AND_LIMIT_FIELDS,
 ] as const;
 
 interface SummarizedRow extends ResultRow {

@@ -86,7 +86,7 @@ export const TIDY_COLUMNS: readonly (keyof TidyRow)[] = [
 ];
 
 /** Fields of the result of a row. */
-export const RESULT_FIELDS = [
+export const RESULT_AND_LIMIT_FIELDS = [
   "ResultValue",
   "ResultUnit",
   "ResultDetectionCondition",
@@ -96,7 +96,7 @@ export const RESULT_FIELDS = [
 
 /** Fields that the rules read. The constants below are their indices. */
 const FIELDS = [
-  ...RESULT_FIELDS,
+  ...RESULT_AND_LIMIT_FIELDS,
   "ActivityStartDate",
   "ActivityStartTime",
   "ActivityStartTimeZone",
