@@ -86,7 +86,7 @@ export class DataStreamError extends Error {
 
 /** A hint that is a correction does not suggest `unchecked`. */
 export type ValidationErrorFacts = Partial<
-  Pick<ValidationError, "received" | "hint" | "canBeUnchecked" | "cause">
+  Pick<ValidationError, "received" | "hint" | "cause">
 >;
 
 /** Key of the option `unchecked` in the names of an interface. */
@@ -120,20 +120,14 @@ export class ValidationError extends TypeError {
   /** What to do next, other options in braces; empty if the problem says what is accepted. */
   declare readonly hint: string;
   /** Whether the message suggests the query option `unchecked`, which lets the value through. */
-  declare readonly canBeUnchecked: boolean;
+  readonly canBeUnchecked: boolean = false;
 
   /** @internal */
   constructor(option: string, problem: string, facts: ValidationErrorFacts = {}) {
-    const { received, hint = "", canBeUnchecked = false } = facts;
-    super("", facts);
-    Object.assign(this, { option, problem, received, hint, canBeUnchecked });
-    // Without names of an interface, so that a bundle of the builder alone lacks `messageFor()`.
-    this.message = describeInvalid(
-      option,
-      problem,
-      hint.replace(OPTION_IN_BRACES, "$1"),
-      canBeUnchecked && UNCHECKED,
-    );
+    const { received, hint = "" } = facts;
+    // Not by `messageFor()`, so that a bundle of the builder alone lacks it.
+    super(`${option} ${problem}${hint && `: ${hint.replace(OPTION_IN_BRACES, "$1")}`}`, facts);
+    Object.assign(this, { option, problem, received, hint });
   }
 }
 
@@ -151,18 +145,19 @@ export function messageFor(
     return `${address ? `${address} ` : ""}${detail}: ${hint}`;
   }
   const unchecked = error.canBeUnchecked && names[UNCHECKED];
-  return describeInvalid(nameIn(names, error.option), error.problem, hint, unchecked);
+  return `${nameIn(names, error.option)} ${error.problem}${hint && `: ${hint}`}` +
+    (unchecked ? orUnchecked(unchecked) : "");
 }
 
-function describeInvalid(
-  option: string,
-  problem: string,
-  hint: string,
-  unchecked: string | false | undefined,
-): string {
-  return `${option} ${problem}${hint && `: ${hint}`}${
-    unchecked ? ` (or pass ${unchecked}, if DataStream accepts it)` : ""
-  }`;
+function orUnchecked(name: string): string {
+  return ` (or pass ${name}, if DataStream accepts it)`;
+}
+
+/** Lets an error suggest the option `unchecked`. Not in the constructor, which is in each bundle. */
+export function suggestUnchecked(error: ValidationError, isSuggested = true): ValidationError {
+  if (!isSuggested) return error;
+  const message = error.message + orUnchecked(UNCHECKED);
+  return Object.assign(error, { canBeUnchecked: true, message });
 }
 
 /** Also an option with its value. */

@@ -69,6 +69,8 @@ class Feed {
   dropped = 0;
   /** Number of bytes of the parts in memory. */
   bytes = 0;
+  /** Number of bytes of rows that the writer holds. */
+  held = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
   /** Length of the longest page. */
@@ -425,6 +427,8 @@ export class Feeds {
     if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
       if (feed.dropped > 0) throw new DataChanged(); // other downloads needed the memory
       const known = concatBytes(feed.parts.map((part) => part!.data));
+      // The writer of Parquet holds the rows, so there are no bytes to compare.
+      if (feed.held > 0) throw new DataChanged();
       const again = source.start(undefined, signal);
       try {
         for (let offset = 0; offset < known.length;) {
@@ -463,6 +467,7 @@ export class Feeds {
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
+    feed.held = heldBy(part);
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
     feed.parts.push({ ...part, fetchedBy: run.reader.id });
@@ -530,8 +535,10 @@ export class Feeds {
   #hasRoom(feed: Feed, bytes: number): boolean {
     const { maxCachedBytes } = this.#limits;
     const fits = () => {
-      let used = feed.bytes + bytes;
-      for (const other of this.#feeds) if (other !== feed) used += other.bytes + other.reserved;
+      let used = feed.bytes + feed.held + bytes;
+      for (const other of this.#feeds) {
+        if (other !== feed) used += other.bytes + other.held + other.reserved;
+      }
       return used <= maxCachedBytes;
     };
     for (const other of this.#feeds) {
@@ -619,6 +626,12 @@ export class Feeds {
     const hasFailed = feed.end !== undefined && "error" in feed.end;
     return !hasFailed && feed.dropped === 0 && this.remainingTtl(feed) > 0;
   }
+}
+
+/** Returns the number of bytes of rows that the writer of a document has not written yet. */
+function heldBy({ cursor }: FeedPart): number {
+  const { buffered } = (cursor?.writer ?? {}) as { buffered?: { bytes: number } };
+  return buffered?.bytes ?? 0;
 }
 
 /** A dataset was published while its rows were being fetched. */

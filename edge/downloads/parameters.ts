@@ -5,13 +5,8 @@ import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
 import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
-import {
-  invalidValue,
-  parseWholeNumber,
-  requireOneOf,
-  requireWholeNumber,
-  suggestBySpelling,
-} from "../../src/validation.ts";
+import { invalidValue, requireOneOf, suggestBySpelling } from "../../src/validation.ts";
+import { toWholeNumber } from "../options.ts";
 
 export interface DownloadParameters {
   /** `$top` is the number of rows per page. In OData, it is that of the result. */
@@ -40,11 +35,11 @@ export interface DocumentOptions extends AnyResourceQuery, CsvOptions {
 const READERS = {
   $select: (select) => ({ select }),
   $filter: (filter) => ({ filter }),
-  $top: (text, name) => ({ top: readWholeNumber(text, name, 1, MAXIMUM_TOP) }),
+  $top: (text, name) => ({ top: toWholeNumber(name, shorten(text), 1, MAXIMUM_TOP) }),
   $skiptoken: (skipToken) => ({ skipToken }),
   $count: (text, name) => ({ count: readBoolean(text, name) }),
   $format: (format) => ({ format }),
-  limit: (text, name) => ({ limit: readWholeNumber(text, name, 0) }),
+  limit: (text, name) => ({ limit: toWholeNumber(name, shorten(text), 0) }),
   bbox: (text) => ({ within: readBoundingBox(text) }),
   tidy: (text, name) => ({ tidy: readBoolean(text, name) }),
   from: (from) => ({ from }),
@@ -137,13 +132,6 @@ function readBoundingBox(text: string): BoundingBox {
   if (box !== undefined) return box;
   const expected = `${BOX_FORM}, such as ${BOX_EXAMPLE}`;
   throw invalidValue("bbox", expected, shorten(text));
-}
-
-function readWholeNumber(text: string, name: string, min: number, max?: number): number {
-  // Other text, such as "1e3", stays text, so that the check rejects it and shows it.
-  const value = parseWholeNumber(text) ?? shorten(text);
-  requireWholeNumber(name, value, min, max);
-  return Number(text);
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };

@@ -176,44 +176,40 @@ function nextValue(remaining: Iterator<string, undefined>): string {
   return /^-[^\d.]/.test(value) ? "" : value;
 }
 
-/** Words of other programs, by the flag. */
-const FLAG_WORDS: Readonly<Record<string, string>> = {
+/** Words of other programs, by the flag or the command. */
+const WORDS: Readonly<Record<string, string>> = {
   "base-url": "domain host url",
   bbox: "box bounding-box within",
   characteristic: "parameter analyte",
-  cite: "citations",
+  cite: "citations citation",
   doi: "dataset",
+  fields: "columns schema",
   filter: "where",
   force: "overwrite",
   from: "since start year",
   limit: "max rows",
   location: "site station",
+  locations: "sites stations",
+  metadata: "datasets",
+  observations: "measurements results",
   output: "file",
   qa: "test",
   quiet: "silent",
+  records: "download get",
   region: "province",
   resume: "continue",
   sandbox: "demo",
   select: "columns fields",
   separator: "delimiter",
+  setup: "key login",
   to: "end until",
   top: "page-size",
 };
 
-/** Words of other programs, by the command. */
-const COMMAND_WORDS: Readonly<Record<string, string>> = {
-  cite: "citations citation",
-  fields: "columns schema",
-  locations: "sites stations",
-  metadata: "datasets",
-  observations: "measurements results",
-  records: "download get",
-  setup: "key login",
-};
-
-function replaceWord(word: string, table: Readonly<Record<string, string>>): string {
+/** Only names that are known here: weir url takes a resource, not setup. */
+function replaceWord(word: string, known: readonly string[]): string | undefined {
   const wanted = word.toLowerCase();
-  return Object.keys(table).find((name) => table[name]!.split(" ").includes(wanted)) ?? "";
+  return known.find((name) => WORDS[name]?.split(" ").includes(wanted));
 }
 
 /** `flag` has its hyphens. */
@@ -227,8 +223,8 @@ function unknownFlag(
   const owners = Object.keys(commands).filter((other) =>
     Object.hasOwn(commands[other]!.flags, name)
   );
-  const hasSynonym = Object.hasOwn(flags, replaceWord(name, FLAG_WORDS));
-  if (flag === `--${name}` && owners.length > 0 && !hasSynonym) {
+  const synonym = replaceWord(name, Object.keys(flags));
+  if (flag === `--${name}` && owners.length > 0 && synonym === undefined) {
     const last = owners.pop();
     const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
     return new UsageError(`${flag} is not for ${command}: use it with ${choices}`);
@@ -243,8 +239,8 @@ function flagHint(name: string, known: Flags): string {
   if (/(^|[-_])(api)?key$/i.test(name)) {
     return "set DATASTREAM_API_KEY, or save the key with weir setup";
   }
-  const synonym = replaceWord(name, FLAG_WORDS);
-  if (Object.hasOwn(known, synonym)) return `use --${synonym}`;
+  const synonym = replaceWord(name, Object.keys(known));
+  if (synonym !== undefined) return `use --${synonym}`;
   const choices = known.format?.choices;
   const format = choices?.includes(name) ? name : formatOfExtension(name);
   if (format !== undefined && choices !== undefined) {
@@ -256,9 +252,8 @@ function flagHint(name: string, known: Flags): string {
 }
 
 function commandHint(name: string, known: readonly string[]): string {
-  // A synonym is suggested only if it is among the choices: weir url takes a resource, not setup.
-  const synonym = replaceWord(name, COMMAND_WORDS);
-  return known.includes(synonym) ? `use ${synonym}` : suggestBySpelling(name, known);
+  const synonym = replaceWord(name, known);
+  return synonym === undefined ? suggestBySpelling(name, known) : `use ${synonym}`;
 }
 
 /** Values of one flag in a suggested command. A list from a file can have thousands. */

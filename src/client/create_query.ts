@@ -187,7 +187,7 @@ function rowConverter<R>(): PageConverter<R[]> {
 function byteConverter(writer: PageWriter): PageConverter<Bytes> {
   return {
     start: (options) => writer.openPage(options),
-    end: () => writer.finish?.() ?? writer.end(),
+    end: () => writer.end(),
     notes: () => writer.state.notes,
     writer,
   };

@@ -24,6 +24,19 @@ interface Condition extends NoRowsReason {
 
 const MAX_COUNTS = 20;
 
+/** The result is complete without its explanation. */
+const FEW_ATTEMPTS = { retry: { attempts: 2 } };
+
+/** A failed request makes an explanation less precise. */
+async function ignoreFailure<T>(request: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await request();
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    return undefined;
+  }
+}
+
 /**
  * Names the conditions that no row meets. Requests at most one count for each condition or value of
  * a list: first for those with unknown values, and for the others only if all of these have rows.
@@ -53,9 +66,8 @@ export async function explainNoRows(
   const empty: NoRowsReason[] = [];
   let isExplained = false;
   let counts = 0;
-  // The result is complete without its explanation, so few attempts are enough.
-  const counter = client.with({ retry: { attempts: 2 } });
-  try {
+  const counter = client.with(FEW_ATTEMPTS);
+  await ignoreFailure(async () => {
     for (const condition of conditions) {
       if (isExplained && !condition.hasUnknownValue) break;
       const { values } = condition;
@@ -68,9 +80,7 @@ export async function explainNoRows(
       isExplained ||= isEmpty;
       empty.push(...isEmpty ? reasonsOf(condition) : emptyParts);
     }
-  } catch (error) {
-    if (!(error instanceof DataStreamError)) throw error;
-  }
+  });
   if (isExplained) return empty;
   const text = "No row matches all filters together: remove one of them";
   return [...empty, { text, hasUnknownValue: false }];
@@ -86,12 +96,8 @@ async function isAnyLeftOut(
 ): Promise<boolean> {
   if (from === undefined && to === undefined && !excludeQualityControl) return false;
   const query = { filter, within, unchecked, signal, from, to };
-  try {
-    return await client.with({ retry: { attempts: 2 } }).query(resource, query).count() > 0;
-  } catch (error) {
-    if (!(error instanceof DataStreamError)) throw error;
-    return false;
-  }
+  const counter = client.with(FEW_ATTEMPTS);
+  return (await ignoreFailure(() => counter.query(resource, query).count()) ?? 0) > 0;
 }
 
 const MAX_NAMED = 3;
@@ -187,7 +193,7 @@ export async function unmatchedValues(
   { filter, unchecked }: Pick<AnyResourceQuery, "filter" | "unchecked">,
   found: Readonly<Record<string, readonly string[]>> | undefined,
 ): Promise<NoRowsReason[]> {
-  const counter = client.with({ retry: { attempts: 2 } });
+  const counter = client.with(FEW_ATTEMPTS);
   let counts = 0;
   const isUnmatched = async (clause: Clause, values: readonly string[] | undefined) => {
     const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
@@ -201,7 +207,7 @@ export async function unmatchedValues(
       0;
   };
   const reasons: NoRowsReason[] = [];
-  try {
+  await ignoreFailure(async () => {
     for (const list of clausesOf(filter)) {
       const clauses = clausesOfValues(list);
       if (clauses.length === 0) continue;
@@ -212,10 +218,7 @@ export async function unmatchedValues(
         if (await isUnmatched(clause, values)) reasons.push(reasonOf([clause]));
       }
     }
-  } catch (error) {
-    // The rows are complete without this report.
-    if (!(error instanceof DataStreamError)) throw error;
-  }
+  });
   return reasons;
 }
 

@@ -110,9 +110,8 @@ export async function* readParts<T>(
     while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
-      const { seen } = reading;
-      const lastId = lastIdOf(reading.position.shards[0]!);
-      const start = reading.position;
+      const { seen, position: start } = reading;
+      const lastId = lastIdOf(start.shards[0]!);
       let end: PageEnd<T>;
       try {
         const response = await send(run, reading.attempts, request);

@@ -1,5 +1,10 @@
 import { stringify } from "@std/csv/stringify";
-import { classifyRow, RESULT_FIELDS, type ResultRow, type TidyRow } from "../formats/tidy.ts";
+import {
+  classifyRow,
+  RESULT_AND_LIMIT_FIELDS,
+  type ResultRow,
+  type TidyRow,
+} from "../formats/tidy.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
 
@@ -59,7 +64,7 @@ const SUMMARY_FIELDS = [
   "MethodSpeciation",
   "ResultSampleFraction",
   "ActivityStartDate",
-  ...RESULT_FIELDS,
+  ...RESULT_AND_LIMIT_FIELDS,
 ] as const;
 
 interface SummarizedRow extends ResultRow {
@@ -70,6 +75,26 @@ interface SummarizedRow extends ResultRow {
   ResultSampleFraction: string | null;
   ActivityStartDate: string | null;
 }
+
+const yearOf = (row: SummarizedRow) => row.ActivityStartDate?.slice(0, 4) || null;
+
+/** Columns that identify a group, by the option `by`. Names are requested at the end. */
+const GROUP_COLUMNS: Record<
+  typeof SUMMARY_KEYS[number] | "default",
+  (row: SummarizedRow) => Partial<SummaryRow>
+> = {
+  default: (row) => ({ ...GROUP_COLUMNS.location(row), ...GROUP_COLUMNS.characteristic(row) }),
+  characteristic: ({ CharacteristicName: characteristic }) => ({ characteristic }),
+  location: ({ LocationId: location_id }) => ({ location_id, location_name: "" }),
+  dataset: ({ DOI: dataset }) => ({ dataset, dataset_name: "" }),
+  year: (row) => ({ year: yearOf(row) }),
+};
+
+/** Resources with the names of groups. */
+const NAMES = [
+  ["Locations", "Id", "Name", "location_id", "location_name"],
+  ["Metadata", "DOI", "DatasetName", "dataset", "dataset_name"],
+] as const;
 
 type RequestRows = (
   resource: "Observations" | "Locations" | "Metadata",
@@ -88,17 +113,12 @@ export async function summarize(
   }
   const summary = [...groups.values()].sort(compareGroups);
   const { filter, within, signal } = query;
-  if (summary.some(({ location_id }) => location_id !== undefined)) {
-    const options = { filter, within, signal, select: ["Id", "Name"] };
-    const rows = await requestRows("Locations", options).toArray();
-    const names = new Map(rows.map(({ Id, Name }) => [Id, String(Name)]));
-    for (const group of summary) group.location_name = names.get(group.location_id) ?? "";
-  }
-  if (by === "dataset" && summary.length > 0) {
-    const options = { filter, within, signal, select: ["DOI", "DatasetName"] };
-    const rows = await requestRows("Metadata", options).toArray();
-    const names = new Map(rows.map(({ DOI, DatasetName }) => [DOI, String(DatasetName)]));
-    for (const group of summary) group.dataset_name = names.get(group.dataset) ?? "";
+  for (const [resource, key, name, column, nameColumn] of NAMES) {
+    if (summary[0]?.[column] === undefined) continue;
+    const options = { filter, within, signal, select: [key, name] };
+    const rows = await requestRows(resource, options).toArray();
+    const names = new Map(rows.map((row) => [row[key], String(row[name])]));
+    for (const group of summary) group[nameColumn] = names.get(group[column]) ?? "";
   }
   return summary;
 }
@@ -108,16 +128,11 @@ function addRow(
   row: SummarizedRow,
   by: SummaryOptions["by"],
 ): void {
-  const year = row.ActivityStartDate?.slice(0, 4) || null;
-  const key = by === "dataset"
-    ? row.DOI
-    : by === "year"
-    ? String(year)
-    : `${by === "characteristic" ? "" : row.LocationId} ${
-      by === "location" ? "" : row.CharacteristicName
-    }`;
+  const columns = GROUP_COLUMNS[by ?? "default"](row);
+  const key = JSON.stringify(columns);
   let group = groups.get(key);
-  if (group === undefined) groups.set(key, group = newGroup(row, year, by));
+  if (group === undefined) groups.set(key, group = newGroup(columns));
+  const year = yearOf(row);
   const { censoring, number } = classifyRow(row);
   group.results++;
   group[censoring]++;
@@ -144,14 +159,9 @@ function compareGroups(one: SummaryRow, other: SummaryRow): number {
   return 0;
 }
 
-function newGroup(row: SummarizedRow, year: string | null, by: SummaryOptions["by"]): SummaryRow {
-  const hasLocation = by === undefined || by === "location";
-  const hasCharacteristic = by === undefined || by === "characteristic";
+function newGroup(columns: Partial<SummaryRow>): SummaryRow {
   return {
-    ...by === "dataset" ? { dataset: row.DOI, dataset_name: "" } : {},
-    ...hasLocation ? { location_id: row.LocationId, location_name: "" } : {},
-    ...hasCharacteristic ? { characteristic: row.CharacteristicName } : {},
-    ...by === "year" ? { year } : {},
+    ...columns,
     results: 0,
     first_year: null,
     last_year: null,
@@ -172,7 +182,7 @@ function add(list: string[], text: string | null): void {
 
 /** RFC 4180. Lists are joined with `; `. */
 export function summaryCsv(rows: readonly SummaryRow[], by: SummaryOptions["by"]): string {
-  const first = rows[0] ?? newGroup({} as SummarizedRow, null, by);
+  const first = rows[0] ?? newGroup(GROUP_COLUMNS[by ?? "default"]({} as SummarizedRow));
   const columns = Object.keys(first) as (keyof SummaryRow)[];
   const cells = rows.map((row) =>
     columns.map((name) => {

@@ -22,18 +22,18 @@ const encodeBytes = ((table, input, output) => (count: number): number => {
   let length = 0;
   input.fill(65, count, count + 3); // "A", which stays one character
   for (let index = 0; index < count; index += 4) {
-    const first = table[input[index]!]!;
-    const second = table[input[index + 1]!]!;
-    const third = table[input[index + 2]!]!;
-    const fourth = table[input[index + 3]!]!;
-    output.setInt32(length, first, true);
-    length += first >> 24;
-    output.setInt32(length, second, true);
-    length += second >> 24;
-    output.setInt32(length, third, true);
-    length += third >> 24;
-    output.setInt32(length, fourth, true);
-    length += fourth >> 24;
+    let characters = table[input[index]!]!;
+    output.setInt32(length, characters, true);
+    length += characters >> 24;
+    characters = table[input[index + 1]!]!;
+    output.setInt32(length, characters, true);
+    length += characters >> 24;
+    characters = table[input[index + 2]!]!;
+    output.setInt32(length, characters, true);
+    length += characters >> 24;
+    characters = table[input[index + 3]!]!;
+    output.setInt32(length, characters, true);
+    length += characters >> 24;
   }
   return length - (-count & 3);
 })(ENCODED, inputBuffer, new DataView(outputBuffer.buffer));

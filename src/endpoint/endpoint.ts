@@ -42,7 +42,6 @@ function createEndpoint(defaults: MergedOptions): Endpoint {
   }) as Endpoint;
 }
 
-const RESERVED_NAMES = new Set<string>(RESERVED_OPTIONS);
 /** RFC 9110, section 5.6.2. */
 export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
@@ -70,13 +69,13 @@ function parse(options: MergedOptions): RequestOptions {
   const variables = new Map<string, UrlValue | undefined>();
   const parameters: [name: string, value: unknown][] = [];
   for (const name of Object.keys(options)) {
-    if (RESERVED_NAMES.has(name)) continue;
+    if ((RESERVED_OPTIONS as readonly string[]).includes(name)) continue;
     const value = options[name];
     // Convert the value once, even if the template repeats its name, because it may be a long list.
     if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
     else parameters.push([name, value]);
   }
-  const expanded = expandTemplate(template, (name) => variables.get(name));
+  const expanded = expandTemplate(template, variables);
   if (variables.size && DOT_SEGMENT.test(expanded)) {
     throw invalidValue("url", 'a URL without the path segments "." and ".."', expanded);
   }

@@ -156,9 +156,8 @@ export function memoize<T>(read: (text: string) => T): (text: string) => T {
     if (result === undefined) {
       result = read(text);
       if (text.length > MAX_LENGTH) return result;
-      const isKnown = cache.has(text);
-      if (!isKnown && cache.size >= MAX_ENTRIES) cache.clear();
-      cache.set(text, isKnown ? result : undefined);
+      cache.set(text, cache.has(text) ? result : undefined);
+      if (cache.size > MAX_ENTRIES) cache.clear();
     }
     return result;
   };

@@ -99,18 +99,18 @@ function encodeReserved(text: string): string {
  */
 export function expandTemplate(
   { parts }: Template,
-  valueOf: (name: string) => UrlValue | undefined,
+  values: ReadonlyMap<string, UrlValue | undefined>,
 ): string {
   let url = "";
   for (const part of parts) {
-    url += typeof part === "string" ? part : expandExpression(part, valueOf);
+    url += typeof part === "string" ? part : expandExpression(part, values);
   }
   return url;
 }
 
 function expandExpression(
   { operator, variables }: Expression,
-  valueOf: (name: string) => UrlValue | undefined,
+  values: ReadonlyMap<string, UrlValue | undefined>,
 ): string {
   const isReserved = /[+#]/.test(operator);
   const isNamed = /[;?&]/.test(operator);
@@ -126,7 +126,7 @@ function expandExpression(
     delimiter = separator;
   };
   for (const { name, modifier } of variables) {
-    const value = valueOf(name);
+    const value = values.get(name);
     if (value === undefined) continue;
     const key = isNamed ? name : "";
     if (typeof modifier === "number") add(key, prefixOf(name, value, modifier, isReserved));

@@ -23,8 +23,8 @@ import {
 import {
   type ByteBuffer,
   concatBytes,
-  DocumentWriter,
   type PageTranscoder,
+  PageWriter,
   writePage,
   type WriterState,
 } from "./page_writer.ts";
@@ -158,7 +158,7 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-export class CsvWriter extends DocumentWriter {
+export class CsvWriter extends PageWriter {
   state: WriterState & { fields: readonly string[] };
   /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
   override readonly addsColumns: boolean;

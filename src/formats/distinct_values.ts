@@ -1,6 +1,6 @@
 import { utf8Decoder } from "../bytes.ts";
 import { BytesCache } from "./json_scanner.ts";
-import { EMPTY, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
+import { NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /** A number is written as text. */
 export type FoundValue = readonly [field: string, value: string];
@@ -19,17 +19,12 @@ export class DistinctValues {
     this.#fields = fields;
   }
 
-  add(page: Uint8Array, reader: RowReader, row: number): void {
+  add(reader: RowReader, row: number): void {
     for (const field of this.#fields) {
       const column = reader.findColumn(field);
-      const kind = column < 0 ? EMPTY : reader.kinds[column];
-      if (kind === EMPTY || kind === NESTED) continue;
-      const quote = kind === SCALAR ? 0 : 1;
-      const json = this.#texts.get(
-        page,
-        reader.starts[column]! - quote,
-        reader.ends[column]! + quote,
-      );
+      const kind = reader.kinds[column];
+      const json = kind === NESTED ? undefined : reader.lookUp(this.#texts, column);
+      if (json === undefined) continue;
       const key = `${field} ${json}`;
       if (this.#found.has(key)) continue;
       const value = kind === SCALAR ? json : JSON.parse(json) as string;

@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.ts";
+import { suggestUnchecked, ValidationError } from "../errors.ts";
 import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import {
   invalidValue,
@@ -211,9 +211,7 @@ function requireKnownColumns(
   const [field] = unknown;
   const otherwise = "select it too, or omit the column";
   const hint = suggestBySpelling(field, fields, otherwise);
-  throw new ValidationError("columns", `must be selected fields, got "${field}"`, {
-    received: field,
-    hint,
-    canBeUnchecked: hint === otherwise,
-  });
+  const problem = `must be selected fields, got "${field}"`;
+  const error = new ValidationError("columns", problem, { received: field, hint });
+  throw suggestUnchecked(error, hint === otherwise);
 }

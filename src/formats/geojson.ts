@@ -1,13 +1,7 @@
 import { utf8Encoder } from "../bytes.ts";
 import { JSON_NUMBER } from "./json_scanner.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
-import {
-  concatBytes,
-  type PageTranscoder,
-  type PageWriter,
-  writePage,
-  type WriterState,
-} from "./page_writer.ts";
+import { concatBytes, type PageTranscoder, writePage, type WriterState } from "./page_writer.ts";
 import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**
@@ -35,7 +29,7 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return concatBytes([writePage(writer, page), writer.end()]);
 }
 
-export function createGeojsonWriter(state?: WriterState): PageWriter {
+export function createGeojsonWriter(state?: WriterState): JsonDocumentWriter {
   const head = '{"type":"FeatureCollection","features":[';
   const fields = ["Longitude", "Latitude"];
   return new JsonDocumentWriter(

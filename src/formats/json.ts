@@ -18,9 +18,8 @@ import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
 import {
   type ByteBuffer,
   concatBytes,
-  DocumentWriter,
   type PageTranscoder,
-  type PageWriter,
+  PageWriter,
   writePage,
   type WriterState,
 } from "./page_writer.ts";
@@ -46,13 +45,13 @@ export function ndjsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
   return writePage(createNdjsonWriter(), page);
 }
 
-export function createNdjsonWriter(state?: WriterState, rules?: RowRules): PageWriter {
+export function createNdjsonWriter(state?: WriterState, rules?: RowRules): JsonDocumentWriter {
   const parts = { head: "", tail: "", isList: false };
   // NDJSON has no head, so it counts as begun.
   return new JsonDocumentWriter(parts, state ?? { isBegun: true }, rules);
 }
 
-export function createJsonWriter(state?: WriterState, rules?: RowRules): PageWriter {
+export function createJsonWriter(state?: WriterState, rules?: RowRules): JsonDocumentWriter {
   return new JsonDocumentWriter({ head: '{"value":[', tail: "]}\n", isList: true }, state, rules);
 }
 
@@ -65,7 +64,7 @@ export interface JsonDocumentParts {
   writeItem?: (source: PageTranscoder, at: number, end: number) => void;
 }
 
-export class JsonDocumentWriter extends DocumentWriter {
+export class JsonDocumentWriter extends PageWriter {
   override state: WriterState;
   override readonly fields: readonly string[];
   readonly #parts: JsonDocumentParts;

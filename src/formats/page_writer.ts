@@ -24,22 +24,6 @@ import {
   type RowRules,
 } from "./tidy.ts";
 
-/** The state changes only when rows are taken: a page that is rejected can be written again. */
-export interface PageWriter {
-  readonly state: WriterState;
-  /** Only one page is open at a time. */
-  openPage(options?: PageOptions): PageConversion<Bytes>;
-  end(): Bytes;
-  /** Called instead of `end()`. */
-  finish?(): Promise<Bytes>;
-  /**
-   * Returns the cursor after rows, some of which the writer still holds. Called after each page.
-   *
-   * @param before Cursor before the page
-   */
-  toCursor?<C extends { writer?: unknown }>(after: C, before: C): C;
-}
-
 export interface PageOptions {
   /** Fields requested only for checks or their values. CSV ignores this. Default: none. */
   drops?: readonly string[];
@@ -99,7 +83,9 @@ export interface WriterState {
   notes?: RowNotes;
 }
 
-export abstract class DocumentWriter implements PageWriter {
+/** Writes a document in a format. */
+export abstract class PageWriter {
+  /** Changes only when rows are taken: a page that is rejected can be written again. */
   abstract state: WriterState;
   /** Fields of the first columns of the row reader, in order. */
   abstract readonly fields: readonly string[];
@@ -109,6 +95,7 @@ export abstract class DocumentWriter implements PageWriter {
   readonly separator: number = 0;
   rules: RowRules | undefined;
 
+  /** Only one page is open at a time. */
   openPage(options?: PageOptions): PageConversion<Bytes> {
     return new PageTranscoder(this, options);
   }
@@ -128,7 +115,15 @@ export abstract class DocumentWriter implements PageWriter {
     if (added.length > 0) this.state = { ...this.state, notes: addNotes(this.state.notes, added) };
   }
 
-  abstract end(): Bytes;
+  /** Returns the end of the document. */
+  abstract end(): Bytes | Promise<Bytes>;
+
+  /**
+   * Returns the cursor after rows, some of which the writer still holds. Called after each page.
+   *
+   * @param before Cursor before the page
+   */
+  toCursor?<C extends { writer?: unknown }>(after: C, before: C): C;
 }
 
 /** Bytes; a piece stays in the CPU's cache. */
@@ -148,7 +143,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
   readonly reader: RowReader;
   readonly rules: PageRules | undefined;
   readonly drops: readonly string[];
-  readonly #format: DocumentWriter;
+  readonly #format: PageWriter;
   readonly #ids = new RowIdList();
   readonly #distinct: DistinctValues | undefined;
   readonly #envelope = new Map<string, unknown>();
@@ -170,7 +165,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
   #fault: PageFault | undefined;
 
   constructor(
-    format: DocumentWriter,
+    format: PageWriter,
     { drops = [], distinct = [], length, limit = Infinity }: PageOptions = {},
   ) {
     this.#format = format;
@@ -329,7 +324,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
       rules?.fillCells();
       this.#fault = this.#format.writeRow(this, at, end);
       if (this.#fault !== undefined) return end;
-      this.#distinct?.add(this.window.bytes, reader, written);
+      this.#distinct?.add(reader, written);
       this.#written++;
     }
     this.#lastRow = start;

@@ -30,10 +30,10 @@ import type { LoadedFormat, WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
 import {
   concatBytes,
-  DocumentWriter,
   type PageConversion,
   type PageOptions,
   type PageTranscoder,
+  PageWriter,
   type WriterState,
 } from "./page_writer.ts";
 import {
@@ -221,7 +221,7 @@ const TIDY_TYPES: Readonly<Record<keyof TidyRow, ColumnType>> = {
  *
  * A page is only taken when it is complete. The rows of a page that is rejected are removed when the next one is opened.
  */
-class ParquetDocumentWriter extends DocumentWriter {
+class ParquetDocumentWriter extends PageWriter {
   override state: ParquetState;
   override readonly addsColumns: boolean;
   readonly #resource: ResourceName;
@@ -355,7 +355,7 @@ class ParquetDocumentWriter extends DocumentWriter {
     return concatBytes(chunks);
   }
 
-  toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
+  override toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
     const { buffered, durable: _, ...state } = this.state;
     const { durable, buffered: __, ...earlier } = before.writer as ParquetState;
     let saved = durable;
@@ -370,11 +370,7 @@ class ParquetDocumentWriter extends DocumentWriter {
     return { ...after, writer: this.state, toJSON: () => saved };
   }
 
-  end(): Bytes {
-    throw new TypeError("Call finish()");
-  }
-
-  async finish(): Promise<Bytes> {
+  async end(): Promise<Bytes> {
     const [last] = this.#groups;
     const chunks = last!.rows > 0 ? [this.#writeGroup(last!)] : [];
     const { invalidValues, withoutGeometry, fields, notes } = this.state;

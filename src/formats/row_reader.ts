@@ -295,10 +295,21 @@ export class RowReader {
   }
 
   json(column: number): string {
-    const kind = this.kinds[column];
-    const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
+    const quote = this.#quoteLength(column);
     const [start, end] = [this.starts[column]! - quote, this.ends[column]! + quote];
     return utf8Decoder.decode(this.#window.bytes.subarray(start, end));
+  }
+
+  /** Looks up the JSON of a value in a cache. Returns `undefined` if the value is `EMPTY` or there is no such column. */
+  lookUp<T>(cache: BytesCache<T>, column: number): T | undefined {
+    if ((this.kinds[column] ?? EMPTY) === EMPTY) return undefined;
+    const quote = this.#quoteLength(column);
+    return cache.get(this.#window.bytes, this.starts[column]! - quote, this.ends[column]! + quote);
+  }
+
+  #quoteLength(column: number): 0 | 1 {
+    const kind = this.kinds[column];
+    return kind === SCALAR || kind === NESTED ? 0 : 1;
   }
 }
 

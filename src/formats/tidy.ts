@@ -86,7 +86,7 @@ export const TIDY_COLUMNS: readonly (keyof TidyRow)[] = [
 ];
 
 /** Fields of the result of a row. */
-export const RESULT_FIELDS = [
+export const RESULT_AND_LIMIT_FIELDS = [
   "ResultValue",
   "ResultUnit",
   "ResultDetectionCondition",
@@ -96,7 +96,7 @@ export const RESULT_FIELDS = [
 
 /** Fields that the rules read. The constants below are their indices. */
 const FIELDS = [
-  ...RESULT_FIELDS,
+  ...RESULT_AND_LIMIT_FIELDS,
   "ActivityStartDate",
   "ActivityStartTime",
   "ActivityStartTimeZone",
@@ -328,7 +328,9 @@ export class PageRules implements Cells {
     const { from, to, excludeQualityControl } = this.#rules;
     this.#rows++;
     const hasDays = from !== undefined || to !== undefined;
-    const day = hasDays ? this.#find(this.#days, this.#columns[DATE]!) ?? "withoutDate" : "inside";
+    const day = hasDays
+      ? this.#reader.lookUp(this.#days, this.#columns[DATE]!) ?? "withoutDate"
+      : "inside";
     const isControl = excludeQualityControl && day === "inside" && this.#isQualityControlRow();
     const reason = isControl ? "qualityControl" : day;
     if (reason !== "inside") this.#note(reason);
@@ -364,7 +366,7 @@ export class PageRules implements Cells {
     const limitColumn = this.#columns[LIMIT]!;
     const result = this.#kindOfNumber(resultColumn);
     const limit = this.#kindOfNumber(limitColumn);
-    const condition = this.#find(this.#conditions, this.#columns[CONDITION]!) ?? "absent";
+    const condition = this.#reader.lookUp(this.#conditions, this.#columns[CONDITION]!) ?? "absent";
     const { censoring, number, isContradictory } = classifyResult(result, condition, limit);
     if (isContradictory) this.#note("contradictory");
     if (result === "text" || limit === "text") this.#note("textInNumber");
@@ -398,15 +400,6 @@ export class PageRules implements Cells {
     this.ends[cell] = end;
   }
 
-  /** Looks up the value of a column in a cache. Returns `undefined` if it is empty. */
-  #find<T>(cache: BytesCache<T>, column: number): T | undefined {
-    const { starts, ends, kinds } = this.#reader;
-    const kind = kinds[column] ?? EMPTY;
-    if (kind === EMPTY) return undefined;
-    const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
-    return cache.get(this.#window.bytes, starts[column]! - quote, ends[column]! + quote);
-  }
-
   #isQualityControlRow(): boolean {
     const column = this.#columns[TYPE]!;
     const { starts, kinds } = this.#reader;
@@ -416,7 +409,7 @@ export class PageRules implements Cells {
     const letter = bytes[start + 7];
     const mayBeControl = bytes[start] === LETTER_Q || letter === LETTER_N || letter === LETTER_P;
     if (!mayBeControl && kinds[column] !== ESCAPED_STRING) return false;
-    return this.#find(this.#controlTypes, this.#columns[TYPE]!) ?? false;
+    return this.#reader.lookUp(this.#controlTypes, this.#columns[TYPE]!) ?? false;
   }
 
   #findDay(date: string): "inside" | "outsideDays" | "withoutDate" {
@@ -434,7 +427,7 @@ export class PageRules implements Cells {
     // `true` and `false` begin with letters; other scalars are numbers.
     if (kind === SCALAR) return bytes[start]! < 0x40 ? "number" : "text";
     if (kind === NESTED) return "text";
-    if (kind === ESCAPED_STRING) return kindOfNumber(this.#find(this.#texts, column)!);
+    if (kind === ESCAPED_STRING) return kindOfNumber(this.#reader.lookUp(this.#texts, column)!);
     if (skipNumber(bytes, start) === ends[column]) return "number";
     let at = start;
     while (bytes[at] === SPACE) at++;
@@ -445,7 +438,7 @@ export class PageRules implements Cells {
   #fillValue(column: number): void {
     const { starts, ends, kinds } = this.#reader;
     if (kinds[column] === ESCAPED_STRING) {
-      this.#write(0, SCALAR, utf8Encoder.encode(this.#find(this.#texts, column)!));
+      this.#write(0, SCALAR, utf8Encoder.encode(this.#reader.lookUp(this.#texts, column)!));
     } else {
       this.#write(0, SCALAR, this.#window.bytes, starts[column]!, ends[column]!);
     }
@@ -459,7 +452,7 @@ export class PageRules implements Cells {
     const start = starts[column]!;
     // A unit that begins with a space or an escape may be blank.
     const mayBeBlank = bytes[start] === SPACE || kind === ESCAPED_STRING;
-    if (mayBeBlank && BLANK.test(this.#find(this.#texts, column)!)) return;
+    if (mayBeBlank && BLANK.test(this.#reader.lookUp(this.#texts, column)!)) return;
     this.#write(1, kind, bytes, start, ends[column]!);
   }
 
@@ -508,7 +501,7 @@ export class PageRules implements Cells {
   }
 
   #text(field: number): string {
-    return this.#find(this.#texts, this.#columns[field]!) ?? "";
+    return this.#reader.lookUp(this.#texts, this.#columns[field]!) ?? "";
   }
 
   /** Writes the start of the activity in UTC. Returns the offset of its closing quote; 0 if the time is not known. */

@@ -1,4 +1,5 @@
-import { ValidationError } from "../errors.ts";
+import { suggestUnchecked } from "../errors.ts";
+import { invalidOption } from "../validation.ts";
 import type { Clause, Comparison, Literal } from "./clause.ts";
 
 export interface ParsedClause extends Clause {
@@ -30,8 +31,8 @@ export function parseFilter(
       const meant = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
       problem = `has "${text}" ${at}, which is not ${meant}`;
     }
-    const facts = { received: filter, hint, canBeUnchecked: canBeUnchecked && !hint };
-    throw new ValidationError("filter", problem, facts);
+    const error = invalidOption("filter", problem, filter, hint);
+    throw suggestUnchecked(error, canBeUnchecked && !hint);
   };
   const take = (expected: string, isExpected: (token: Token) => boolean, hint?: string): Token => {
     const token = peek();

@@ -1,4 +1,4 @@
-import { ValidationError } from "../errors.ts";
+import { suggestUnchecked, ValidationError } from "../errors.ts";
 import {
   firstRepeated,
   invalidOption,
@@ -274,14 +274,10 @@ export function requireFields(
   const unknown = fields.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const hint = unknownSelectFieldHint(resource, unknown);
-  throw new ValidationError(
-    option,
-    `includes "${unknown}", which is not a field of ${resource}`,
-    {
-      received: fields,
-      hint: hint ?? listNames(known),
-      canBeUnchecked: option === "select" && hint === undefined,
-    },
+  const problem = `includes "${unknown}", which is not a field of ${resource}`;
+  throw suggestUnchecked(
+    invalidOption(option, problem, fields, hint ?? listNames(known)),
+    option === "select" && hint === undefined,
   );
 }
 
@@ -327,14 +323,12 @@ function requireFilterFields(
   if (unknown === undefined) return;
   const { field, index } = unknown;
   const hint = unknownFilterFieldHint(resource, field);
-  throw new ValidationError(
-    "filter",
-    `uses "${field}" at character ${index + 1}, which is not a filter field of ${resource}`,
-    {
-      received: filter,
-      hint: hint ?? listNames(names),
-      canBeUnchecked: canBeUnchecked && hint === undefined,
-    },
+  const problem = `uses "${field}" at character ${
+    index + 1
+  }, which is not a filter field of ${resource}`;
+  throw suggestUnchecked(
+    invalidOption("filter", problem, filter, hint ?? listNames(names)),
+    canBeUnchecked && hint === undefined,
   );
 }
 

@@ -33,10 +33,7 @@ export class RecordedRows {
   }
 
   /** Reads a number of records from a sandbox, and changes their values to a kind. */
-  static async create(
-    records: number,
-    kind: ValueKind = "typical values",
-  ): Promise<RecordedRows> {
+  static async create(records: number, kind: ValueKind = "typical values"): Promise<RecordedRows> {
     const { apiKey, url, fetch } = createSandbox({
       records: Math.min(records, MAX_ROWS),
       requestsPerSecond: Infinity,

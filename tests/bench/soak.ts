@@ -15,11 +15,7 @@ const FIRST_CHECK = 100_000;
 const { gc } = globalThis as { gc?: () => void };
 if (gc === undefined) throw new Error("No access to the garbage collector: run deno task soak");
 
-const sandbox = createSandbox({
-  records: RECORDS,
-  locations: 3_000,
-  requestsPerSecond: Infinity,
-});
+const sandbox = createSandbox({ records: RECORDS, locations: 3_000, requestsPerSecond: Infinity });
 const client = new DataStream({
   apiKey: sandbox.apiKey,
   baseUrl: sandbox.url,

@@ -25,15 +25,18 @@ interface Worker extends AsyncDisposable {
   inspector: Inspector;
 }
 
-async function startWorker(service: ServerProcess, cacheTtl: string): Promise<Worker> {
+async function startWorker(
+  service: ServerProcess,
+  environment: Record<string, string>,
+): Promise<Worker> {
   const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
   const config = toCapnp(wrangler, {
     DATASTREAM_API_KEY: "sandbox",
     DATASTREAM_BASE_URL: baseUrlOf(service),
     WEIR_ACCESS: "public",
-    WEIR_CACHE_TTL: cacheTtl,
     WEIR_LOG: "errors",
     WEIR_REQUESTS_PER_SECOND: "1000000",
+    ...environment,
   });
   const cwd = await Deno.makeTempDir({ prefix: "weir-worker-" });
   await Deno.writeTextFile(`${cwd}/app.js`, await bundleAsPublished("worker.js"));
@@ -129,27 +132,33 @@ async function read(url: string): Promise<boolean> {
 
 interface Variant {
   name: string;
-  cacheTtl: string;
+  environment: Record<string, string>;
   query: (index: number) => string;
 }
 
 const same = () => "";
 /** The service returns the same rows for each filter. */
 const different = (index: number) => `?$filter=LocationId%20gt%20${index}`;
+const NO_CACHE = { WEIR_CACHE_TTL: "0" };
 const VARIANTS: readonly Variant[] = [
-  { name: "one document, no cache", cacheTtl: "0", query: same },
-  { name: "one document, cache", cacheTtl: "60", query: same },
-  { name: "different documents, cache", cacheTtl: "60", query: different },
+  { name: "one document, no cache", environment: NO_CACHE, query: same },
+  {
+    name: `one document, no cache, ${DOWNLOADS} at a time`,
+    environment: { ...NO_CACHE, WEIR_MAX_DOWNLOADS: `${DOWNLOADS}` },
+    query: same,
+  },
+  { name: "one document, cache", environment: {}, query: same },
+  { name: "different documents, cache", environment: {}, query: different },
 ];
 
 /** Returns the highest memory above that of the idle server, in MB. */
 async function measure(
-  { cacheTtl, query }: Variant,
+  { environment, query }: Variant,
   isCompressed: boolean,
   collects: boolean,
 ): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity, 0, isCompressed);
-  await using worker = await startWorker(service, cacheTtl);
+  await using worker = await startWorker(service, environment);
   const { root, inspector } = worker;
   await (await fetch(`${root}/Records.csv?limit=10000`)).text();
   await inspector.collectGarbage();

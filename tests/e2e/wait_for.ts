@@ -10,7 +10,7 @@
 export async function waitFor<T>(
   poll: () => T | undefined | false | Promise<T | undefined | false>,
   name: string,
-  timeout = 10_000,
+  timeout = 60_000,
 ): Promise<T> {
   const start = performance.now();
   for (;;) {

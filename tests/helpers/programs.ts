@@ -35,10 +35,7 @@ export function childCommand(program: string, options: Deno.CommandOptions): Den
 }
 
 /** Runs a program; resolves to `undefined` if it is not installed. */
-export function runProgram(
-  program: string,
-  ...args: string[]
-): Promise<ProgramResult | undefined> {
+export function runProgram(program: string, ...args: string[]): Promise<ProgramResult | undefined> {
   return runProgramWith({}, program, ...args);
 }
 

@@ -95,10 +95,7 @@ const TESTS: Record<string, ConformanceTest> = {
   },
 
   async "does not start a request while another one is in flight for longer than a permit is valid"(
-    {
-      limiters,
-      clock,
-    },
+    { limiters, clock },
   ) {
     const { arrivals, send, mostInFlight } = createService(clock);
     await Promise.all([send(limiters[0], 0, 2 * TTL), send(limiters[1]), send(limiters[2])]);

@@ -47,10 +47,7 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
   running.delete(child.pid);
   await reading;
   clearTimeout(idle);
-  return {
-    status: isStopped ? "timeout" : success ? "passed" : "failed",
-    output: texts.join(""),
-  };
+  return { status: isStopped ? "timeout" : success ? "passed" : "failed", output: texts.join("") };
 }
 
 /** Ids of the running process groups. */

@@ -63,10 +63,7 @@ const EXAMPLES: TestCommand = { flags: ["--doc", "-P=none"], files: ["mod.ts", "
 
 const TYPE_CHECK: Stage = { result: "type check", args: ["check", "mod.ts", "src", "edge"] };
 
-function toStage(
-  { flags }: TestCommand,
-  paths: readonly string[],
-): Stage[] {
+function toStage({ flags }: TestCommand, paths: readonly string[]): Stage[] {
   if (paths.length === 0) return [];
   const options = ["--no-check", "--fail-fast", "--reporter=tap"];
   // Stops mutants that allocate memory without end.

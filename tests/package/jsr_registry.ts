@@ -104,10 +104,7 @@ function publishingTask(path: string, status: "pending" | "success"): Response {
 }
 
 /** Responds with a file of a published version, or with metadata. */
-async function respondWithFile(
-  packages: Map<string, Versions>,
-  path: string,
-): Promise<Response> {
+async function respondWithFile(packages: Map<string, Versions>, path: string): Promise<Response> {
   const [, name = "", rest = ""] = /^\/(@[^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];
   const versions = packages.get(name);
   if (versions === undefined) return notFound();
@@ -116,12 +113,7 @@ async function respondWithFile(
     const names = [...versions.keys()];
     const entries = names.map((version) => [version, {}]);
     const latest = names.at(-1);
-    return Response.json({
-      scope,
-      name: unscoped,
-      latest,
-      versions: Object.fromEntries(entries),
-    });
+    return Response.json({ scope, name: unscoped, latest, versions: Object.fromEntries(entries) });
   }
   const published = versions.get(/^([^/]+)_meta\.json$/.exec(rest)?.[1] ?? "");
   if (published !== undefined) {

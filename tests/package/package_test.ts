@@ -9,20 +9,11 @@ import { filesIn, importsOf, resolve } from "../helpers/project.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
 /** Supported versions of TypeScript, by the names under which they are installed. */
-const COMPILERS = {
-  newest: "typescript@7.0.2",
-  oldest: "typescript@5.7.3",
-};
+const COMPILERS = { newest: "typescript@7.0.2", oldest: "typescript@5.7.3" };
 const CONSUMER = new URL("consumer/", import.meta.url);
 
 /** Files in the package that are neither code nor types nor maps. */
-const TEXTS = [
-  "CHANGELOG.md",
-  "LICENSE",
-  "README.md",
-  "THIRD-PARTY-LICENSES.txt",
-  "package.json",
-];
+const TEXTS = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "package.json"];
 
 let project: ConsumerProject;
 let files: string[];
@@ -315,10 +306,7 @@ function sourcesOf(map: string): string[] {
 }
 
 /** Returns files of the package and those that they import. */
-function reachedFrom(
-  entries: string[],
-  follows: (isDynamic: boolean) => boolean,
-): string[] {
+function reachedFrom(entries: string[], follows: (isDynamic: boolean) => boolean): string[] {
   const reached = new Set<string>();
   const visit = (file: string) => {
     if (reached.has(file)) return;

@@ -173,7 +173,7 @@ Deno.test("transcodeCsv() writes the same bytes as the parser when it has random
 /** Field names of a row: the known ones or random others, in random order, some repeated. */
 const openRow = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["a", "b", "é c"]) },
-  fc.shuffledSubarray(["a", "b", "é c", "new", "newer", "\u0001", 'q"', ""]),
+  fc.shuffledSubarray(["a", "b", "é c", "new", "newer", "\u0001x", 'q"', ""]),
   fc.array(fc.constantFrom("a", "new", "newest"), { maxLength: 3 }),
 );
 const openPage = fc.tuple(

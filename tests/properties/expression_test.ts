@@ -32,10 +32,7 @@ const text = fc.oneof(
     parts.join("")
   ),
 );
-const number = fc.oneof(
-  fc.integer(),
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
-);
+const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
 const operand = fc.oneof(
   fc.tuple(names(["text", "date"]), fc.array(text, { minLength: 1 })),
   fc.tuple(names(["number", "degrees"]), fc.array(number, { minLength: 1 })),

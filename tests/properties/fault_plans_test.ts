@@ -76,13 +76,7 @@ Deno.test("Query gives its complete result or an error when the service has rand
 });
 
 function noTotals(): Totals {
-  return {
-    complete: 0,
-    error: 0,
-    "accepted loss": 0,
-    "undetectable loss": 0,
-    violation: 0,
-  };
+  return { complete: 0, error: 0, "accepted loss": 0, "undetectable loss": 0, violation: 0 };
 }
 
 function describeFailure(seed: number, { plan, message }: Verdict, violations: string[]): string {

@@ -30,7 +30,7 @@ function sentLength(clauses: SplitFilter["shared"]): number {
   return /%24filter=([^&]*)/.exec(sent)![1]!.length;
 }
 
-Deno.test("splitLongLists() covers each combination of values once, in units that fit", () => {
+Deno.test("splitLongLists() covers each combination of values once, in groups that fit", () => {
   fc.assert(
     fc.property(filter, fc.integer({ min: 100, max: 6_000 }), ({ clauses }, room) => {
       let split: SplitFilter;
@@ -40,23 +40,23 @@ Deno.test("splitLongLists() covers each combination of values once, in units tha
         assert(error instanceof ValidationError && error.option === "filter");
         return;
       }
-      const { shared, units } = split;
+      const { shared, groups } = split;
       assertEquals(splitLongLists("Records", clauses, room), split);
       const lists = clauses.filter((clause) => !shared.includes(clause));
-      const combinations = units.map((unit) => {
-        assert(sentLength([...shared, ...unit]) <= room);
-        assertEquals(unit.map(({ field }) => field), lists.map(({ field }) => field));
-        return unit.reduce((product, { values }) => product * values.length, 1);
+      const combinations = groups.map((group) => {
+        assert(sentLength([...shared, ...group]) <= room);
+        assertEquals(group.map(({ field }) => field), lists.map(({ field }) => field));
+        return group.reduce((product, { values }) => product * values.length, 1);
       });
       const all = lists.reduce((product, { values }) => product * values.length, 1);
       assertEquals(combinations.reduce((sum, count) => sum + count, 0), all);
-      // The groups of each list are its values in order, so no combination is in two units.
+      // The parts of each list are its values in order, so no combination is in two groups.
       lists.forEach(({ values }, index) => {
-        const groups = [...new Set(units.map((unit) => unit[index]!))];
-        assertEquals(groups.flatMap((group) => group.values), [...values]);
-        const others = units.length / groups.length;
-        for (const group of groups) {
-          assertEquals(units.filter((unit) => unit[index] === group).length, others);
+        const parts = [...new Set(groups.map((group) => group[index]!))];
+        assertEquals(parts.flatMap((part) => part.values), [...values]);
+        const others = groups.length / parts.length;
+        for (const part of parts) {
+          assertEquals(groups.filter((group) => group[index] === part).length, others);
         }
       });
     }),
@@ -64,9 +64,9 @@ Deno.test("splitLongLists() covers each combination of values once, in units tha
   );
 });
 
-Deno.test("splitLongLists() makes few units when lists of thousands of values are long", () => {
+Deno.test("splitLongLists() makes few groups when lists of thousands of values are long", () => {
   const ids = Array.from({ length: 5_000 }, (_, index) => 1_000_000 + index);
-  const { units } = splitLongLists("Records", isIn("LocationId", ids).clauses, 7_900);
+  const { groups } = splitLongLists("Records", isIn("LocationId", ids).clauses, 7_900);
   // 5,000 values of ten bytes
-  assertEquals(units.length, Math.ceil(50_000 / 7_850));
+  assertEquals(groups.length, Math.ceil(50_000 / 7_850));
 });

@@ -17,7 +17,7 @@ interface Suite {
 function expandWith(template: string, values: Record<string, unknown>): string {
   return expandTemplate(
     parseTemplate(template),
-    (name) => Object.hasOwn(values, name) ? toUrlValue(name, values[name]) : undefined,
+    new Map(Object.keys(values).map((name) => [name, toUrlValue(name, values[name])])),
   );
 }
 

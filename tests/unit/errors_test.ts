@@ -2,7 +2,7 @@
 import "../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../mod.ts";
-import { messageFor } from "../../src/errors.ts";
+import { messageFor, suggestUnchecked } from "../../src/errors.ts";
 
 Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
   const cause = new Error("cause");
@@ -58,11 +58,12 @@ Deno.test("PRODUCTION_URL and QA_URL are the root URLs of the service when they 
 });
 
 Deno.test("messageFor() replaces the names of options when an interface has its own", () => {
-  const error = new ValidationError("filter", 'has an unknown field "{top}"', {
-    received: "{top} eq 1",
-    hint: "use {within} instead",
-    canBeUnchecked: true,
-  });
+  const error = suggestUnchecked(
+    new ValidationError("filter", 'has an unknown field "{top}"', {
+      received: "{top} eq 1",
+      hint: "use {within} instead",
+    }),
+  );
   assertEquals(
     error.message,
     'filter has an unknown field "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',

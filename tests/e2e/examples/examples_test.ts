@@ -455,10 +455,7 @@ function serveSandbox() {
     return new Response(text, response);
   });
   const environment = { ...KEY, SERVICE: `http://127.0.0.1:${server.addr.port}` };
-  return Object.assign(state, {
-    environment,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  });
+  return Object.assign(state, { environment, [Symbol.asyncDispose]: () => server.shutdown() });
 }
 
 /** Asserts that a CSV file has the header and the rows of a query. */

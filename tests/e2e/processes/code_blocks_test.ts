@@ -31,9 +31,7 @@ const PERMISSIONS = [
 ];
 
 /** Blocks of JavaScript by the word after the language, and the test that runs them. */
-const OTHER_JS: Record<string, string> = {
-  "service-worker": "tests/e2e/browser/download_test.ts",
-};
+const OTHER_JS: Record<string, string> = { "service-worker": "tests/e2e/browser/download_test.ts" };
 
 /** Command lines that this file does not run, and why. */
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
@@ -232,10 +230,7 @@ async function runShell(file: string, program: string): Promise<void> {
   const isElsewhere = (line: string) => ELSEWHERE.some(([known]) => known.test(line.trim()));
   const code = joined.split("\n").map((line) => isElsewhere(line) ? "" : line).join("\n");
   const bin = `${await Deno.realPath(FOLDER)}/bin`;
-  const env = {
-    ...ENVIRONMENT,
-    XDG_CONFIG_HOME: await Deno.realPath(FOLDER),
-  };
+  const env = { ...ENVIRONMENT, XDG_CONFIG_HOME: await Deno.realPath(FOLDER) };
   // On the first line, which is empty: `LINENO` is the line in the document.
   const start =
     `export PATH="${bin}:$PATH"; trap 'echo "${file}, line $LINENO: $BASH_COMMAND" >&2' ERR;`;

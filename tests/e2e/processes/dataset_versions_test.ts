@@ -159,30 +159,6 @@ for (const [name, args, filter] of filters) {
   });
 }
 
-for (
-  const filter of ["DOI eq '10.25976/weir-aa00' or LocationId eq 1001", "WellID eq 'x' or Id eq 5"]
-) {
-  Deno.test(`weir compares all datasets when an unchecked filter is ${filter}`, () => {
-    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-    const metadata: string[] = [];
-    // The service accepts a filter that the sandbox would reject.
-    return serving((request) => {
-      const url = new URL(request.url);
-      if (url.pathname.endsWith("/Metadata")) metadata.push(decodeURIComponent(url.search));
-      else url.searchParams.delete("$filter");
-      const plain = url.href.replaceAll("$", "%24");
-      return sandbox.fetch(plain, { headers: request.headers });
-    }, async (line, baseUrl) => {
-      const query = ["--unchecked", `--filter=${filter}`, "--top=100", "--limit=300"];
-      const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-      const { code, stderr } = await runToEnd(line, ...baseArgs);
-      assertEquals(code, 0, stderr);
-      const all = `?${DATASETS}`;
-      assertEquals(metadata, [all, all]);
-    });
-  });
-}
-
 Deno.test("weir fails, and can resume, when the dataset versions cannot be requested", () => {
   const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
   let isDown = true;
@@ -200,25 +176,4 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be reque
       assertEquals((await readFile("a.csv")).split("\r\n").length, 302);
     },
   );
-});
-
-Deno.test("weir names the first changes when many datasets have changed", () => {
-  const service = new Publisher();
-  return serving(service.fetch, async (line, baseUrl) => {
-    service.edit = (datasets) =>
-      Array.from({ length: 500 }, (_, index) => ({
-        ...datasets[0]!,
-        DOI: `10.25976/d-${index}`,
-        Id: `d-${index}`,
-      }));
-    service.onPage = (number) => number === 3 ? gone() : undefined;
-    const query = ["--limit=300", "--top=100", "--select=Id"];
-    const baseArgs = ["records", baseUrl, ...query, "--quiet", "--output=a.csv"];
-    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
-    assertEquals(JSON.parse(await readFile("a.csv.part.json")).datasets.length, 500);
-    service.edit = (datasets) => datasets;
-    const { code, stderr } = await runToEnd(line, ...baseArgs, "--resume");
-    assertEquals(code, 1);
-    assertStringIncludes(stderr, "; and 502 more");
-  });
 });

@@ -148,7 +148,7 @@ Deno.test("weir exits on a second signal while the reader of a text is stalled",
       await reader.read(); // and no more: what is left fills the pipe
       child.kill("SIGINT");
       child.kill("SIGTERM"); // two of one kind may come as one
-      const deadline = setTimeout(() => child.kill("SIGKILL"), 20_000);
+      const deadline = setTimeout(() => child.kill("SIGKILL"), 100_000);
       const { code } = await child.status;
       clearTimeout(deadline);
       assertEquals(code, 130);

@@ -2,7 +2,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, serving, start, withFiles } from "../command_line.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const LOCATIONS = ["locations", "--select=Id", "--limit=40", "--top=20", "--output=a.csv"];
@@ -25,33 +24,6 @@ Deno.test("weir says that it requests the first page when the page takes a secon
     assertEquals(code, 0);
     assertMatch(printed, /^Requesting the first page…\n20 of 40 rows \(50%\), .*\n40 of 40 rows /);
   });
-});
-
-Deno.test({
-  name: "weir shows immediately on a terminal that it requests the first page",
-  ignore: !hasTmux,
-  fn: () => {
-    const sandbox = createSandbox({ requestsPerSecond: Infinity });
-    const { promise: isSeen, resolve: proceed } = Promise.withResolvers<void>();
-    return serving(async (request) => {
-      await isSeen;
-      return await sandbox.fetch(request);
-    }, async (line, baseUrl) => {
-      const terminal = new Terminal();
-      try {
-        const args = denoArguments(line, [...LOCATIONS, baseUrl]);
-        await terminal.open(100, line.environment!, shell([Deno.execPath(), ...args]));
-        const waiting = await terminal.shows(/page/);
-        assertMatch(waiting, /^Requesting the first page…( \d+ s)?$/);
-        proceed();
-        const whole = await terminal.shows(/exit 0/);
-        assertMatch(whole, /^(40 of 40 rows \(100%\).*\n)?a\.csv: 40 rows, 0\.0 MB, \d s\nexit 0$/);
-      } finally {
-        proceed();
-        await terminal.close();
-      }
-    });
-  },
 });
 
 const hasScript = (await runProgram("script", "--version"))?.success ?? false;

@@ -82,9 +82,7 @@ const readers: Reader[] = [
   {
     name: "DuckDB",
     check: ["node", "-e", 'require("@duckdb/node-api")'],
-    read: (
-      file,
-    ) => [
+    read: (file) => [
       "node",
       "-e",
       duckdb(`select * from read_csv('${file}', all_varchar = true, header = true)`),

@@ -197,12 +197,7 @@ Deno.test({
       async () => {
         const before = await snapshot();
         const command = ["task", "--quiet", "release", "0.5.0"];
-        const { code, stdout, stderr } = await run(
-          "setsid",
-          "--wait",
-          Deno.execPath(),
-          ...command,
-        );
+        const { code, stdout, stderr } = await run("setsid", "--wait", Deno.execPath(), ...command);
         assert(code !== 0);
         assertStringIncludes(stderr, "Interrupted\n0.5.0 is not released.");
         assertStringIncludes(stdout, 'VERSION = "0.5.0"');

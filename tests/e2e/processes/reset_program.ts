@@ -7,8 +7,5 @@ const client = new DataStream({
   requestsPerSecond: 20,
   retry: { backoff: 5 },
 });
-await client.locations({
-  top: 25,
-  onProgress: ({ requests }) => counted = requests,
-}).toArray();
+await client.locations({ top: 25, onProgress: ({ requests }) => counted = requests }).toArray();
 console.log(counted);

@@ -156,8 +156,6 @@ const DIFFERENT: Record<string, readonly [Line, Line]> = {
   "resource": [NONE, { command: "observations" }],
   "fields of --select": [NONE, flag("select", "Id,DOI,ResultUnit")],
   "order of --select": [NONE, flag("select", "DOI,Id,ResultValue")],
-  "presence of --select": [NONE, flag("select", undefined)],
-  "presence of --filter": [NONE, flag("filter", "CharacteristicName eq 'pH'")],
   "value of --filter": [
     flag("filter", "CharacteristicName eq 'pH'"),
     flag("filter", "CharacteristicName ne 'pH'"),
@@ -167,17 +165,14 @@ const DIFFERENT: Record<string, readonly [Line, Line]> = {
   "--region": [flag("region", "hub.atlantic"), flag("region", "hub.pacific")],
   "--from": [NONE, flag("from", "2013")],
   "--to": [flag("to", "2022"), flag("to", "2023")],
-  "presence of --bbox": [NONE, flag("bbox", "-68,44,-59,48")],
   "value of --bbox": [flag("bbox", "-68,44,-59,48"), flag("bbox", "-68,44,-59,49")],
   "value of --limit": [NONE, flag("limit", "13")],
-  "presence of --limit": [NONE, flag("limit", undefined)],
   "--format=ndjson": [NONE, flag("format", "ndjson")],
   "--format=json": [flag("format", "ndjson"), flag("format", "json")],
   "--format=geojson": [JSON_LOCATIONS, {
     ...JSON_LOCATIONS,
     flags: { ...JSON_LOCATIONS.flags, format: "geojson" },
   }],
-  "presence of --separator": [NONE, flag("separator", ";")],
   "value of --separator": [flag("separator", "tab"), flag("separator", ";")],
   "--no-header": [NONE, flag("no-header", true)],
   "--bom": [NONE, flag("bom", true)],
@@ -217,7 +212,6 @@ for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
 const SAME: Record<string, readonly [Line, Line]> = {
   "nothing": [NONE, NONE],
   "--top": [NONE, flag("top", "3")],
-  "presence of --top": [NONE, flag("top", undefined)],
   "--quiet": [NONE, flag("quiet", undefined)],
   "--unchecked": [NONE, flag("unchecked", true)],
   "--allow-incomplete": [NONE, flag("allow-incomplete", true)],
@@ -278,11 +272,6 @@ const ENDS: Record<
   { end: (download: Download) => Promise<RunResult>; code: number; files: readonly string[] }
 > = {
   "finishes": { end: (download) => download.run(NONE), code: 0, files: ["a.csv"] },
-  "finishes by location": {
-    end: (download) => download.run(BY_LOCATION),
-    code: 0,
-    files: ["a.csv"],
-  },
   "finishes without rows": {
     end: (download) => download.run(flag("filter", "DOI eq 'none'")),
     code: 0,
@@ -292,14 +281,6 @@ const ENDS: Record<
     end: (download) => download.run(NONE, [`--cite=${download.folder}/b.txt`]),
     code: 0,
     files: ["a.csv", "b.txt"],
-  },
-  "finishes with fewer rows than were counted": {
-    end(download) {
-      download.onPage = (number) => number === 1 ? undefined : Response.json({ value: [] });
-      return download.run(flag("limit", undefined), ["--allow-incomplete"]);
-    },
-    code: 0,
-    files: ["a.csv"],
   },
   "fails at its first page": {
     end(download) {
@@ -322,14 +303,6 @@ const ENDS: Record<
     end(download) {
       download.onPage = (number) => number === 2 ? gone() : undefined;
       return download.run(NONE);
-    },
-    code: 1,
-    files: PART,
-  },
-  "fails by location": {
-    end(download) {
-      download.onPage = (number) => number === 3 ? gone() : undefined;
-      return download.run(BY_LOCATION);
     },
     code: 1,
     files: PART,
@@ -360,23 +333,10 @@ const ENDS: Record<
     code: 1,
     files: PART,
   },
-  "is refused because its flags do not go together": {
-    end: (download) => download.run(NONE, ["--resume", "--force"]),
-    code: 2,
-    files: [],
-  },
   "starts again over a part": {
     async end(download) {
       await download.break(BY_LOCATION);
       return await download.run(NONE, ["--force"]);
-    },
-    code: 0,
-    files: ["a.csv"],
-  },
-  "resumes a part by location": {
-    async end(download) {
-      await download.break(BY_LOCATION);
-      return await download.run(BY_LOCATION, ["--resume"]);
     },
     code: 0,
     files: ["a.csv"],
@@ -400,14 +360,6 @@ const ENDS: Record<
   },
   "resumes where there is nothing": {
     end: (download) => download.run(NONE, ["--resume"]),
-    code: 0,
-    files: ["a.csv"],
-  },
-  "resumes a finished file": {
-    async end(download) {
-      await download.run(NONE);
-      return await download.run(NONE, ["--resume"]);
-    },
     code: 0,
     files: ["a.csv"],
   },
@@ -483,17 +435,11 @@ Deno.test("weir writes the package after the file, and the state until then has 
   // The package cannot get its name, as if the run were killed then.
   await Deno.mkdir(`${path}.datapackage.json`);
   assertEquals((await download.run(NONE)).code, 1);
-  assertEquals(await download.names(), [
-    "a.csv",
-    "a.csv.datapackage.json.new",
-    "a.csv.part.json",
-  ]);
+  assertEquals(await download.names(), ["a.csv", "a.csv.datapackage.json.new", "a.csv.part.json"]);
   await Deno.remove(`${path}.datapackage.json`);
   const { code, errors } = await download.run(NONE, ["--resume"]);
   assertEquals([code, download.pages, await download.names()], [0, 0, ["a.csv"]], errors.join());
-  const { resources: [{ rows }] } = JSON.parse(
-    await Deno.readTextFile(`${path}.datapackage.json`),
-  );
+  const { resources: [{ rows }] } = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   assertEquals(rows, 12);
 });
 
@@ -511,10 +457,7 @@ Deno.test("weir --no-package writes no package, and removes that of the file tha
 
 /** Files that --resume and --update do not accept as the result of the query, and the reason. */
 const UNACCEPTED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
-  "has no record": [
-    (path) => Deno.remove(`${path}.datapackage.json`),
-    " already exists, without ",
-  ],
+  "has no record": [(path) => Deno.remove(`${path}.datapackage.json`), " already exists, without "],
   "has a record that is no JSON": [
     (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
     " already exists, without ",
@@ -643,9 +586,7 @@ Deno.test("weir records no versions of datasets that were published during the d
   await using download = await Download.create();
   download.published = new Date().toISOString();
   await download.run(NONE);
-  const record = JSON.parse(
-    await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`),
-  );
+  const record = JSON.parse(await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`));
   assertEquals(record.weir.datasets, undefined);
   assertEquals((await download.run(NONE, ["--update"])).code, 0);
   assertEquals(download.pages, 3);

@@ -16,7 +16,7 @@ export class Terminal {
   async open(columns: number, environment: Record<string, string>, command: string): Promise<void> {
     const size = ["-x", String(columns), "-y", "40"];
     // Limits the time of the command, in case the test is killed and cannot end it.
-    const limited = `timeout --foreground 60 sh -c ${quote(command)}`;
+    const limited = `timeout --foreground 200 sh -c ${quote(command)}`;
     const args = ["new-session", "-d", ...size, "-c", PROJECT + FOLDER, limited];
     const { success, stderr } = await new Deno.Command("tmux", {
       args: ["-S", this.#socket, "-f", "/dev/null", ...args],
@@ -27,7 +27,7 @@ export class Terminal {
 
   /** Waits until the screen matches a pattern and returns its text. */
   async shows(text: RegExp): Promise<string> {
-    for (const deadline = performance.now() + 20_000; performance.now() < deadline;) {
+    for (const deadline = performance.now() + 100_000; performance.now() < deadline;) {
       const screen = (await this.#tmux("capture-pane", "-p")).trimEnd();
       if (text.test(screen)) return screen;
     }

@@ -23,14 +23,7 @@ export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
     name: "Deno",
     isInstalled: true,
     run: (baseUrls) =>
-      runProcess(
-        Deno.execPath(),
-        "run",
-        "--no-prompt",
-        "--allow-net=127.0.0.1",
-        PROCESS,
-        baseUrls,
-      ),
+      runProcess(Deno.execPath(), "run", "--no-prompt", "--allow-net=127.0.0.1", PROCESS, baseUrls),
   },
   {
     name: "Node",

@@ -19,10 +19,7 @@ function stallSecondPage(stall: Stall): Upstream {
   }, rowsOf(shape));
 }
 
-async function start(
-  program: ServerProgram,
-  upstream: Upstream,
-): Promise<Server> {
+async function start(program: ServerProgram, upstream: Upstream): Promise<Server> {
   return await startServer(
     await program.command({
       WEIR_ACCESS: "public",

@@ -18,10 +18,7 @@ function bodyFault(
 
 /** Cuts a body at a random byte. */
 function cut(delivery: Delivery, { random }: FaultContext): void {
-  delivery.bytes = delivery.bytes.slice(
-    0,
-    random.int(0, delivery.bytes.length - 1),
-  );
+  delivery.bytes = delivery.bytes.slice(0, random.int(0, delivery.bytes.length - 1));
 }
 
 function isJson(bytes: Uint8Array<ArrayBuffer>): boolean {
@@ -44,24 +41,13 @@ function breakJson(delivery: Delivery, { random }: FaultContext): boolean {
   return false;
 }
 
-function changeByte(
-  bytes: Uint8Array<ArrayBuffer>,
-  random: Random,
-): Uint8Array<ArrayBuffer> {
+function changeByte(bytes: Uint8Array<ArrayBuffer>, random: Random): Uint8Array<ArrayBuffer> {
   const at = random.int(0, bytes.length - 1);
   const added = random.chance(0.7)
-    ? [
-      random.pick(
-        [...'",:[]{}\\0-.eE tfn\n\0'].map((mark) => mark.charCodeAt(0)),
-      ),
-    ]
+    ? [random.pick([...'",:[]{}\\0-.eE tfn\n\0'].map((mark) => mark.charCodeAt(0)))]
     : [];
   const removed = random.pick([0, 1, 1, 5]);
-  return Uint8Array.from([
-    ...bytes.subarray(0, at),
-    ...added,
-    ...bytes.subarray(at + removed),
-  ]);
+  return Uint8Array.from([...bytes.subarray(0, at), ...added, ...bytes.subarray(at + removed)]);
 }
 
 /** Adds text before and after a body. */
@@ -99,11 +85,6 @@ export const BODY_FAULTS: readonly FaultKind[] = [
     delivery.bytes = Uint8Array.from([...delivery.bytes, ...delivery.bytes]);
   }),
   bodyFault("wrong content type", (delivery, { random }) => {
-    delivery.contentType = random.pick([
-      "text/html",
-      "text/plain",
-      "application/octet-stream",
-      "",
-    ]);
+    delivery.contentType = random.pick(["text/html", "text/plain", "application/octet-stream", ""]);
   }),
 ];

@@ -27,20 +27,14 @@ export const COUNT_FAULTS: readonly FaultKind[] = [
     isRecoverable: true,
     hidesRows: true,
   }),
-  countFault(
-    "count 10 % too high",
-    (count) => ({ value: Math.ceil(count * 1.1) + 2 }),
-  ),
+  countFault("count 10 % too high", (count) => ({ value: Math.ceil(count * 1.1) + 2 })),
   countFault("count 10 % too low", (count) => ({ value: Math.floor(count * 0.9) }), {
     hidesRows: true,
   }),
   countFault("count above a million", (count) => ({ value: 1_200_000 + count })),
   countFault("count of 0", () => ({ value: 0 }), { hidesRows: true }),
   countFault("negative count", (count) => ({ value: -count })),
-  countFault(
-    "rows instead of the count",
-    () => ({ value: [{ Id: 1 }, { Id: 2 }] }),
-  ),
+  countFault("rows instead of the count", () => ({ value: [{ Id: 1 }, { Id: 2 }] })),
   {
     name: "count rejected with 400",
     on: "count",

@@ -99,9 +99,7 @@ export class FaultyService {
     };
     this.exchanges.push(exchange);
     const violate = (rule: string) =>
-      this.violations.push(
-        `request ${exchange.number} (${url.pathname}): ${rule}`,
-      );
+      this.violations.push(`request ${exchange.number} (${url.pathname}): ${rule}`);
     if (!request.url.startsWith(`${this.baseUrl}/`)) {
       violate(`sent to ${url.origin}`);
     }
@@ -124,9 +122,7 @@ export class FaultyService {
       violate(`${this.#notBefore - time} ms before the end of Retry-After`);
     }
     this.#open = exchange;
-    request.signal.addEventListener("abort", () => this.#leave(exchange), {
-      once: true,
-    });
+    request.signal.addEventListener("abort", () => this.#leave(exchange), { once: true });
     return exchange;
   }
 
@@ -248,9 +244,7 @@ export class FaultyService {
   }
 
   /** Requests a page or a count from the sandbox. */
-  async #requestSandbox(
-    url: URL,
-  ): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
+  async #requestSandbox(url: URL): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
     const response = await sandboxOf(this.plan.size).fetch(url, {
       headers: { "x-api-key": API_KEY },
     });
@@ -315,12 +309,7 @@ export class FaultyService {
     signal: AbortSignal,
   ): ReadableStream<Uint8Array<ArrayBuffer>> {
     const { random, clock } = this;
-    const chunk = random.pick([
-      bytes.length,
-      bytes.length,
-      Math.ceil(bytes.length / 3),
-      1_021,
-    ]) ||
+    const chunk = random.pick([bytes.length, bytes.length, Math.ceil(bytes.length / 3), 1_021]) ||
       1;
     // The client delivers rows that have arrived when a body pauses.
     const pause = delay > 0 ? delay : random.pick([0, 0, 15]);
@@ -338,10 +327,7 @@ export class FaultyService {
       async pull(controller) {
         if (pause > 0) await clock.sleep(random.int(1, pause), signal);
         if (sent < bytes.length) {
-          const next = bytes.slice(
-            sent,
-            sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk),
-          );
+          const next = bytes.slice(sent, sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk));
           sent += next.length;
           exchange.received = bytes.subarray(0, sent);
           return controller.enqueue(next);

@@ -59,9 +59,7 @@ export const LINK_FAULTS: readonly FaultKind[] = [
   link(
     "link to an earlier position",
     ({ request, linkTo, random }, page) =>
-      linkTo(
-        skip(movePosition(request.position ?? lastId(page), -random.int(1, 3_000))),
-      ),
+      linkTo(skip(movePosition(request.position ?? lastId(page), -random.int(1, 3_000)))),
   ),
   {
     ...link("link to a position within the page", ({ linkTo, random }, page) => {
@@ -96,10 +94,7 @@ export const LINK_FAULTS: readonly FaultKind[] = [
   link(
     "link with another filter",
     ({ linkTo }, page) =>
-      linkTo({
-        ...skip(lastId(page)),
-        "$filter": "CharacteristicName eq 'Nitrate'",
-      }),
+      linkTo({ ...skip(lastId(page)), "$filter": "CharacteristicName eq 'Nitrate'" }),
   ),
   link(
     "link without the filter",

@@ -11,10 +11,7 @@ interface FaultEffects {
 
 function pageFault(
   name: string,
-  change: (
-    page: PageDraft,
-    context: FaultContext,
-  ) => boolean | void | Promise<boolean | void>,
+  change: (page: PageDraft, context: FaultContext) => boolean | void | Promise<boolean | void>,
   { isRecoverable = true, hidesRows = false, breaksOrder = false }: FaultEffects = {},
 ): FaultKind {
   return {
@@ -65,9 +62,7 @@ function dropRows(page: PageDraft, number: number, { random }: FaultContext): bo
 }
 
 /** Returns rows from an earlier position than the requested one. */
-async function earlierRows(
-  { request, rowsAfter, random }: FaultContext,
-): Promise<WireRow[]> {
+async function earlierRows({ request, rowsAfter, random }: FaultContext): Promise<WireRow[]> {
   const id = Number(request.position);
   return await rowsAfter(
     random.chance(0.3) ? undefined : String(Math.max(0, id - 300)),
@@ -108,10 +103,7 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     async (page, { request, rowsAfter }) => {
       if (request.position === undefined || !hasIds(page)) return false;
       const start = Math.max(0, Number(request.position) - 3 * request.top);
-      page.rows = await rowsAfter(
-        start === 0 ? undefined : String(start),
-        request.top,
-      );
+      page.rows = await rowsAfter(start === 0 ? undefined : String(start), request.top);
     },
   ),
   pageFault("page from an earlier position", async (page, context) => {
@@ -158,18 +150,12 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("more rows than requested", async (page, context) => {
     const { request, random, rowsAfter } = context;
     if (!hasLink(page)) return false;
-    const rows = await rowsAfter(
-      request.position,
-      request.top + random.int(1, request.top),
-    );
+    const rows = await rowsAfter(request.position, request.top + random.int(1, request.top));
     if (rows.length <= request.top) return false;
     replaceRows(page, rows, context);
   }),
   pageFault("error member after the rows", (page, { random }) => {
-    page.members = {
-      ...page.members,
-      error: { code: "E1", message: "Lost the connection" },
-    };
+    page.members = { ...page.members, error: { code: "E1", message: "Lost the connection" } };
     if (random.chance(0.6)) {
       page.rows = page.rows.slice(0, random.int(0, page.rows.length));
     }
@@ -188,10 +174,7 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   }),
   pageFault("Ids as strings of digits", (page) => {
     if (!hasIds(page)) return false;
-    page.rows = page.rows.map((row) => ({
-      ...row as WireRow,
-      Id: String((row as WireRow)["Id"]),
-    }));
+    page.rows = page.rows.map((row) => ({ ...row as WireRow, Id: String((row as WireRow)["Id"]) }));
   }),
   pageFault("rows without Ids", (page) => {
     if (!hasIds(page)) return false;

@@ -235,17 +235,10 @@ export function isAfter(id: unknown, other: string): boolean {
   return typeof id === "number" ? id > Number(other) : String(id) > other;
 }
 
-function drawSelect(
-  resource: ResourceName,
-  output: Output,
-  random: Random,
-): string[] | undefined {
+function drawSelect(resource: ResourceName, output: Output, random: Random): string[] | undefined {
   if (random.chance(0.15)) return undefined;
   const fields = allFields(resource);
-  const chosen = random.shuffle(fields.filter((name) => name !== "Id")).slice(
-    0,
-    random.int(1, 6),
-  );
+  const chosen = random.shuffle(fields.filter((name) => name !== "Id")).slice(0, random.int(1, 6));
   if (output.endsWith("geojson")) chosen.push("Longitude", "Latitude");
   if (random.chance(0.5)) chosen.push("Id");
   return random.shuffle([...new Set(chosen)]);
@@ -260,17 +253,10 @@ function drawTop(rows: number, random: Random): number {
       .map((pages) => rows / pages);
     if (divisors.length > 0) return Math.min(10_000, random.pick(divisors));
   }
-  return Math.min(
-    10_000,
-    random.int(least, Math.max(least, Math.ceil(rows / random.int(1, 20)))),
-  );
+  return Math.min(10_000, random.int(least, Math.max(least, Math.ceil(rows / random.int(1, 20)))));
 }
 
-function drawLimit(
-  rows: number,
-  top: number,
-  random: Random,
-): number | undefined {
+function drawLimit(rows: number, top: number, random: Random): number | undefined {
   if (random.chance(0.6)) return undefined;
   const pages = Math.max(1, Math.floor(rows / top));
   const border = top * random.int(1, pages);

@@ -41,16 +41,8 @@ export async function readOutput(plan: Plan, service: FaultyService): Promise<Ru
   return outcome;
 }
 
-async function read(
-  plan: Plan,
-  service: FaultyService,
-  outcome: RunOutput,
-): Promise<void> {
-  const query = queryOf(
-    plan,
-    service,
-    (progress) => outcome.progress.push(progress),
-  );
+async function read(plan: Plan, service: FaultyService, outcome: RunOutput): Promise<void> {
+  const query = queryOf(plan, service, (progress) => outcome.progress.push(progress));
   const { output } = plan;
   const pause = () => pauseReader(plan, service);
   if (output === "toArray") {
@@ -87,11 +79,7 @@ function queryOf(
   return query as Query<WireRow>;
 }
 
-async function download(
-  plan: Plan,
-  service: FaultyService,
-  outcome: RunOutput,
-): Promise<void> {
+async function download(plan: Plan, service: FaultyService, outcome: RunOutput): Promise<void> {
   const app = createApp({
     access: "public",
     apiKey: API_KEY,
@@ -133,10 +121,7 @@ class EdgeProblem extends Error {
 }
 
 /** Pauses the reader at random. */
-async function pauseReader(
-  { readerDelay }: Plan,
-  { clock, random }: FaultyService,
-): Promise<void> {
+async function pauseReader({ readerDelay }: Plan, { clock, random }: FaultyService): Promise<void> {
   if (readerDelay > 0 && random.chance(0.3)) {
     await clock.sleep(random.int(1, readerDelay));
   }

@@ -64,21 +64,14 @@ export async function referenceRowsWithin(
 ): Promise<WireRow[]> {
   const inside = (await referenceRows(size, "Locations", undefined)).filter(
     (row) => {
-      const [longitude, latitude] = [
-        Number(row["Longitude"]),
-        Number(row["Latitude"]),
-      ];
+      const [longitude, latitude] = [Number(row["Longitude"]), Number(row["Latitude"])];
       return longitude > west && longitude < east && latitude > south &&
         latitude < north;
     },
   );
   if (inside.length === 0) return [];
   const clause = `LocationId in (${inside.map(({ Id }) => Id).join(",")})`;
-  return referenceRows(
-    size,
-    resource,
-    filter === undefined ? clause : `${filter} and ${clause}`,
-  );
+  return referenceRows(size, resource, filter === undefined ? clause : `${filter} and ${clause}`);
 }
 
 /** Returns the names of all fields of a resource in the documented order. */

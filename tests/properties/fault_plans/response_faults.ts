@@ -69,12 +69,7 @@ function fixedBody(name: string, body: string, contentType: string): FaultKind {
     name,
     on: "any",
     isRecoverable: true,
-    respond: () =>
-      Promise.resolve({
-        status: 200,
-        body,
-        headers: { "content-type": contentType },
-      }),
+    respond: () => Promise.resolve({ status: 200, body, headers: { "content-type": contentType } }),
   };
 }
 
@@ -146,9 +141,7 @@ export const RESPONSE_FAULTS: readonly FaultKind[] = [
     isRecoverable: true,
     respond: ({ signal }) =>
       new Promise((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason), {
-          once: true,
-        });
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       }),
   },
   {

@@ -17,10 +17,7 @@ export function parseRequest(url: URL): ServiceRequest {
 }
 
 /** Replaces query options of a URL and encodes all of them; `undefined` removes an option. */
-export function withOptions(
-  url: URL,
-  options: Record<string, string | undefined>,
-): URL {
+export function withOptions(url: URL, options: Record<string, string | undefined>): URL {
   const pairs = new Map(url.searchParams);
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) pairs.delete(name);
@@ -44,10 +41,7 @@ export function toLinks(
   next: string | undefined,
   { body, header }: LinkStyle,
 ): Pick<PageDraft, "bodyLink" | "headerLink"> {
-  return {
-    bodyLink: body ? next : undefined,
-    headerLink: header ? next : undefined,
-  };
+  return { bodyLink: body ? next : undefined, headerLink: header ? next : undefined };
 }
 
 /** Returns the response to a count request in a documented shape. */

@@ -55,10 +55,7 @@ const hints: [line: string[], message: string][] = [
     ["locations", "--sandbox", "--from=2015-01-01"],
     "--from cannot be a day for Locations: filter by a year, or query Observations or Records",
   ],
-  [
-    ["records", "--sandbox", "--unit=Nitrate=mg/L"],
-    "--unit is only for tidy rows: add --tidy",
-  ],
+  [["records", "--sandbox", "--unit=Nitrate=mg/L"], "--unit is only for tidy rows: add --tidy"],
   [
     ["records", "--sandbox", "--tidy", "--unit=Nitrate=mg/L", "--unit=Nitrate=ug/L"],
     "--unit has several units for Nitrate: pass one of them",

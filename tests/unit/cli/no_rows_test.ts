@@ -120,9 +120,7 @@ const reasons: [flags: string[], reasons: string[]][] = [
   [["--doi=10.25976/weir-aa00", "--filter=LocationId eq 1008"], [
     "No row matches all filters together: remove one of them",
   ]],
-  [["--bbox=1,1,2,2"], [
-    "No row is inside the bounding box west 1, south 1, east 2, north 2",
-  ]],
+  [["--bbox=1,1,2,2"], ["No row is inside the bounding box west 1, south 1, east 2, north 2"]],
   // The region is documented and has rows, so it is not the reason.
   [["--bbox=1,1,2,2", "--region=hub.pacific"], [
     "No row is inside the bounding box west 1, south 1, east 2, north 2",
@@ -211,9 +209,7 @@ const lists: [line: string[], lines: string[]][] = [
     "observations",
     "--filter=ActivityMediaName in ('Surface Water','Ocean Water')",
     "--format=json",
-  ], [
-    "No row matches ActivityMediaName eq 'Ocean Water'",
-  ]],
+  ], ["No row matches ActivityMediaName eq 'Ocean Water'"]],
   [["locations", "--filter=LocationId in (1001,5)", "--select=Name", "--format=ndjson"], [
     "No row matches LocationId eq 5",
   ]],

@@ -162,10 +162,7 @@ Deno.test("weir prints citations after a download of records or observations, no
   ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
   for (const command of ["records", "observations"]) {
     const { errors } = await weir(lineOf(command));
-    assertStringIncludes(
-      errors.join("\n"),
-      "requires citing it:\nWeir Sandbox",
-    );
+    assertStringIncludes(errors.join("\n"), "requires citing it:\nWeir Sandbox");
   }
   assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
   assertEquals((await weir([...lineOf("records"), "--quiet"])).errors, []);

@@ -23,9 +23,7 @@ Deno.test("weir values --live counts the values of matching rows", async () => {
   assertEquals(code, 0);
   assert(numbers.reduce((a, b) => a + b, 0) <= 4_005);
   assertEquals(numbers, numbers.toSorted((a, b) => b - a));
-  assertEquals(errors, [
-    "Reading 4,005 rows of Observations: 1 request, about 1 min",
-  ]);
+  assertEquals(errors, ["Reading 4,005 rows of Observations: 1 request, about 1 min"]);
 });
 
 Deno.test("weir values --live counts only the rows of the days", async () => {

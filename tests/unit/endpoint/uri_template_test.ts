@@ -201,10 +201,7 @@ Deno.test("endpoint() does not expand :name when it is part of a host, a port or
 
 Deno.test("endpoint() sends a parameter once when the template has a placeholder for it", () => {
   const given = { path: "a b", a: [1, 2], b: "c", list: ["x", "y"], rest: 1 };
-  assertEquals(
-    expand("/{path:10}{/list*}{?a*,b}", given),
-    "/a%20b/x/y?a=1&a=2&b=c&rest=1",
-  );
+  assertEquals(expand("/{path:10}{/list*}{?a*,b}", given), "/a%20b/x/y?a=1&a=2&b=c&rest=1");
 });
 
 Deno.test("endpoint() expands a variable to nothing when only Object.prototype has its name", () => {

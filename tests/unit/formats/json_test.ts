@@ -4,8 +4,12 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
-import { createJsonWriter, createNdjsonWriter } from "../../../src/formats/json.ts";
-import { type PageWriter, writePage } from "../../../src/formats/page_writer.ts";
+import {
+  createJsonWriter,
+  createNdjsonWriter,
+  type JsonDocumentWriter,
+} from "../../../src/formats/json.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
 import { writeWholePage } from "./page_writers.ts";
 
 const encoder = new TextEncoder();
@@ -13,7 +17,7 @@ const bytes = (page: string) => encoder.encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
 
 /** Writes pages as one document. */
-const documentOf = (writer: PageWriter, pages: string[]) =>
+const documentOf = (writer: JsonDocumentWriter, pages: string[]) =>
   pages.map((page) => text(writePage(writer, bytes(page)))).join("") + text(writer.end());
 
 const UNUSUAL_PAGE = String

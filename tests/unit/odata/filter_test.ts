@@ -119,10 +119,7 @@ for (const [given, sent] of dois) {
     assertEquals(filterOf(`DOI in ('${given}', '${sent}')`), `DOI in ('${sent}')`);
     const end = `endswith(DOI, '${given}')`;
     assertEquals([filterOf(endsWith("DOI", given)), filterOf(end)], [end, end]);
-    assertEquals(
-      filterOf(eq("CharacteristicName", given)),
-      `CharacteristicName eq '${given}'`,
-    );
+    assertEquals(filterOf(eq("CharacteristicName", given)), `CharacteristicName eq '${given}'`);
   });
 }
 

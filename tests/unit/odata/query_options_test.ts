@@ -91,12 +91,7 @@ for (const [method, resource, size] of methods) {
       "select",
       'includes "Id" twice: list each field once',
     ],
-    [
-      "skipToken is empty",
-      { skipToken: "" },
-      "skipToken",
-      'must be "Id:" and an Id, got ""',
-    ],
+    ["skipToken is empty", { skipToken: "" }, "skipToken", 'must be "Id:" and an Id, got ""'],
     ...[0, 1.5, 10_001, Infinity].map((top) =>
       [
         `top is ${top}`,

@@ -7,7 +7,6 @@ import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../ed
 import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
-import { DEFAULT_EXPIRES } from "../../../src/cli/flags.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
@@ -78,11 +77,6 @@ Deno.test("weir serve --help and docs/cli.md have the access modes and defaults 
   assertEquals([textOf(hostRow![2]), textOf(portRow![2])], [DEFAULT_HOST, String(DEFAULT_PORT)]);
   const modes = [...accessRow![1]!.matchAll(/`(\w+)`/g)].map(([, mode]) => mode);
   assertEquals(modes, [...ACCESS_MODES]);
-});
-
-Deno.test("docs/cli.md has the default of --expires", () => {
-  const [, rows] = tablesOf("cli", "Flags").find(([, [first]]) => first![0]!.includes("expires"))!;
-  assertEquals(textOf(rows[0]![2]), DEFAULT_EXPIRES);
 });
 
 Deno.test("docs/cli.md lists the exit codes of the help", async () => {

@@ -22,10 +22,7 @@ async function readAll(resource: string): Promise<Row[]> {
   const all: Row[] = [];
   for (let more = true; more;) {
     const after = Number(all.at(-1)?.Id ?? 0);
-    const page = await get(resource, {
-      $top: 10_000,
-      $skiptoken: `Id:${after}`,
-    });
+    const page = await get(resource, { $top: 10_000, $skiptoken: `Id:${after}` });
     const body = await page.json();
     all.push(...body.value);
     more = body["@odata.nextLink"] !== undefined;
@@ -38,10 +35,7 @@ const LIMIT_FIELDS = ["Type", "Measure", "Unit"].map((end) =>
   `ResultDetectionQuantitationLimit${end}`
 );
 const WITHOUT_LIMIT = ["Not Detected", "Detected Not Quantified"];
-const WITH_LIMIT = [
-  "Below Detection/Quantification Limit",
-  "Above Detection/Quantification Limit",
-];
+const WITH_LIMIT = ["Below Detection/Quantification Limit", "Above Detection/Quantification Limit"];
 /** Media whose depth is below the surface. */
 const SUBMERGED = ["Surface Water", "Ocean Water", "Surface Water Sediment"];
 
@@ -55,10 +49,7 @@ const RULES: Rule[] = [
     applies: (row) => row.ResultValue !== null,
     holds: (row) => row.ResultUnit !== null,
   },
-  {
-    name: "has a value type",
-    holds: (row) => row.ResultValueType !== null,
-  },
+  { name: "has a value type", holds: (row) => row.ResultValueType !== null },
   {
     name: "has no detection limit if it is not detected or not quantified",
     applies: (row) => isIn(WITHOUT_LIMIT, row.ResultDetectionCondition),
@@ -151,11 +142,7 @@ for (const resource of ["Observations", "Records"] as const) {
     for (const [field, allowed] of fields) {
       const found = valuesOf(all, field);
       assert(found.length > 0, `${field} is null in every row`);
-      assertEquals(
-        found.filter((value) => !allowed.includes(value)),
-        [],
-        field,
-      );
+      assertEquals(found.filter((value) => !allowed.includes(value)), [], field);
     }
   });
 
@@ -166,21 +153,14 @@ for (const resource of ["Observations", "Records"] as const) {
       if (measure === null || row.ResultValue !== null) continue;
       const name = String(row.CharacteristicName);
       const end = row.ResultDetectionCondition === WITH_LIMIT[0] ? "below" : "above";
-      limits.set(name, {
-        below: -Infinity,
-        above: Infinity,
-        ...limits.get(name),
-        [end]: measure,
-      });
+      limits.set(name, { below: -Infinity, above: Infinity, ...limits.get(name), [end]: measure });
     }
     for (const row of all) {
       const { below, above } = limits.get(String(row.CharacteristicName)) ?? {};
       if (
         row.ResultValue === null || below === undefined || above === undefined
       ) continue;
-      assert(
-        Number(row.ResultValue) > below && Number(row.ResultValue) < above,
-      );
+      assert(Number(row.ResultValue) > below && Number(row.ResultValue) < above);
     }
   });
 }
@@ -190,10 +170,6 @@ Deno.test("createSandbox() returns only allowed values when a field of Locations
   const fields = codedFields(locations[0]!);
   assertEquals(fields.length, 4);
   for (const [field, allowed] of fields) {
-    assertEquals(
-      valuesOf(locations, field).filter((value) => !allowed.includes(value)),
-      [],
-      field,
-    );
+    assertEquals(valuesOf(locations, field).filter((value) => !allowed.includes(value)), [], field);
   }
 });

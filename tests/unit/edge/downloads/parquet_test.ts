@@ -1,0 +1,41 @@
+// Parquet of the server: the cells of CSV, also when downloads take turns.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { LONG_DEADLINE } from "../../../helpers/deadline.ts";
+import { overSandbox } from "../../../helpers/edge.ts";
+import { cellsOf, readParquet } from "../../../helpers/parquet.ts";
+import { RESOURCE_NAMES } from "../../../helpers/resources.ts";
+import { readCsv } from "../../../helpers/rfc4180.ts";
+
+for (const resource of RESOURCE_NAMES) {
+  Deno.test(`EdgeApp.request() returns the cells of CSV for /${resource}.parquet`, async () => {
+    const { app } = overSandbox({ records: 450 }, { pageRows: 200 });
+    const csv = await (await app.request(`/${resource}.csv?filename=a.csv`)).text();
+    const response = await app.request(`/${resource}.parquet?filename=a.csv`);
+    assertEquals(response.headers.get("content-type"), "application/vnd.apache.parquet");
+    assertStringIncludes(response.headers.get("content-disposition")!, 'filename="a.parquet"');
+    const { rows, metadata } = await readParquet(await response.arrayBuffer());
+    assertEquals(cellsOf(rows, csv), readCsv(csv));
+    assertStringIncludes(JSON.parse(metadata.weir!).url, `/${resource}?`);
+  });
+}
+
+Deno.test(
+  "EdgeApp.request() requests each page once when downloads of Parquet take turns page by page",
+  LONG_DEADLINE,
+  async () => {
+    const { app, stats } = overSandbox({ records: 5_000 }, { pageRows: 1_000, maxDownloads: 1 });
+    const paths = ["2012", "2013", "2014"].map((year) =>
+      `/Records.parquet?$filter=ActivityStartYear gte ${year}`
+    );
+    const files = await Promise.all(
+      paths.map(async (path) => await readParquet(await (await app.request(path)).arrayBuffer())),
+    );
+    const [all] = files;
+    assert(all!.rows.length > 4_900); // some rows have no date
+    assert(files.every(({ rows }) => new Set(rows.map(({ Id }) => Id)).size === rows.length));
+    const pages = files.reduce((sum, { rows }) => sum + Math.ceil(rows.length / 1_000), 0);
+    // With a count and, twice, the versions of the datasets for each.
+    assert(stats.requests <= pages + 9, `${stats.requests} requests for ${pages} pages`);
+  },
+);
