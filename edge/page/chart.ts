@@ -240,7 +240,9 @@ export function drawChart(content: ChartContent): Html {
       }</text>`
     )
   }</svg>
-      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" role="img" aria-label="${
+      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" data-unit="${
+    unitOf(series)
+  }" role="img" aria-label="${
     fill(text.chartLabel, {
       name,
       n: points.length,
@@ -257,7 +259,9 @@ export function drawChart(content: ChartContent): Html {
   }</g>
         ${drawTimes(years, language)}
         ${
-    groups.toReversed().map(({ points, index, name }) => drawPoints(points, index, name, toX, toY))
+    [...groups.slice(MAX_COLOURED), ...groups.slice(0, MAX_COLOURED)].map((
+      { points, index, name },
+    ) => drawPoints(points, index, name, toX, toY))
   }
       </svg>
     </div>
@@ -269,17 +273,24 @@ export function drawChart(content: ChartContent): Html {
   </section>`;
 }
 
+/** Such as `mg/L as P`. `None` is the unit of a number without one. */
+function unitOf({ unit, form }: SeriesKey): string {
+  return [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
+}
+
 /** Such as `mg/L as P, total fraction, log scale`. */
 function describeSeries(
-  { unit, fraction, form }: SeriesKey,
+  series: SeriesKey,
   isLogarithmic: boolean,
   text: DrawingText,
   language: Language,
 ): string {
   return [
-    [unit === "None" ? "" : unit, form].filter(Boolean).join(" "),
-    fraction &&
-    fill(text.fraction, { name: language === "en" ? fraction.toLowerCase() : fraction }, language),
+    unitOf(series),
+    series.fraction &&
+    fill(text.fraction, {
+      name: language === "en" ? series.fraction.toLowerCase() : series.fraction,
+    }, language),
     isLogarithmic && text.logScale,
   ].filter(Boolean).join(", ");
 }
@@ -359,8 +370,8 @@ function drawShapes(index: number): Html {
   `;
 }
 
-function formatPercent(part: number): string {
-  return `${+(part * 100).toFixed(2)}%`;
+function formatPercent(part: number, digits = 2): string {
+  return `${+(part * 100).toFixed(digits)}%`;
 }
 
 /**
@@ -380,7 +391,7 @@ function drawPoints(
   const isOther = index === MAX_COLOURED;
   for (const { time, value, row } of points) {
     const shape = row.censoring === "none" ? "c" : row.censoring === "left" ? "l" : "r";
-    const x = isOther ? `${+(toX(time) * 100).toFixed(1)}%` : formatPercent(toX(time));
+    const x = formatPercent(toX(time), isOther ? 1 : 3);
     const use = `<use href="#${shape}${index}" x="${x}" y="${Math.round(toY(value))}"/>`;
     if (drawn.has(use)) continue;
     drawn.add(use);

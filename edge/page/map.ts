@@ -125,7 +125,7 @@ export function parseView(text: string): MapView | undefined {
 }
 
 /** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
-const INSETS = { left: 32, right: 64, top: 32, bottom: 56 };
+const INSETS = { left: 44, right: 64, top: 44, bottom: 56 };
 /** Kilometres: width of the view of a single position. */
 const MIN_FITTED_WIDTH = 120;
 /** All of Canada is shown for positions that cover more than this part of its width. */
