@@ -400,7 +400,7 @@ function placeLabels(
       const bottom = y + side.dy + 3;
       const label = { left, right: left + length, top: bottom - LABEL_HEIGHT, bottom };
       if (!isFree(label)) continue;
-      taken.push(label);
+      taken.push(label, { left: x - 3, right: x + 3, top: y - 3, bottom: y + 3 });
       return [{ name, position: { x, y }, side }];
     }
     return [];
