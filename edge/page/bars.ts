@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { formatNumber, type Language } from "./drawing_text.ts";
+import { formatNumber, type Html, type Language } from "./drawing_text.ts";
 
 /** Number of results of a year. */
 export interface YearResults {
@@ -14,20 +14,20 @@ const BAR_PART = 0.8;
 const MAX_LABELS = 6;
 /** Steps between labels in years, and of the maximum in powers of ten. */
 const YEAR_STEPS = [1, 2, 3, 5, 10, 20, 50, 100];
-const ROUND = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+const ROUND_MAXIMA = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
 
 /** Returns an SVG with one bar per year, from the first year to the last one. */
 export function drawBars(
   years: readonly YearResults[],
   language: Language,
-): ReturnType<typeof html> {
+): Html {
   if (years.length === 0) return html``;
   const count = new Map(years.map(({ year, results }) => [year, results]));
   const [first, last] = [Math.min(...count.keys()), Math.max(...count.keys())];
   const length = last - first + 1;
   const largest = Math.max(...count.values(), 1);
   const power = 10 ** Math.floor(Math.log10(largest));
-  const maximum = power * ROUND.find((digit) => digit * power >= largest)!;
+  const maximum = power * ROUND_MAXIMA.find((digit) => digit * power >= largest)!;
   const step = YEAR_STEPS.find((step) => length / step <= MAX_LABELS) ?? length;
   const percent = (part: number) => `${+(100 * part / length).toFixed(2)}%`;
   const text = years.map(({ year, results }) => `${year}: ${formatNumber(results, language)}`);

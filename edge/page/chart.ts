@@ -9,11 +9,10 @@ import {
   formatDigits,
   formatNumber,
   formatPlural,
+  type Html,
   type Language,
   monthName,
 } from "./drawing_text.ts";
-
-type Html = ReturnType<typeof html>;
 
 /**
  * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the
@@ -53,7 +52,7 @@ const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
 /** Results that can be drawn. */
 const DRAWN = ["none", "left", "right"];
 
-function keyOf(row: Measurement): SeriesKey {
+function seriesOf(row: Measurement): SeriesKey {
   return {
     characteristic: row.CharacteristicName ?? "",
     unit: row.unit ?? "",
@@ -74,9 +73,9 @@ export function selectSeries(
   const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
     DRAWN.includes(censoring) && Number.isFinite(parseFloat(value));
   const withoutLimit = dated.filter((row) => !isDrawn(row));
-  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(keyOf(row)));
+  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row)));
   const sorted = [...groups.values()].sort((a, b) => b.length - a.length)
-    .map((rows) => ({ ...keyOf(rows[0]!), rows }));
+    .map((rows) => ({ ...seriesOf(rows[0]!), rows }));
   const chosen =
     sorted.find((series) =>
       (Object.keys(wanted) as (keyof SeriesKey)[]).every((part) =>
@@ -92,7 +91,7 @@ export function selectSeries(
     Number(characteristic !== chosen.characteristic);
   return {
     ...chosen,
-    withoutLimit: withoutLimit.filter((row) => isSame(keyOf(row))).length,
+    withoutLimit: withoutLimit.filter((row) => isSame(seriesOf(row))).length,
     alternatives: sorted.filter((series) => series !== chosen)
       .sort((a, b) => isOther(a) - isOther(b))
       .map(({ rows, ...key }) => ({ ...key, results: rows.length })),
@@ -153,7 +152,7 @@ const MAX_COLOURED = 6;
 const LOGARITHMIC_RATIO = 50;
 /** Other series that have a link in the heading; the rest is folded. */
 const MAX_LINKED = 2;
-const MAX_LISTED = 100;
+const MAX_ALTERNATIVES = 100;
 /** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
@@ -310,7 +309,7 @@ function renderLinks(
       ? parts.join(", ")
       : [characteristicName(other.characteristic, language), ...parts].join(", ");
   };
-  const links = series.alternatives.slice(0, MAX_LISTED).map((other) =>
+  const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
     html`<a href="${hrefOfSeries(other)}">${describe(other)} (${
       formatNumber(other.results, language)
     })</a>`
@@ -452,14 +451,14 @@ function formatTick(tick: number, language: Language): string {
 
 /** Labels that fit: on a wide plot and on that of a phone. */
 const [MAX_WIDE_LABELS, MAX_NARROW_LABELS] = [12, 6];
-const YEAR_STEPS = [1, 2, 5, 10, 20, 50, 100];
+const LABEL_STEPS = [1, 2, 5, 10, 20, 50, 100];
 
 /** Draws the axis of years; of months if there is only one year. */
 function drawTimes([first, last]: readonly [number, number], language: Language): Html {
   const isMonths = first === last;
   const length = isMonths ? 12 : last - first + 1;
   const stepFor = (most: number) =>
-    (isMonths ? [1, 2, 3] : YEAR_STEPS).find((step) => length / step <= most) ?? length;
+    (isMonths ? [1, 2, 3] : LABEL_STEPS).find((step) => length / step <= most) ?? length;
   const [wideStep, narrowStep] = [stepFor(MAX_WIDE_LABELS), stepFor(MAX_NARROW_LABELS)];
   return html`<g class="chart-times"><line x2="100%" y1="${AXIS}" y2="${AXIS}"/>${
     Array.from({ length: length + 1 }, (_, i) => {
@@ -508,7 +507,7 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
             formatNumber(below, language),
             ...[
               signOf(sorted[0]!) + sorted[0]!.value,
-              medianOf(sorted),
+              formatMedian(sorted),
               signOf(sorted.at(-1)!) + sorted.at(-1)!.value,
             ].map((digits) => formatDigits(digits, language)),
           ];
@@ -522,7 +521,7 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
 }
 
 /** Returns the median of rows sorted by value, the lower one of two; with `≤` or `≥` if a limit could move it. */
-function medianOf(rows: readonly Measurement[]): string {
+function formatMedian(rows: readonly Measurement[]): string {
   const middle = (rows.length - 1) >> 1;
   const median = rows[middle]!;
   const isBelow = rows.some((row, i) => row.censoring === "left" && i >= middle);

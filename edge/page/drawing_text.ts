@@ -1,5 +1,9 @@
 // Texts and numbers of the map, the chart, the bars and the table in both languages.
+import type { html } from "hono/html";
 import TABLE from "./drawing_texts.json" with { type: "json" };
+
+/** Escaped HTML. */
+export type Html = ReturnType<typeof html>;
 
 /** Language of the page. */
 export type Language = "en" | "fr";

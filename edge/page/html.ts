@@ -3,12 +3,13 @@ import { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
+import type { Html } from "./drawing_text.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";
 import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS } from "./text.ts";
 
-export type Html = ReturnType<typeof html>;
+export type { Html };
 
 export interface PageFrame {
   language: Language;

@@ -6,6 +6,7 @@ import {
   fill,
   formatNumber,
   formatPlural,
+  type Html,
   type Language,
 } from "./drawing_text.ts";
 import { drawLine, drawOutlines, formatPath, PATH_SCALE, PLACES } from "./outlines.ts";
@@ -13,16 +14,15 @@ import {
   type Bounds,
   CANADA,
   CANADA_WIDTH,
+  type Coordinates,
   createFrame,
+  EARTH_RADIUS,
   type Frame,
   type MapView,
   type Pixel,
-  type Position,
   sampleBox,
   type Size,
 } from "./projection.ts";
-
-type Html = ReturnType<typeof html>;
 
 /** Location of a map. */
 export interface MapLocation {
@@ -140,7 +140,7 @@ export function viewOf(
   const inCanada = positions.filter(({ longitude, latitude }) =>
     longitude >= -145 && longitude <= -48 && latitude >= SOUTH_LIMIT && latitude <= NORTH_LIMIT
   );
-  const pairs = inCanada.map(({ longitude, latitude }): Position => [longitude, latitude]);
+  const pairs = inCanada.map(({ longitude, latitude }): Coordinates => [longitude, latitude]);
   return fitView(pairs, size, MIN_FITTED_WIDTH);
 }
 
@@ -153,7 +153,7 @@ function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
-function fitView(positions: readonly Position[], size: Size, minWidth: number): MapView {
+function fitView(positions: readonly Coordinates[], size: Size, minWidth: number): MapView {
   if (positions.length === 0) return CANADA;
   const { left, right, top, bottom } = INSETS;
   const [freeWidth, freeHeight] = [size.width - left - right, size.height - top - bottom];
@@ -192,14 +192,14 @@ function drawGrid(frame: Frame, size: Size, view: MapView): string {
   const [reachX, reachY] = [view.width / 40, view.width / 111];
   const west = Math.floor((view.longitude - reachX) / step) * step;
   const [south, north] = [view.latitude - reachY, Math.min(view.latitude + reachY, 85)];
-  const line = (positions: readonly Position[]) => drawLine(positions.map(frame.toPixel), size);
+  const line = (positions: readonly Coordinates[]) => drawLine(positions.map(frame.toPixel), size);
   let path = "";
   for (let x = west; x < view.longitude + reachX; x += step) {
     path += line([[x, south], [x, north]]);
   }
   const CURVE_POINTS = 49;
   for (let y = Math.ceil(south / step) * step; y < north; y += step) {
-    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Position => [
+    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Coordinates => [
       west + 2 * reachX * i / (CURVE_POINTS - 1),
       y,
     ]));
@@ -409,7 +409,6 @@ function placeLabels(
 
 /** Pixels. */
 const MAX_SCALE_LENGTH = 90;
-const EARTH_RADIUS = 6371;
 
 /** Draws a bar with a round length, as long as that distance is at the centre of the map. */
 function drawScale(frame: Frame, size: Size, language: Language): Html {
@@ -432,7 +431,7 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
 }
 
 /** Great-circle distance in kilometres. */
-function distanceOf([west, south]: Position, [east, north]: Position): number {
+function distanceOf([west, south]: Coordinates, [east, north]: Coordinates): number {
   const radians = Math.PI / 180;
   const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
   const part = half(north - south) +
@@ -447,7 +446,7 @@ function roundDown(number: number): number {
 }
 
 function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {
-  const corners: Position[] = [[west, south], [east, south], [east, north], [west, north]];
+  const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
   return html`<g class="map-handles" transform="translate(-5 -5)">${
     corners.map((corner) => {
       const [left, top] = frame.toPixel(corner);

@@ -7,10 +7,9 @@ import {
   fill,
   formatDigits,
   FRENCH_CONDITIONS,
+  type Html,
   type Language,
 } from "./drawing_text.ts";
-
-type Html = ReturnType<typeof html>;
 
 /** Fields to select for the table, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = [
