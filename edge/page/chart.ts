@@ -7,10 +7,10 @@ import {
   type DrawingText,
   fill,
   formatDigits,
+  formatNumber,
   formatPlural,
   type Html,
   type Language,
-  localNumber,
   monthName,
 } from "./drawing_text.ts";
 
@@ -52,7 +52,7 @@ const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
 /** Results that can be drawn. */
 const DRAWN = ["none", "left", "right"];
 
-function seriesKeyOf(row: Measurement): SeriesKey {
+function seriesOf(row: Measurement): SeriesKey {
   return {
     characteristic: row.CharacteristicName ?? "",
     unit: row.unit ?? "",
@@ -73,9 +73,9 @@ export function selectSeries(
   const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
     DRAWN.includes(censoring) && Number.isFinite(parseFloat(value));
   const withoutLimit = dated.filter((row) => !isDrawn(row));
-  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesKeyOf(row)));
+  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row)));
   const sorted = [...groups.values()].sort((a, b) => b.length - a.length)
-    .map((rows) => ({ ...seriesKeyOf(rows[0]!), rows }));
+    .map((rows) => ({ ...seriesOf(rows[0]!), rows }));
   const chosen =
     sorted.find((series) =>
       (Object.keys(wanted) as (keyof SeriesKey)[]).every((part) =>
@@ -91,7 +91,7 @@ export function selectSeries(
     Number(characteristic !== chosen.characteristic);
   return {
     ...chosen,
-    withoutLimit: withoutLimit.filter((row) => isSame(seriesKeyOf(row))).length,
+    withoutLimit: withoutLimit.filter((row) => isSame(seriesOf(row))).length,
     alternatives: sorted.filter((series) => series !== chosen)
       .sort((a, b) => isOther(a) - isOther(b))
       .map(({ rows, ...key }) => ({ ...key, results: rows.length })),
@@ -224,7 +224,7 @@ export function drawChart(content: ChartContent): Html {
       renderKey(
         `c${index}`,
         index,
-        html`${name} <span>${localNumber(points.length, language)}</span>`,
+        html`${name} <span>${formatNumber(points.length, language)}</span>`,
       )
     )
   }
@@ -239,7 +239,9 @@ export function drawChart(content: ChartContent): Html {
       }</text>`
     )
   }</svg>
-      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" role="img" aria-label="${
+      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" data-unit="${
+    unitOf(series)
+  }" role="img" aria-label="${
     fill(text.chartLabel, {
       name,
       n: points.length,
@@ -256,7 +258,9 @@ export function drawChart(content: ChartContent): Html {
   }</g>
         ${drawTimes(years, language)}
         ${
-    groups.toReversed().map(({ points, index, name }) => drawPoints(points, index, name, toX, toY))
+    [...groups.slice(MAX_COLOURED), ...groups.slice(0, MAX_COLOURED)].map((
+      { points, index, name },
+    ) => drawPoints(points, index, name, toX, toY))
   }
       </svg>
     </div>
@@ -268,17 +272,24 @@ export function drawChart(content: ChartContent): Html {
   </section>`;
 }
 
+/** Such as `mg/L as P`. `None` is the unit of a number without one. */
+function unitOf({ unit, form }: SeriesKey): string {
+  return [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
+}
+
 /** Such as `mg/L as P, total fraction, log scale`. */
 function describeSeries(
-  { unit, fraction, form }: SeriesKey,
+  series: SeriesKey,
   isLogarithmic: boolean,
   text: DrawingText,
   language: Language,
 ): string {
   return [
-    [unit === "None" ? "" : unit, form].filter(Boolean).join(" "),
-    fraction &&
-    fill(text.fraction, { name: language === "en" ? fraction.toLowerCase() : fraction }, language),
+    unitOf(series),
+    series.fraction &&
+    fill(text.fraction, {
+      name: language === "en" ? series.fraction.toLowerCase() : series.fraction,
+    }, language),
     isLogarithmic && text.logScale,
   ].filter(Boolean).join(", ");
 }
@@ -300,7 +311,7 @@ function renderLinks(
   };
   const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
     html`<a href="${hrefOfSeries(other)}">${describe(other)} (${
-      localNumber(other.results, language)
+      formatNumber(other.results, language)
     })</a>`
   );
   const shown = [
@@ -358,8 +369,8 @@ function drawShapes(index: number): Html {
   `;
 }
 
-function formatPercent(part: number): string {
-  return `${+(part * 100).toFixed(2)}%`;
+function formatPercent(part: number, digits = 2): string {
+  return `${+(part * 100).toFixed(digits)}%`;
 }
 
 /**
@@ -379,7 +390,7 @@ function drawPoints(
   const isOther = index === MAX_COLOURED;
   for (const { time, value, row } of points) {
     const shape = row.censoring === "none" ? "c" : row.censoring === "left" ? "l" : "r";
-    const x = isOther ? `${+(toX(time) * 100).toFixed(1)}%` : formatPercent(toX(time));
+    const x = formatPercent(toX(time), isOther ? 1 : 3);
     const use = `<use href="#${shape}${index}" x="${x}" y="${Math.round(toY(value))}"/>`;
     if (drawn.has(use)) continue;
     drawn.add(use);
@@ -432,7 +443,7 @@ function linearTicks(low: number, high: number): number[] {
 
 function formatTick(tick: number, language: Language): string {
   const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
-  return localNumber(tick, language, {
+  return formatNumber(tick, language, {
     maximumSignificantDigits: 6,
     ...(isExtreme && { notation: "scientific" }),
   });
@@ -440,14 +451,14 @@ function formatTick(tick: number, language: Language): string {
 
 /** Labels that fit: on a wide plot and on that of a phone. */
 const [MAX_WIDE_LABELS, MAX_NARROW_LABELS] = [12, 6];
-const YEAR_STEPS = [1, 2, 5, 10, 20, 50, 100];
+const LABEL_STEPS = [1, 2, 5, 10, 20, 50, 100];
 
 /** Draws the axis of years; of months if there is only one year. */
 function drawTimes([first, last]: readonly [number, number], language: Language): Html {
   const isMonths = first === last;
   const length = isMonths ? 12 : last - first + 1;
   const stepFor = (most: number) =>
-    (isMonths ? [1, 2, 3] : YEAR_STEPS).find((step) => length / step <= most) ?? length;
+    (isMonths ? [1, 2, 3] : LABEL_STEPS).find((step) => length / step <= most) ?? length;
   const [wideStep, narrowStep] = [stepFor(MAX_WIDE_LABELS), stepFor(MAX_NARROW_LABELS)];
   return html`<g class="chart-times"><line x2="100%" y1="${AXIS}" y2="${AXIS}"/>${
     Array.from({ length: length + 1 }, (_, i) => {
@@ -492,11 +503,11 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
           const sorted = points.toSorted((a, b) => a.value - b.value).map(({ row }) => row);
           const below = sorted.filter(({ censoring }) => censoring === "left").length;
           const cells = [
-            localNumber(points.length, language),
-            localNumber(below, language),
+            formatNumber(points.length, language),
+            formatNumber(below, language),
             ...[
               signOf(sorted[0]!) + sorted[0]!.value,
-              medianOf(sorted),
+              formatMedian(sorted),
               signOf(sorted.at(-1)!) + sorted.at(-1)!.value,
             ].map((digits) => formatDigits(digits, language)),
           ];
@@ -510,7 +521,7 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
 }
 
 /** Returns the median of rows sorted by value, the lower one of two; with `≤` or `≥` if a limit could move it. */
-function medianOf(rows: readonly Measurement[]): string {
+function formatMedian(rows: readonly Measurement[]): string {
   const middle = (rows.length - 1) >> 1;
   const median = rows[middle]!;
   const isBelow = rows.some((row, i) => row.censoring === "left" && i >= middle);

@@ -18,7 +18,7 @@ import {
   toPath,
 } from "./results.ts";
 import { CREDENTIALS } from "./code_snippets.ts";
-import { fill, type Language, localNumber, TEXTS } from "./text.ts";
+import { fill, formatNumber, type Language, TEXTS } from "./text.ts";
 
 interface Rendered {
   title: string;
@@ -56,8 +56,8 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo, pat
   const progress = { onGoing: text.onGoing, completed: text.completed }[dataset.progress] ??
     dataset.progress;
   const facts: [string, string | Html][] = [
-    [text.measurements, localNumber(results.count, language)],
-    [text.locations, localNumber(results.locations.list.length, language)],
+    [text.measurements, formatNumber(results.count, language)],
+    [text.locations, formatNumber(results.locations.list.length, language)],
     [text.years, [...new Set(dataset.years)].join("–")],
     [text.version, [dataset.version, dataset.published.slice(0, 10)].filter(Boolean).join(", ")],
     [text.licence, renderLicence(dataset.licence)],
@@ -164,7 +164,7 @@ function renderMeasured({ form, results }: ResultsContent): Html {
                 name,
                 language,
               )}</a></td>
-              <td class="number">${localNumber(count, language)}</td>
+              <td class="number">${formatNumber(count, language)}</td>
               <td>${[...new Set([years[0] ?? "", years.at(-1) ?? ""])].join("–")}</td>
               <td class="number"><b>${value}</b> ${unit}</td>
             </tr>

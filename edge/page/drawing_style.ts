@@ -64,9 +64,10 @@ export const DRAWING_STYLE = `
 .chart-legend svg { flex: none; overflow: visible; }
 .chart-legend li > span { color: var(--ink); }
 .chart-legend span span { color: var(--soft); }
-.chart { display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
+.chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
 .chart svg { display: block; width: 100%; overflow: visible; }
 .chart text, .bars text { font-size: 13px; fill: var(--soft); }
+.chart-value { position: absolute; z-index: 1; max-width: 100%; padding: 2px 8px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; font-size: 13px; pointer-events: none; box-shadow: 0 4px 16px #0003; }
 .chart-axis text { text-anchor: end; }
 .chart-times text, .bars .bars-year { text-anchor: middle; }
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
@@ -122,5 +123,10 @@ export const DRAWING_STYLE = `
   .table .measurements td:is(.value, .unit) { grid-area: 1 / 3 / 3; font-size: 16px; }
   .table .measurements td.value { grid-column: 2; color: var(--ink); white-space: pre; }
   .table .measurements td.no-value { grid-column: 2 / 4; color: var(--soft); white-space: normal; }
+}
+@media print {
+  .map { max-width: 160mm; }
+  .map-buttons, .map-card, .chart-links { display: none; }
+  .chart-card, .bars, .measurements tr { break-inside: avoid; }
 }
 `;

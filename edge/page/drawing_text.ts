@@ -2,6 +2,7 @@
 import type { html } from "hono/html";
 import TABLE from "./drawing_texts.json" with { type: "json" };
 
+/** Escaped HTML. */
 export type Html = ReturnType<typeof html>;
 
 /** Language of the page. */
@@ -25,7 +26,7 @@ export function fill(
 ): string {
   return template.replace(/\{(\w+)\}/g, (_, name) => {
     const value = values[name] ?? "";
-    return typeof value === "number" ? localNumber(value, language) : value;
+    return typeof value === "number" ? formatNumber(value, language) : value;
   });
 }
 
@@ -40,13 +41,19 @@ export function formatDigits(digits: string, language: Language): string {
   return language === "fr" ? digits.replace(".", ",") : digits;
 }
 
+/** By language and options. Creating one takes longer than all numbers of a map. */
+const formats = new Map<string, Intl.NumberFormat>();
+
 /** Returns a number in the notation of a language, such as `1,234.5` or `1 234,5`. */
-export function localNumber(
+export function formatNumber(
   value: number,
   language: Language,
   options?: Intl.NumberFormatOptions,
 ): string {
-  return value.toLocaleString(LOCALES[language], options);
+  const key = JSON.stringify([language, options]);
+  const format = formats.get(key) ?? new Intl.NumberFormat(LOCALES[language], options);
+  formats.set(key, format);
+  return format.format(value);
 }
 
 /** Returns the short name of a month of a year; the first month is 0. */

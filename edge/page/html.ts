@@ -1,9 +1,9 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
-import type { Html } from "./drawing_text.ts";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
+import type { Html } from "./drawing_text.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";

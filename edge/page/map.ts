@@ -4,18 +4,18 @@ import {
   DRAWING_TEXT,
   type DrawingText,
   fill,
+  formatNumber,
   formatPlural,
   type Html,
   type Language,
-  localNumber,
 } from "./drawing_text.ts";
 import { drawLine, drawOutlines, formatPath, PATH_SCALE, PLACES } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
   CANADA_WIDTH,
+  type Coordinates,
   createFrame,
-  type Degrees,
   EARTH_RADIUS,
   type Frame,
   type MapView,
@@ -125,7 +125,7 @@ export function parseView(text: string): MapView | undefined {
 }
 
 /** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
-const INSETS = { left: 32, right: 64, top: 32, bottom: 56 };
+const INSETS = { left: 44, right: 64, top: 44, bottom: 56 };
 /** Kilometres: width of the view of a single position. */
 const MIN_FITTED_WIDTH = 120;
 /** All of Canada is shown for positions that cover more than this part of its width. */
@@ -140,7 +140,7 @@ export function viewOf(
   const inCanada = positions.filter(({ longitude, latitude }) =>
     longitude >= -145 && longitude <= -48 && latitude >= SOUTH_LIMIT && latitude <= NORTH_LIMIT
   );
-  const pairs = inCanada.map(({ longitude, latitude }): Degrees => [longitude, latitude]);
+  const pairs = inCanada.map(({ longitude, latitude }): Coordinates => [longitude, latitude]);
   return fitView(pairs, size, MIN_FITTED_WIDTH);
 }
 
@@ -153,7 +153,7 @@ function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
-function fitView(positions: readonly Degrees[], size: Size, minWidth: number): MapView {
+function fitView(positions: readonly Coordinates[], size: Size, minWidth: number): MapView {
   if (positions.length === 0) return CANADA;
   const { left, right, top, bottom } = INSETS;
   const [freeWidth, freeHeight] = [size.width - left - right, size.height - top - bottom];
@@ -192,14 +192,14 @@ function drawGrid(frame: Frame, size: Size, view: MapView): string {
   const [reachX, reachY] = [view.width / 40, view.width / 111];
   const west = Math.floor((view.longitude - reachX) / step) * step;
   const [south, north] = [view.latitude - reachY, Math.min(view.latitude + reachY, 85)];
-  const line = (positions: readonly Degrees[]) => drawLine(positions.map(frame.toPixel), size);
+  const line = (positions: readonly Coordinates[]) => drawLine(positions.map(frame.toPixel), size);
   let path = "";
   for (let x = west; x < view.longitude + reachX; x += step) {
     path += line([[x, south], [x, north]]);
   }
   const CURVE_POINTS = 49;
   for (let y = Math.ceil(south / step) * step; y < north; y += step) {
-    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Degrees => [
+    path += line(Array.from({ length: CURVE_POINTS }, (_, i): Coordinates => [
       west + 2 * reachX * i / (CURVE_POINTS - 1),
       y,
     ]));
@@ -327,7 +327,7 @@ function drawPoint(
   const closer = viewOf(members, size);
   const isCloser = closer.width < view.width / 1.2;
   const href = isCloser ? hrefOfView(closer) : hrefOfLocation(first);
-  const number = localNumber(members.length, language, { notation: "compact" });
+  const number = formatNumber(members.length, language, { notation: "compact" });
   const title = formatPlural(DRAWING_TEXT[language].locations, members.length, language);
   return html`
     <a class="${className}"
@@ -400,7 +400,7 @@ function placeLabels(
       const bottom = y + side.dy + 3;
       const label = { left, right: left + length, top: bottom - LABEL_HEIGHT, bottom };
       if (!isFree(label)) continue;
-      taken.push(label);
+      taken.push(label, { left: x - 3, right: x + 3, top: y - 3, bottom: y + 3 });
       return [{ name, position: { x, y }, side }];
     }
     return [];
@@ -422,7 +422,7 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
       <line x1="${start}" x2="100%" y1="100%" y2="100%" />
       <rect x="${start}" y="100%" />
       <rect x="100%" y="100%" />
-      <text x="${middle}" y="100%" dy="-6" text-anchor="middle">${localNumber(
+      <text x="${middle}" y="100%" dy="-6" text-anchor="middle">${formatNumber(
         length,
         language,
       )} km</text>
@@ -431,7 +431,7 @@ function drawScale(frame: Frame, size: Size, language: Language): Html {
 }
 
 /** Great-circle distance in kilometres. */
-function distanceOf([west, south]: Degrees, [east, north]: Degrees): number {
+function distanceOf([west, south]: Coordinates, [east, north]: Coordinates): number {
   const radians = Math.PI / 180;
   const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
   const part = half(north - south) +
@@ -446,7 +446,7 @@ function roundDown(number: number): number {
 }
 
 function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {
-  const corners: Degrees[] = [[west, south], [east, south], [east, north], [west, north]];
+  const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
   return html`<g class="map-handles" transform="translate(-5 -5)">${
     corners.map((corner) => {
       const [left, top] = frame.toPixel(corner);
@@ -531,7 +531,7 @@ function renderCard(
   const { longitude, latitude } = chosen;
   const degrees = (number: number, [positive, negative]: readonly [string, string]) =>
     `${
-      localNumber(Math.abs(number), language, {
+      formatNumber(Math.abs(number), language, {
         minimumFractionDigits: 3,
         maximumFractionDigits: 3,
       })

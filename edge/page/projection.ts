@@ -24,7 +24,7 @@ export interface Size {
 }
 
 /** Degrees. */
-export type Degrees = readonly [longitude: number, latitude: number];
+export type Coordinates = readonly [longitude: number, latitude: number];
 /** Pixels from the left and from the top of a map. */
 export type Pixel = readonly [x: number, y: number];
 
@@ -68,10 +68,10 @@ export const CANADA: MapView = { longitude: -89.6, latitude: 60, width: 5750 };
 
 /** Converts between degrees and pixels of a map. */
 export interface Frame {
-  toPixel: (position: Degrees) => Pixel;
+  toPixel: (position: Coordinates) => Pixel;
   /** Takes {@linkcode polarDistance} in place of the latitude. */
   projectToPixel: (longitude: number, distance: number) => Pixel;
-  toPosition: (pixel: Pixel) => Degrees;
+  toPosition: (pixel: Pixel) => Coordinates;
 }
 
 /** Returns the frame in which `view` fills a map of `size`. */
@@ -118,11 +118,11 @@ export function boundsOfPixels(view: MapView, size: Size, corner: Pixel, opposit
 const EDGE_POINTS = 16;
 
 /** Returns the points of a box, which has curved edges on the map: first of the south edge, then counterclockwise. */
-export function sampleBox({ west, south, east, north }: Bounds): Degrees[] {
-  const corners: Degrees[] = [[west, south], [east, south], [east, north], [west, north]];
+export function sampleBox({ west, south, east, north }: Bounds): Coordinates[] {
+  const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
   return corners.flatMap(([longitude, latitude], corner) => {
     const [nextLongitude, nextLatitude] = corners[(corner + 1) % 4]!;
-    return Array.from({ length: EDGE_POINTS }, (_, i): Degrees => [
+    return Array.from({ length: EDGE_POINTS }, (_, i): Coordinates => [
       longitude + (nextLongitude - longitude) * i / EDGE_POINTS,
       latitude + (nextLatitude - latitude) * i / EDGE_POINTS,
     ]);

@@ -16,9 +16,9 @@ import { measurementsTable } from "./table.ts";
 import {
   fill,
   formatBytes,
+  formatNumber,
   formatTime,
   type Language,
-  localNumber,
   type Text,
   TEXTS,
 } from "./text.ts";
@@ -105,11 +105,11 @@ const MIN_ESTIMATE = 1_000_000;
 export function formatCount(count: number, language: Language): string {
   const { about, measurement, measurements } = TEXTS[language];
   const estimate = count >= MIN_ESTIMATE ? `${about} ` : "";
-  return `${estimate}${localNumber(count, language)} ${count === 1 ? measurement : measurements}`;
+  return `${estimate}${formatNumber(count, language)} ${count === 1 ? measurement : measurements}`;
 }
 
 function countOf(count: number, one: string, many: string, language: Language): string {
-  return `${localNumber(count, language)} ${count === 1 ? one : many}`;
+  return `${formatNumber(count, language)} ${count === 1 ? one : many}`;
 }
 
 function renderNumber({ form, results }: ResultsContent): Html {
@@ -124,7 +124,7 @@ function renderNumber({ form, results }: ResultsContent): Html {
     countOf(list.length + missing, text.location, text.locations, language),
     results.placeName,
     !isFiltered(form) && results.datasets &&
-    `${localNumber(results.datasets.length, language)} ${text.datasets.toLowerCase()}`,
+    `${formatNumber(results.datasets.length, language)} ${text.datasets.toLowerCase()}`,
     years[0] === years[1] ? years[0] : years.join("–"),
   ].filter((fact) => fact);
   return html`

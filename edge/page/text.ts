@@ -1,9 +1,9 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
 import { REGIONS } from "../../src/odata/regions.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import { fill, type Language, localNumber } from "./drawing_text.ts";
+import { fill, formatNumber, type Language } from "./drawing_text.ts";
 
-export { fill, type Language, localNumber };
+export { fill, formatNumber, type Language };
 
 type Texts = typeof TABLE;
 export type Text = Texts["en"];
@@ -57,15 +57,15 @@ export function formatBytes(bytes: number, language: Language): string {
   const index = bytes < 1e5 ? 0 : bytes < 1e9 ? 1 : 2;
   const amount = bytes / divisors[index]!;
   const digits = amount < 10 && index > 0 ? 1 : 0;
-  const text = localNumber(amount, language, { maximumFractionDigits: digits });
+  const text = formatNumber(amount, language, { maximumFractionDigits: digits });
   return `${text} ${units[index]}`;
 }
 
 /** Such as `25 s` or `3 min`. */
 export function formatTime(seconds: number, language: Language): string {
   return seconds < 90
-    ? `${localNumber(Math.max(1, Math.round(seconds)), language)} s`
-    : `${localNumber(Math.round(seconds / 60), language)} min`;
+    ? `${formatNumber(Math.max(1, Math.round(seconds)), language)} s`
+    : `${formatNumber(Math.round(seconds / 60), language)} min`;
 }
 
 /** By the parameter `lang`, else by the header `accept-language` (RFC 9110, 12.5.4). */

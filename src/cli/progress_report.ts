@@ -61,7 +61,7 @@ export function startReport(
     const isUnknown = expected === Infinity || done === 0 && counted === undefined;
     const rowsText = isUnknown
       ? countText(done)
-      : `${formatNumber(done)} of ${countText(expected)} (${percent(done, expected)})`;
+      : `${withSeparators(done)} of ${countText(expected)} (${percent(done, expected)})`;
     const wait = retryAt - performance.now();
     if (retrying && wait > 0) {
       // The retry is at the start of the line, because a narrow terminal truncates the end.
@@ -79,7 +79,7 @@ export function startReport(
     }
     const rate = rows / Math.max(seconds, 0.001);
     const left = Math.max(0, expected - done) / rate;
-    const rateText = rows > 0 ? [`${formatNumber(Math.round(rate))} rows/s`] : [];
+    const rateText = rows > 0 ? [`${withSeparators(Math.round(rate))} rows/s`] : [];
     const leftText = left > 0 && left < Infinity ? [`${duration(left)} left`] : [];
     // In a narrow terminal, the remaining time is more important than the rate and the numbers of rows.
     const share = isUnknown ? rowsText : percent(done, expected);
@@ -106,7 +106,7 @@ export function startReport(
   };
 
   if (!isQuiet) {
-    if (after !== undefined) printError(`Continuing after ${formatNumber(after.rows)} rows`);
+    if (after !== undefined) printError(`Continuing after ${withSeparators(after.rows)} rows`);
     if (canDraw) {
       draw();
       timer = setInterval(draw, DRAW_INTERVAL);
@@ -155,11 +155,11 @@ export function startReport(
 }
 
 export function countText(rows: number): string {
-  return `${formatNumber(rows)} ${rows === 1 ? "row" : "rows"}`;
+  return `${withSeparators(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
 
 /** In Node, the first `toLocaleString()` takes about 10 ms. */
-function formatNumber(number: number): string {
+function withSeparators(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 

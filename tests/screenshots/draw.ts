@@ -7,18 +7,10 @@ import { PROJECT } from "../helpers/project.ts";
 import { hasTmux, shell, Terminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
-/** Fields of the picture, so that each row shows what was measured where, and the value. */
-const FIELDS = [
-  "ActivityStartDate",
-  "MonitoringLocationName",
-  "CharacteristicName",
-  "ResultValue",
-  "ResultUnit",
-];
 /** Maximum height of the picture, as a part of its width: it must fit on the first screen of README.md. */
 const MAX_HEIGHT = 0.2;
 
-/** Draws the table of the page's results: its header and its first rows. */
+/** Draws the table of the page's results: its header and its first rows; and the first screen. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
@@ -27,10 +19,9 @@ async function drawPage(): Promise<void> {
       viewport: { width: 1100, height: 1200 },
       deviceScaleFactor: 2,
     });
-    const fields = FIELDS.map((field) => `field=${field}`).join("&");
-    await page.goto(`http://127.0.0.1:${server.addr.port}/?from=2010&to=2019&${fields}`);
-    await page.getByRole("button", { name: "Show" }).click();
-    const table = page.locator("#results table").first();
+    const root = `http://127.0.0.1:${server.addr.port}/`;
+    await page.goto(`${root}?where=Manitoba&from=2015&to=2019`);
+    const table = page.locator(".table-card table");
     await table.scrollIntoViewIfNeeded();
     const { x, y, width: tableWidth } = (await table.boundingBox())!;
     // A table that is too wide scrolls in its parent element.
@@ -41,6 +32,10 @@ async function drawPage(): Promise<void> {
     const height = Math.max(...heights.filter((height) => height <= width * MAX_HEIGHT));
     const clip = { x, y, width, height };
     await page.screenshot({ path: pathOf("page"), clip });
+    const first = await browser.newPage({ viewport: { width: 1280, height: 850 } });
+    await first.goto(root);
+    await first.locator(".fragment").waitFor();
+    await first.screenshot({ path: pathOf("first_screen") });
   });
 }
 

@@ -2,10 +2,11 @@
 // own names. Listeners are on the document, because `enhancePage` replaces the content.
 import { enhanceBox } from "./box.ts";
 import { enhanceSuggestions } from "./suggestions.ts";
+import { enhanceValues } from "./values.ts";
 
 /** Returns the content of `/weir.js`. */
 export function script(): string {
-  const functions = [enhancePage, enhanceSuggestions, enhanceBox];
+  const functions = [enhancePage, enhanceSuggestions, enhanceBox, enhanceValues];
   // Bundlers that keep names, such as esbuild in wrangler, call `__name` in each function.
   return `const __name = (value) => value;\n${functions.map((f) => `(${f})();\n`).join("")}`;
 }
@@ -38,7 +39,10 @@ export function enhancePage(): void {
   for (const type of ["input", "change"]) document.addEventListener(type, onChange);
   document.addEventListener("submit", onSubmit);
   document.addEventListener("click", onClick);
-  addEventListener("popstate", () => load(location.href, false));
+  // A link to a part of the page is a state, too, but its content is there.
+  addEventListener("popstate", () => {
+    if (location.hash === "") load(location.href, false);
+  });
   // A browser may restore the form's values after this script.
   addEventListener("pageshow", update);
 
