@@ -1,8 +1,7 @@
 import type { DataStream } from "../../src/client/datastream.ts";
 import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts";
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
-import { toMetadataFilter } from "../../src/odata/dataset_filter.ts";
-import { clausesOf } from "../../src/odata/query_options.ts";
+import { clausesOf, toMetadataFilter } from "../../src/odata/query_options.ts";
 import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../operation/request_log.ts";
 

@@ -4,7 +4,7 @@ import { sha256Hex } from "../../src/bytes.ts";
 import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { FileFormat } from "../../src/formats/formats.ts";
-import { toWiderMetadataFilter } from "../../src/odata/dataset_filter.ts";
+import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";

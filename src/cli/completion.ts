@@ -1,4 +1,4 @@
-import type { Arguments, Flags } from "./arguments.ts";
+import type { Arguments } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
@@ -26,17 +26,19 @@ function bashScript(): string {
     const words = [...operand?.choices ?? [], ...Object.keys(flags).map((flag) => `--${flag}`)];
     return `    ${name}) words="${words.join(" ")}" ;;`;
   });
-  const choices = choicesOf().map(([flag, values]) =>
-    `    --${flag}) words="${values.join(" ")}" ;;`
+  const choices = Object.entries(COMMANDS).flatMap(([name, { flags }]) =>
+    Object.entries(flags).filter(([, { choices }]) => choices).map(([flag, { choices }]) =>
+      `    "${name} --${flag}") words="${choices!.join(" ")}" ;;`
+    )
   );
   const listed = LISTED_FLAGS.map((flag) =>
-    `    --${flag}) words=$(weir values ${flag} | cut -f1); listed=1 ;;`
+    `    *" --${flag}") words=$(weir values ${flag} | cut -f1); listed=1 ;;`
   );
   return `_weir() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
   local words="" listed="" IFS=$' \\t\\n'
-  case $previous in
-    --output|--cite|--env-file|-o) COMPREPLY=($(compgen -f -- "$current")); return ;;
+  case "\${COMP_WORDS[1]} $previous" in
+    *" --output"|*" --cite"|*" --env-file"|*" -o") COMPREPLY=($(compgen -f -- "$current")); return ;;
 ${[...choices, ...listed].join("\n")}
   esac
   if [[ -z $words ]]; then
@@ -79,15 +81,4 @@ function fishScript(): string {
   });
   return `complete -c weir -n 'not __fish_seen_subcommand_from ${names}' -f -a '${names}'\n` +
     lines.map((line) => `${line}\n`).join("");
-}
-
-/** Joins the lists of the commands. */
-function choicesOf(): [flag: string, values: string[]][] {
-  const choices = new Map<string, Set<string>>();
-  for (const { flags } of Object.values<{ flags: Flags }>(COMMANDS)) {
-    for (const [flag, { choices: values = [] }] of Object.entries(flags)) {
-      for (const value of values) choices.set(flag, (choices.get(flag) ?? new Set()).add(value));
-    }
-  }
-  return [...choices].map(([flag, values]) => [flag, [...values]]);
 }

@@ -17,7 +17,7 @@ import { toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
-import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
+import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { citeDownload } from "./cite.ts";

@@ -114,28 +114,28 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
   let exitCode = 0;
   let endsProcess = false;
   const stop = new AbortController();
-  const handlers: ProcessHandlers = {
-    onOutputError(error: Error & { code?: string }) {
-      isPipeClosed ||= error.code === "EPIPE" || error.name === "BrokenPipe";
-      outputError ??= error;
-      // Not every runtime rejects the write that failed.
-      stop.abort(error);
-    },
-    onSignal() {
-      stop.abort(new Error("interrupted"));
-      // The first signal waits for pending writes, which a stopped reader can block.
-      if (++signals === 2) process.exit(INTERRUPTED);
-    },
+  const onOutputError = (error: Error & { code?: string }) => {
+    isPipeClosed ||= error.code === "EPIPE" || error.name === "BrokenPipe";
+    outputError ??= error;
+    // Not every runtime rejects the write that failed.
+    stop.abort(error);
+  };
+  const onSignal = () => {
+    stop.abort(new Error("interrupted"));
+    // The first signal waits for pending writes, which a stopped reader can block.
+    if (++signals === 2) process.exit(INTERRUPTED);
   };
   const write = async (bytes: Uint8Array) => {
     try {
       await writeOutput(bytes);
     } catch (error) {
-      handlers.onOutputError(error as Error);
+      onOutputError(error as Error);
       throw error;
     }
   };
-  addHandlers(handlers);
+  stdout.on("error", onOutputError);
+  stderr.on("error", onMessageError);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
     exitCode = await run(args, {
       environment,
@@ -174,7 +174,9 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     if (!deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
-    removeHandlers(handlers);
+    stdout.off("error", onOutputError);
+    stderr.off("error", onMessageError);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
     if (endsProcess) process.exit(exitCode);
   }
 }
@@ -182,35 +184,8 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
 /** SIGBREAK (Ctrl-Break) exists only on Windows. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"] as const;
 
-interface ProcessHandlers {
-  onOutputError(error: Error): void;
-  onSignal(): void;
-}
-
-/** They share one listener per event, because Node warns of more than ten. */
-const registered = new Set<ProcessHandlers>();
-
-const onOutputError = (error: Error) => registered.forEach((call) => call.onOutputError(error));
-// A message that cannot be written does not end a download.
+/** A message that cannot be written does not end a download. */
 const onMessageError = () => {};
-const onSignal = () => registered.forEach((call) => call.onSignal());
-
-function addHandlers(handlers: ProcessHandlers): void {
-  registered.add(handlers);
-  if (registered.size > 1) return;
-  process.stdout.on("error", onOutputError);
-  process.stderr.on("error", onMessageError);
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-}
-
-/** The last removal also removes the listeners of the process. */
-function removeHandlers(handlers: ProcessHandlers): void {
-  registered.delete(handlers);
-  if (registered.size > 0) return;
-  process.stdout.off("error", onOutputError);
-  process.stderr.off("error", onMessageError);
-  for (const signal of SIGNALS) process.off(signal, onSignal);
-}
 
 const deno = (globalThis as {
   Deno?: {

@@ -7,7 +7,7 @@ import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
 import { oneLine } from "../errors.ts";
 import type { PackageResource } from "../formats/data_package.ts";
-import { toWiderMetadataFilter } from "../odata/dataset_filter.ts";
+import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";

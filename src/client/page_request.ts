@@ -1,6 +1,5 @@
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/row_reader.ts";
 import { fieldsOfRules } from "../formats/tidy.ts";
 import { type Clause, formatClauses } from "../odata/clause.ts";
@@ -83,24 +82,4 @@ export function toRequestOptions(
   { resource, options }: ServiceRequest,
 ): RequestOptions {
   return endpoint(`GET ${RESOURCES[resource].path}`, { baseUrl, headers, ...options });
-}
-
-/** Bytes; common gateways reject more than 8 KB. */
-export const MAX_TARGET_LENGTH = 8_000;
-
-/** Paths and queries are ASCII: one byte per character. */
-export function targetLength(url: string): number {
-  return url.length - new URL(url).origin.length;
-}
-
-/** Leaves room: a skip token and a range of locations may still be added. */
-export function requireShortTarget(url: string): void {
-  const length = targetLength(url);
-  if (length <= MAX_TARGET_LENGTH) return;
-  const option = new URL(url).searchParams.has("$filter") ? "filter" : "select";
-  const problem = `makes a request of ${length} bytes, more than ${MAX_TARGET_LENGTH}`;
-  throw new ValidationError(option, problem, {
-    hint:
-      "split a long list of the {filter} over several queries, or reduce the fields of {select}",
-  });
 }

@@ -1,18 +1,12 @@
 // The rows of a query are in groups, each with one count: the whole query, or one for each part of a long list of
 // values. A large group is read in shards: ranges of locations or years.
+import { ValidationError } from "../errors.ts";
 import { type Clause, matchesNothing, valueClause } from "../odata/clause.ts";
 import { splitLongLists } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
-import {
-  MAX_TARGET_LENGTH,
-  requireShortTarget,
-  type Shard,
-  targetLength,
-  toPageRequest,
-  toRequestOptions,
-} from "./page_request.ts";
+import { type Shard, toPageRequest, toRequestOptions } from "./page_request.ts";
 import { reportProgress, type Run } from "./progress.ts";
 import { tryCount } from "./retry.ts";
 
@@ -31,6 +25,14 @@ export function isSameGroup(a: Shard, b: Shard): boolean {
 
 export function isSplit(shard: Shard): boolean {
   return groupOf(shard).length < shard.clauses.length;
+}
+
+/** Bytes; common gateways reject more than 8 KB. */
+const MAX_TARGET_LENGTH = 8_000;
+
+/** Paths and queries are ASCII: one byte per character. */
+function targetLength(url: string): number {
+  return url.length - new URL(url).origin.length;
 }
 
 /** Bytes for the name of the filter, a skip token, and ranges of locations and years. */
@@ -90,6 +92,18 @@ export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): strin
   const { url } = toRequestOptions(settings, request);
   requireShortTarget(url);
   return url;
+}
+
+/** Leaves room: a skip token and a range of locations may still be added. */
+function requireShortTarget(url: string): void {
+  const length = targetLength(url);
+  if (length <= MAX_TARGET_LENGTH) return;
+  const option = new URL(url).searchParams.has("$filter") ? "filter" : "select";
+  const problem = `makes a request of ${length} bytes, more than ${MAX_TARGET_LENGTH}`;
+  throw new ValidationError(option, problem, {
+    hint:
+      "split a long list of the {filter} over several queries, or reduce the fields of {select}",
+  });
 }
 
 export function urlOf(query: CheckedQuery, settings: ClientSettings): string {

@@ -1,7 +1,7 @@
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
 import { type Clause, listClauses, normalizeDoi } from "../odata/clause.ts";
-import { datasetClauses } from "../odata/dataset_filter.ts";
+import { datasetClauses } from "../odata/query_options.ts";
 import type { Filter } from "../odata/filter.ts";
 import { invalidValue, isListOfStrings } from "../validation.ts";
 

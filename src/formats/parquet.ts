@@ -384,6 +384,7 @@ class ParquetDocumentWriter extends PageWriter {
     this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));
     this.#file.schema = this.#schema();
     this.#file.finish();
+    if (rows === 0) this.#typeEmptyList();
     this.state = {
       ...{
         isBegun: true,
@@ -478,11 +479,25 @@ class ParquetDocumentWriter extends PageWriter {
       // Creates the values of a column when it is written, because all of them would take several times the memory.
       data: { length: rows, slice: () => column.values(rows) } as unknown as unknown[],
       offsetIndex: false,
+      // @dsnp/parquetjs cannot read the other encoding.
+      ...(types[index] === "boolean" && { encoding: "PLAIN" as const }),
       // The order of points as bytes means nothing.
       ...(types[index] === "point" && { statistics: false }),
     }));
     this.#file.write({ columnData, rowGroupSize: rows });
     return this.#takeOutput();
+  }
+
+  /**
+   * Corrects the type of the empty list of row groups, which the package writes as bytes. Readers in Rust refuse that.
+   * Source: Thrift compact protocol; the list follows the number of rows, which is 0.
+   */
+  #typeEmptyList(): void {
+    const bytes = this.#output.getBytes();
+    const at = bytes.findIndex((_, index) =>
+      EMPTY_LIST.every((byte, offset) => bytes[index + offset] === byte)
+    );
+    if (at >= 0) bytes[at + EMPTY_LIST.length - 1] = LIST_OF_STRUCTS;
   }
 
   #takeOutput(): Bytes {
@@ -502,6 +517,10 @@ class ParquetDocumentWriter extends PageWriter {
 }
 
 const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
+
+/** Field 3, an integer, 0; field 4, a list, empty, without a type. Names and JSON have no such bytes. */
+const EMPTY_LIST = [0x16, 0x00, 0x19, 0x00];
+const LIST_OF_STRUCTS = 0x0c;
 
 /** GeoParquet 1.1. Without `crs`, the reference system is OGC:CRS84. */
 const GEO_METADATA = {

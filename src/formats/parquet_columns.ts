@@ -117,7 +117,8 @@ class NumberColumn implements ValueColumn {
   add(row: number, cells: Cells, cell: number): number {
     if (row >= this.#numbers.length) this.#numbers = enlarge(this.#numbers);
     const number = cells.kinds[cell] === EMPTY ? NaN : READ_NUMBER[this.#type](cells, cell);
-    this.#numbers[row] = number ?? NaN;
+    // Not -0, which a dictionary cannot tell from 0.
+    this.#numbers[row] = (number ?? NaN) + 0;
     return number === MISFIT ? -1 : 0;
   }
 

@@ -14,18 +14,21 @@ const { setImmediate: runWhenIdle = (run: () => void) => void setTimeout(run) } 
   setImmediate?: (run: () => void) => void;
 };
 
-/** Number of hashes that are being computed, on a thread that keeps the event loop idle. */
-let pendingHashes = 0;
+/** Number of operations of Web Crypto, on threads that keep the event loop idle. */
+let pendingOperations = 0;
 const { subtle } = crypto;
-const digest = subtle.digest.bind(subtle);
-subtle.digest = async (...options) => {
-  pendingHashes++;
-  try {
-    return await digest(...options);
-  } finally {
-    pendingHashes--;
-  }
-};
+for (const name of ["digest", "importKey", "sign", "verify"] as const) {
+  const operate = subtle[name].bind(subtle) as (...values: unknown[]) => Promise<unknown>;
+  const counted = async (...values: unknown[]) => {
+    pendingOperations++;
+    try {
+      return await operate(...values);
+    } finally {
+      pendingOperations--;
+    }
+  };
+  Object.assign(subtle, { [name]: counted });
+}
 
 /**
  * A clock that jumps to its next timer when the event loop is idle. Tests need no real time, and can
@@ -87,7 +90,7 @@ export class FakeClock implements Clock {
       await this.#paused;
       do {
         await new Promise<void>((resolve) => runWhenIdle(resolve));
-      } while (pendingHashes > 0);
+      } while (pendingOperations > 0);
       this.#timers.sort((a, b) => a.at - b.at);
       const next = this.#timers.shift();
       if (next === undefined) break;

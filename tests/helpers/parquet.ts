@@ -63,7 +63,7 @@ export function cellOf(value: unknown, csv: string): string {
     // CSV has only the digits of the seconds that the service sent.
     return Date.parse(csv) === value.getTime() ? csv : text;
   }
-  if (typeof value === "number") return Object.is(Number(csv), value) ? csv : String(value);
+  if (typeof value === "number") return Number(csv) === value ? csv : String(value);
   return String(value);
 }
 

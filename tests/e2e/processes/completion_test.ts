@@ -19,6 +19,7 @@ Deno.test("weir completion bash completes commands, flags and values", async () 
   assertEquals(await complete("rec"), ["records"]);
   assertEquals(await complete("records", "--sel"), ["--select"]);
   assertEquals(await complete("locations", "--format", "geo"), ["geojson"]);
+  assertEquals(await complete("cite", "--format", "b"), ["bibtex"]);
   assertEquals(await complete("records", "--characteristic", "Ph"), ["Phosphorus\\,\\ total"]);
   assertEquals(await complete("cite", "--char"), ["--characteristic"]);
   assertEquals(await complete("values", "loc"), ["location-type"]);

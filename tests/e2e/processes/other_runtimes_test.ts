@@ -69,9 +69,10 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         assertEquals((await weir(...flags, "--output=link.csv", "--force").output()).code, 1);
         await runProgram("mkfifo", `${FOLDER}/pipe.csv`);
         const waiting = weir(...flags, "--output=pipe.csv").spawn();
-        // Until the process handles SIGTERM (bit 14 of its mask), and some time to open the pipe, which has no reader.
+        // Until weir handles SIGHUP (bit 0 of the mask), which Node itself does not, unlike SIGTERM; and some time to
+        // open the pipe, which has no reader.
         const status = `/proc/${waiting.pid}/status`;
-        const handles = `(( 0x$(grep SigCgt ${status} | cut -f2) & 0x4000 ))`;
+        const handles = `(( 0x$(grep SigCgt ${status} | cut -f2) & 1 ))`;
         await runProgram("bash", "-c", `until ${handles}; do sleep 0.05; done; sleep 0.5`);
         waiting.kill("SIGTERM");
         assertEquals((await waiting.output()).code, 130);

@@ -76,7 +76,7 @@ Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
     await runProgram(
       "bash",
       "-c",
-      `for i in {1..100}; do grep -qs wait_for_partner ${wchan}/*/wchan && break; sleep 0.05; done`,
+      `for i in {1..1000}; do grep -qs wait_for_partner ${wchan}/*/wchan && break; sleep 0.05; done`,
     );
     child.kill("SIGINT");
     const { code, stderr } = await child.output();

@@ -8,12 +8,12 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 const ODD = ["--select", "Id,DatasetName,ResultValue,ResultComment"];
 
 const downloads: [name: string, pages: number, file: string, ...args: string[]][] = [
-  ["records as CSV", 6, "a.csv", "records", "--limit=550", "--top=100", ...ODD, "--bom"],
-  ["records as CSV with all columns", 4, "a.csv", "records", "--limit=350", "--top=100"],
-  ["records as lines of JSON", 4, "a.ndjson", "records", "--limit=350", "--top=100", ...ODD],
-  ["records as one JSON document", 4, "a.json", "records", "--limit=350", "--top=100", ...ODD],
-  ["locations as GeoJSON", 4, "a.geojson", "locations", "--top=17"],
-  ["records in a box", 4, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=1100"],
+  ["records as CSV", 3, "a.csv", "records", "--limit=250", "--top=100", ...ODD, "--bom"],
+  ["records as CSV with all columns", 3, "a.csv", "records", "--limit=250", "--top=100"],
+  ["records as lines of JSON", 3, "a.ndjson", "records", "--limit=250", "--top=100", ...ODD],
+  ["records as one JSON document", 3, "a.json", "records", "--limit=250", "--top=100", ...ODD],
+  ["locations as GeoJSON", 3, "a.geojson", "locations", "--top=25"],
+  ["records in a box", 3, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=800"],
 ];
 for (const [name, pages, file, ...args] of downloads) {
   Deno.test(`weir --resume writes the same file when a download of ${name} is killed at any page`, () => {
@@ -65,9 +65,9 @@ Deno.test("weir --resume writes each row once when a query past a million rows i
   const service = largeService(1_050_000, 40);
   return withKillingService((request) => service.fetch(request), async (weir) => {
     const args = ["observations", "--select=Id,LocationId", "--output=a.ndjson"];
-    // During the first page, the count, the counts of the halves, and the pages of the shards.
-    for (const at of [2, 3, 5, 30, 40]) {
-      const resume = at === 2 ? [] : ["--resume"];
+    // During the counts of the halves, and the pages of the shards.
+    for (const at of [5, 40]) {
+      const resume = at === 5 ? [] : ["--resume"];
       assert(await weir.runUntilKilled(at, ...args, ...resume), `at ${at}`);
     }
     const { code, stderr } = await weir.run(...args, "--resume");

@@ -6,6 +6,7 @@ import { type Clock, DataStream } from "../../../mod.ts";
 import type { Permit, RateLimiter } from "../../../src/client/rate_limiter.ts";
 import {
   acquire,
+  cacheByTarget,
   createPermitQueue,
   createProcessLimiter,
   extend,
@@ -228,6 +229,18 @@ test("createProcessLimiter() keeps the permit and the order when the process was
     await Promise.all(waiting);
     assertEquals(order, [1, 2, 3, 4]);
   }
+});
+
+Deno.test("cacheByTarget() forgets a key after an hour without a request when there are more than a thousand", () => {
+  const clock = new FakeClock();
+  const valueOf = cacheByTarget(() => ({}), clock);
+  const valueOfKey = (key: number) => valueOf({ ...REQUEST, keyHash: `${key}` });
+  const values = Array.from({ length: 1_000 }, (_, key) => valueOfKey(key));
+  clock.advance(3_000_000);
+  valueOfKey(1);
+  clock.advance(700_000);
+  valueOf(REQUEST);
+  assertEquals([0, 1].map((key) => valueOfKey(key) === values[key]), [false, true]);
 });
 
 interface SendOptions {

@@ -197,40 +197,15 @@ Deno.test("EdgeApp.request() sets the security headers on every response", async
   }
 });
 
-Deno.test("EdgeApp.request() allows all origins to send a key or a token and read responses", async () => {
+Deno.test("EdgeApp.request() allows all origins to read responses and errors", async () => {
   const { app } = overSandbox({ records: 1 });
   const origin = "https://a-page.example";
-  const preflight = await app.request("/Records.csv", {
-    method: "OPTIONS",
-    headers: {
-      origin,
-      "access-control-request-method": "GET",
-      "access-control-request-headers": "x-api-key",
-    },
-  });
-  assertEquals(preflight.status, 204);
-  const allowed = (name: string) => preflight.headers.get(`access-control-allow-${name}`);
-  assertEquals(allowed("origin"), "*");
-  assertEquals(allowed("methods"), "GET,HEAD");
-  assertEquals(allowed("headers"), "x-api-key,authorization,if-none-match,x-request-id");
-  assertEquals(allowed("credentials"), null);
   for (const path of ["/Records.csv", "/Records.csv?x=1", "/nothing"]) {
     const response = await app.request(path, { headers: { origin } });
     await response.text();
     assertEquals(response.headers.get("access-control-allow-origin"), "*");
     const exposed = response.headers.get("access-control-expose-headers") ?? "";
-    for (
-      const name of [
-        "content-disposition",
-        "etag",
-        "link",
-        "retry-after",
-        "x-request-id",
-        "x-weir-data",
-      ]
-    ) {
-      assert(exposed.includes(name));
-    }
+    assertStringIncludes(exposed, "retry-after,x-request-id");
   }
 });
 

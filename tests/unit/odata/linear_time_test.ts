@@ -6,8 +6,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
 import { parseFilter } from "../../../src/odata/parse_filter.ts";
-import { toMetadataFilter } from "../../../src/odata/dataset_filter.ts";
-import { checkQuery } from "../../../src/odata/query_options.ts";
+import { checkQuery, toMetadataFilter } from "../../../src/odata/query_options.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 type Text = (size: number) => string;

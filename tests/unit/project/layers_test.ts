@@ -145,8 +145,8 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/clause.ts normalizeDoi": "form of a DOI in the record of a file",
   "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
-  "src/odata/dataset_filter.ts toMetadataFilter": "checks a filter for citations before a request",
-  "src/odata/dataset_filter.ts toWiderMetadataFilter":
+  "src/odata/query_options.ts toMetadataFilter": "checks a filter for citations before a request",
+  "src/odata/query_options.ts toWiderMetadataFilter":
     "datasets whose versions --resume and ETag compare",
   "src/client/dataset_versions.ts requestDatasetVersions": "request for these versions",
   "src/client/dataset_versions.ts requestDatasets": "request for the datasets of a package",

@@ -1,9 +1,8 @@
 // The server sends citations as text and in the formats of reference managers.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { CITATION_FORMATS } from "../../../../src/formats/citations.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
 import { page } from "../../../helpers/upstream.ts";
 
@@ -37,19 +36,6 @@ Deno.test("EdgeApp.request() returns objects for /Citations.json", DEADLINE, asy
   assertEquals([citation.link, others], ["https://doi.org/10.25976/weir-cc00", []]);
   assertEquals(citation.organization.length > 0, true);
 });
-
-Deno.test(
-  "EdgeApp.request() returns every format of citations with its media type",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox();
-    for (const { extension, mediaType } of Object.values(CITATION_FORMATS)) {
-      const response = await app.request(`/Citations.${extension}`);
-      assertEquals(response.headers.get("content-type"), `${mediaType}; charset=utf-8`);
-      assertStringIncludes(await response.text(), "10.25976/weir-cc00");
-    }
-  },
-);
 
 Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
   const { app, requests } = overUpstream([page([])]);
@@ -96,16 +82,3 @@ Deno.test(
     assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
   },
 );
-
-for (const query of ["$select=DOI", "$filter=DOI", "bbox=1", "$top=1"]) {
-  Deno.test(
-    `EdgeApp.request() returns 400 and sends no request for /Citations.txt?${query}`,
-    DEADLINE,
-    async () => {
-      const { app, stats } = overSandbox();
-      const response = await app.request(`/Citations.txt?${query}`);
-      assertEquals([response.status, stats.requests], [400, 0]);
-      await problemOf(response);
-    },
-  );
-}

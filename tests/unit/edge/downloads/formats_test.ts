@@ -1,6 +1,6 @@
 // Extension and Accept header choose the format of a download.
 import "../../../helpers/no_permission.ts";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { fileFormatsOf, FORMAT_SYNONYMS, FORMATS } from "../../../helpers/resources.ts";
 import { overSandbox, problemOf } from "../../../helpers/edge.ts";
 
@@ -52,14 +52,6 @@ for (const [format, type] of formats) {
     assertEquals(await typeOf(`/Locations?$format=${format}`, "text/plain"), [200, type]);
   });
 }
-
-Deno.test("EdgeApp.request() returns 406 with the media types when accept excludes all of them", async () => {
-  const { app, stats } = overSandbox();
-  const response = await app.request("/Records", { headers: { accept: "application/pdf" } });
-  assertEquals([response.status, stats.requests], [406, 0]);
-  assertEquals(response.headers.get("vary"), "accept");
-  assertStringIncludes((await problemOf(response)).detail, "text/csv, application/x-ndjson");
-});
 
 const wrongFormats: [format: string, hint: string][] = [
   ["xml", ""],

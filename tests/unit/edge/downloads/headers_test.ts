@@ -1,8 +1,7 @@
 // The headers of a download name the file, its type and its caching.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page } from "../../../helpers/upstream.ts";
+import { overSandbox } from "../../../helpers/edge.ts";
 
 async function head(path: string): Promise<Headers> {
   const { app } = overSandbox();
@@ -83,21 +82,3 @@ for (const [filter, link] of filters) {
     assertEquals(first.endsWith('rel="cite-as"') ? first : null, link);
   });
 }
-
-Deno.test("EdgeApp.request() allows caches only when access is public", async () => {
-  const cacheOf = async (access: "public" | "caller" | "token") => {
-    const { app } = overUpstream([page([])], { access, tokens: ["the-token-of-a-test"] });
-    const headers = { "x-api-key": "k", authorization: "Bearer the-token-of-a-test" };
-    const response = await app.request("/Records.csv", { headers });
-    await response.text();
-    return [response.headers.get("cache-control"), response.headers.get("vary")];
-  };
-  assertEquals(await cacheOf("public"), ["public, max-age=0, no-transform", null]);
-  assertEquals(await cacheOf("caller"), ["private, no-store, no-transform", "x-api-key"]);
-  assertEquals(await cacheOf("token"), ["private, no-store, no-transform", "authorization"]);
-});
-
-Deno.test("EdgeApp.request() forbids caches for errors", async () => {
-  const { app } = overUpstream([Response.json({}, { status: 500 })]);
-  await problemOf(await app.request("/Records.csv"));
-});

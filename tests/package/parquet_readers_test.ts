@@ -1,0 +1,260 @@
+// Four programs read the cells of CSV from the same rows as Parquet, and two the points of GeoParquet.
+import { assert, assertEquals } from "@std/assert";
+import parquetjs from "@dsnp/parquetjs";
+import { tableFromIPC } from "apache-arrow";
+import { Buffer } from "node:buffer";
+import { readParquet as readWithWasm } from "parquet-wasm/node";
+import { DataStream, type Query } from "../../mod.ts";
+import { toParquet } from "../../src/formats/parquet.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
+import { cellOf, readAll, readParquet } from "../helpers/parquet.ts";
+import { runProgram } from "../helpers/programs.ts";
+import { fieldsOf } from "../helpers/resources.ts";
+import { readCsv } from "../helpers/rfc4180.ts";
+import { RecordedRows } from "../bench/recorded_rows.ts";
+
+/** Names and values of the columns, in order. */
+interface Table {
+  names: string[];
+  rows: unknown[][];
+}
+
+const folder = await Deno.makeTempDir();
+globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+
+/** Runs a query in DuckDB. */
+async function duckdb(query: string): Promise<Table> {
+  const program = `const { DuckDBInstance } = require("@duckdb/node-api");
+  (async () => {
+    const connection = await (await DuckDBInstance.create(":memory:")).connect();
+    const result = await connection.runAndReadAll(${JSON.stringify(query)});
+    const rows = result.getRowsJson();
+    const text = JSON.stringify({ names: result.columnNames(), rows });
+    for (let at = 0; at < text.length; at += 65536) process.stdout.write(text.slice(at, at + 65536));
+  })();`;
+  const result = await runProgram("node", "-e", program);
+  assert(result?.success, result?.stderr);
+  return JSON.parse(result.stdout);
+}
+
+const hasDuckdb = (await runProgram("node", "-e", 'require("@duckdb/node-api")'))?.success ?? false;
+if (!hasDuckdb) console.warn("The tests of DuckDB are skipped: it is not installed");
+
+const ofObjects = (objects: Record<string, unknown>[], names: string[]): Table => ({
+  names,
+  rows: objects.map((row) => names.map((name) => row[name])),
+});
+
+/** Programs that read a file. */
+const READERS: Record<string, (bytes: ArrayBuffer, file: string) => Promise<Table>> = {
+  async hyparquet(bytes) {
+    const { rows, types } = await readParquet(bytes);
+    return ofObjects(rows, Object.keys(types));
+  },
+  "parquet-wasm": (bytes) => {
+    const table = tableFromIPC(readWithWasm(new Uint8Array(bytes)).intoIPCStream());
+    const names = table.schema.fields.map(({ name }) => name);
+    // Arrow has days and times as milliseconds, and lists as vectors.
+    const isTime = table.schema.fields.map(({ type }) => /^(Date|Timestamp)/.test(String(type)));
+    const columns = names.map((_, index) => table.getChildAt(index)!);
+    const rows = Array.from({ length: table.numRows }, (_, row) =>
+      columns.map((column, index) => {
+        const value = column.get(row);
+        if (value === null) return null;
+        return isTime[index]
+          ? new Date(Number(value))
+          : value.toArray && !value.BYTES_PER_ELEMENT
+          ? [...value]
+          : value;
+      }));
+    return Promise.resolve({ names, rows });
+  },
+  async parquetjs(bytes) {
+    const reader = await parquetjs.ParquetReader.openBuffer(Buffer.from(bytes));
+    const names = Object.keys(reader.getSchema().fields);
+    const cursor = reader.getCursor();
+    const objects: Record<string, unknown>[] = [];
+    for (let row; (row = await cursor.next());) objects.push(row as Record<string, unknown>);
+    await reader.close();
+    const { names: columns, rows } = ofObjects(objects, names);
+    // Its lists have the names of the groups in the schema.
+    const plain = (value: unknown) =>
+      (value as { list?: { element: unknown }[] } | null)?.list?.map(({ element }) => element) ??
+        value;
+    return { names: columns, rows: rows.map((row) => row.map(plain)) };
+  },
+  ...(hasDuckdb && {
+    async DuckDB(_bytes, file) {
+      const { names, rows } = await duckdb(`select * from '${file}'`);
+      const time = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;
+      const plain = (value: unknown) => {
+        const [, day, clock] = typeof value === "string" ? time.exec(value) ?? [] : [];
+        return day ? new Date(`${day}T${clock}Z`) : value;
+      };
+      // Its names are equal in any case, so it changes the name `ID` of Locations, which has `Id` too.
+      return {
+        names: names.map((name) => name.replace(/_1$/, "")),
+        rows: rows.map((row) => row.map(plain)),
+      };
+    },
+  }),
+};
+
+/** Values that a reader or a writer can change. */
+const VALUES = [
+  "null",
+  '""',
+  '"plain"',
+  '" spaces "',
+  '"Rivière-aux-Érables, à l’île nº 2"',
+  String.raw`"\u00e9 \ud83e\udd86"`,
+  '"🦆 𝄞"',
+  String.raw`"line\r\nfeed \"quoted\" \\ / \t"`,
+  String.raw`"nul \u0000 end"`,
+  '"a \ufeff mark"',
+  '"2024-02-29"',
+  '"-0"',
+  `"${"long ".repeat(2_000)}"`,
+];
+const NUMBERS = [
+  "null",
+  "0",
+  "-0.0",
+  "7.10",
+  "1e-7",
+  "-12345678901234567.890",
+  "1.7976931348623157e308",
+  "5e-324",
+  "0.1",
+  '"3.25"',
+];
+const DATES = [
+  "null",
+  '"1970-01-01"',
+  '"1969-12-31"',
+  '"0001-01-01"',
+  '"9999-12-31"',
+  '"2024-02-29"',
+];
+const LISTS = ["null", '["a","b; c"]', '"text"', '["é"]', '[""]'];
+
+const pick = (values: readonly string[], index: number) => values[index % values.length];
+
+function unusualPage(): Uint8Array {
+  const rows = Array.from(
+    { length: 130 },
+    (_, index) =>
+      `{"Id":${index + 1},"LaboratoryName":${pick(VALUES, index)},"ResultComment":${
+        pick(VALUES, index * 3 + 1)
+      },"ResultValue":${pick(NUMBERS, index)},"ActivityStartDate":${
+        pick(DATES, index)
+      },"LaboratorySampleID":null}`,
+  );
+  return new TextEncoder().encode(`{"value":[${rows.join()}]}`);
+}
+
+function listPage(): Uint8Array {
+  const rows = Array.from(
+    { length: 10 },
+    (_, index) =>
+      `{"Id":"00000000-0000-4000-8000-00000000000${index}","Keywords":${pick(LISTS, index)}}`,
+  );
+  return new TextEncoder().encode(`{"value":[${rows.join()}]}`);
+}
+
+const { apiKey, url, fetch } = createSandbox({
+  hostileNames: true,
+  records: 3_000,
+  requestsPerSecond: Infinity,
+});
+const sandbox = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+
+function clientOf(respond: (request: Request) => Response): DataStream {
+  return new DataStream({
+    baseUrl: "https://service.example/v1/odata/v4",
+    requestsPerSecond: Infinity,
+    fetch: (request: Request) => Promise.resolve(respond(request)),
+  });
+}
+
+const onePage = (page: Uint8Array) =>
+  clientOf(() =>
+    new Response(page as Uint8Array<ArrayBuffer>, {
+      headers: { "content-type": "application/json" },
+    })
+  );
+
+const many = await RecordedRows.create(60_000);
+const manyRows = clientOf((request) => many.respond(request)!);
+
+/** Queries, and the minimum number of cells that they compare. */
+const QUERIES: Record<string, [query: Query<unknown>, cells: number]> = {
+  "Records, tidy": [sandbox.records().tidy(), 150_000],
+  Observations: [sandbox.observations(), 100_000],
+  Locations: [sandbox.locations(), 700],
+  Metadata: [sandbox.metadata(), 100],
+  "unusual values": [
+    onePage(unusualPage()).records({
+      select: [
+        "Id",
+        "LaboratoryName",
+        "ResultComment",
+        "ResultValue",
+        "ActivityStartDate",
+        "LaboratorySampleID",
+      ],
+    }),
+    700,
+  ],
+  lists: [onePage(listPage()).metadata({ select: ["Id", "Keywords"] }), 20],
+  "no rows": [onePage(new TextEncoder().encode('{"value":[]}')).records(), 0],
+  "60,000 records in two row groups": [
+    manyRows.records({ select: fieldsOf("Records").filter((_, index) => index % 4 === 0) }),
+    600_000,
+  ],
+};
+
+for (const [name, [query, minCells]] of Object.entries(QUERIES)) {
+  const csv = await new Response(query.csv()).text();
+  const [header = [], ...lines] = readCsv(csv);
+  const bytes = await readAll(toParquet(query));
+  const file = `${folder}/${name.replace(/\W/g, "_")}.parquet`;
+  await Deno.writeFile(file, new Uint8Array(bytes));
+  for (const [reader, read] of Object.entries(READERS)) {
+    Deno.test(`${reader} reads the cells of CSV from Parquet when the rows are ${name}`, async () => {
+      const { names, rows } = await read(bytes, file);
+      assertEquals(names.filter((column) => column !== "geometry"), header);
+      assertEquals(rows.length, lines.length);
+      let cells = 0;
+      for (const [at, line] of lines.entries()) {
+        const found = line.map((cell, index) => cellOf(rows[at]![index], cell));
+        assertEquals(found, line);
+        cells += line.length;
+      }
+      console.log(`${reader}: ${cells} cells of ${name}`);
+      assert(cells >= minCells, `${cells} cells`);
+    });
+  }
+}
+
+Deno.test("hyparquet and DuckDB read points of WGS 84 when the rows are locations", async () => {
+  const query = sandbox.locations();
+  const bytes = await readAll(toParquet(query));
+  const file = `${folder}/points.parquet`;
+  await Deno.writeFile(file, new Uint8Array(bytes));
+  const { rows } = await readParquet(bytes);
+  const points = rows.map(({ geometry }) =>
+    (geometry as { coordinates: number[] } | null)?.coordinates ?? null
+  );
+  const wanted = rows.map(({ Longitude, Latitude, HorizontalCoordinateReferenceSystem: system }) =>
+    system === "WGS84" ? [Longitude, Latitude] : null
+  );
+  assertEquals(points, wanted);
+  assert(points.includes(null) && points.length > 50);
+  if (!hasDuckdb) return;
+  const read = await duckdb(`select typeof(geometry), geometry::varchar from '${file}'`);
+  assertEquals(new Set(read.rows.map(([type]) => type)), new Set(["GEOMETRY('OGC:CRS84')"]));
+  const ofText = (text: unknown) =>
+    typeof text === "string" ? /^POINT \((\S+) (\S+)\)$/.exec(text)!.slice(1).map(Number) : null;
+  assertEquals(read.rows.map(([, text]) => ofText(text)), wanted);
+});

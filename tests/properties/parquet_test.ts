@@ -1,0 +1,134 @@
+// Parquet of generated rows: the cells of CSV, or the fault of the first value that does not fit its column.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DataStream, DataStreamError } from "../../mod.ts";
+import { cellsOf, parquetOf } from "../helpers/parquet.ts";
+import { readCsv } from "../helpers/rfc4180.ts";
+import { Random } from "./random.ts";
+
+const SELECT = [
+  ...["Id", "DOI", "ResultValue", "ResultUnit", "ActivityStartDate", "ActivityStartTime"],
+  ...["ActivityDepthHeightMeasure", "LaboratoryName", "AnalysisStartDate", "ResultComment"],
+];
+
+/** JSON of values that fit a column of text, and how to read them. */
+function text(random: Random): string {
+  const length = random.int(0, 12);
+  const pieces = ["a", "é", "🦆", " ", ",", ";", '"', "\n", "\\", "\u0001", "\ufffd", "0"];
+  const value = Array.from({ length }, () => random.pick(pieces)).join("");
+  const json = JSON.stringify(value);
+  // Some services escape all characters above ASCII.
+  if (!random.chance(0.3)) return json;
+  const escape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(/[^ -~]/g, escape);
+}
+
+const number = (random: Random): string => {
+  const digits = random.int(1, 20);
+  const whole = String(random.int(1, 9)) +
+    Array.from({ length: digits - 1 }, () => random.int(0, 9)).join("");
+  const fraction = random.chance(0.5) ? `.${whole}` : "";
+  const exponent = random.chance(0.1) ? `e${random.int(-30, 30)}` : "";
+  return `${random.chance(0.3) ? "-" : ""}${random.chance(0.2) ? 0 : whole}${fraction}${exponent}`;
+};
+
+const date = (random: Random): string =>
+  `"${new Date(random.int(-6e13, 2.5e14)).toISOString().replace(/^[+-]\d\d/, "").slice(0, 10)}"`;
+
+const KINDS: Record<string, (random: Random) => string> = {
+  DOI: text,
+  ResultUnit: text,
+  ActivityStartTime: text,
+  LaboratoryName: text,
+  ResultComment: text,
+  ResultValue: number,
+  ActivityDepthHeightMeasure: number,
+  ActivityStartDate: date,
+  AnalysisStartDate: date,
+};
+
+/** JSON of values that do not fit a column of numbers or of dates. */
+const MISFITS = [
+  '"<0.05"',
+  '" "',
+  "true",
+  "[1]",
+  "{}",
+  '"2023-02-29"',
+  '"2023-2-1"',
+  '"1e"',
+  "1e400",
+];
+
+function rowOf(random: Random, id: number, share: number, misfit: number): [string, boolean] {
+  let isInvalid = false;
+  const members = Object.entries(KINDS).flatMap(([name, generate]): string[] => {
+    if (!random.chance(share)) return random.chance(0.5) ? [] : [`"${name}":null`];
+    if (generate !== text && random.chance(misfit)) {
+      isInvalid = true;
+      return [`"${name}":${random.pick(MISFITS)}`];
+    }
+    return [`"${name}":${generate(random)}`];
+  });
+  if (random.chance(0.1)) members.reverse();
+  return [`{"Id":${id}${members.map((member) => `,${member}`).join("")}}`, isInvalid];
+}
+
+function queryOf(rows: readonly string[], top: number) {
+  const fetch = (request: Request) => {
+    const { searchParams, origin, pathname } = new URL(request.url);
+    if (searchParams.has("$count")) return Promise.resolve(Response.json({ value: rows.length }));
+    const start = Number(searchParams.get("$skiptoken")?.slice(3) ?? 0);
+    const end = Math.min(rows.length, start + Number(searchParams.get("$top")));
+    const link = end < rows.length
+      ? `,"@odata.nextLink":"${origin}${pathname}?$skiptoken=Id:${end}"`
+      : "";
+    const body = `{"value":[${rows.slice(start, end).join()}]${link}}`;
+    return Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } }));
+  };
+  const baseUrl = "https://service.example/v1";
+  const client = new DataStream({ baseUrl, fetch, requestsPerSecond: Infinity });
+  return client.records({ select: SELECT, top });
+}
+
+Deno.test("toParquet() writes the cells of csv() when 300 documents of rows are generated", async () => {
+  let cells = 0;
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = new Random(seed);
+    const share = random.pick([0, 0.1, 0.5, 1]);
+    const rows = Array.from(
+      { length: random.int(0, 120) },
+      (_, index) => rowOf(random, index + 1, share, 0)[0],
+    );
+    const query = queryOf(rows, random.int(1, 200));
+    const csv = await new Response(query.csv()).text();
+    const file = await parquetOf(query);
+    assertEquals(cellsOf(file.rows, csv), readCsv(csv), `seed ${seed}`);
+    cells += file.rows.length * SELECT.length;
+  }
+  assert(cells > 100_000);
+});
+
+Deno.test("toParquet() fails, or writes null and counts the rows, when values do not fit in 200 documents", async () => {
+  let invalid = 0;
+  for (let seed = 1; seed <= 200; seed++) {
+    const random = new Random(seed);
+    const generated = Array.from(
+      { length: random.int(1, 60) },
+      (_, index) => rowOf(random, index + 1, 0.8, 0.02),
+    );
+    const query = queryOf(generated.map(([row]) => row), random.int(1, 200));
+    const count = generated.filter(([, isInvalid]) => isInvalid).length;
+    const { rows, metadata } = await parquetOf(query, { invalidValues: "null" });
+    assertEquals(rows.length, generated.length);
+    assertEquals(JSON.parse(metadata.weir!).invalidValues, count, `seed ${seed}`);
+    const first = generated.findIndex(([, isInvalid]) => isInvalid);
+    if (first < 0) {
+      await parquetOf(query);
+      continue;
+    }
+    const error = await assertRejects(() => parquetOf(query), DataStreamError);
+    assert(error.message.includes(`The row with Id ${first + 1} has `), error.message);
+    invalid += count;
+  }
+  assert(invalid > 200);
+});
