@@ -273,7 +273,7 @@ export function drawChart(content: ChartContent): Html {
 }
 
 /** Such as `mg/L as P`. `None` is the unit of a number without one. */
-function unitOf({ unit, form }: SeriesKey): string {
+export function unitOf({ unit, form }: SeriesKey): string {
   return [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
 }
 
@@ -507,7 +507,7 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
             formatNumber(below, language),
             ...[
               signOf(sorted[0]!) + sorted[0]!.value,
-              formatMedian(sorted),
+              formatMedian(sorted, language),
               signOf(sorted.at(-1)!) + sorted.at(-1)!.value,
             ].map((digits) => formatDigits(digits, language)),
           ];
@@ -520,11 +520,12 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
   `;
 }
 
-/** Returns the median of rows sorted by value, the lower one of two; with `≤` or `≥` if a limit could move it. */
-function formatMedian(rows: readonly Measurement[]): string {
-  const middle = (rows.length - 1) >> 1;
-  const median = rows[middle]!;
-  const isBelow = rows.some((row, i) => row.censoring === "left" && i >= middle);
-  const isAbove = rows.some((row, i) => row.censoring === "right" && i <= middle);
-  return `${isBelow ? "≤" : ""}${isAbove ? "≥" : ""}${median.value}`;
+/** Returns the median, the lower one of two; with `≤` or `≥` if a limit could move it. */
+export function formatMedian(rows: readonly Measurement[], language: Language): string {
+  const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
+  const middle = (sorted.length - 1) >> 1;
+  const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
+  const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
+  return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
+    formatDigits(sorted[middle]?.value ?? "", language);
 }

@@ -2,7 +2,14 @@
 import { html } from "hono/html";
 import { FIELD_GROUPS, fieldLabel, fieldMeaning } from "./field_texts.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
-import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
+import {
+  drawChart,
+  formatMedian,
+  formatSeries,
+  parseSeries,
+  selectSeries,
+  unitOf,
+} from "./chart.ts";
 import { characteristicName } from "./characteristics.ts";
 import { pageUrl } from "./form.ts";
 import type { Html } from "./html.ts";
@@ -153,7 +160,7 @@ function renderMeasured({ form, results }: ResultsContent): Html {
         <tbody>${names.slice(0, MAX_CHARACTERISTICS).map(([name, count]) => {
           const rows = results.rows.filter((row) => row.CharacteristicName === name);
           const years = yearsOf(rows).map(({ year }) => year);
-          const { value, unit } = medianText(selectSeries(rows)?.rows ?? []);
+          const series = selectSeries(rows);
           return html`
             <tr>
               <td><a href="${pageUrl(form, {
@@ -166,7 +173,8 @@ function renderMeasured({ form, results }: ResultsContent): Html {
               )}</a></td>
               <td class="number">${formatNumber(count, language)}</td>
               <td>${[...new Set([years[0] ?? "", years.at(-1) ?? ""])].join("–")}</td>
-              <td class="number"><b>${value}</b> ${unit}</td>
+              <td class="number">${series &&
+                html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series)}`}</td>
             </tr>
           `;
         })}</tbody>
@@ -174,15 +182,6 @@ function renderMeasured({ form, results }: ResultsContent): Html {
       <p class="note">${formatCount(results.count, language)}</p>
     </section>
   `;
-}
-
-/** Median of the values without censoring; with the digits of the service, so the lower one of two. */
-function medianText(rows: readonly Readonly<Record<string, string>>[]) {
-  const values = rows.filter(({ censoring, value }) => censoring === "none" && value)
-    .sort((a, b) => Number(a.value) - Number(b.value));
-  const { value = "", unit = "", MethodSpeciation: form = "" } = values[(values.length - 1) >> 1] ??
-    {};
-  return { value, unit: [unit === "None" ? "" : unit, form].filter(Boolean).join(" ") };
 }
 
 /** The fields of a download: label, group and meaning; the name of the service is small beside them. */

@@ -22,7 +22,6 @@ async function drawPage(): Promise<void> {
     const root = `http://127.0.0.1:${server.addr.port}/`;
     await page.goto(`${root}?where=Manitoba&from=2015&to=2019`);
     const table = page.locator(".table-card table");
-    await table.scrollIntoViewIfNeeded();
     const { x, y, width: tableWidth } = (await table.boundingBox())!;
     // A table that is too wide scrolls in its parent element.
     const width = Math.min(tableWidth, (await table.locator("..").boundingBox())!.width);
@@ -31,7 +30,8 @@ async function drawPage(): Promise<void> {
     const heights = boxes.map((box) => box!.y + box!.height - y);
     const height = Math.max(...heights.filter((height) => height <= width * MAX_HEIGHT));
     const clip = { x, y, width, height };
-    await page.screenshot({ path: pathOf("page"), clip });
+    // The table is below the viewport.
+    await page.screenshot({ path: pathOf("page"), clip, fullPage: true });
     const first = await browser.newPage({ viewport: { width: 1280, height: 850 } });
     await first.goto(root);
     await first.locator(".fragment").waitFor();
