@@ -205,7 +205,10 @@ export function drawChart(content: ChartContent): Html {
   const toY = (value: number) =>
     PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * (scale(value) - bottom) / (top - bottom);
   const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
-  const toX = (time: number) => (time - start) / (end - start);
+  // Exact enough to tell the day.
+  const digits = years[1] - years[0] < 20 ? 2 : 3;
+  const toX = (time: number, isExact: boolean) =>
+    formatPercent((time - start) / (end - start), isExact ? digits : 1);
   const name = characteristicName(series.characteristic, language);
   const isUsed = (censoring: string) => points.some(({ row }) => row.censoring === censoring);
   return html`<section class="card chart-card" aria-labelledby="chart">
@@ -374,14 +377,14 @@ function formatPercent(part: number, digits = 2): string {
 }
 
 /**
- * Draws the points of a group. `data-values` of a location has the texts of its points in the same order, for a script;
- * its positions are exact enough to tell the day. Other locations have many points, and each pixel only one.
+ * Draws the points of a group. `data-values` of a location has the texts of its points in the same order, for a script.
+ * Other locations have many points, and each pixel only one.
  */
 function drawPoints(
   points: readonly Point[],
   index: number,
   name: string,
-  toX: (time: number) => number,
+  toX: (time: number, isExact: boolean) => string,
   toY: (value: number) => number,
 ): Html {
   const drawn = new Set<string>();
@@ -390,7 +393,7 @@ function drawPoints(
   const isOther = index === MAX_COLOURED;
   for (const { time, value, row } of points) {
     const shape = row.censoring === "none" ? "c" : row.censoring === "left" ? "l" : "r";
-    const x = formatPercent(toX(time), isOther ? 1 : 3);
+    const x = toX(time, !isOther);
     const use = `<use href="#${shape}${index}" x="${x}" y="${Math.round(toY(value))}"/>`;
     if (drawn.has(use)) continue;
     drawn.add(use);

@@ -108,7 +108,7 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
   assertEquals([first, left, right, last].map((point) => point!.shape), ["c0", "l0", "r0", "c0"]);
   assertEquals(first!.x, 0);
   // 366 days of 731.
-  assertEquals(left!.x, 50.068);
+  assertEquals(left!.x, 50.07);
   assert(last!.x > 99.8 && last!.x < 100);
   assert(first!.y > left!.y && left!.y > right!.y && right!.y > last!.y);
   assertStringIncludes(html, 'data-values="1 &lt;2 &gt;3 5"');
