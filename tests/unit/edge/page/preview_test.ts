@@ -155,7 +155,7 @@ Deno.test("GET / has disabled buttons and no link to a download when there are n
     const html = await response.text();
     assertStringIncludes(html, ">0 measurements</h2>");
     assertEquals(/Records\.csv|<table|class="snippets"/.test(html), false);
-    assertEquals(html.match(/<button type="button" class="button" disabled>/g)?.length, 5);
+    assertEquals(html.match(/<button type="button" class="button" disabled>/g)?.length, 6);
     assertMatch(html, /<p id="no-rows">There is nothing to download\.<\/p>/);
   }
 });
