@@ -20,7 +20,7 @@
  * {
  *   "main": "worker.ts",
  *   "compatibility_date": "2026-05-03",
- *   "compatibility_flags": ["enable_request_signal"],
+ *   "compatibility_flags": ["enable_request_signal", "nodejs_compat"],
  *   "durable_objects": {
  *     "bindings": [{ "name": "RATE_LIMITER", "class_name": "RateLimiterObject" }]
  *   },

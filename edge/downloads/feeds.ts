@@ -470,7 +470,9 @@ export class Feeds {
     feed.held = heldBy(part);
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
-    feed.parts.push({ ...part, fetchedBy: run.reader.id });
+    // Only the last position is needed, and it can refer to a megabyte of rows.
+    const { cursor: _, ...kept } = part;
+    feed.parts.push({ ...kept, fetchedBy: run.reader.id });
     if (part.isPageEnd) {
       feed.pageLength = Math.max(feed.pageLength, feed.arrived);
       feed.reserved = 0;

@@ -74,13 +74,13 @@ export async function download(
   if (has("allow-invalid") && format !== "parquet") {
     throw new UsageError(`--allow-invalid is for Parquet; the format is ${FORMATS[format].label}`);
   }
-  if (format === "parquet" && file === undefined && context.isStdoutTerminal && !has("count")) {
+  if (FORMATS[format].isBinary && file === undefined && context.isStdoutTerminal && !has("count")) {
     throw new UsageError("Parquet is not text: pass --output FILE, or redirect standard output");
   }
   // Programs that read standard output expect lines that end in LF.
   const csv = readCsvOptions(
     flags,
-    file === undefined && format === "csv" ? { eol: "\n" } : undefined,
+    file === undefined && FORMATS[format].hasCsvOptions ? { eol: "\n" } : undefined,
   );
   const input = readQuery(flags);
   const clientOptions = await readClientOptions(flags, context);

@@ -311,7 +311,7 @@ export function readFormat(
   given: string | undefined,
   file: string | undefined,
 ): FileFormat {
-  const extension = file && /\.([^./\\]+)$/.exec(file)?.[1];
+  const extension = file && /\.((?:[^./\\]+\.gz)|[^./\\]+)$/i.exec(file)?.[1];
   const format = given as FileFormat | undefined ??
     (extension ? formatOfExtension(extension) : FORMAT_NAMES[0]);
   const names = formatsOf(resource);

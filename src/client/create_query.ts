@@ -157,7 +157,9 @@ export function createQuery<R extends object>(
   // Every method takes options of CSV, so that a format that has none rejects them.
   const formatMethods = Object.fromEntries(
     formatsOf(resource).flatMap((format) =>
-      format === "parquet" ? [] : [[format, (csv?: CsvOptions) => bytes(format, { csv })]]
+      format === "parquet" || format === "csv.gz"
+        ? []
+        : [[format, (csv?: CsvOptions) => bytes(format, { csv })]]
     ),
   ) as Pick<Query<R>, "csv" | "ndjson" | "json">;
 

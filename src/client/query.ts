@@ -97,7 +97,8 @@ export interface Query<R> extends AsyncIterable<R> {
   json(): IterableStream<Uint8Array<ArrayBuffer>>;
   /**
    * Returns the rows in a format that is known only at run time, such as the extension of a file.
-   * `csv()`, `ndjson()` and `json()` are this method with a fixed format.
+   * `csv()`, `ndjson()` and `json()` are this method with a fixed format. `csv.gz` is CSV in one gzip member; it
+   * needs `node:zlib`, which Node, Deno, Bun and, with `nodejs_compat`, Workers have.
    *
    * @param format Name of the format. GeoJSON is available for Locations only. For Parquet, call `toParquet()` of
    *   the entry point `@weir/datastream/parquet`

@@ -220,10 +220,15 @@ export class CsvWriter extends PageWriter {
   /** The header fixes the columns. Without rows or columns, returns no bytes. */
   append(records: Bytes, count: number): Bytes {
     if (count === 0 || this.fields.length === 0) return new Uint8Array();
-    return concatBytes([this.end(), records]);
+    return concatBytes([this.#takeHeader(), records]);
   }
 
   end(): Uint8Array<ArrayBuffer> {
+    return this.#takeHeader();
+  }
+
+  /** Returns no bytes after the first call. */
+  #takeHeader(): Uint8Array<ArrayBuffer> {
     const { isBegun, fields } = this.state;
     if (isBegun) return new Uint8Array();
     this.state = { ...this.state, isBegun: true };

@@ -9,6 +9,7 @@ import {
 } from "../validation.ts";
 import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
+import { GzipWriter } from "./gzip.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
 import type { RowRules } from "./tidy.ts";
@@ -39,7 +40,7 @@ export interface WriterOptions {
 }
 
 /** Name of a format. */
-export type FormatName = "csv" | "ndjson" | "json" | "geojson";
+export type FormatName = "csv" | "csv.gz" | "ndjson" | "json" | "geojson";
 
 /**
  * A format of an entry point of its own, such as Parquet. Opaque.
@@ -69,12 +70,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     label: "CSV",
     resources: RESOURCE_NAMES,
     hasCsvOptions: true,
-    newWriter({ resource, select, csv, state, rules, unchecked }) {
-      const checked = checkCsvOptions(csv);
-      const fields = select ?? fieldNames(resource);
-      if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
-      return new CsvWriter(checked, fields, { addsNewFields: select === undefined, state, rules });
-    },
+    newWriter: (options) => new CsvWriter(...csvArguments(options)),
   },
   ndjson: {
     extension: "ndjson",
@@ -99,6 +95,16 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     requiredFields: ["Longitude", "Latitude"],
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
+  "csv.gz": {
+    extension: "csv.gz",
+    mediaType: "application/gzip",
+    label: "CSV in gzip",
+    isBinary: true,
+    resources: RESOURCE_NAMES,
+    hasCsvOptions: true,
+    compression: "gz",
+    newWriter: (options) => new GzipWriter(...csvArguments(options)),
+  },
   parquet: {
     extension: "parquet",
     mediaType: "application/vnd.apache.parquet",
@@ -107,6 +113,15 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     resources: RESOURCE_NAMES,
   },
 };
+
+function csvArguments(
+  { resource, select, csv, state, rules, unchecked }: WriterOptions,
+): ConstructorParameters<typeof CsvWriter> {
+  const checked = checkCsvOptions(csv);
+  const fields = select ?? fieldNames(resource);
+  if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
+  return [checked, fields, { addsNewFields: select === undefined, state, rules }];
+}
 
 /** Names in other programs, suggested but not accepted. */
 export const FORMAT_SYNONYMS: Readonly<Record<string, string>> = {

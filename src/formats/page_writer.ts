@@ -73,6 +73,16 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   return arriving.take().data;
 }
 
+/** State of a gzip member after its last complete block, and the input since then. */
+interface GzipState {
+  isBegun: boolean;
+  crc: number;
+  /** Number of bytes before compression. */
+  length: number;
+  /** In JSON, text: compressed and in base64. */
+  pending: { readonly bytes: Uint8Array } | string;
+}
+
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
 export interface WriterState {
   isBegun: boolean;
@@ -80,6 +90,8 @@ export interface WriterState {
   hasRows?: boolean;
   /** CSV only. */
   fields?: readonly string[];
+  /** CSV in gzip only. */
+  gzip?: GzipState;
   notes?: RowNotes;
 }
 

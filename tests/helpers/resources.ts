@@ -15,15 +15,18 @@ export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
  */
 export { FORMAT_SYNONYMS, FORMATS, formatsOf as fileFormatsOf } from "../../src/formats/formats.ts";
 
+/** Name of a format that is text. */
+export type TextFormat = Exclude<FormatName, "csv.gz">;
+
 /** Names of the formats that are text, which tests compare as text. */
-export const FORMAT_NAMES: readonly FormatName[] = (Object.keys(FORMATS) as FileFormat[])
+export const FORMAT_NAMES: readonly TextFormat[] = (Object.keys(FORMATS) as FileFormat[])
   .filter(isText);
 
 /** Returns the formats of a resource that are text. */
-export function formatsOf(resource: ResourceName): FormatName[] {
+export function formatsOf(resource: ResourceName): TextFormat[] {
   return fileFormatsOf(resource).filter(isText);
 }
 
-function isText(format: FileFormat): format is FormatName {
+function isText(format: FileFormat): format is TextFormat {
   return !FORMATS[format].isBinary;
 }

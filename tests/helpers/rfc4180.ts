@@ -1,4 +1,4 @@
-import type { FormatName } from "../../src/formats/formats.ts";
+import type { TextFormat } from "./resources.ts";
 
 /**
  * Parses CSV strictly by RFC 4180: rows end with CRLF, and cells without quotes contain neither
@@ -26,7 +26,7 @@ export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
 type ReadRow = Record<string, unknown>;
 
 /** Functions that read the rows of a document, by format. */
-export const READ_ROWS: Record<FormatName, (text: string) => ReadRow[]> = {
+export const READ_ROWS: Record<TextFormat, (text: string) => ReadRow[]> = {
   csv(text) {
     const [header = [], ...rows] = readCsv(text);
     return rows.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at]])));

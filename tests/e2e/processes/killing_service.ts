@@ -7,14 +7,28 @@ class KillingService {
   /** Number of the request at which to kill the client; 0 for never. */
   at = 0;
   requests = 0;
+  /** Time (ms) after the request at which to kill it; `undefined` instead of a response. */
+  delay: number | undefined;
   child: Deno.ChildProcess | undefined;
 
   constructor(readonly handler: Handler) {}
 
   async respond(request: Request): Promise<Response> {
     if (++this.requests !== this.at) return await this.handler(request);
-    this.child!.kill("SIGKILL");
-    return new Response(null, { status: 503 });
+    if (this.delay === undefined) {
+      this.child!.kill("SIGKILL");
+      return new Response(null, { status: 503 });
+    }
+    const { child } = this;
+    const timer = setTimeout(() => {
+      try {
+        child!.kill("SIGKILL");
+      } catch {
+        // It has just ended.
+      }
+    }, this.delay);
+    child!.status.finally(() => clearTimeout(timer));
+    return await this.handler(request);
   }
 }
 
@@ -24,6 +38,8 @@ export interface KillableCommandLine {
   run: (...args: string[]) => Promise<{ code: number; stderr: string }>;
   /** Kills a command line at its request number `at`; resolves to false if it ended before. */
   runUntilKilled: (at: number, ...args: string[]) => Promise<boolean>;
+  /** Kills it some milliseconds after that request. */
+  runUntilKilledLater: (at: number, delay: number, ...args: string[]) => Promise<boolean>;
   start: (...args: string[]) => Deno.ChildProcess;
 }
 
@@ -39,19 +55,20 @@ export async function withKillingService(
   const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
   const line = { port, hasFiles: true, environment };
   const flags = [`--base-url=http://127.0.0.1:${port}/v1/odata/v4`, "--quiet"];
+  const runUntilKilled = async (at: number, delay: number | undefined, args: string[]) => {
+    Object.assign(service, { at, delay, requests: 0 });
+    service.child = start(line, ...args, ...flags);
+    const { signal } = await service.child.output();
+    return signal === "SIGKILL";
+  };
   await withFiles(() =>
     test({
       run(...args) {
         service.at = 0;
         return runToEnd(line, ...args, ...flags);
       },
-      async runUntilKilled(at, ...args) {
-        service.at = at;
-        service.requests = 0;
-        service.child = start(line, ...args, ...flags);
-        const { signal } = await service.child.output();
-        return signal === "SIGKILL";
-      },
+      runUntilKilled: (at, ...args) => runUntilKilled(at, undefined, args),
+      runUntilKilledLater: (at, delay, ...args) => runUntilKilled(at, delay, args),
       start: (...args) => start(line, ...args, ...flags),
     })
   );

@@ -1,7 +1,9 @@
 // A download that is killed at any request continues to the same file, and never replaces another one.
+// With the argument --kills=100, also one of CSV and one of CSV in gzip that are killed at a hundred random times.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../command_line.ts";
 import { withKillingService } from "./killing_service.ts";
+import { Random } from "../../properties/random.ts";
 import { largeService } from "../../unit/client/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -10,17 +12,22 @@ const ODD = ["--select", "Id,DatasetName,ResultValue,ResultComment"];
 const downloads: [name: string, pages: number, file: string, ...args: string[]][] = [
   ["records as CSV", 3, "a.csv", "records", "--limit=250", "--top=100", ...ODD, "--bom"],
   ["records as CSV with all columns", 3, "a.csv", "records", "--limit=250", "--top=100"],
+  ["records as CSV in gzip", 3, "a.csv.gz", "records", "--limit=4000", "--top=1500"],
   ["records as lines of JSON", 3, "a.ndjson", "records", "--limit=250", "--top=100", ...ODD],
   ["records as one JSON document", 3, "a.json", "records", "--limit=250", "--top=100", ...ODD],
   ["locations as GeoJSON", 3, "a.geojson", "locations", "--top=25"],
   ["records in a box", 3, "a.csv", "records", "--bbox=-64,46,-62,47", "--top=300", "--limit=800"],
 ];
+
+/** Returns the bytes of a file in hexadecimal. */
+const readBytes = async (name: string) => (await Deno.readFile(`${FOLDER}/${name}`)).toHex();
+
 for (const [name, pages, file, ...args] of downloads) {
   Deno.test(`weir --resume writes the same file when a download of ${name} is killed at any page`, () => {
     const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     return withKillingService(sandbox.fetch, async (weir) => {
       assertEquals((await weir.run(...args, "--output", file)).code, 0);
-      const whole = await readFile(file);
+      const whole = await readBytes(file);
       let killed = 0;
       for (let at = 1;; at++) {
         await Deno.remove(`${FOLDER}/${file}`);
@@ -30,11 +37,11 @@ for (const [name, pages, file, ...args] of downloads) {
         // At the first request there may be no state yet to resume.
         const { code, stderr } = await weir.run(...args, "--output", file, "--resume");
         assertEquals(code, 0, `killed at request ${at}: ${stderr}`);
-        assertEquals(await readFile(file) === whole, true, `killed at request ${at}`);
+        assertEquals(await readBytes(file) === whole, true, `killed at request ${at}`);
         assertEquals(await fileNames(), [file]);
       }
       assert(killed >= pages, `killed ${killed} times`);
-      assertEquals(await readFile(file), whole);
+      assertEquals(await readBytes(file), whole);
     });
   });
 }
@@ -60,6 +67,39 @@ Deno.test("weir --resume writes the same Parquet file when a download of three r
     assert(killed > 3, `killed ${killed} times`);
   });
 });
+
+const kills = Number(Deno.args.find((word) => word.startsWith("--kills="))?.slice(8) ?? 0);
+/** Kills of a test, so that it stays below its time limit. */
+const KILLS_PER_TEST = 5;
+
+for (const [name, , file, ...args] of downloads.slice(1, 3)) {
+  for (let first = 0; first < kills; first += KILLS_PER_TEST) {
+    Deno.test(`weir --resume writes the same file when a download of ${name} is killed at random times from ${first}`, () => {
+      const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+      const random = new Random(first);
+      const line = [...args, "--output", file, "--resume"];
+      return withKillingService(sandbox.fetch, async (weir) => {
+        assertEquals((await weir.run(...args, "--output", file)).code, 0);
+        const whole = await readBytes(file);
+        await Deno.remove(`${FOLDER}/${file}`);
+        for (let killed = 0; killed < KILLS_PER_TEST;) {
+          // A run that ends before it is killed is not counted. Some resumed runs are killed too.
+          const isKilled = await weir.runUntilKilledLater(
+            random.int(1, 4),
+            random.int(0, 60),
+            ...line,
+          );
+          if (isKilled && ++killed < KILLS_PER_TEST && random.chance(0.3)) continue;
+          const { code, stderr } = await weir.run(...line);
+          assertEquals(code, 0, stderr);
+          assert(await readBytes(file) === whole, `differs after ${killed} kills`);
+          assertEquals(await fileNames(), [file]);
+          await Deno.remove(`${FOLDER}/${file}`);
+        }
+      });
+    });
+  }
+}
 
 Deno.test("weir --resume writes each row once when a query past a million rows is killed", () => {
   const service = largeService(1_050_000, 40);

@@ -57,6 +57,23 @@ testOnEach(
 );
 
 testOnEach(
+  "GET /Records.csv.gz gives the expected CSV in one gzip member when it has 100,000 rows",
+  async (runtime) => {
+    await using upstream = serveUpstream((request) => sandbox.fetch(request), RECORDS);
+    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const { headers, body } = await fetch(`${server.root}/Records.csv.gz`);
+    assertEquals(
+      [headers.get("content-type"), headers.get("content-encoding")],
+      ["application/gzip", null],
+    );
+    // It refuses a second member.
+    const csv = body!.pipeThrough(new DecompressionStream("gzip"));
+    assertEquals(await digest(await new Response(csv).bytes()), await digest(reference));
+    assertEquals(upstream.pages.length, RECORDS / 10_000);
+  },
+);
+
+testOnEach(
   "GET /Records.csv gives every row when the service compresses its responses",
   async (runtime) => {
     const shape = { rows: 10_000, width: 100, pages: 3 };

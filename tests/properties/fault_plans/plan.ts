@@ -1,4 +1,5 @@
-import type { BoundingBox, FormatName, ResourceName } from "../../../mod.ts";
+import type { TextFormat } from "../../helpers/resources.ts";
+import type { BoundingBox, ResourceName } from "../../../mod.ts";
 import { formatsOf } from "../../helpers/resources.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
@@ -19,8 +20,8 @@ export type Output =
   | "loop"
   | "rows"
   | "pages"
-  | FormatName
-  | `edge-${FormatName}`;
+  | TextFormat
+  | `edge-${TextFormat}`;
 
 /** Shape of the response to a count request; the service's documentation names all of them. */
 export type CountShape = "number" | "digits" | "@odata.count" | "odata.count";

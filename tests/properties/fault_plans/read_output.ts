@@ -1,4 +1,5 @@
-import { DataStream, type FormatName, type Progress, type Query } from "../../../mod.ts";
+import type { TextFormat } from "../../helpers/resources.ts";
+import { DataStream, type Progress, type Query } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import type { FaultyService } from "./faulty_service.ts";
@@ -57,7 +58,7 @@ async function read(plan: Plan, service: FaultyService, outcome: RunOutput): Pro
       await pause();
     }
   } else {
-    const format = output as FormatName;
+    const format = output as TextFormat;
     await collect(query.bytes(format), format, outcome, pause);
   }
 }
@@ -90,7 +91,7 @@ async function download(plan: Plan, service: FaultyService, outcome: RunOutput):
     log: (line) => outcome.log.push(line),
     ...(plan.maxRows !== undefined && { maxRows: plan.maxRows }),
   });
-  const format = plan.output.slice("edge-".length) as FormatName;
+  const format = plan.output.slice("edge-".length) as TextFormat;
   const { within } = plan;
   const options = {
     "$select": plan.select?.join(","),
@@ -130,7 +131,7 @@ async function pauseReader({ readerDelay }: Plan, { clock, random }: FaultyServi
 /** Reads a stream to its end or an error, then parses the rows. */
 async function collect(
   stream: ReadableStream<Uint8Array>,
-  format: FormatName,
+  format: TextFormat,
   outcome: RunOutput,
   pause: () => Promise<void>,
 ): Promise<void> {
@@ -151,7 +152,7 @@ async function collect(
 }
 
 /** Functions that parse a document, which may end too early, by format. */
-const PARSERS: Record<FormatName, (text: string) => Pick<RunOutput, "rows" | "isClosed">> = {
+const PARSERS: Record<TextFormat, (text: string) => Pick<RunOutput, "rows" | "isClosed">> = {
   csv(text) {
     const lines = readCsv(text);
     return { rows: lines.slice(1), isClosed: lines.length > 0 && text.endsWith("\r\n") };

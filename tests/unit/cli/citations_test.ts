@@ -6,6 +6,9 @@ import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "./transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const links = (lines: readonly string[]) =>
   lines.flatMap((line) => [...line.matchAll(/https:\/\/doi\.org\/(\S+)/g)].map(([, doi]) => doi));
 const TOO_LONG =
@@ -19,19 +22,15 @@ function wordsOf(command: string): string[] {
 
 for (const format of formatsOf("Records")) {
   for (const select of [[], ["--select=ResultValue,DOI"]]) {
-    Deno.test(
-      `weir cites the dataset of one row when the format is ${format}${select}`,
-      DEADLINE,
-      async () => {
-        for (const command of ["records", "observations"]) {
-          const line = [command, "--sandbox", "--limit=1", `--format=${format}`, ...select];
-          const { output, errors } = await weir(line);
-          assertStringIncludes(output, "10.25976/weir-aa00");
-          assertEquals(links(errors), ["10.25976/weir-aa00"]);
-          assert(errors.includes("Use of this data requires citing it:"));
-        }
-      },
-    );
+    test(`weir cites the dataset of one row when the format is ${format}${select}`, async () => {
+      for (const command of ["records", "observations"]) {
+        const line = [command, "--sandbox", "--limit=1", `--format=${format}`, ...select];
+        const { output, errors } = await weir(line);
+        assertStringIncludes(output, "10.25976/weir-aa00");
+        assertEquals(links(errors), ["10.25976/weir-aa00"]);
+        assert(errors.includes("Use of this data requires citing it:"));
+      }
+    });
   }
 }
 
@@ -45,52 +44,40 @@ Deno.test("weir cite says that it cites whole years when a day is given", async 
   }
 });
 
-Deno.test(
-  "weir cites every dataset that matches when DOI is not a column, and says so",
-  DEADLINE,
-  async () => {
-    const line = ["records", "--sandbox", "--limit=1", "--select=Id"];
-    const filter = ["--filter", "DOI ne '10.25976/weir-cc00'"];
-    const { errors } = await weir([...line, ...filter]);
-    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-dd00"]);
-    assertEquals(errors.at(-1), TOO_LONG);
-  },
-);
+test("weir cites every dataset that matches when DOI is not a column, and says so", async () => {
+  const line = ["records", "--sandbox", "--limit=1", "--select=Id"];
+  const filter = ["--filter", "DOI ne '10.25976/weir-cc00'"];
+  const { errors } = await weir([...line, ...filter]);
+  assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-dd00"]);
+  assertEquals(errors.at(-1), TOO_LONG);
+});
 
-Deno.test(
-  "weir shows three citations and a command for all when there are more",
-  DEADLINE,
-  async () => {
-    const { errors } = await weir(["records", "--sandbox", "--limit=40"]);
-    assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-cc00"]);
-    const [, count, command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-1)!)!;
-    assertEquals(count, "2");
-    assertEquals(
-      command,
-      "cite --doi 10.25976/weir-aa00 --doi 10.25976/weir-bb00 --doi 10.25976/weir-cc00 " +
-        "--doi 10.25976/weir-dd00 --doi 10.81029/weir-ee00 --sandbox",
-    );
-    assertEquals(links((await weir(wordsOf(command!))).output.split("\n")).length, 5);
-  },
-);
+test("weir shows three citations and a command for all when there are more", async () => {
+  const { errors } = await weir(["records", "--sandbox", "--limit=40"]);
+  assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-cc00"]);
+  const [, count, command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-1)!)!;
+  assertEquals(count, "2");
+  assertEquals(
+    command,
+    "cite --doi 10.25976/weir-aa00 --doi 10.25976/weir-bb00 --doi 10.25976/weir-cc00 " +
+      "--doi 10.25976/weir-dd00 --doi 10.81029/weir-ee00 --sandbox",
+  );
+  assertEquals(links((await weir(wordsOf(command!))).output.split("\n")).length, 5);
+});
 
-Deno.test(
-  "weir puts the flags of the filter in quotes in the command for all citations",
-  DEADLINE,
-  async () => {
-    const flags = ["--characteristic", "Temperature, water", "--region", "hub.atlantic"];
-    const line = ["records", "--sandbox", "--limit=1", "--select=Id", "--from=1990", ...flags];
-    const { errors } = await weir([...line, "--bbox=-180,-90,180,90"]);
-    const [, , command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-2)!)!;
-    assertEquals(
-      command,
-      "cite --from 1990 --characteristic 'Temperature, water' --region hub.atlantic " +
-        "--bbox=-180,-90,180,90 --sandbox",
-    );
-    const { code, output } = await weir(wordsOf(command!));
-    assertEquals([code, links(output.split("\n")).length > 3], [0, true]);
-  },
-);
+test("weir puts the flags of the filter in quotes in the command for all citations", async () => {
+  const flags = ["--characteristic", "Temperature, water", "--region", "hub.atlantic"];
+  const line = ["records", "--sandbox", "--limit=1", "--select=Id", "--from=1990", ...flags];
+  const { errors } = await weir([...line, "--bbox=-180,-90,180,90"]);
+  const [, , command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-2)!)!;
+  assertEquals(
+    command,
+    "cite --from 1990 --characteristic 'Temperature, water' --region hub.atlantic " +
+      "--bbox=-180,-90,180,90 --sandbox",
+  );
+  const { code, output } = await weir(wordsOf(command!));
+  assertEquals([code, links(output.split("\n")).length > 3], [0, true]);
+});
 
 /** Maximum number of requests of a command line, so that endless requests fail. */
 const MAX_REQUESTS = 20;
@@ -131,44 +118,27 @@ async function withDatasets(
   }
 }
 
-Deno.test(
-  "weir requests citations by DOI, a hundred in one request, and names those without",
-  DEADLINE,
-  async () => {
-    const { errors, queries } = await withDatasets(
-      250,
-      "observations",
-      "--limit=1000",
-      "--region=x",
-    );
-    const requests = queries.filter((line) => line.startsWith("Metadata"));
-    assertEquals(requests.map((line) => line.split("','").length), [100, 100, 50]);
-    assert(errors.includes("DataStream has no citation of 10.25976/249"));
-  },
-);
+test("weir requests citations by DOI, a hundred in one request, and names those without", async () => {
+  const { errors, queries } = await withDatasets(250, "observations", "--limit=1000", "--region=x");
+  const requests = queries.filter((line) => line.startsWith("Metadata"));
+  assertEquals(requests.map((line) => line.split("','").length), [100, 100, 50]);
+  assert(errors.includes("DataStream has no citation of 10.25976/249"));
+});
 
-Deno.test(
-  "weir prints the filter in the command for all citations when the DOIs are many",
-  DEADLINE,
-  async () => {
-    const { errors } = await withDatasets(8, "observations", "--limit=8", "--region=x");
-    assertEquals(
-      errors.at(-1),
-      "4 more. To print all: weir cite --region x --base-url https://service.example/v1",
-    );
-  },
-);
+test("weir prints the filter in the command for all citations when the DOIs are many", async () => {
+  const { errors } = await withDatasets(8, "observations", "--limit=8", "--region=x");
+  assertEquals(
+    errors.at(-1),
+    "4 more. To print all: weir cite --region x --base-url https://service.example/v1",
+  );
+});
 
-Deno.test(
-  "weir prints the DOIs in the command for all citations when Metadata cannot take the filter",
-  DEADLINE,
-  async () => {
-    const line = ["observations", "--limit=8", "--unchecked", "--filter=WellID eq 'x'"];
-    const { errors } = await withDatasets(8, ...line);
-    assertStringIncludes(errors.at(-1)!, "weir cite --doi 10.25976/0 --doi 10.25976/1 ");
-    assertStringIncludes(errors.at(-1)!, " --doi 10.25976/7 --base-url ");
-  },
-);
+test("weir prints the DOIs in the command for all citations when Metadata cannot take the filter", async () => {
+  const line = ["observations", "--limit=8", "--unchecked", "--filter=WellID eq 'x'"];
+  const { errors } = await withDatasets(8, ...line);
+  assertStringIncludes(errors.at(-1)!, "weir cite --doi 10.25976/0 --doi 10.25976/1 ");
+  assertStringIncludes(errors.at(-1)!, " --doi 10.25976/7 --base-url ");
+});
 
 Deno.test("weir cites only the DOIs of the column DOI when other columns have similar names", async () => {
   const names = ["NO3", "OI", "DO", "XDOI", "DOIX", "DXI", "DOX", "XOI", "doi"];

@@ -160,7 +160,7 @@ Deno.test("weir accepts --unchecked with --bbox when the resource has positions"
 Deno.test("run() suggests the formats of a command when a flag names a format it does not have", async () => {
   const cases: [command: string, flag: string, formats: string][] = [
     ["cite", "--csv", "text, bibtex, ris, csl-json, json"],
-    ["records", "--geojson", "csv, ndjson, json, parquet"],
+    ["records", "--geojson", "csv, ndjson, json, csv.gz, parquet"],
   ];
   for (const [command, flag, formats] of cases) {
     const { code, errors } = await weir([command, flag]);

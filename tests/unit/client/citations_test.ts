@@ -6,55 +6,50 @@ import { DEADLINE } from "../../helpers/deadline.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
-Deno.test(
-  "citations() returns DOI, link, name, organization, version, citation and licence of each dataset",
-  DEADLINE,
-  async () => {
-    const { client } = sandboxAndClient();
-    assertEquals(
-      await client.citations(),
-      (await sandboxRequests().rows("Metadata")).map((
-        {
-          DOI,
-          DatasetName,
-          DataCollectionOrganization,
-          Version,
-          PublishedTimestamp,
-          Citation,
-          Licence,
-        },
-      ) => ({
-        doi: DOI,
-        link: `https://doi.org/${DOI}`,
-        name: DatasetName,
-        organization: DataCollectionOrganization,
-        version: Version,
-        published: PublishedTimestamp,
-        citation: Citation,
-        licence: Licence,
-      })),
-    );
-  },
-);
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
-Deno.test(
-  "citations() adds the link when the dataset's citation lacks it, and no DOI twice",
-  DEADLINE,
-  async () => {
-    const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0", Licence: "l" };
-    const citationOf = async (Citation: string | null) => {
-      const { options } = upstream(page([{ ...dataset, Citation }]));
-      return (await new DataStream(options).citations())[0]!.citation;
-    };
-    assertEquals(await citationOf("A. 2020."), "A. 2020. https://doi.org/10.25976/a");
-    assertEquals(await citationOf(null), "A https://doi.org/10.25976/a");
-    for (const doi of ["https://doi.org/10.25976/a", "doi:10.25976/A", "DOI: 10.25976/a"]) {
-      assertEquals(await citationOf(`A, ${doi}.`), "A, https://doi.org/10.25976/a.");
-    }
-  },
-);
+test("citations() returns DOI, link, name, organization, version, citation and licence of each dataset", async () => {
+  const { client } = sandboxAndClient();
+  assertEquals(
+    await client.citations(),
+    (await sandboxRequests().rows("Metadata")).map((
+      {
+        DOI,
+        DatasetName,
+        DataCollectionOrganization,
+        Version,
+        PublishedTimestamp,
+        Citation,
+        Licence,
+      },
+    ) => ({
+      doi: DOI,
+      link: `https://doi.org/${DOI}`,
+      name: DatasetName,
+      organization: DataCollectionOrganization,
+      version: Version,
+      published: PublishedTimestamp,
+      citation: Citation,
+      licence: Licence,
+    })),
+  );
+});
 
-Deno.test("citations() accepts a filter as text or expression", DEADLINE, async () => {
+test("citations() adds the link when the dataset's citation lacks it, and no DOI twice", async () => {
+  const dataset = { DOI: "10.25976/a", DatasetName: "A", Version: "1.0.0", Licence: "l" };
+  const citationOf = async (Citation: string | null) => {
+    const { options } = upstream(page([{ ...dataset, Citation }]));
+    return (await new DataStream(options).citations())[0]!.citation;
+  };
+  assertEquals(await citationOf("A. 2020."), "A. 2020. https://doi.org/10.25976/a");
+  assertEquals(await citationOf(null), "A https://doi.org/10.25976/a");
+  for (const doi of ["https://doi.org/10.25976/a", "doi:10.25976/A", "DOI: 10.25976/a"]) {
+    assertEquals(await citationOf(`A, ${doi}.`), "A, https://doi.org/10.25976/a.");
+  }
+});
+
+test("citations() accepts a filter as text or expression", async () => {
   const { client } = sandboxAndClient();
   const [text] = await client.citations(
     "DOI eq '10.81029/weir-ee00' and ActivityStartYear gte 2015",
@@ -65,104 +60,84 @@ Deno.test("citations() accepts a filter as text or expression", DEADLINE, async 
   assertEquals(await client.citations("DOI eq 'none'"), []);
 });
 
-Deno.test(
-  "citations() omits ne clauses that would exclude a dataset whose other rows match",
-  DEADLINE,
-  async () => {
-    const { options } = upstream();
-    const filterOf = async (filter: string) => {
-      let sent = "";
-      const fetch = (request: Request) => {
-        sent = new URL(request.url).searchParams.get("$filter") ?? "none";
-        return Promise.resolve(page([]));
-      };
-      await new DataStream({ ...options, fetch }).citations(filter);
-      return sent;
+test("citations() omits ne clauses that would exclude a dataset whose other rows match", async () => {
+  const { options } = upstream();
+  const filterOf = async (filter: string) => {
+    let sent = "";
+    const fetch = (request: Request) => {
+      sent = new URL(request.url).searchParams.get("$filter") ?? "none";
+      return Promise.resolve(page([]));
     };
-    for (
-      const [filter, sent] of [
-        ["CharacteristicName ne 'pH'", "none"],
-        ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
-        ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
-      ]
-    ) assertEquals(await filterOf(filter!), sent);
-  },
-);
+    await new DataStream({ ...options, fetch }).citations(filter);
+    return sent;
+  };
+  for (
+    const [filter, sent] of [
+      ["CharacteristicName ne 'pH'", "none"],
+      ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
+      ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
+    ]
+  ) assertEquals(await filterOf(filter!), sent);
+});
 
-Deno.test(
-  "citations() requests the fields that it returns, and stops when its signal aborts",
-  DEADLINE,
-  async () => {
-    const { options, requests } = upstream(page([]));
-    await new DataStream(options).citations(eq("DOI", "x"));
-    assertEquals(
-      decodeURIComponent(requests[0]!.url),
-      `${ROOT}/Metadata?$select=DOI,DatasetName,DataCollectionOrganization,Version,PublishedTimestamp,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
+test("citations() requests the fields that it returns, and stops when its signal aborts", async () => {
+  const { options, requests } = upstream(page([]));
+  await new DataStream(options).citations(eq("DOI", "x"));
+  assertEquals(
+    decodeURIComponent(requests[0]!.url),
+    `${ROOT}/Metadata?$select=DOI,DatasetName,DataCollectionOrganization,Version,PublishedTimestamp,Citation,Licence,Id&$filter=DOI eq 'x'&$top=10000`,
+  );
+  const client = new DataStream(options);
+  await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');
+  const wrong = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+  await assertRejects(() => wrong(undefined, { signla: 1 }), TypeError, '"signal"?');
+  await assertRejects(() => wrong(undefined, AbortSignal.abort()), TypeError, "AbortSignal");
+  const signal = AbortSignal.abort("enough");
+  assertEquals(await client.citations(undefined, { signal }).catch((error) => error), "enough");
+});
+
+test("citations() throws when the filter is not a filter", async () => {
+  const { options, requests } = upstream();
+  const client = new DataStream(options);
+  const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
+  const filter = eq("DOI", "x");
+  for (const wrong of [{ filter }, { signal: AbortSignal.abort() }, null, 5, [filter]]) {
+    await assertRejects(
+      () => cite(wrong),
+      ValidationError,
+      "filter must be a string or one expression",
     );
-    const client = new DataStream(options);
-    await assertRejects(() => client.citations("Latitudes gt '5'"), TypeError, '"Latitude"?');
-    const wrong = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
-    await assertRejects(() => wrong(undefined, { signla: 1 }), TypeError, '"signal"?');
-    await assertRejects(() => wrong(undefined, AbortSignal.abort()), TypeError, "AbortSignal");
-    const signal = AbortSignal.abort("enough");
-    assertEquals(await client.citations(undefined, { signal }).catch((error) => error), "enough");
-  },
-);
+  }
+  assertEquals(requests.length, 0);
+});
 
-Deno.test(
-  "citations() throws when the filter is not a filter",
-  DEADLINE,
-  async () => {
-    const { options, requests } = upstream();
-    const client = new DataStream(options);
-    const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
-    const filter = eq("DOI", "x");
-    for (const wrong of [{ filter }, { signal: AbortSignal.abort() }, null, 5, [filter]]) {
-      await assertRejects(
-        () => cite(wrong),
-        ValidationError,
-        "filter must be a string or one expression",
-      );
-    }
-    assertEquals(requests.length, 0);
-  },
-);
+test("citations() accepts DOIs in any usual form, and returns each dataset once", async () => {
+  const { client } = sandboxAndClient();
+  const dois = [
+    "doi:10.25976/weir-aa00",
+    "https://doi.org/10.25976/WEIR-AA00",
+    "10.25976/weir-AA00",
+  ];
+  const citations = await client.citations(undefined, { dois });
+  assertEquals(citations.map(({ doi }) => doi), ["10.25976/weir-aa00"]);
+});
 
-Deno.test(
-  "citations() accepts DOIs in any usual form, and returns each dataset once",
-  DEADLINE,
-  async () => {
-    const { client } = sandboxAndClient();
-    const dois = [
-      "doi:10.25976/weir-aa00",
-      "https://doi.org/10.25976/WEIR-AA00",
-      "10.25976/weir-AA00",
-    ];
-    const citations = await client.citations(undefined, { dois });
-    assertEquals(citations.map(({ doi }) => doi), ["10.25976/weir-aa00"]);
-  },
-);
+test("citations() requests at most 100 DOIs at a time, with the filter", async () => {
+  const { options, requests } = upstream(...Array.from({ length: 3 }, () => page([])));
+  const client = new DataStream(options);
+  const dois = Array.from({ length: 201 }, (_, index) => `10.25976/${index}`);
+  const filter = "CharacteristicName eq 'pH'";
+  await client.citations(filter, { dois: [...dois, `doi:${dois[0]}`] });
+  const filters = requests.map(({ url }) => new URL(url).searchParams.get("$filter")!);
+  const list = (from: number) => dois.slice(from, from + 100).map((doi) => `'${doi}'`).join();
+  assertEquals(filters, [
+    `${filter} and DOI in (${list(0)})`,
+    `${filter} and DOI in (${list(100)})`,
+    `${filter} and DOI eq '10.25976/200'`,
+  ]);
+});
 
-Deno.test(
-  "citations() requests at most 100 DOIs at a time, with the filter",
-  DEADLINE,
-  async () => {
-    const { options, requests } = upstream(...Array.from({ length: 3 }, () => page([])));
-    const client = new DataStream(options);
-    const dois = Array.from({ length: 201 }, (_, index) => `10.25976/${index}`);
-    const filter = "CharacteristicName eq 'pH'";
-    await client.citations(filter, { dois: [...dois, `doi:${dois[0]}`] });
-    const filters = requests.map(({ url }) => new URL(url).searchParams.get("$filter")!);
-    const list = (from: number) => dois.slice(from, from + 100).map((doi) => `'${doi}'`).join();
-    assertEquals(filters, [
-      `${filter} and DOI in (${list(0)})`,
-      `${filter} and DOI in (${list(100)})`,
-      `${filter} and DOI eq '10.25976/200'`,
-    ]);
-  },
-);
-
-Deno.test("citations() throws when dois is not an array of strings", DEADLINE, async () => {
+test("citations() throws when dois is not an array of strings", async () => {
   const { options, requests } = upstream();
   const client = new DataStream(options);
   const cite = client.citations.bind(client) as (...of: unknown[]) => Promise<unknown>;
@@ -177,26 +152,21 @@ Deno.test("citations() throws when dois is not an array of strings", DEADLINE, a
   assertEquals(requests.length, 0);
 });
 
-Deno.test(
-  "citations() adds the clauses of the bounding box to the filter when within is set",
-  DEADLINE,
-  async () => {
-    const { options, requests } = upstream(page([]), page([]));
-    const client = new DataStream(options);
-    const within = { west: -64, south: 46, east: -62, north: 47 };
-    await client.citations("CharacteristicName eq 'pH'", { within });
-    await client.citations(undefined, { within, dois: ["10.25976/a"] });
-    const box =
-      "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
-    assertEquals(requests.map(({ url }) => new URL(url).searchParams.get("$filter")), [
-      `CharacteristicName eq 'pH' and ${box}`,
-      `${box} and DOI eq '10.25976/a'`,
-    ]);
-    const wrong = client.citations(undefined, { within: { ...within, west: -200 } });
-    const error = await assertRejects(() => wrong, ValidationError);
-    assertEquals([error.option, requests.length], ["within.west", 2]);
-  },
-);
+test("citations() adds the clauses of the bounding box to the filter when within is set", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const client = new DataStream(options);
+  const within = { west: -64, south: 46, east: -62, north: 47 };
+  await client.citations("CharacteristicName eq 'pH'", { within });
+  await client.citations(undefined, { within, dois: ["10.25976/a"] });
+  const box = "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+  assertEquals(requests.map(({ url }) => new URL(url).searchParams.get("$filter")), [
+    `CharacteristicName eq 'pH' and ${box}`,
+    `${box} and DOI eq '10.25976/a'`,
+  ]);
+  const wrong = client.citations(undefined, { within: { ...within, west: -200 } });
+  const error = await assertRejects(() => wrong, ValidationError);
+  assertEquals([error.option, requests.length], ["within.west", 2]);
+});
 
 Deno.test("citations() does not suggest unchecked, which is not its option, when a filter is invalid", async () => {
   const { client } = sandboxAndClient();

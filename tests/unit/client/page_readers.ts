@@ -1,5 +1,6 @@
-import { DataStream, type FormatName, type Query, type ResourceName } from "../../../mod.ts";
+import { DataStream, type Query, type ResourceName } from "../../../mod.ts";
 import { upstream } from "../../helpers/upstream.ts";
+import type { TextFormat } from "../../helpers/resources.ts";
 
 /** Creates a query whose only response is the given page, without retries. */
 export function queryOver(resource: ResourceName, page: Uint8Array<ArrayBuffer>): Query<object> {
@@ -13,7 +14,7 @@ export function queryOver(resource: ResourceName, page: Uint8Array<ArrayBuffer>)
 /** Reads a query to its end, as objects or in a format. */
 export async function readWholeQuery(
   query: Query<object>,
-  format: "rows" | FormatName,
+  format: "rows" | TextFormat,
 ): Promise<void> {
   if (format === "rows") await query.toArray();
   else await new Response(query.bytes(format)).bytes();

@@ -8,6 +8,9 @@ import { DEADLINE } from "../../helpers/deadline.ts";
 import { headLines, overSandbox, SECRET } from "../../helpers/edge.ts";
 import { assertGolden } from "../../helpers/golden.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";
 const signed = {
@@ -42,29 +45,25 @@ const modes: [name: string, options: Partial<AppOptions>][] = [
   ["signed without tokens", { ...signed, tokens: [] }],
 ];
 
-Deno.test(
-  "EdgeApp.request() answers each method of each path with the recorded status and Allow",
-  DEADLINE,
-  async () => {
-    const lines: string[] = [];
-    for (const [name, options] of [modes[0]!, modes.at(-1)!]) {
-      lines.push(`# ${name}`, "");
-      const { app } = overSandbox({ records: 3, locations: 3 }, options);
-      for (const path of PATHS) {
-        const cells: string[] = [];
-        for (const method of METHODS) {
-          const response = await app.request(path, { method });
-          await response.body?.cancel();
-          const allow = response.headers.get("allow");
-          cells.push(`${method} ${response.status}${allow === null ? "" : ` (${allow})`}`);
-        }
-        lines.push(`${path}: ${cells.join("; ")}`);
+test("EdgeApp.request() answers each method of each path with the recorded status and Allow", async () => {
+  const lines: string[] = [];
+  for (const [name, options] of [modes[0]!, modes.at(-1)!]) {
+    lines.push(`# ${name}`, "");
+    const { app } = overSandbox({ records: 3, locations: 3 }, options);
+    for (const path of PATHS) {
+      const cells: string[] = [];
+      for (const method of METHODS) {
+        const response = await app.request(path, { method });
+        await response.body?.cancel();
+        const allow = response.headers.get("allow");
+        cells.push(`${method} ${response.status}${allow === null ? "" : ` (${allow})`}`);
       }
-      lines.push("");
+      lines.push(`${path}: ${cells.join("; ")}`);
     }
-    await assertGolden(lines.join("\n"), "edge/methods.txt");
-  },
-);
+    lines.push("");
+  }
+  await assertGolden(lines.join("\n"), "edge/methods.txt");
+});
 
 /** Formats a problem response in one line. */
 async function problemLine(request: string, response: Response): Promise<string> {
@@ -170,101 +169,93 @@ const UNKNOWN = [
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
-Deno.test(
-  "EdgeApp.request() refuses query options with the recorded problems",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox({ records: 3 });
-    const queries = Object.entries(VALUES).flatMap(([name, values]) =>
-      values.map((value) => pairOf(name, value))
-    );
-    const requests = [
-      ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
-      ...VALUES.$filter!.map((value) => `/Locations?${pairOf("$filter", value)}`),
-      ...first.map((query) => `/Locations.geojson?${query}`),
-      ...[...first, pairOf("bbox", "1,2"), "$orderby=Id"].map((query) => `/Citations.txt?${query}`),
-      "/Records?$format=json&separator=tab",
-      "/Records?$format=geojson",
-      "/Locations?$count=true&limit=3",
-      "/Records?$count=true&$skiptoken=Id:5",
-      "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
-      "/Records.csv?$skiptoken=Id:5&bbox=-64,46,-62,47",
-      "/Records.csv?$top=2000&%24top=2000",
-    ];
-    const lines = await refusals(app, new Set(requests));
-    await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
-  },
-);
+test("EdgeApp.request() refuses query options with the recorded problems", async () => {
+  const { app } = overSandbox({ records: 3 });
+  const queries = Object.entries(VALUES).flatMap(([name, values]) =>
+    values.map((value) => pairOf(name, value))
+  );
+  const requests = [
+    ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
+    ...VALUES.$filter!.map((value) => `/Locations?${pairOf("$filter", value)}`),
+    ...first.map((query) => `/Locations.geojson?${query}`),
+    ...[...first, pairOf("bbox", "1,2"), "$orderby=Id"].map((query) => `/Citations.txt?${query}`),
+    "/Records?$format=json&separator=tab",
+    "/Records?$format=geojson",
+    "/Locations?$count=true&limit=3",
+    "/Records?$count=true&$skiptoken=Id:5",
+    "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
+    "/Records.csv?$skiptoken=Id:5&bbox=-64,46,-62,47",
+    "/Records.csv?$top=2000&%24top=2000",
+  ];
+  const lines = await refusals(app, new Set(requests));
+  await assertGolden(lines.join("\n") + "\n", "edge/refused_options.txt");
+});
 
-Deno.test(
-  "EdgeApp.request() refuses callers, formats and paths with the recorded problems",
-  DEADLINE,
-  async () => {
-    const lines: string[] = [];
-    const add = async (app: EdgeApp, path: string, headers: Record<string, string> = {}) => {
-      const shown = Object.entries(headers).map(([name, value]) => ` (${name}: ${value})`).join("");
-      lines.push(await problemLine(path + shown, await app.request(path, { headers })));
-    };
-    const appOf = (options: Partial<AppOptions>) => overSandbox({ records: 3 }, options).app;
-    for (const accept of ["text/html", "image/png, text/csv;q=0"]) {
-      await add(appOf({}), "/Records", { accept });
-      await add(appOf({}), "/Locations", { accept });
+test("EdgeApp.request() refuses callers, formats and paths with the recorded problems", async () => {
+  const lines: string[] = [];
+  const add = async (app: EdgeApp, path: string, headers: Record<string, string> = {}) => {
+    const shown = Object.entries(headers).map(([name, value]) => ` (${name}: ${value})`).join("");
+    lines.push(await problemLine(path + shown, await app.request(path, { headers })));
+  };
+  const appOf = (options: Partial<AppOptions>) => overSandbox({ records: 3 }, options).app;
+  for (const accept of ["text/html", "image/png, text/csv;q=0"]) {
+    await add(appOf({}), "/Records", { accept });
+    await add(appOf({}), "/Locations", { accept });
+  }
+  for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
+    const caller = appOf({ access: "caller" });
+    for (const key of ["", "wrong", "not a key"]) {
+      await add(caller, path, key === "" ? {} : { "x-api-key": key });
     }
-    for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
-      const caller = appOf({ access: "caller" });
-      for (const key of ["", "wrong", "not a key"]) {
-        await add(caller, path, key === "" ? {} : { "x-api-key": key });
-      }
-      const tokens = appOf({ ...signed, access: "token" });
-      for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
-        await add(tokens, path, authorization === "" ? {} : { authorization });
-      }
-      const url = `http://localhost${path}?$filter=DOI eq 'x'`;
-      const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
-      const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
-      const bySignature = appOf(signed);
-      for (
-        const changed of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
-      ) {
-        await add(bySignature, changed.replace("http://localhost", ""));
-      }
-      await add(bySignature, `${path}?expires=1`);
-      await add(bySignature, `${path}?signature=1`);
+    const tokens = appOf({ ...signed, access: "token" });
+    for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
+      await add(tokens, path, authorization === "" ? {} : { authorization });
     }
+    const url = `http://localhost${path}?$filter=DOI eq 'x'`;
+    const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
+    const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
+    const bySignature = appOf(signed);
     for (
-      const path of [
-        "/records.csv",
-        "/Records.csv/",
-        "/Records.cvs",
-        "/Records.xlsx",
-        "/Records.geojson",
-        "/Records/",
-        "/Records/$count",
-        "/records",
-        "/v1/odata/v4/Records",
-        "/v1/odata/v4/Records/%24count",
-        "/banana/$count",
-        "/citations/",
-        "/Citation.txt",
-        "/Citations",
-        "/index.html",
-        "/banana",
-        "/a%0Ab",
-      ]
+      const changed of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
     ) {
-      await add(appOf({}), path);
+      await add(bySignature, changed.replace("http://localhost", ""));
     }
-    await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
-    await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
-  },
-);
+    await add(bySignature, `${path}?expires=1`);
+    await add(bySignature, `${path}?signature=1`);
+  }
+  for (
+    const path of [
+      "/records.csv",
+      "/Records.csv/",
+      "/Records.cvs",
+      "/Records.xlsx",
+      "/Records.geojson",
+      "/Records/",
+      "/Records/$count",
+      "/records",
+      "/v1/odata/v4/Records",
+      "/v1/odata/v4/Records/%24count",
+      "/banana/$count",
+      "/citations/",
+      "/Citation.txt",
+      "/Citations",
+      "/index.html",
+      "/banana",
+      "/a%0Ab",
+    ]
+  ) {
+    await add(appOf({}), path);
+  }
+  await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
+  await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
+});
 
 /** Shows a byte order mark and carriage returns. */
 const visible = (text: string) => text.replaceAll("\ufeff", "<BOM>").replaceAll("\r", "<CR>");
 const textOf = async (response: Response) =>
   visible(new TextDecoder("utf-8", { ignoreBOM: true }).decode(await response.arrayBuffer()));
 
-Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () => {
+test("EdgeApp.request() answers downloads as recorded", async () => {
   const { app } = overSandbox({ records: 6, locations: 3 });
   const plain = await app.request("/healthz");
   const common = headLines(plain).filter((line) => !/^(\d|cache-control|content-type)/.test(line));
@@ -315,46 +306,39 @@ Deno.test("EdgeApp.request() answers downloads as recorded", DEADLINE, async () 
   await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
 });
 
-Deno.test(
-  "EdgeApp.request() answers with the recorded headers in each access mode",
-  DEADLINE,
-  async () => {
-    const common = headLines(await overSandbox().app.request("/healthz"))
-      .filter((line) => !/^(\d|cache-control|content-type|access)/.test(line));
-    const lines = ["# Headers of each response", "", ...common, ""];
-    const { apiKey, url: baseUrl, fetch } = createSandbox({
-      hostileNames: true,
-      records: 3,
+test("EdgeApp.request() answers with the recorded headers in each access mode", async () => {
+  const common = headLines(await overSandbox().app.request("/healthz"))
+    .filter((line) => !/^(\d|cache-control|content-type|access)/.test(line));
+  const lines = ["# Headers of each response", "", ...common, ""];
+  const { apiKey, url: baseUrl, fetch } = createSandbox({
+    hostileNames: true,
+    records: 3,
+    requestsPerSecond: Infinity,
+  });
+  const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
+  for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
+    const app = createApp({
+      access: "public",
+      apiKey,
+      baseUrl,
+      fetch,
       requestsPerSecond: Infinity,
+      corsOrigins: ["https://a.example"],
+      ...options,
     });
-    const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
-    for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
-      const app = createApp({
-        access: "public",
-        apiKey,
-        baseUrl,
-        fetch,
-        requestsPerSecond: Infinity,
-        corsOrigins: ["https://a.example"],
-        ...options,
-      });
-      for (const path of ["/Records.csv?limit=1", "/Records?limit=1"]) {
-        const url = options.access === "signed"
-          ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
-          : path;
-        const headers = { ...credentials, origin: "https://a.example" };
-        const response = await app.request(url, { headers });
-        await response.body?.cancel();
-        const own = headLines(response).filter((line) => !common.includes(line));
-        lines.push(`# ${name}: ${path}`, "", ...own, "");
-      }
+    for (const path of ["/Records.csv?limit=1", "/Records?limit=1"]) {
+      const url = options.access === "signed"
+        ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
+        : path;
+      const headers = { ...credentials, origin: "https://a.example" };
+      const response = await app.request(url, { headers });
+      await response.body?.cancel();
+      const own = headLines(response).filter((line) => !common.includes(line));
+      lines.push(`# ${name}: ${path}`, "", ...own, "");
     }
-    const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
-    const preflight = await overSandbox().app.request("/Records.csv", {
-      method: "OPTIONS",
-      headers,
-    });
-    lines.push("# Preflight request", "", ...headLines(preflight));
-    await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
-  },
-);
+  }
+  const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
+  const preflight = await overSandbox().app.request("/Records.csv", { method: "OPTIONS", headers });
+  lines.push("# Preflight request", "", ...headLines(preflight));
+  await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
+});

@@ -1,5 +1,5 @@
 import { csvFromPage, geojsonFromPage, ndjsonFromPage, type ResourceName } from "../../../mod.ts";
-import type { FormatName } from "../../../src/formats/formats.ts";
+import type { TextFormat } from "../../helpers/resources.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import {
   type PageEnvelope,
@@ -12,7 +12,7 @@ import { fieldsOf } from "../../helpers/resources.ts";
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
 /** Functions that convert a page, by format. */
-export const PAGE_WRITERS: Record<FormatName, readonly [symbol: string, make: Make][]> = {
+export const PAGE_WRITERS: Record<TextFormat, readonly [symbol: string, make: Make][]> = {
   csv: [
     ["csvFromPage", (page) => csvFromPage(page)],
     [

@@ -8,6 +8,9 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const URL_OF_DOWNLOAD = "http://localhost/Records.csv?$select=Id";
 
 const at = (clientAddress: string) => ({ clientAddress });
@@ -54,26 +57,22 @@ const connections: [runtime: string, of: (address: string) => unknown][] = [
   ["another program", at],
 ];
 for (const [runtime, of] of connections) {
-  Deno.test(`EdgeApp.fetch() uses the address that ${runtime} passes`, DEADLINE, async () => {
+  test(`EdgeApp.fetch() uses the address that ${runtime} passes`, async () => {
     const { countRunning } = overSilence();
     const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.2"];
     assertEquals(await countRunning(addresses.map((address) => [of(address)])), 2);
   });
 }
 
-Deno.test(
-  "EdgeApp.fetch() uses the address when a Hono app mounts it in Deno or Node",
-  DEADLINE,
-  async () => {
-    for (const [runtime, of] of connections.filter(([runtime]) => /Deno|hono/.test(runtime))) {
-      const { app, countRunning } = overSilence();
-      const outer = new Hono();
-      outer.mount("/", app.fetch);
-      const request: [unknown] = [of("192.0.2.1")];
-      assertEquals(await countRunning([request, request], outer as never), 1, runtime);
-    }
-  },
-);
+test("EdgeApp.fetch() uses the address when a Hono app mounts it in Deno or Node", async () => {
+  for (const [runtime, of] of connections.filter(([runtime]) => /Deno|hono/.test(runtime))) {
+    const { app, countRunning } = overSilence();
+    const outer = new Hono();
+    outer.mount("/", app.fetch);
+    const request: [unknown] = [of("192.0.2.1")];
+    assertEquals(await countRunning([request, request], outer as never), 1, runtime);
+  }
+});
 
 const pairs: [one: string, other: string, areSame: boolean][] = [
   ["192.0.2.1", "192.0.2.1:4711", true],
@@ -89,37 +88,33 @@ const pairs: [one: string, other: string, areSame: boolean][] = [
 ];
 for (const [one, other, areSame] of pairs) {
   const verb = areSame ? "counts" : "does not count";
-  Deno.test(`EdgeApp.fetch() ${verb} ${one} and ${other} as one client`, DEADLINE, async () => {
+  test(`EdgeApp.fetch() ${verb} ${one} and ${other} as one client`, async () => {
     const { countRunning } = overSilence();
     assertEquals(await countRunning([[at(one)], [at(other)]]), areSame ? 1 : 2);
   });
 }
 
-Deno.test("EdgeApp.fetch() counts each private address as a client", DEADLINE, async () => {
+test("EdgeApp.fetch() counts each private address as a client", async () => {
   const addresses = ["10.1.2.3", "10.1.2.3", "192.168.0.1", "fd00::1", "127.0.0.1"];
   const { countRunning, log } = overSilence();
   assertEquals([await countRunning(addresses.map((address) => [at(address)])), log], [4, []]);
 });
 
-Deno.test("EdgeApp.fetch() limits no client whose address is not known", DEADLINE, async () => {
+test("EdgeApp.fetch() limits no client whose address is not known", async () => {
   const { countRunning } = overSilence();
   assertEquals(await countRunning([[undefined], [{}], [null], [at("unknown")]]), 4);
 });
 
-Deno.test(
-  "EdgeApp.fetch() uses the last address in the header of the option clientAddressHeader",
-  DEADLINE,
-  async () => {
-    const { countRunning } = overSilence({ clientAddressHeader: "x-forwarded-for" });
-    const from = (value: string): [unknown, Record<string, string>] => [
-      at("198.51.100.7"),
-      { "x-forwarded-for": value },
-    ];
-    assertEquals(await countRunning(["192.0.2.1", "203.0.113.9, 192.0.2.1"].map(from)), 1);
-    assertEquals(await countRunning(["192.0.2.1, 192.0.2.2", "192.0.2.1"].map(from)), 2);
-    assertEquals(await countRunning([[at("198.51.100.7")], [at("198.51.100.7")]]), 1);
-  },
-);
+test("EdgeApp.fetch() uses the last address in the header of the option clientAddressHeader", async () => {
+  const { countRunning } = overSilence({ clientAddressHeader: "x-forwarded-for" });
+  const from = (value: string): [unknown, Record<string, string>] => [
+    at("198.51.100.7"),
+    { "x-forwarded-for": value },
+  ];
+  assertEquals(await countRunning(["192.0.2.1", "203.0.113.9, 192.0.2.1"].map(from)), 1);
+  assertEquals(await countRunning(["192.0.2.1, 192.0.2.2", "192.0.2.1"].map(from)), 2);
+  assertEquals(await countRunning([[at("198.51.100.7")], [at("198.51.100.7")]]), 1);
+});
 
 Deno.test("createApp() throws when the header of the address is Forwarded, which has no plain address", () => {
   const error = assertThrows(
@@ -129,108 +124,88 @@ Deno.test("createApp() throws when the header of the address is Forwarded, which
   assertStringIncludes(error.message, "the name of a header, such as x-forwarded-for");
 });
 
-Deno.test(
-  "EdgeApp.fetch() logs once when the header of the option contains no address",
-  DEADLINE,
-  async () => {
-    const { countRunning, log } = overSilence({ clientAddressHeader: "x-forwarded-host" });
-    const request: [unknown, Record<string, string>] = [
-      at("192.0.2.1"),
-      { "x-forwarded-host": "weir.example" },
-    ];
-    assertEquals([await countRunning([request, request]), log.length], [2, 1]);
-    assertStringIncludes(log[0]!, " warn ");
-    assertStringIncludes(log[0]!, "The header x-forwarded-host contains no address");
-    assert(!log[0]!.includes("weir.example"));
-  },
-);
+test("EdgeApp.fetch() logs once when the header of the option contains no address", async () => {
+  const { countRunning, log } = overSilence({ clientAddressHeader: "x-forwarded-host" });
+  const request: [unknown, Record<string, string>] = [
+    at("192.0.2.1"),
+    { "x-forwarded-host": "weir.example" },
+  ];
+  assertEquals([await countRunning([request, request]), log.length], [2, 1]);
+  assertStringIncludes(log[0]!, " warn ");
+  assertStringIncludes(log[0]!, "The header x-forwarded-host contains no address");
+  assert(!log[0]!.includes("weir.example"));
+});
 
-Deno.test(
-  "EdgeApp.fetch() ignores headers with addresses when no option names one",
-  DEADLINE,
-  async () => {
-    const { countRunning } = overSilence();
-    const names = ["x-forwarded-for", "x-real-ip", "cf-connecting-ip", "forwarded"];
-    const requests = names.map((name): [unknown, Record<string, string>] => [
-      at("192.0.2.1"),
-      { [name]: "198.51.100.7" },
-    ]);
-    assertEquals(await countRunning([[at("192.0.2.1")], ...requests]), 1);
-  },
-);
+test("EdgeApp.fetch() ignores headers with addresses when no option names one", async () => {
+  const { countRunning } = overSilence();
+  const names = ["x-forwarded-for", "x-real-ip", "cf-connecting-ip", "forwarded"];
+  const requests = names.map((name): [unknown, Record<string, string>] => [
+    at("192.0.2.1"),
+    { [name]: "198.51.100.7" },
+  ]);
+  assertEquals(await countRunning([[at("192.0.2.1")], ...requests]), 1);
+});
 
-Deno.test(
-  "EdgeApp.fetch() counts each token or API key as a client, and each address when access is signed",
-  DEADLINE,
-  async () => {
-    const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
-    const bearers = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
-    const [first, second] = [at("192.0.2.1"), at("192.0.2.2")];
-    const token = overSilence({ access: "token", tokens });
-    assertEquals(
-      await token.countRunning([[first, bearers[0]], [second, bearers[0]], [first, bearers[1]]]),
-      2,
-    );
-    const caller = overSilence({ access: "caller", apiKey: undefined });
-    const keys = ["a", "b"].map((key) => ({ "x-api-key": key }));
-    assertEquals(
-      await caller.countRunning([[first, keys[0]], [second, keys[0]], [first, keys[1]]]),
-      2,
-    );
-    const signed = await Promise.all([100, 200].map((days) => {
-      const expires = new Date(Date.now() + days * 86_400_000);
-      return signUrl(URL_OF_DOWNLOAD, { secret: SECRET, expires });
-    }));
-    const { countRunning } = overSilence({ access: "signed", signingSecret: SECRET });
-    assertEquals(
-      await countRunning([[first, {}, signed[0]], [first, {}, signed[1]], [second, {}, signed[0]]]),
-      2,
-    );
-  },
-);
+test("EdgeApp.fetch() counts each token or API key as a client, and each address when access is signed", async () => {
+  const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
+  const bearers = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
+  const [first, second] = [at("192.0.2.1"), at("192.0.2.2")];
+  const token = overSilence({ access: "token", tokens });
+  assertEquals(
+    await token.countRunning([[first, bearers[0]], [second, bearers[0]], [first, bearers[1]]]),
+    2,
+  );
+  const caller = overSilence({ access: "caller", apiKey: undefined });
+  const keys = ["a", "b"].map((key) => ({ "x-api-key": key }));
+  assertEquals(
+    await caller.countRunning([[first, keys[0]], [second, keys[0]], [first, keys[1]]]),
+    2,
+  );
+  const signed = await Promise.all([100, 200].map((days) => {
+    const expires = new Date(Date.now() + days * 86_400_000);
+    return signUrl(URL_OF_DOWNLOAD, { secret: SECRET, expires });
+  }));
+  const { countRunning } = overSilence({ access: "signed", signingSecret: SECRET });
+  assertEquals(
+    await countRunning([[first, {}, signed[0]], [first, {}, signed[1]], [second, {}, signed[0]]]),
+    2,
+  );
+});
 
-Deno.test(
-  "EdgeApp.fetch() returns 429 with retry-after when a client waits 60 s for its own downloads",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSilence({ timeouts: { headers: 3_600_000 } });
-    const request = (path: string) =>
-      Promise.resolve(app.fetch(new Request(`http://localhost${path}`), at("192.0.2.1")));
-    const first = request("/Records.csv?$select=Id");
-    const refused = await Promise.all(
-      ["/Records.csv", "/Records?$count=true", "/Citations.txt"].map(request),
-    );
-    const statuses = refused.map(({ status, headers }) => [status, headers.get("retry-after")]);
-    assertEquals(statuses.filter(([status]) => status === 429), [[429, "30"], [429, "30"]]);
-    const problem = refused.find(({ status }) => status === 429)!;
-    const { detail, hint } = await problemOf(problem);
-    assertStringIncludes(detail, "allows each client 1 concurrent downloads");
-    assertStringIncludes(hint, "wait until one of them has ended");
-    assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 2\n");
-    assertStringIncludes(app.metrics(), "weir_downloads_refused_total 0\n");
-    assertEquals([(await first).status, clock.now() < 130_000], [504, true]);
-  },
-);
+test("EdgeApp.fetch() returns 429 with retry-after when a client waits 60 s for its own downloads", async () => {
+  const { app, clock } = overSilence({ timeouts: { headers: 3_600_000 } });
+  const request = (path: string) =>
+    Promise.resolve(app.fetch(new Request(`http://localhost${path}`), at("192.0.2.1")));
+  const first = request("/Records.csv?$select=Id");
+  const refused = await Promise.all(
+    ["/Records.csv", "/Records?$count=true", "/Citations.txt"].map(request),
+  );
+  const statuses = refused.map(({ status, headers }) => [status, headers.get("retry-after")]);
+  assertEquals(statuses.filter(([status]) => status === 429), [[429, "30"], [429, "30"]]);
+  const problem = refused.find(({ status }) => status === 429)!;
+  const { detail, hint } = await problemOf(problem);
+  assertStringIncludes(detail, "allows each client 1 concurrent downloads");
+  assertStringIncludes(hint, "wait until one of them has ended");
+  assertStringIncludes(app.metrics(), "weir_client_downloads_refused_total 2\n");
+  assertStringIncludes(app.metrics(), "weir_downloads_refused_total 0\n");
+  assertEquals([(await first).status, clock.now() < 130_000], [504, true]);
+});
 
-Deno.test(
-  "EdgeApp.request() delays a second client by two starts when another one has 100 requests",
-  DEADLINE,
-  async () => {
-    const { app, clock } = overSandbox({ records: 100 });
-    const client = new AbortController();
-    const { signal } = client;
-    const open = async (address: string, limit: number) => {
-      const url = `${URL_OF_DOWNLOAD}&limit=${limit}`;
-      const response = await app.fetch(new Request(url, { signal }), at(address));
-      return response.text();
-    };
-    const many = Array.from({ length: 100 }, (_, index) => open("192.0.2.1", index + 1));
-    await clock.sleep(3_000);
-    const start = clock.now();
-    await open("192.0.2.2", 101);
-    const waited = clock.now() - start;
-    assert(waited <= 3 * 530 + 100, `${waited} ms`);
-    client.abort();
-    await Promise.allSettled(many);
-  },
-);
+test("EdgeApp.request() delays a second client by two starts when another one has 100 requests", async () => {
+  const { app, clock } = overSandbox({ records: 100 });
+  const client = new AbortController();
+  const { signal } = client;
+  const open = async (address: string, limit: number) => {
+    const url = `${URL_OF_DOWNLOAD}&limit=${limit}`;
+    const response = await app.fetch(new Request(url, { signal }), at(address));
+    return response.text();
+  };
+  const many = Array.from({ length: 100 }, (_, index) => open("192.0.2.1", index + 1));
+  await clock.sleep(3_000);
+  const start = clock.now();
+  await open("192.0.2.2", 101);
+  const waited = clock.now() - start;
+  assert(waited <= 3 * 530 + 100, `${waited} ms`);
+  client.abort();
+  await Promise.allSettled(many);
+});

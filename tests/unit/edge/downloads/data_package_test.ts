@@ -4,97 +4,80 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const QUERY = "$filter=CharacteristicName%20eq%20%27pH%27&limit=30";
 
-Deno.test(
-  "EdgeApp.request() describes the download of the same parameters for /Records.datapackage.json",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox();
-    const path =
-      `/Records.datapackage.json?${QUERY}&tidy=true&separator=tab&$select=Id,ResultValue`;
-    const response = await app.request(path);
-    assertEquals(
-      response.headers.get("content-type"),
-      "application/vnd.datapackage+json; charset=utf-8",
-    );
-    const { profile, sources, resources: [resource], weir } = await response.json();
-    const { schema, dialect, bytes, rows, hash } = resource;
-    assertEquals(profile, "tabular-data-package");
-    assertEquals([resource.path, resource.mediatype], ["records.csv", "text/csv"]);
-    assertEquals([dialect.delimiter, dialect.lineTerminator], ["\t", "\r\n"]);
-    assertEquals(
-      schema.fields.slice(0, 3).map(({ name }: { name: string }) => name),
-      ["Id", "ResultValue", "value"],
-    );
-    assertEquals([bytes, rows, hash], [undefined, undefined, undefined]);
-    assertEquals([weir.expectedRows, weir.datasets.length], [30, sources.length]);
-    assertMatch(weir.url, /\/Records\?/);
-    // The datasets and the number of rows.
-    assertEquals(stats.requests, 2);
-  },
-);
+test("EdgeApp.request() describes the download of the same parameters for /Records.datapackage.json", async () => {
+  const { app, stats } = overSandbox();
+  const path = `/Records.datapackage.json?${QUERY}&tidy=true&separator=tab&$select=Id,ResultValue`;
+  const response = await app.request(path);
+  assertEquals(
+    response.headers.get("content-type"),
+    "application/vnd.datapackage+json; charset=utf-8",
+  );
+  const { profile, sources, resources: [resource], weir } = await response.json();
+  const { schema, dialect, bytes, rows, hash } = resource;
+  assertEquals(profile, "tabular-data-package");
+  assertEquals([resource.path, resource.mediatype], ["records.csv", "text/csv"]);
+  assertEquals([dialect.delimiter, dialect.lineTerminator], ["\t", "\r\n"]);
+  assertEquals(
+    schema.fields.slice(0, 3).map(({ name }: { name: string }) => name),
+    ["Id", "ResultValue", "value"],
+  );
+  assertEquals([bytes, rows, hash], [undefined, undefined, undefined]);
+  assertEquals([weir.expectedRows, weir.datasets.length], [30, sources.length]);
+  assertMatch(weir.url, /\/Records\?/);
+  // The datasets and the number of rows.
+  assertEquals(stats.requests, 2);
+});
 
-Deno.test(
-  "EdgeApp.request() has bytes, rows and hash in a package while the document is in memory",
-  DEADLINE,
-  async () => {
-    const { app, stats, clock } = overSandbox();
-    const download = await app.request(`/Records.csv?${QUERY}`);
-    const document = await download.bytes();
-    const [, target] = /<([^>]*)>; rel="describedby"/.exec(download.headers.get("link")!)!;
-    const { requests } = stats;
-    const read = async () => {
-      const { resources: [{ bytes, rows, hash }], weir } = await (await app.request(`/${target}`))
-        .json();
-      return [bytes, rows, hash, weir.expectedRows];
-    };
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", document)).toHex();
-    assertEquals(await read(), [document.length, 30, `sha256:${digest}`, undefined]);
-    assertEquals(stats.requests - requests, 1);
-    clock.advance(600_000);
-    assertEquals(await read(), [undefined, undefined, undefined, 30]);
-  },
-);
+test("EdgeApp.request() has bytes, rows and hash in a package while the document is in memory", async () => {
+  const { app, stats, clock } = overSandbox();
+  const download = await app.request(`/Records.csv?${QUERY}`);
+  const document = await download.bytes();
+  const [, target] = /<([^>]*)>; rel="describedby"/.exec(download.headers.get("link")!)!;
+  const { requests } = stats;
+  const read = async () => {
+    const { resources: [{ bytes, rows, hash }], weir } = await (await app.request(`/${target}`))
+      .json();
+    return [bytes, rows, hash, weir.expectedRows];
+  };
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", document)).toHex();
+  assertEquals(await read(), [document.length, 30, `sha256:${digest}`, undefined]);
+  assertEquals(stats.requests - requests, 1);
+  clock.advance(600_000);
+  assertEquals(await read(), [undefined, undefined, undefined, 30]);
+});
 
-Deno.test(
-  "EdgeApp.request() links to the package of the format, with the parameters of the download",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox();
-    const linkOf = async (path: string) =>
-      (await app.request(path, { method: "HEAD" })).headers.get("link");
-    const link = (target: string) =>
-      `<${target}>; rel="describedby"; type="application/vnd.datapackage+json"`;
-    assertEquals(await linkOf("/Locations.csv"), link("Locations.datapackage.json"));
-    for (const path of ["/Locations.geojson?limit=2", "/Locations?limit=2&$format=geojson"]) {
-      assertEquals(
-        await linkOf(path),
-        link("Locations.datapackage.json?limit=2&$format=geojson"),
-      );
-    }
-    assertMatch(
-      (await linkOf("/Records.csv?$filter=DOI%20eq%20%2710.25976/weir-aa00%27"))!,
-      /^<https:\/\/doi\.org\/10\.25976\/weir-aa00>; rel="cite-as", <Records\.datapackage\.json\?\$filter=DOI/,
-    );
-    assertEquals(await linkOf("/Records.csv?$count=true"), null);
-    const many = Array.from({ length: 3_000 }, (_, index) => index);
-    assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
-  },
-);
+test("EdgeApp.request() links to the package of the format, with the parameters of the download", async () => {
+  const { app } = overSandbox();
+  const linkOf = async (path: string) =>
+    (await app.request(path, { method: "HEAD" })).headers.get("link");
+  const link = (target: string) =>
+    `<${target}>; rel="describedby"; type="application/vnd.datapackage+json"`;
+  assertEquals(await linkOf("/Locations.csv"), link("Locations.datapackage.json"));
+  for (const path of ["/Locations.geojson?limit=2", "/Locations?limit=2&$format=geojson"]) {
+    assertEquals(await linkOf(path), link("Locations.datapackage.json?limit=2&$format=geojson"));
+  }
+  assertMatch(
+    (await linkOf("/Records.csv?$filter=DOI%20eq%20%2710.25976/weir-aa00%27"))!,
+    /^<https:\/\/doi\.org\/10\.25976\/weir-aa00>; rel="cite-as", <Records\.datapackage\.json\?\$filter=DOI/,
+  );
+  assertEquals(await linkOf("/Records.csv?$count=true"), null);
+  const many = Array.from({ length: 3_000 }, (_, index) => index);
+  assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
+});
 
-Deno.test(
-  "EdgeApp.request() rejects a package of a count, or of an invalid query, and one without a signature",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox();
-    for (const query of ["$count=true", "$select=Nothing", "$format=xml", "limit=-1"]) {
-      const response = await app.request(`/Records.datapackage.json?${query}`);
-      assertEquals(response.status, 400, query);
-      await problemOf(response);
-    }
-    assertEquals(stats.requests, 0);
-    const signed = overSandbox({}, { access: "signed", signingSecret: SECRET });
-    assertEquals((await signed.app.request("/Records.datapackage.json")).status, 403);
-  },
-);
+test("EdgeApp.request() rejects a package of a count, or of an invalid query, and one without a signature", async () => {
+  const { app, stats } = overSandbox();
+  for (const query of ["$count=true", "$select=Nothing", "$format=xml", "limit=-1"]) {
+    const response = await app.request(`/Records.datapackage.json?${query}`);
+    assertEquals(response.status, 400, query);
+    await problemOf(response);
+  }
+  assertEquals(stats.requests, 0);
+  const signed = overSandbox({}, { access: "signed", signingSecret: SECRET });
+  assertEquals((await signed.app.request("/Records.datapackage.json")).status, 403);
+});

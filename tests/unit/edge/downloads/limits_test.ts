@@ -5,87 +5,70 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");
 
-Deno.test(
-  "EdgeApp.request() returns 413 without a count when one page has more than maxRows rows",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
-    const response = await app.request("/Records.csv");
-    assertEquals([response.status, stats.requests], [413, 1]);
-    const { detail, hint } = await problemOf(response);
-    assertStringIncludes(detail, "1001 rows");
-    assertStringIncludes(hint, "limit=1000");
-  },
-);
+test("EdgeApp.request() returns 413 without a count when one page has more than maxRows rows", async () => {
+  const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
+  const response = await app.request("/Records.csv");
+  assertEquals([response.status, stats.requests], [413, 1]);
+  const { detail, hint } = await problemOf(response);
+  assertStringIncludes(detail, "1001 rows");
+  assertStringIncludes(hint, "limit=1000");
+});
 
-Deno.test(
-  "EdgeApp.request() returns 413 after the first page and a count when several pages have more than maxRows rows",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
-    const response = await app.request("/Records.csv");
-    assertEquals([response.status, stats.requests], [413, 2]);
-    assertStringIncludes((await problemOf(response)).detail, "15000 rows");
-  },
-);
+test("EdgeApp.request() returns 413 after the first page and a count when several pages have more than maxRows rows", async () => {
+  const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
+  const response = await app.request("/Records.csv");
+  assertEquals([response.status, stats.requests], [413, 2]);
+  assertStringIncludes((await problemOf(response)).detail, "15000 rows");
+});
 
-Deno.test(
-  "EdgeApp.request() counts once, after the first page, when the result has at most maxRows rows",
-  DEADLINE,
-  async () => {
-    const { app, requests } = overUpstream([
-      page(rowsOf(1, 2), `${ROOT}/Records?$skiptoken=Id:2`),
-      Response.json({ value: 3 }),
-      page(rowsOf(3)),
-    ], { maxRows: 3 });
-    const response = await app.request("/Records.csv?$select=Id&$filter=DOI eq 'x'&limit=5");
-    assertEquals(await response.text(), "Id\r\n1\r\n2\r\n3\r\n");
-    assertEquals(requests.map(isCount), [false, true, false]);
-    assertStringIncludes(requests[0]!.url, "%24filter=DOI");
-  },
-);
+test("EdgeApp.request() counts once, after the first page, when the result has at most maxRows rows", async () => {
+  const { app, requests } = overUpstream([
+    page(rowsOf(1, 2), `${ROOT}/Records?$skiptoken=Id:2`),
+    Response.json({ value: 3 }),
+    page(rowsOf(3)),
+  ], { maxRows: 3 });
+  const response = await app.request("/Records.csv?$select=Id&$filter=DOI eq 'x'&limit=5");
+  assertEquals(await response.text(), "Id\r\n1\r\n2\r\n3\r\n");
+  assertEquals(requests.map(isCount), [false, true, false]);
+  assertStringIncludes(requests[0]!.url, "%24filter=DOI");
+});
 
-Deno.test(
-  "EdgeApp.request() allows five million rows when access is public, and any number otherwise",
-  DEADLINE,
-  async () => {
-    const count = () => Response.json({ value: 5_000_001 });
-    for (const resource of ["Records", "Locations"]) {
-      const first = page(rowsOf(1), `${ROOT}/${resource}?$skiptoken=Id:1`);
-      const { app } = overUpstream([first, count()], { maxRows: undefined });
-      const response = await app.request(`/${resource}.csv`);
-      assertEquals(response.status, 413);
-      assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
-    }
-    const { app, requests } = overUpstream([page(rowsOf(1))], {
-      maxRows: undefined,
-      access: "token",
-      tokens: ["the-token-of-a-test"],
-    });
-    const response = await app.request("/Records.csv", {
-      headers: { authorization: "Bearer the-token-of-a-test" },
-    });
-    await response.text();
-    assertEquals(requests.map(isCount), [false]);
-  },
-);
+test("EdgeApp.request() allows five million rows when access is public, and any number otherwise", async () => {
+  const count = () => Response.json({ value: 5_000_001 });
+  for (const resource of ["Records", "Locations"]) {
+    const first = page(rowsOf(1), `${ROOT}/${resource}?$skiptoken=Id:1`);
+    const { app } = overUpstream([first, count()], { maxRows: undefined });
+    const response = await app.request(`/${resource}.csv`);
+    assertEquals(response.status, 413);
+    assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
+  }
+  const { app, requests } = overUpstream([page(rowsOf(1))], {
+    maxRows: undefined,
+    access: "token",
+    tokens: ["the-token-of-a-test"],
+  });
+  const response = await app.request("/Records.csv", {
+    headers: { authorization: "Bearer the-token-of-a-test" },
+  });
+  await response.text();
+  assertEquals(requests.map(isCount), [false]);
+});
 
-Deno.test(
-  "EdgeApp.request() breaks the transfer after maxRows when the service refuses to count",
-  DEADLINE,
-  async () => {
-    const first = page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`);
-    const refusal = Response.json({}, { status: 413 });
-    const responses = [first, refusal, page([{ Id: 2 }], `${ROOT}/Records?$skiptoken=Id:2`)];
-    const { app } = overUpstream(responses, { maxRows: 1 });
-    const response = await app.request("/Records.csv?$select=Id");
-    assertEquals(response.status, 200);
-    await assertRejects(() => response.text());
-  },
-);
+test("EdgeApp.request() breaks the transfer after maxRows when the service refuses to count", async () => {
+  const first = page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`);
+  const refusal = Response.json({}, { status: 413 });
+  const responses = [first, refusal, page([{ Id: 2 }], `${ROOT}/Records?$skiptoken=Id:2`)];
+  const { app } = overUpstream(responses, { maxRows: 1 });
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text());
+});
 
 const failures: [name: string, path: string][] = [
   ["a download fails", "/Records.csv"],
@@ -93,80 +76,64 @@ const failures: [name: string, path: string][] = [
   ["a request for citations fails", "/Citations.json"],
 ];
 for (const [name, path] of failures) {
-  Deno.test(
-    `EdgeApp.request() releases the permit when ${name} before its first row`,
-    DEADLINE,
-    async () => {
-      const { app } = overUpstream([new Error("reset"), page([])], { maxDownloads: 1 });
-      assertEquals((await app.request(path)).status, 502);
-      const next = await app.request("/Records.csv");
-      await next.text();
-      assertEquals(next.status, 200);
-    },
-  );
+  test(`EdgeApp.request() releases the permit when ${name} before its first row`, async () => {
+    const { app } = overUpstream([new Error("reset"), page([])], { maxDownloads: 1 });
+    assertEquals((await app.request(path)).status, 502);
+    const next = await app.request("/Records.csv");
+    await next.text();
+    assertEquals(next.status, 200);
+  });
 }
 
-Deno.test(
-  "EdgeApp.request() ends and logs a download when the client reads nothing for readerTimeout",
-  DEADLINE,
-  async () => {
-    for (const readerTimeout of [undefined, 60_000]) {
-      const { app, clock, log } = overSandbox({ records: 30_000 }, { readerTimeout });
-      const reader = (await app.request("/Records.csv")).body!.getReader();
-      await reader.read();
-      const seconds = (readerTimeout ?? 600_000) / 1_000;
-      await clock.sleep(1_000 * seconds - 2_000);
-      assertEquals(log, []);
-      await clock.sleep(3_000);
-      assertStringIncludes(log.join(), `read nothing for ${seconds} s`);
-      await assertRejects(() => reader.read(), Error, "was interrupted");
-      assertStringIncludes(app.metrics(), 'outcome="disconnected"} 1\n');
-    }
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a download when the client reads a chunk every 59 s",
-  DEADLINE,
-  async () => {
-    const { app, clock, log } = overSandbox({ records: 10_000 });
+test("EdgeApp.request() ends and logs a download when the client reads nothing for readerTimeout", async () => {
+  for (const readerTimeout of [undefined, 60_000]) {
+    const { app, clock, log } = overSandbox({ records: 30_000 }, { readerTimeout });
     const reader = (await app.request("/Records.csv")).body!.getReader();
-    let bytes = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      assert(value.length <= 65_536);
-      bytes += value.length;
-      await clock.sleep(59_000);
-    }
-    assert(bytes > 1_000_000);
-    assert(clock.now() > 900_000);
+    await reader.read();
+    const seconds = (readerTimeout ?? 600_000) / 1_000;
+    await clock.sleep(1_000 * seconds - 2_000);
     assertEquals(log, []);
-  },
-);
+    await clock.sleep(3_000);
+    assertStringIncludes(log.join(), `read nothing for ${seconds} s`);
+    await assertRejects(() => reader.read(), Error, "was interrupted");
+    assertStringIncludes(app.metrics(), 'outcome="disconnected"} 1\n');
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() alternates between concurrent downloads, page by page",
-  DEADLINE,
-  async () => {
-    const order: string[] = [];
-    const { app } = overSandbox({ requestsPerSecond: Infinity, records: 9_000 }, {
-      requestsPerSecond: 2,
-      pageRows: 1_000,
-      cacheTtl: 0,
-    });
-    const read = async (name: string) => {
-      const { body } = await app.request(`/Records.csv?$select=Id&limit=3000&filename=${name}`);
-      const reader = body!.getReader();
-      for (;;) {
-        const { done } = await reader.read();
-        if (done) return;
-        order.push(name);
-      }
-    };
-    await Promise.all(["a", "b", "c"].map(read));
-    for (let round = 0; round < 3; round++) {
-      assertEquals(order.slice(round * 3, round * 3 + 3).sort(), ["a", "b", "c"]);
+test("EdgeApp.request() completes a download when the client reads a chunk every 59 s", async () => {
+  const { app, clock, log } = overSandbox({ records: 10_000 });
+  const reader = (await app.request("/Records.csv")).body!.getReader();
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    assert(value.length <= 65_536);
+    bytes += value.length;
+    await clock.sleep(59_000);
+  }
+  assert(bytes > 1_000_000);
+  assert(clock.now() > 900_000);
+  assertEquals(log, []);
+});
+
+test("EdgeApp.request() alternates between concurrent downloads, page by page", async () => {
+  const order: string[] = [];
+  const { app } = overSandbox({ requestsPerSecond: Infinity, records: 9_000 }, {
+    requestsPerSecond: 2,
+    pageRows: 1_000,
+    cacheTtl: 0,
+  });
+  const read = async (name: string) => {
+    const { body } = await app.request(`/Records.csv?$select=Id&limit=3000&filename=${name}`);
+    const reader = body!.getReader();
+    for (;;) {
+      const { done } = await reader.read();
+      if (done) return;
+      order.push(name);
     }
-  },
-);
+  };
+  await Promise.all(["a", "b", "c"].map(read));
+  for (let round = 0; round < 3; round++) {
+    assertEquals(order.slice(round * 3, round * 3 + 3).sort(), ["a", "b", "c"]);
+  }
+});

@@ -7,6 +7,9 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 
 const statuses: [upstream: number, status: number][] = [
@@ -22,101 +25,73 @@ const statuses: [upstream: number, status: number][] = [
   [504, 504],
 ];
 for (const [given, status] of statuses) {
-  Deno.test(
-    `EdgeApp.request() returns ${status} when the service responds ${given} before the first page`,
-    DEADLINE,
-    async () => {
-      for (const path of PATHS) {
-        const { app, log } = overUpstream([Response.json({ message: "no" }, { status: given })]);
-        const response = await app.request(path);
-        assertEquals(response.status, status);
-        assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
-        const { hint, detail } = await problemOf(response);
-        assert(hint && !detail.includes(hint));
-        assertEquals(log.length, status >= 500 ? 1 : 0);
-      }
-    },
-  );
+  test(`EdgeApp.request() returns ${status} when the service responds ${given} before the first page`, async () => {
+    for (const path of PATHS) {
+      const { app, log } = overUpstream([Response.json({ message: "no" }, { status: given })]);
+      const response = await app.request(path);
+      assertEquals(response.status, status);
+      assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
+      const { hint, detail } = await problemOf(response);
+      assert(hint && !detail.includes(hint));
+      assertEquals(log.length, status >= 500 ? 1 : 0);
+    }
+  });
 }
 
 for (const [given, expected] of [["17", "17"], ["0", "1"], ["600", "600"]] as const) {
-  Deno.test(
-    `EdgeApp.request() returns 503 with retry-after ${expected} when the service responds 429 with ${given}`,
-    DEADLINE,
-    async () => {
-      const headers = { "retry-after": given };
-      const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
-      const response = await app.request("/Records.csv");
-      assertEquals([response.status, response.headers.get("retry-after")], [503, expected]);
-      assertEquals((await problemOf(response)).hint, `try again after ${expected} s`);
-    },
-  );
+  test(`EdgeApp.request() returns 503 with retry-after ${expected} when the service responds 429 with ${given}`, async () => {
+    const headers = { "retry-after": given };
+    const { app } = overUpstream([Response.json({}, { status: 429, headers })]);
+    const response = await app.request("/Records.csv");
+    assertEquals([response.status, response.headers.get("retry-after")], [503, expected]);
+    assertEquals((await problemOf(response)).hint, `try again after ${expected} s`);
+  });
 }
 
-Deno.test(
-  "EdgeApp.request() suggests a smaller query when the service times out or refuses its size",
-  DEADLINE,
-  async () => {
-    for (const status of [408, 413, 504]) {
-      const { app } = overUpstream([Response.json({}, { status })]);
-      const { hint } = await problemOf(await app.request("/Records.csv"));
-      assertStringIncludes(hint, "select fewer fields or narrow the filter");
-    }
-  },
-);
+test("EdgeApp.request() suggests a smaller query when the service times out or refuses its size", async () => {
+  for (const status of [408, 413, 504]) {
+    const { app } = overUpstream([Response.json({}, { status })]);
+    const { hint } = await problemOf(await app.request("/Records.csv"));
+    assertStringIncludes(hint, "select fewer fields or narrow the filter");
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() refers to the operator when the service refuses the server's key",
-  DEADLINE,
-  async () => {
-    const { app, log } = overUpstream([Response.json({}, { status: 403 })]);
-    const response = await app.request("/Records.csv");
-    assertStringIncludes((await problemOf(response)).hint, "the operator of this server");
-    assertStringIncludes(log.join(), "check the API key");
-  },
-);
+test("EdgeApp.request() refers to the operator when the service refuses the server's key", async () => {
+  const { app, log } = overUpstream([Response.json({}, { status: 403 })]);
+  const response = await app.request("/Records.csv");
+  assertStringIncludes((await problemOf(response)).hint, "the operator of this server");
+  assertStringIncludes(log.join(), "check the API key");
+});
 
-Deno.test(
-  "EdgeApp.request() shows no address or network error of the service",
-  DEADLINE,
-  async () => {
-    for (
-      const reply of [
-        () => new Error("getaddrinfo ENOTFOUND upstream.invalid"),
-        () => Response.json({}, { status: 504 }),
-      ]
-    ) {
-      const { app, log } = overUpstream([reply()]);
-      const { detail, hint } = await problemOf(await app.request("/Records.csv"));
-      assertEquals(/upstream|base URL|ENOTFOUND/.test(detail + hint), false, detail + hint);
-      assertStringIncludes(log.join(), "upstream.invalid");
-    }
-  },
-);
+test("EdgeApp.request() shows no address or network error of the service", async () => {
+  for (
+    const reply of [
+      () => new Error("getaddrinfo ENOTFOUND upstream.invalid"),
+      () => Response.json({}, { status: 504 }),
+    ]
+  ) {
+    const { app, log } = overUpstream([reply()]);
+    const { detail, hint } = await problemOf(await app.request("/Records.csv"));
+    assertEquals(/upstream|base URL|ENOTFOUND/.test(detail + hint), false, detail + hint);
+    assertStringIncludes(log.join(), "upstream.invalid");
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() writes DataStream when the message of the service has its address",
-  DEADLINE,
-  async () => {
-    const reply = Response.json({ message: `see ${ROOT}/Records` }, { status: 400 });
-    const { app } = overUpstream([reply]);
-    assertEquals(
-      (await problemOf(await app.request("/Records.csv"))).detail,
-      "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
-    );
-  },
-);
+test("EdgeApp.request() writes DataStream when the message of the service has its address", async () => {
+  const reply = Response.json({ message: `see ${ROOT}/Records` }, { status: 400 });
+  const { app } = overUpstream([reply]);
+  assertEquals(
+    (await problemOf(await app.request("/Records.csv"))).detail,
+    "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
+  );
+});
 
-Deno.test(
-  "EdgeApp.request() returns 400 with the message of the service when it rejects the filter",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox();
-    const response = await app.request("/Records.csv?$filter=LocationId eq 'x'");
-    assertEquals(response.status, 400);
-    assertStringIncludes((await problemOf(response)).detail, "compared with a number");
-  },
-);
+test("EdgeApp.request() returns 400 with the message of the service when it rejects the filter", async () => {
+  const { app } = overSandbox();
+  const response = await app.request("/Records.csv?$filter=LocationId eq 'x'");
+  assertEquals(response.status, 400);
+  assertStringIncludes((await problemOf(response)).detail, "compared with a number");
+});
 
 const faults: [name: string, reply: () => ScriptedResponse][] = [
   ["a network error", () => new Error("connection reset")],
@@ -125,80 +100,60 @@ const faults: [name: string, reply: () => ScriptedResponse][] = [
   ["a status of 500", () => Response.json({}, { status: 500 })],
 ];
 for (const [name, reply] of faults) {
-  Deno.test(
-    `EdgeApp.request() returns 502 when the first response is ${name}`,
-    DEADLINE,
-    async () => {
-      const { app } = overUpstream([reply()]);
-      const response = await app.request("/Records.csv");
-      assertEquals(response.status, 502);
-      await problemOf(response);
-    },
-  );
+  test(`EdgeApp.request() returns 502 when the first response is ${name}`, async () => {
+    const { app } = overUpstream([reply()]);
+    const response = await app.request("/Records.csv");
+    assertEquals(response.status, 502);
+    await problemOf(response);
+  });
 
   for (const format of formatsOf("Records")) {
-    Deno.test(
-      `EdgeApp.request() breaks the transfer of ${format} and logs the error when a later response is ${name}`,
-      DEADLINE,
-      async () => {
-        const { app, log } = overUpstream([
-          page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
-          Response.json({ value: 2 }),
-          reply(),
-        ]);
-        const response = await app.request(`/Records.${format}?$select=Id`);
-        assertEquals(response.status, 200);
-        await assertRejects(() => response.text());
-        assertEquals(log.length, 1);
-        assertStringIncludes(log[0]!, "Download of Records failed after its first rows");
-      },
-    );
+    test(`EdgeApp.request() breaks the transfer of ${format} and logs the error when a later response is ${name}`, async () => {
+      const { app, log } = overUpstream([
+        page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+        Response.json({ value: 2 }),
+        reply(),
+      ]);
+      const response = await app.request(`/Records.${format}?$select=Id`);
+      assertEquals(response.status, 200);
+      await assertRejects(() => response.text());
+      assertEquals(log.length, 1);
+      assertStringIncludes(log[0]!, "Download of Records failed after its first rows");
+    });
   }
 }
 
-Deno.test(
-  "EdgeApp.request() breaks the transfer and logs the field when a later page has a new one",
-  DEADLINE,
-  async () => {
-    const { app, log } = overUpstream([
-      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
-      Response.json({ value: 2 }),
-      page([{ Id: 2, Novel: 1 }]),
-    ]);
-    await assertRejects(async () => (await app.request("/Records.csv")).text());
-    assertStringIncludes(log.join(), '"Novel"');
-  },
-);
+test("EdgeApp.request() breaks the transfer and logs the field when a later page has a new one", async () => {
+  const { app, log } = overUpstream([
+    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+    Response.json({ value: 2 }),
+    page([{ Id: 2, Novel: 1 }]),
+  ]);
+  await assertRejects(async () => (await app.request("/Records.csv")).text());
+  assertStringIncludes(log.join(), '"Novel"');
+});
 
-Deno.test(
-  "EdgeApp.request() returns 502 and does not follow a next link to another origin",
-  DEADLINE,
-  async () => {
-    const { app, requests } = overUpstream([
-      page([{ Id: 1 }]),
-      page([{ Id: 1 }], "https://evil.example/v1/odata/v4/Records?$skiptoken=Id:1"),
-    ]);
-    await (await app.request("/Records.csv?$select=Id")).text();
-    const response = await app.request("/Records.csv?$select=Id");
-    assertEquals([response.status, requests.length], [502, 2]);
-  },
-);
+test("EdgeApp.request() returns 502 and does not follow a next link to another origin", async () => {
+  const { app, requests } = overUpstream([
+    page([{ Id: 1 }]),
+    page([{ Id: 1 }], "https://evil.example/v1/odata/v4/Records?$skiptoken=Id:1"),
+  ]);
+  await (await app.request("/Records.csv?$select=Id")).text();
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals([response.status, requests.length], [502, 2]);
+});
 
-Deno.test(
-  "EdgeApp.request() breaks the transfer and logs both numbers when rows are missing",
-  DEADLINE,
-  async () => {
-    const { app, log } = overUpstream([
-      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
-      Response.json({ value: 5 }),
-      page([{ Id: 2 }]),
-      page([]),
-      Response.json({ value: 5 }),
-    ]);
-    const response = await app.request("/Records.csv?$select=Id");
-    assertEquals(response.status, 200);
-    await assertRejects(() => response.text());
-    assertEquals(log.length, 1);
-    assertStringIncludes(log[0]!, "Received 2 of 5 counted rows of Records");
-  },
-);
+test("EdgeApp.request() breaks the transfer and logs both numbers when rows are missing", async () => {
+  const { app, log } = overUpstream([
+    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+    Response.json({ value: 5 }),
+    page([{ Id: 2 }]),
+    page([]),
+    Response.json({ value: 5 }),
+  ]);
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text());
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "Received 2 of 5 counted rows of Records");
+});

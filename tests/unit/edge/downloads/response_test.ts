@@ -6,6 +6,9 @@ import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 /** A reply that never arrives, and the request that waits for it. */
 function hanging(): { reply: (request: Request) => Promise<Response>; sent: Promise<Request> } {
   const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
@@ -18,100 +21,73 @@ function hanging(): { reply: (request: Request) => Promise<Response>; sent: Prom
   return { reply, sent };
 }
 
-Deno.test(
-  "EdgeApp.request() sends each page when it arrives and requests one page ahead of the client",
-  DEADLINE,
-  async () => {
-    const { app, stats, clock } = overSandbox({ records: 3_000 });
-    const response = await app.request("/Records.csv?$select=Id&$top=1000");
+test("EdgeApp.request() sends each page when it arrives and requests one page ahead of the client", async () => {
+  const { app, stats, clock } = overSandbox({ records: 3_000 });
+  const response = await app.request("/Records.csv?$select=Id&$top=1000");
+  assertEquals(stats.requests, 1);
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  assertEquals(new TextDecoder().decode(value).split("\r\n").length, 1 + 1_000 + 1);
+  await clock.sleep(10_000);
+  assertEquals(stats.requests, 4); // with the versions of the datasets and a count
+  await reader.read();
+  await clock.sleep(10_000);
+  assertEquals(stats.requests, 6);
+  await reader.cancel();
+});
+
+test("EdgeApp.request() requests no page before the last one is read completely", async () => {
+  const { app, stats } = overSandbox({ records: 3_000 });
+  const reader = (await app.request("/Records.csv?$top=1000")).body!.getReader();
+  let rows = "";
+  while (rows.split("\r\n").length < 1_000) {
     assertEquals(stats.requests, 1);
-    const reader = response.body!.getReader();
-    const { value } = await reader.read();
-    assertEquals(new TextDecoder().decode(value).split("\r\n").length, 1 + 1_000 + 1);
-    await clock.sleep(10_000);
-    assertEquals(stats.requests, 4); // with the versions of the datasets and a count
-    await reader.read();
-    await clock.sleep(10_000);
-    assertEquals(stats.requests, 6);
-    await reader.cancel();
-  },
-);
+    rows += new TextDecoder().decode((await reader.read()).value);
+  }
+  await reader.cancel();
+});
 
-Deno.test(
-  "EdgeApp.request() requests no page before the last one is read completely",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 3_000 });
-    const reader = (await app.request("/Records.csv?$top=1000")).body!.getReader();
-    let rows = "";
-    while (rows.split("\r\n").length < 1_000) {
-      assertEquals(stats.requests, 1);
-      rows += new TextDecoder().decode((await reader.read()).value);
-    }
-    await reader.cancel();
-  },
-);
+test("EdgeApp.request() aborts the request in flight when the body is cancelled", async () => {
+  const { reply, sent } = hanging();
+  const { app, log } = overUpstream([page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`), reply]);
+  const reader = (await app.request("/Records.csv")).body!.getReader();
+  await reader.read();
+  const waiting = reader.read();
+  const request = await sent;
+  await reader.cancel();
+  assertEquals([request.signal.aborted, (await waiting).done, log], [true, true, []]);
+});
 
-Deno.test(
-  "EdgeApp.request() aborts the request in flight when the body is cancelled",
-  DEADLINE,
-  async () => {
+test("EdgeApp.request() aborts the request and releases the permit when the client disconnects before the first page", async () => {
+  for (const path of ["/Records.csv", "/Citations.txt", "/?endpoint=Records"]) {
     const { reply, sent } = hanging();
-    const { app, log } = overUpstream([
-      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
-      reply,
-    ]);
-    const reader = (await app.request("/Records.csv")).body!.getReader();
-    await reader.read();
-    const waiting = reader.read();
+    const { app, log } = overUpstream([reply, page([])], { maxDownloads: 1 });
+    const reader = new AbortController();
+    const answer = app.request(path, { signal: reader.signal });
     const request = await sent;
-    await reader.cancel();
-    assertEquals([request.signal.aborted, (await waiting).done, log], [true, true, []]);
-  },
-);
+    reader.abort();
+    const { status, body } = await answer;
+    await body?.cancel();
+    assertEquals([status, request.signal.aborted, log], [499, true, []], path);
+    const next = await app.request("/Records.csv");
+    assertEquals(next.status, 200);
+    await next.text();
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() aborts the request and releases the permit when the client disconnects before the first page",
-  DEADLINE,
-  async () => {
-    for (const path of ["/Records.csv", "/Citations.txt", "/?endpoint=Records"]) {
-      const { reply, sent } = hanging();
-      const { app, log } = overUpstream([reply, page([])], { maxDownloads: 1 });
-      const reader = new AbortController();
-      const answer = app.request(path, { signal: reader.signal });
-      const request = await sent;
-      reader.abort();
-      const { status, body } = await answer;
-      await body?.cancel();
-      assertEquals([status, request.signal.aborted, log], [499, true, []], path);
-      const next = await app.request("/Records.csv");
-      assertEquals(next.status, 200);
-      await next.text();
-    }
-  },
-);
+test("EdgeApp.request() sends no request when the client has already disconnected", async () => {
+  const { app, requests, log } = overUpstream([], { maxDownloads: 1 });
+  for (let times = 0; times < 2; times++) {
+    const response = await app.request("/Records.csv", { signal: AbortSignal.abort() });
+    await response.body?.cancel();
+    assertEquals([response.status, requests.length, log], [499, 0, []]);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() sends no request when the client has already disconnected",
-  DEADLINE,
-  async () => {
-    const { app, requests, log } = overUpstream([], { maxDownloads: 1 });
-    for (let times = 0; times < 2; times++) {
-      const response = await app.request("/Records.csv", { signal: AbortSignal.abort() });
-      await response.body?.cancel();
-      assertEquals([response.status, requests.length, log], [499, 0, []]);
-    }
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a download when its signal aborts after the response, as in Deno",
-  DEADLINE,
-  async () => {
-    const { app } = overSandbox({ records: 3_000 });
-    const served = new AbortController();
-    const response = await app.request("/Records.csv?$top=1000", { signal: served.signal });
-    served.abort();
-    assertEquals(readCsv(await response.text()).length, 1 + 3_000);
-  },
-);
+test("EdgeApp.request() completes a download when its signal aborts after the response, as in Deno", async () => {
+  const { app } = overSandbox({ records: 3_000 });
+  const served = new AbortController();
+  const response = await app.request("/Records.csv?$top=1000", { signal: served.signal });
+  served.abort();
+  assertEquals(readCsv(await response.text()).length, 1 + 3_000);
+});

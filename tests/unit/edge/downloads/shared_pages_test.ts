@@ -5,6 +5,9 @@ import type { EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 /** Requests downloads concurrently; returns their texts. */
 async function readAll(app: EdgeApp, paths: readonly string[]): Promise<string[]> {
   return await Promise.all(paths.map(async (path) => {
@@ -22,27 +25,23 @@ async function unshared(path: string, records: number): Promise<string> {
   return (await readAll(app, [path]))[0]!;
 }
 
-Deno.test(
-  "EdgeApp.request() sends the requests of one download when 100 identical ones are concurrent",
-  DEADLINE,
-  async () => {
-    const path = "/Records.csv?$select=Id,DOI,ResultValue";
-    const expected = await unshared(path, 40_000);
-    const { app, stats, clock } = overSandbox({ records: 40_000 });
-    const responses = await Promise.all(
-      repeat(100, path).map(async (path) => {
-        const response = await app.request(path);
-        return { response, begin: clock.now() };
-      }),
-    );
-    assertEquals(responses.map(({ response }) => response.status), repeat(100, 200));
-    const begins = responses.map(({ begin }) => begin);
-    assert(Math.max(...begins) - Math.min(...begins) < 1_000);
-    const texts = await Promise.all(responses.map(({ response }) => response.text()));
-    assert(texts.every((text) => text === expected));
-    assertEquals(stats.requests, 7); // four pages, a count, and twice the versions of the datasets
-  },
-);
+test("EdgeApp.request() sends the requests of one download when 100 identical ones are concurrent", async () => {
+  const path = "/Records.csv?$select=Id,DOI,ResultValue";
+  const expected = await unshared(path, 40_000);
+  const { app, stats, clock } = overSandbox({ records: 40_000 });
+  const responses = await Promise.all(
+    repeat(100, path).map(async (path) => {
+      const response = await app.request(path);
+      return { response, begin: clock.now() };
+    }),
+  );
+  assertEquals(responses.map(({ response }) => response.status), repeat(100, 200));
+  const begins = responses.map(({ begin }) => begin);
+  assert(Math.max(...begins) - Math.min(...begins) < 1_000);
+  const texts = await Promise.all(responses.map(({ response }) => response.text()));
+  assert(texts.every((text) => text === expected));
+  assertEquals(stats.requests, 7); // four pages, a count, and twice the versions of the datasets
+});
 
 const variants: [name: string, path: string][] = [
   ["format", "/Records.ndjson?$select=Id"],
@@ -52,31 +51,23 @@ const variants: [name: string, path: string][] = [
   ["limit", "/Records.csv?$select=Id&limit=9"],
   ["page size", "/Records.csv?$select=Id&$top=5000"],
 ];
-Deno.test(
-  "EdgeApp.request() does not share pages when the document differs",
-  DEADLINE,
-  async () => {
-    for (const [name, path] of variants) {
-      const { app } = overSandbox({ records: 2_000 });
-      const paths = ["/Records.csv?$select=Id", path];
-      const expected = [await unshared(paths[0]!, 2_000), await unshared(path, 2_000)];
-      assertEquals(await readAll(app, paths), expected, name);
-      assertMetric(app, "weir_page_cache_hits_total", 0);
-    }
-  },
-);
+test("EdgeApp.request() does not share pages when the document differs", async () => {
+  for (const [name, path] of variants) {
+    const { app } = overSandbox({ records: 2_000 });
+    const paths = ["/Records.csv?$select=Id", path];
+    const expected = [await unshared(paths[0]!, 2_000), await unshared(path, 2_000)];
+    assertEquals(await readAll(app, paths), expected, name);
+    assertMetric(app, "weir_page_cache_hits_total", 0);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() shares pages when only the name of the file differs",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 20 });
-    await readAll(app, ["/Records.csv?filename=a", "/Records.csv?filename=b"]);
-    assertEquals(stats.requests, 1);
-    assertMetric(app, "weir_page_cache_hits_total", 1);
-    assertMetric(app, "weir_page_cache_misses_total", 1);
-  },
-);
+test("EdgeApp.request() shares pages when only the name of the file differs", async () => {
+  const { app, stats } = overSandbox({ records: 20 });
+  await readAll(app, ["/Records.csv?filename=a", "/Records.csv?filename=b"]);
+  assertEquals(stats.requests, 1);
+  assertMetric(app, "weir_page_cache_hits_total", 1);
+  assertMetric(app, "weir_page_cache_misses_total", 1);
+});
 
 Deno.test("EdgeApp.request() shares the rows of callers with the same API key, and no others", async () => {
   const { app, stats } = overSandbox({ records: 20 }, { access: "caller", apiKey: undefined });
@@ -99,33 +90,25 @@ Deno.test("EdgeApp.request() shares rows when access is token", async () => {
   assertEquals(stats.requests, 1);
 });
 
-Deno.test(
-  "EdgeApp.request() requests a count and citations once when identical requests for them are concurrent",
-  DEADLINE,
-  async () => {
-    for (const path of ["/Records?$count=true", "/Citations.json"]) {
-      const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
-      const texts = await readAll(app, repeat(9, path));
-      assertEquals([new Set(texts).size, stats.requests], [1, 1], path);
-    }
-  },
-);
+test("EdgeApp.request() requests a count and citations once when identical requests for them are concurrent", async () => {
+  for (const path of ["/Records?$count=true", "/Citations.json"]) {
+    const { app, stats } = overSandbox({ records: 70 }, { maxDownloads: 1 });
+    const texts = await readAll(app, repeat(9, path));
+    assertEquals([new Set(texts).size, stats.requests], [1, 1], path);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() logs the rows of each download, and the requests of the one that fetches",
-  DEADLINE,
-  async () => {
-    const { app, log } = overSandbox({ records: 3_000 }, {
-      logRequests: true,
-      logFormat: "json",
-      pageRows: 1_000,
-    });
-    await readAll(app, repeat(3, "/Records.csv?$select=Id"));
-    const lines = log.map((line) => JSON.parse(line));
-    assertEquals(lines.map(({ rows }) => rows), [3_000, 3_000, 3_000]);
-    assertEquals(lines.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0), 6);
-  },
-);
+test("EdgeApp.request() logs the rows of each download, and the requests of the one that fetches", async () => {
+  const { app, log } = overSandbox({ records: 3_000 }, {
+    logRequests: true,
+    logFormat: "json",
+    pageRows: 1_000,
+  });
+  await readAll(app, repeat(3, "/Records.csv?$select=Id"));
+  const lines = log.map((line) => JSON.parse(line));
+  assertEquals(lines.map(({ rows }) => rows), [3_000, 3_000, 3_000]);
+  assertEquals(lines.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0), 6);
+});
 
 function assertMetric(app: EdgeApp, name: string, value: number): void {
   assertEquals(new RegExp(`^${name} (.*)$`, "m").exec(app.metrics())?.[1], String(value));

@@ -6,6 +6,9 @@ import { overUpstream, problemOf } from "../../../helpers/edge.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const RETRY = { retry: {} };
 const NEXT = `${ROOT}/Records?$skiptoken=Id:1`;
 /** Paths whose first request to the service is for a page, a count, citations and a preview. */
@@ -31,219 +34,168 @@ const inParts = (clock: () => FakeClock, parts: string[], pause: number) => () =
 };
 
 for (const path of PATHS) {
-  Deno.test(
-    `EdgeApp.request() returns 503 immediately when the service asks to wait for 21 s: ${path}`,
-    DEADLINE,
-    async () => {
-      for (const status of [429, 503]) {
-        const { app, requests, clock } = overUpstream([busy(status, 21), page([])], RETRY);
-        const response = await app.request(path);
-        assertEquals([response.status, response.headers.get("retry-after")], [503, "21"]);
-        assertStringIncludes(await response.text(), "try again after 21 s");
-        assertEquals([requests.length, clock.now() < 1_000], [1, true]);
-      }
-    },
-  );
+  test(`EdgeApp.request() returns 503 immediately when the service asks to wait for 21 s: ${path}`, async () => {
+    for (const status of [429, 503]) {
+      const { app, requests, clock } = overUpstream([busy(status, 21), page([])], RETRY);
+      const response = await app.request(path);
+      assertEquals([response.status, response.headers.get("retry-after")], [503, "21"]);
+      assertStringIncludes(await response.text(), "try again after 21 s");
+      assertEquals([requests.length, clock.now() < 1_000], [1, true]);
+    }
+  });
 }
 
-Deno.test(
-  "EdgeApp.request() returns 503 when the service asks to wait for more than 20 s in two responses",
-  DEADLINE,
-  async () => {
-    for (const status of [429, 503]) {
-      const { app, requests, clock } = overUpstream([busy(status, 12), busy(status, 12)], RETRY);
-      const response = await app.request("/Records.csv");
-      await problemOf(response);
-      assertEquals([response.status, response.headers.get("retry-after")], [503, "12"]);
-      assertEquals([requests.length, clock.now() < 14_000], [2, true]);
-    }
-  },
-);
+test("EdgeApp.request() returns 503 when the service asks to wait for more than 20 s in two responses", async () => {
+  for (const status of [429, 503]) {
+    const { app, requests, clock } = overUpstream([busy(status, 12), busy(status, 12)], RETRY);
+    const response = await app.request("/Records.csv");
+    await problemOf(response);
+    assertEquals([response.status, response.headers.get("retry-after")], [503, "12"]);
+    assertEquals([requests.length, clock.now() < 14_000], [2, true]);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() returns 502 when the service responds with 503 without a time, until its retries end",
-  DEADLINE,
-  async () => {
-    const responses = Array.from({ length: 6 }, () => busy(503));
-    const { app, requests, clock } = overUpstream(responses, RETRY);
-    assertEquals((await app.request("/Records.csv")).status, 502);
-    assertEquals([requests.length, clock.now() < 32_000], [6, true]);
-  },
-);
+test("EdgeApp.request() returns 502 when the service responds with 503 without a time, until its retries end", async () => {
+  const responses = Array.from({ length: 6 }, () => busy(503));
+  const { app, requests, clock } = overUpstream(responses, RETRY);
+  assertEquals((await app.request("/Records.csv")).status, 502);
+  assertEquals([requests.length, clock.now() < 32_000], [6, true]);
+});
 
-Deno.test(
-  "EdgeApp.request() returns 503 without a request while the API key is blocked",
-  DEADLINE,
-  async () => {
-    const { app, requests, clock, log } = overUpstream([busy(429, 100)], RETRY);
-    await app.request("/Records.csv");
-    clock.advance(10_000);
-    const unknownVersions = "/Records.csv?$filter=DOI eq '10.25976/x'";
-    for (const path of [...PATHS, unknownVersions]) {
-      const response = await app.request(path);
-      assertEquals(response.status, 503, path);
-      const seconds = Number(response.headers.get("retry-after"));
-      assert(seconds > 85 && seconds <= 90, `${seconds}`);
-      const text = await response.text();
-      assertStringIncludes(text, "The rate limit of DataStream delays the request for too long");
-      assertStringIncludes(text, `try again after ${seconds} s`);
-    }
-    assertEquals([requests.length, clock.now() < 12_000], [1, true]);
-    assertEquals(log.length, 1); // the status 429
-  },
-);
+test("EdgeApp.request() returns 503 without a request while the API key is blocked", async () => {
+  const { app, requests, clock, log } = overUpstream([busy(429, 100)], RETRY);
+  await app.request("/Records.csv");
+  clock.advance(10_000);
+  const unknownVersions = "/Records.csv?$filter=DOI eq '10.25976/x'";
+  for (const path of [...PATHS, unknownVersions]) {
+    const response = await app.request(path);
+    assertEquals(response.status, 503, path);
+    const seconds = Number(response.headers.get("retry-after"));
+    assert(seconds > 85 && seconds <= 90, `${seconds}`);
+    const text = await response.text();
+    assertStringIncludes(text, "The rate limit of DataStream delays the request for too long");
+    assertStringIncludes(text, `try again after ${seconds} s`);
+  }
+  assertEquals([requests.length, clock.now() < 12_000], [1, true]);
+  assertEquals(log.length, 1); // the status 429
+});
 
-Deno.test(
-  "EdgeApp.request() returns 503 after 20 s when the requests in the queue take longer",
-  DEADLINE,
-  async () => {
-    const slow = async () => {
-      await clock.sleep(3_000);
-      return page([{ Id: 1 }]);
-    };
-    const { app, clock, log } = overUpstream(Array.from({ length: 50 }, () => slow), {
-      ...RETRY,
-      maxDownloads: 40,
-      maxCachedBytes: 400_000_000, // else downloads also wait for room
-    });
-    const results = await Promise.all(Array.from({ length: 30 }, async () => {
-      const response = await app.request("/Records.csv?$select=Id");
-      await response.text();
-      const retryAfter = Number(response.headers.get("retry-after"));
-      return { status: response.status, retryAfter, time: clock.now() };
-    }));
-    const refused = results.filter(({ status }) => status === 503);
-    const complete = results.filter(({ status }) => status === 200);
-    assertEquals(refused.length + complete.length, 30);
-    assertEquals(complete.length, 7);
-    assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
-    assertEquals(log, []);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a download whose second page has to wait for 100 s",
-  DEADLINE,
-  async () => {
-    for (const status of [429, 503]) {
-      const { app, clock } = overUpstream([
-        page([{ Id: 1 }], NEXT),
-        Response.json({ value: 2 }),
-        busy(status, 100),
-        page([{ Id: 2 }]),
-      ], { ...RETRY, readerTimeout: 60_000 });
-      const response = await app.request("/Records.csv?$select=Id");
-      assertEquals(await response.text(), "Id\r\n1\r\n2\r\n");
-      assert(clock.now() > 100_000);
-    }
-  },
-);
-
-for (const path of PATHS) {
-  Deno.test(
-    `EdgeApp.request() returns 504 after 60 s when the service does not respond: ${path}`,
-    DEADLINE,
-    async () => {
-      const { app, requests, clock, log } = overUpstream(
-        Array.from({ length: 6 }, () => never),
-        RETRY,
-      );
-      const response = await app.request(path);
-      assertEquals(response.status, 504);
-      const text = await response.text();
-      assertStringIncludes(text, "DataStream did not return a complete response");
-      assertStringIncludes(text, "request id");
-      // The 60 s begin with the request for the versions of the datasets, if there is one.
-      assertEquals([requests.length, Math.round(clock.now() / 1_000)], [2, 60]);
-      assertEquals(log.length, 1);
-      assertStringIncludes(log[0]!, "DataStream sent nothing for 60 s");
-      assert(requests.every(({ signal }) => signal.aborted));
-    },
-  );
-}
-
-Deno.test(
-  "EdgeApp.request() returns 504 60 s after the second request when the service stops within a page",
-  DEADLINE,
-  async () => {
-    const stopped = () => {
-      const body = new ReadableStream<Uint8Array>({
-        async start(controller) {
-          await clock.sleep(25_000);
-          controller.enqueue(new TextEncoder().encode('{"value":['));
-        },
-      });
-      return new Response(body, { headers: { "content-type": "application/json" } });
-    };
-    const { app, clock, log } = overUpstream([stopped, never, never], RETRY);
-    assertEquals((await app.request("/Records.csv")).status, 504);
-    assertEquals(Math.round(clock.now() / 1_000), 116); // a page that stops is requested again 30 s after its last byte
-    assertEquals(log.length, 1);
-  },
-);
-
-Deno.test(
-  "EdgeApp.request() completes a download whose first page arrives slowly for 200 s",
-  DEADLINE,
-  async () => {
-    const rows = Array.from(
-      { length: 8 },
-      (_, index) => `${index === 0 ? "" : ","}{"Id":${index}}`,
-    );
-    const parts = ['{"value":[', ...rows, "]}"];
-    const { app, clock } = overUpstream([inParts(() => clock, parts, 20_000)], {
-      ...RETRY,
-      maxRows: 10,
-    });
+test("EdgeApp.request() returns 503 after 20 s when the requests in the queue take longer", async () => {
+  const slow = async () => {
+    await clock.sleep(3_000);
+    return page([{ Id: 1 }]);
+  };
+  const { app, clock, log } = overUpstream(Array.from({ length: 50 }, () => slow), {
+    ...RETRY,
+    maxDownloads: 40,
+    maxCachedBytes: 400_000_000, // else downloads also wait for room
+  });
+  const results = await Promise.all(Array.from({ length: 30 }, async () => {
     const response = await app.request("/Records.csv?$select=Id");
-    assertEquals([response.status, (await response.text()).split("\r\n").length], [200, 10]);
-    assert(clock.now() > 200_000);
-  },
-);
+    await response.text();
+    const retryAfter = Number(response.headers.get("retry-after"));
+    return { status: response.status, retryAfter, time: clock.now() };
+  }));
+  const refused = results.filter(({ status }) => status === 503);
+  const complete = results.filter(({ status }) => status === 200);
+  assertEquals(refused.length + complete.length, 30);
+  assertEquals(complete.length, 7);
+  assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
+  assertEquals(log, []);
+});
 
-Deno.test(
-  "EdgeApp.request() ends the limit of silence when the response has content",
-  DEADLINE,
-  async () => {
+test("EdgeApp.request() completes a download whose second page has to wait for 100 s", async () => {
+  for (const status of [429, 503]) {
     const { app, clock } = overUpstream([
       page([{ Id: 1 }], NEXT),
       Response.json({ value: 2 }),
-      never,
+      busy(status, 100),
       page([{ Id: 2 }]),
-    ], { ...RETRY, timeouts: { headers: 100_000 } });
+    ], { ...RETRY, readerTimeout: 60_000 });
     const response = await app.request("/Records.csv?$select=Id");
     assertEquals(await response.text(), "Id\r\n1\r\n2\r\n");
     assert(clock.now() > 100_000);
-  },
-);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() breaks the transfer when the service does not respond after the first page",
-  DEADLINE,
-  async () => {
-    const { app, log } = overUpstream([
-      page([{ Id: 1 }], NEXT),
-      Response.json({ value: 2 }),
-      ...Array.from({ length: 6 }, () => never),
-    ], RETRY);
-    const response = await app.request("/Records.csv?$select=Id");
-    await assertRejects(() => response.text());
-    assertStringIncludes(log.join(), "no headers within 45 s), 6 times");
-  },
-);
+for (const path of PATHS) {
+  test(`EdgeApp.request() returns 504 after 60 s when the service does not respond: ${path}`, async () => {
+    const { app, requests, clock, log } = overUpstream(
+      Array.from({ length: 6 }, () => never),
+      RETRY,
+    );
+    const response = await app.request(path);
+    assertEquals(response.status, 504);
+    const text = await response.text();
+    assertStringIncludes(text, "DataStream did not return a complete response");
+    assertStringIncludes(text, "request id");
+    // The 60 s begin with the request for the versions of the datasets, if there is one.
+    assertEquals([requests.length, Math.round(clock.now() / 1_000)], [2, 60]);
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, "DataStream sent nothing for 60 s");
+    assert(requests.every(({ signal }) => signal.aborted));
+  });
+}
 
-Deno.test(
-  "EdgeApp.request() returns 504 60 s after the client of a shared download has left when the service does not respond",
-  DEADLINE,
-  async () => {
-    const silent = Array.from({ length: 9 }, () => () => new Promise<Response>(() => {}));
-    const { app, clock } = overUpstream(silent, { cacheTtl: 60_000, retry: {} });
-    const client = new AbortController();
-    const first = app.request("/Records.csv", { signal: client.signal });
-    const second = app.request("/Records.csv");
-    await clock.sleep(30_000);
-    client.abort();
-    assertEquals([(await first).status, (await second).status], [499, 504]);
-    assert(clock.now() < 92_000, `${clock.now()} ms`);
-  },
-);
+test("EdgeApp.request() returns 504 60 s after the second request when the service stops within a page", async () => {
+  const stopped = () => {
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        await clock.sleep(25_000);
+        controller.enqueue(new TextEncoder().encode('{"value":['));
+      },
+    });
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  };
+  const { app, clock, log } = overUpstream([stopped, never, never], RETRY);
+  assertEquals((await app.request("/Records.csv")).status, 504);
+  assertEquals(Math.round(clock.now() / 1_000), 116); // a page that stops is requested again 30 s after its last byte
+  assertEquals(log.length, 1);
+});
+
+test("EdgeApp.request() completes a download whose first page arrives slowly for 200 s", async () => {
+  const rows = Array.from({ length: 8 }, (_, index) => `${index === 0 ? "" : ","}{"Id":${index}}`);
+  const parts = ['{"value":[', ...rows, "]}"];
+  const { app, clock } = overUpstream([inParts(() => clock, parts, 20_000)], {
+    ...RETRY,
+    maxRows: 10,
+  });
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals([response.status, (await response.text()).split("\r\n").length], [200, 10]);
+  assert(clock.now() > 200_000);
+});
+
+test("EdgeApp.request() ends the limit of silence when the response has content", async () => {
+  const { app, clock } = overUpstream([
+    page([{ Id: 1 }], NEXT),
+    Response.json({ value: 2 }),
+    never,
+    page([{ Id: 2 }]),
+  ], { ...RETRY, timeouts: { headers: 100_000 } });
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(await response.text(), "Id\r\n1\r\n2\r\n");
+  assert(clock.now() > 100_000);
+});
+
+test("EdgeApp.request() breaks the transfer when the service does not respond after the first page", async () => {
+  const { app, log } = overUpstream([
+    page([{ Id: 1 }], NEXT),
+    Response.json({ value: 2 }),
+    ...Array.from({ length: 6 }, () => never),
+  ], RETRY);
+  const response = await app.request("/Records.csv?$select=Id");
+  await assertRejects(() => response.text());
+  assertStringIncludes(log.join(), "no headers within 45 s), 6 times");
+});
+
+test("EdgeApp.request() returns 504 60 s after the client of a shared download has left when the service does not respond", async () => {
+  const silent = Array.from({ length: 9 }, () => () => new Promise<Response>(() => {}));
+  const { app, clock } = overUpstream(silent, { cacheTtl: 60_000, retry: {} });
+  const client = new AbortController();
+  const first = app.request("/Records.csv", { signal: client.signal });
+  const second = app.request("/Records.csv");
+  await clock.sleep(30_000);
+  client.abort();
+  assertEquals([(await first).status, (await second).status], [499, 504]);
+  assert(clock.now() < 92_000, `${clock.now()} ms`);
+});

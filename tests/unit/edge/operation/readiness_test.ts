@@ -6,6 +6,9 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
 
+/** Registers a test that fails instead of hanging. */
+const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
+
 const NOW = Date.UTC(2026, 10, 22, 13, 48, 47);
 const rejected = () => Response.json({ message: "no k3y-of-a-test" }, { status: 403 });
 const broken = () => Response.json({}, { status: 500 });
@@ -30,7 +33,7 @@ for (const access of ["public", "token", "signed"] as const) {
   });
 }
 
-Deno.test("EdgeApp.request() probes at most once a minute for /readyz", DEADLINE, async () => {
+test("EdgeApp.request() probes at most once a minute for /readyz", async () => {
   const { app, stats, clock } = overSandbox();
   for (let count = 0; count < 5; count++) assertEquals(await statusOf(app), 200);
   assertEquals(stats.requests, 1);
@@ -111,9 +114,7 @@ Deno.test("EdgeApp.request() returns 503 for /readyz when the key was rejected a
 });
 
 Deno.test("EdgeApp.request() returns the time of the last success for /readyz when the service fails", async () => {
-  const { app, clock } = overUpstream([broken(), page([]), new Error("reset")], {
-    now: () => NOW,
-  });
+  const { app, clock } = overUpstream([broken(), page([]), new Error("reset")], { now: () => NOW });
   const detailOf = async () => (await problemOf(await app.request("/readyz"))).detail;
   assertEquals(await detailOf(), "DataStream has sent no valid response since the server started");
   clock.advance(60_001);
@@ -125,63 +126,47 @@ Deno.test("EdgeApp.request() returns the time of the last success for /readyz wh
   );
 });
 
-Deno.test(
-  "EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe",
-  DEADLINE,
-  async () => {
-    const { app, requests, clock, log } = overUpstream([() => new Promise<Response>(() => {})]);
-    const response = await app.request("/readyz");
-    assertEquals([response.status, clock.now()], [503, 10_000]);
-    assertEquals(requests[0]!.signal.aborted, true);
-    assertStringIncludes(log.join(), "Readiness probe failed: no response within 10 s");
-  },
-);
+test("EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe", async () => {
+  const { app, requests, clock, log } = overUpstream([() => new Promise<Response>(() => {})]);
+  const response = await app.request("/readyz");
+  assertEquals([response.status, clock.now()], [503, 10_000]);
+  assertEquals(requests[0]!.signal.aborted, true);
+  assertStringIncludes(log.join(), "Readiness probe failed: no response within 10 s");
+});
 
-Deno.test(
-  "EdgeApp.request() shares one probe between concurrent requests for /readyz",
-  DEADLINE,
-  async () => {
-    for (const [reply, wanted] of [[page([]), 200], [broken(), 503]] as const) {
-      const { app, requests, clock } = overUpstream([async () => {
-        await clock.sleep(1_000);
-        return reply;
-      }]);
-      const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
-      assertEquals([new Set(statuses), requests.length], [new Set([wanted]), 1]);
-    }
-  },
-);
+test("EdgeApp.request() shares one probe between concurrent requests for /readyz", async () => {
+  for (const [reply, wanted] of [[page([]), 200], [broken(), 503]] as const) {
+    const { app, requests, clock } = overUpstream([async () => {
+      await clock.sleep(1_000);
+      return reply;
+    }]);
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
+    assertEquals([new Set(statuses), requests.length], [new Set([wanted]), 1]);
+  }
+});
 
-Deno.test(
-  "EdgeApp.request() returns 503 for /readyz when the runtime has dropped the request with the probe",
-  DEADLINE,
-  async () => {
-    const sent = Promise.withResolvers<void>();
-    const never = () => {
-      sent.resolve();
-      return new Promise<Response>(() => {});
-    };
-    const { app, requests, clock } = overUpstream([never, page([])]);
-    void app.request("/readyz");
-    await sent.promise;
-    clock.dropTimers();
-    const response = await app.request("/readyz");
-    assertEquals([response.status, requests.length], [503, 1]);
-    clock.advance(60_000);
-    assertEquals([await statusOf(app), requests.length], [200, 2]);
-  },
-);
+test("EdgeApp.request() returns 503 for /readyz when the runtime has dropped the request with the probe", async () => {
+  const sent = Promise.withResolvers<void>();
+  const never = () => {
+    sent.resolve();
+    return new Promise<Response>(() => {});
+  };
+  const { app, requests, clock } = overUpstream([never, page([])]);
+  void app.request("/readyz");
+  await sent.promise;
+  clock.dropTimers();
+  const response = await app.request("/readyz");
+  assertEquals([response.status, requests.length], [503, 1]);
+  clock.advance(60_000);
+  assertEquals([await statusOf(app), requests.length], [200, 2]);
+});
 
-Deno.test(
-  "EdgeApp.request() sends the probe for /readyz within the rate limit",
-  DEADLINE,
-  async () => {
-    const { app, stats, clock } = overSandbox({ records: 30_000 });
-    const response = await app.request("/Records.csv");
-    clock.advance(60_001);
-    const [status] = await Promise.all([statusOf(app), response.text()]);
-    assertEquals(status, 200);
-    assertEquals([stats.tooFast, stats.parallel], [0, 0]);
-    assert(stats.requests >= 4);
-  },
-);
+test("EdgeApp.request() sends the probe for /readyz within the rate limit", async () => {
+  const { app, stats, clock } = overSandbox({ records: 30_000 });
+  const response = await app.request("/Records.csv");
+  clock.advance(60_001);
+  const [status] = await Promise.all([statusOf(app), response.text()]);
+  assertEquals(status, 200);
+  assertEquals([stats.tooFast, stats.parallel], [0, 0]);
+  assert(stats.requests >= 4);
+});
