@@ -16,7 +16,7 @@ async function drawPage(): Promise<void> {
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
   await inBrowser(async (browser) => {
     const page = await browser.newPage({
-      viewport: { width: 1100, height: 1200 },
+      viewport: { width: 1440, height: 1200 },
       deviceScaleFactor: 2,
     });
     const root = `http://127.0.0.1:${server.addr.port}/`;
