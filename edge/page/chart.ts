@@ -69,9 +69,11 @@ export function selectSeries(
   rows: readonly Measurement[],
   wanted: Partial<SeriesKey> = {},
 ): Series | undefined {
-  const dated = rows.filter(({ ActivityStartDate = "" }) => DAY_PATTERN.test(ActivityStartDate));
+  const dated = rows.filter(({ ActivityStartDate = "" }) =>
+    DAY_PATTERN.test(ActivityStartDate) && !Number.isNaN(Date.parse(ActivityStartDate))
+  );
   const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
-    DRAWN.includes(censoring) && Number.isFinite(parseFloat(value));
+    DRAWN.includes(censoring) && value.trim() !== "" && Number.isFinite(Number(value));
   const withoutLimit = dated.filter((row) => !isDrawn(row));
   const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row)));
   const sorted = [...groups.values()].sort((a, b) => b.length - a.length)

@@ -97,6 +97,17 @@ Deno.test("drawChart() links to the other scale and to other series with their n
   );
 });
 
+Deno.test("selectSeries() leaves out dates and values that are malformed", () => {
+  const rows = [
+    ...["2020-13-45", "2020-1-5", "soon", ""].map((date) => row("1", { ActivityStartDate: date })),
+    ...["1,5", "<0.05", " ", "1e999"].map((value) => row(value)),
+    row("1.5e-3"),
+  ];
+  const { rows: drawn, withoutLimit } = selectSeries(rows)!;
+  assertEquals(drawn.map(({ value }) => value), ["1.5e-3"]);
+  assertEquals(withoutLimit, 4);
+});
+
 Deno.test("drawChart() places values by date and size, and limits hollow with a tail", async () => {
   const html = await chart([
     row("1", { ActivityStartDate: "2020-01-01" }),
