@@ -403,7 +403,9 @@ class ParquetDocumentWriter extends PageWriter {
 
   #newGroup(): Buffered {
     const point = this.#pointCells();
-    const columns = this.#types().map((type) => createColumn(type, point));
+    // A group after another one is probably as long. Enlarging its columns would leave their old memory behind.
+    const rows = this.#groups?.at(-1)?.rows || undefined;
+    const columns = this.#types().map((type) => createColumn(type, point, rows));
     return { columns, rows: 0, bytes: 0 };
   }
 

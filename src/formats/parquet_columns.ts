@@ -67,12 +67,21 @@ export interface ValueColumn {
   values(rows: number): unknown[];
 }
 
-/** Creates an empty column. `point` is for a column of points. */
-export function createColumn(type: ColumnType, point?: PointCells): ValueColumn {
+/**
+ * Creates an empty column.
+ *
+ * @param point Cells of a column of points
+ * @param rows Number of rows to reserve memory for
+ */
+export function createColumn(
+  type: ColumnType,
+  point?: PointCells,
+  rows = INITIAL_ROWS,
+): ValueColumn {
   if (type === "point") return new PointColumn(point!);
   return type === "text" || type === "texts"
-    ? new TextColumn(type === "texts")
-    : new NumberColumn(type);
+    ? new TextColumn(type === "texts", rows)
+    : new NumberColumn(type, new Float64Array(rows));
 }
 
 type NumberType = Exclude<ColumnType, "text" | "texts" | "point">;
@@ -109,7 +118,7 @@ class NumberColumn implements ValueColumn {
   /** `NaN` is null. */
   #numbers: Float64Array;
 
-  constructor(type: NumberType, numbers = new Float64Array(INITIAL_ROWS)) {
+  constructor(type: NumberType, numbers: Float64Array) {
     this.#type = type;
     this.#numbers = numbers;
   }
@@ -151,7 +160,7 @@ const TEXT_OVERHEAD = 64;
 class TextColumn implements ValueColumn {
   readonly width = 4;
   readonly #isList: boolean;
-  #codes = new Int32Array(INITIAL_ROWS);
+  #codes: Int32Array;
   /** JSON of the texts, one after the other, and the end of each. */
   readonly #json = new ByteBuffer(INITIAL_ROWS);
   readonly #ends: number[] = [0];
@@ -160,8 +169,9 @@ class TextColumn implements ValueColumn {
   readonly #byHash = new Map<number, number>();
   #last = 0;
 
-  constructor(isList: boolean) {
+  constructor(isList: boolean, rows = INITIAL_ROWS) {
     this.#isList = isList;
+    this.#codes = new Int32Array(rows);
   }
 
   add(row: number, cells: Cells, cell: number): number {

@@ -15,6 +15,14 @@ const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
 /** Python with pandas: Debian installs pandas only for its own Python. */
 const python = await findPython();
 const hasR = (await runProgram("Rscript", "-e", "library(survival)"))?.success ?? false;
+const hasPyarrow = python !== undefined &&
+  ((await runProgram(python, "-c", "import pyarrow"))?.success ?? false);
+const hasNanoparquet = (await runProgram("Rscript", "-e", "library(nanoparquet)"))?.success ??
+  false;
+if (!hasPyarrow) console.warn("The test of Parquet in Python is skipped: pyarrow is not installed");
+if (!hasNanoparquet) {
+  console.warn("The test of Parquet in R is skipped: the package nanoparquet is not installed");
+}
 if (!python) console.warn("The tests of Python are skipped: pandas is not installed");
 if (!hasR) console.warn("The tests of R are skipped: R with the package survival is not installed");
 
@@ -205,12 +213,26 @@ testExample("duckdb/wide_table.mjs", (example) =>
     assertStringIncludes(stdout, `${example.result}\n`);
   }));
 
-/** Returns the median to three digits, as DuckDB prints it. */
-function median(values: readonly number[]): number | null {
+testExample("duckdb/parquet.mjs", (example) =>
+  testInNode(example, async (_folder, stdout) => {
+    const rows = await client.records({ filter: "CharacteristicName eq 'pH'" }).tidy().toArray();
+    const certain = rows.filter((row) => row.censoring === "none" && !row.is_quality_control);
+    const types = Object.entries(Object.groupBy(certain, (row) => row.MonitoringLocationType!));
+    const lines = types.sort(([a, rows], [b, others]) =>
+      others!.length - rows!.length || (a < b ? -1 : 1)
+    ).map(([type, same]) =>
+      `${type}: ${same!.length} values, ${median(same!.map(({ value }) => value!), 2)}\n`
+    );
+    assertEquals(stdout, lines.join(""));
+    assertStringIncludes(stdout, `${example.result}\n`);
+  }));
+
+/** Returns the median, rounded as DuckDB prints it. */
+function median(values: readonly number[], digits = 3): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   const half = (sorted.length - 1) / 2;
   if (sorted.length === 0) return null;
-  return Number(((sorted[Math.floor(half)]! + sorted[Math.ceil(half)]!) / 2).toFixed(3));
+  return Number(((sorted[Math.floor(half)]! + sorted[Math.ceil(half)]!) / 2).toFixed(digits));
 }
 
 testExample("typescript", async (example) => {
@@ -288,6 +310,8 @@ for (
     ["r/tidy_chloride.R", "Rscript", hasR, tidyChloride],
     ["python/yearly_ph.py", python ?? "python3", python !== undefined, yearlyPh],
     ["python/tidy_chloride.py", python ?? "python3", python !== undefined, tidyChloride],
+    ["r/parquet_ph.R", "Rscript", hasNanoparquet, yearlyPh],
+    ["python/parquet_ph.py", python ?? "python3", hasPyarrow, yearlyPh],
   ] as const
 ) {
   testExample(path, async ({ commands: [command], result }) => {

@@ -40,7 +40,6 @@ export interface KillableCommandLine {
   runUntilKilled: (at: number, ...args: string[]) => Promise<boolean>;
   /** Kills it some milliseconds after that request. */
   runUntilKilledLater: (at: number, delay: number, ...args: string[]) => Promise<boolean>;
-  start: (...args: string[]) => Deno.ChildProcess;
 }
 
 /** Runs a test with a service that can kill its client. */
@@ -69,7 +68,6 @@ export async function withKillingService(
       },
       runUntilKilled: (at, ...args) => runUntilKilled(at, undefined, args),
       runUntilKilledLater: (at, delay, ...args) => runUntilKilled(at, delay, args),
-      start: (...args) => start(line, ...args, ...flags),
     })
   );
 }
