@@ -1,7 +1,10 @@
-// Other programs read the same cells from the CSV of a page with unusual values.
+// Other programs read the same cells from the CSV of a page with unusual values, also in gzip.
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
+import { createWriter } from "../../../src/formats/formats.ts";
+import { concatBytes, writePage } from "../../../src/formats/page_writer.ts";
 import { FOLDER, withFiles } from "../command_line.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
 const cells: [json: string, cell: string][] = [
@@ -45,6 +48,8 @@ interface Reader {
   /** Prints the rows of a file, including the header, as JSON. */
   read(file: string): [program: string, ...args: string[]];
   rows(output: string): string[][];
+  /** Returns what it makes of a cell. Default: nothing else. */
+  changed?(cell: string): string;
 }
 
 const duckdb = (query: string) =>
@@ -63,7 +68,8 @@ const readers: Reader[] = [
     read: (file) => [
       "python3",
       "-c",
-      "import csv, json, sys; print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')))))",
+      "import csv, gzip, json, sys; read = gzip.open if sys.argv[1].endswith('.gz') else open; " +
+      "print(json.dumps(list(csv.reader(read(sys.argv[1], 'rt', newline='', encoding='utf-8')))))",
       file,
     ],
     rows: (output) => JSON.parse(output),
@@ -73,11 +79,42 @@ const readers: Reader[] = [
     check: ["sqlite3", "--version"],
     read: (
       file,
-    ) => ["sqlite3", ":memory:", `.import --csv "${file}" t`, ".mode json", "select * from t"],
+    ) => [
+      "sqlite3",
+      ":memory:",
+      `.import --csv ${file.endsWith(".gz") ? `"|zcat ${file}"` : `"${file}"`} t`,
+      ".mode json",
+      "select * from t",
+    ],
     rows(output) {
       const objects: Record<string, string>[] = JSON.parse(output);
       return [Object.keys(objects[0]!), ...objects.map((row) => Object.values(row))];
     },
+  },
+  {
+    name: "R",
+    // It reads each end of a line as a line feed.
+    changed: (cell) => cell.replace(/\r\n?/g, "\n"),
+    check: ["Rscript", "--version"],
+    read: (file) => [
+      "Rscript",
+      "-e",
+      `rows <- read.csv(${JSON.stringify(file)}, colClasses = "character", check.names = FALSE, ` +
+      `na.strings = character(), encoding = "UTF-8"); ` +
+      "hex <- function(cell) paste(charToRaw(cell), collapse = ''); " +
+      "for (row in c(list(names(rows)), split(as.matrix(rows), seq_len(nrow(rows))))) " +
+      "cat(paste(sapply(row, hex), collapse = ','), '\\n', sep = '')",
+    ],
+    rows: (output) =>
+      output.trim().split("\n").map((line) =>
+        line.split(",").map((hex) => new TextDecoder().decode(Uint8Array.fromHex(hex)))
+      ),
+  },
+  {
+    name: "zcat",
+    check: ["zcat", "--version"],
+    read: (file) => [file.endsWith(".gz") ? "zcat" : "cat", file],
+    rows: readCsv,
   },
   {
     name: "DuckDB",
@@ -91,20 +128,29 @@ const readers: Reader[] = [
   },
 ];
 
-for (const { name, check, read, rows: parse } of readers) {
+const gzip = createWriter("csv.gz", { resource: "Records", select: names, unchecked: true });
+/** The page, by the extension of its file. */
+const FILES = {
+  "csv": csvFromPage(page),
+  "csv.gz": concatBytes([writePage(gzip, page), await gzip.end()]),
+};
+
+for (const { name, check, read, rows: parse, changed = String } of readers) {
   const isInstalled = (await runProgram(...check))?.success ?? false;
   if (!isInstalled) console.warn(`The tests of ${name} are skipped: it is not installed`);
-  Deno.test({
-    name: `${name} reads the same cells when csvFromPage() has written them`,
-    ignore: !isInstalled,
-    fn: () =>
-      withFiles(async () => {
-        const file = `${FOLDER}/page.csv`;
-        await Deno.writeFile(file, csvFromPage(page));
-        const result = await runProgram(...read(file));
-        assert(result?.success, result?.stderr);
-        const wanted = rows.map((row) => row.map(([, cell]) => cell));
-        assertEquals(parse(result.stdout), [names, ...wanted]);
-      }),
-  });
+  for (const [extension, bytes] of Object.entries(FILES)) {
+    Deno.test({
+      name: `${name} reads the same cells from .${extension} when they are unusual`,
+      ignore: !isInstalled,
+      fn: () =>
+        withFiles(async () => {
+          const file = `${FOLDER}/page.${extension}`;
+          await Deno.writeFile(file, bytes);
+          const result = await runProgram(...read(file));
+          assert(result?.success, result?.stderr);
+          const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
+          assertEquals(parse(result.stdout), [names, ...wanted]);
+        }),
+    });
+  }
 }

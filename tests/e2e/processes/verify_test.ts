@@ -1,5 +1,7 @@
 // `weir verify` finds damages, and says what a file has instead.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { concatBytes } from "../../../src/formats/page_writer.ts";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { Random } from "../../properties/random.ts";
@@ -109,6 +111,36 @@ for (const [kind, damage] of Object.entries(DAMAGES)) {
     assertEquals((await file.verify()).code, 0);
   });
 }
+
+Deno.test("weir verify finds a file in gzip that was cut at each of its flushes, or has a flipped bit or other rows", async () => {
+  await using file = await Downloaded.create("a.csv.gz", "observations", "--limit=10000");
+  const bytes = await Deno.readFile(file.path);
+  const random = new Random(1);
+  const isFound = async (damaged: Uint8Array) => {
+    await Deno.writeFile(file.path, damaged);
+    const { code, errors } = await file.verify();
+    return code === 1 && errors.length >= 2;
+  };
+  let cuts = 0;
+  for (let at = 4; at < bytes.length; at++) {
+    if (
+      bytes[at - 4] !== 0 || bytes[at - 3] !== 0 || bytes[at - 2] !== 255 || bytes[at - 1] !== 255
+    ) continue;
+    cuts++;
+    assert(await isFound(bytes.slice(0, at)), `cut at ${at}`);
+  }
+  assert(cuts >= 2, `${cuts} cuts`);
+  for (let tried = 0; tried < 40; tried++) {
+    assert(await isFound(DAMAGES["a flipped bit"]!(bytes, random)), `flipped bit ${tried}`);
+  }
+  const csv = new Uint8Array(gunzipSync(bytes));
+  for (const kind of ["a missing row", "an appended row"]) {
+    assert(await isFound(gzipSync(DAMAGES[kind]!(csv, random))), kind);
+  }
+  assert(await isFound(concatBytes([bytes, gzipSync("a,second,member\r\n")])));
+  await Deno.writeFile(file.path, bytes);
+  assertMatch((await file.verify()).output, /is intact: 10,000 rows/);
+});
 
 Deno.test("weir verify says which rows and columns a damaged file has instead", async () => {
   await using file = await Downloaded.create("a.csv", "locations", "--limit=9", "--select=Id,DOI");
