@@ -385,12 +385,13 @@ function renderUnknown(form: Form, text: Text): Html {
 
 function renderNothing({ form, results }: ResultsContent, text: Text): Html {
   const hasYears = form.from !== "" || form.to !== "";
+  const hasUnknown = form.characteristics.some((name) => !findCharacteristic(name).isKnown);
   // The reasons name values, which are the same in both languages, in English sentences.
   return html`
     <h1 id="count" tabindex="-1">${text.nothing}</h1>
     ${renderUnknown(form, text)} ${renderStale(text)}
     <div class="info reasons">
-      ${results.reasons.map((reason) => html`<p lang="en">${reason}.</p>`)}
+      ${!hasUnknown && results.reasons.map((reason) => html`<p lang="en">${reason}.</p>`)}
       <p>${text.removeFilter} ${hasYears &&
         html`<a href="${pageUrl(form, { from: "", to: "" })}">${text.yearsInstead}</a>`}</p>
       <p>${text.nothingDownload}</p>

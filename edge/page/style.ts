@@ -67,6 +67,8 @@ input, select, button, .button {
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px;
   height: 44px; padding: 0 12px; width: 100%; min-width: 0;
 }
+.query :is(input, select) { font-weight: 400; }
+h1 + .notice, h1 + .info { margin-top: 16px; }
 input::placeholder { color: var(--soft); opacity: 1; }
 input[type=radio], input[type=checkbox] { width: 20px; height: 20px; margin: 0; accent-color: var(--accent); flex: none; }
 button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--accent); padding: 0 20px; }
@@ -86,6 +88,7 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .years input { height: 44px; }
 .more { display: inline-block; margin-top: 12px; font-size: 14px; }
 .more[open] { display: block; }
+.more[open] + .clear { margin-left: 0; }
 .more summary span { color: var(--accent); text-decoration: underline; cursor: pointer; }
 .more .row { grid-template-columns: repeat(4, 1fr); margin-top: 12px; }
 .box { display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; margin-top: 12px; max-width: 640px; }
