@@ -102,6 +102,8 @@ async function buildBundles(
       ),
     ),
     bundle: true,
+    // Otherwise, hyparquet imports the file system of Node.
+    conditions: ["browser"],
     external: ["node:*"],
     format: "esm",
     mainFields: ["module", "main"],

@@ -4,7 +4,8 @@
  * The pages of 10,000 records come from memory. All ways take turns; the result is the median ratio of
  * their times. CSV with the columns of `tidy` is compared with CSV of the same fields.
  */
-import { DataStream } from "../../mod.ts";
+import { DataStream, type Query } from "../../mod.ts";
+import { toParquet } from "../../src/formats/parquet.ts";
 import { formatNumber, logProgress, median, report } from "./measurement.ts";
 import { pagesOf, queriesFromMemory, QUERY_ROWS, READS, SELECTIONS } from "./query_reads.ts";
 
@@ -16,11 +17,16 @@ async function timeOf(read: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
+const drain = (bytes: ReadableStream) => bytes.pipeTo(new WritableStream());
+const ways: Record<string, (query: Query<unknown>) => Promise<unknown>> = {
+  ...READS,
+  "toParquet()": (query) => drain(toParquet(query)),
+};
 const createQuery = queriesFromMemory(DataStream);
 for (const [width, select] of Object.entries(SELECTIONS)) {
   const pages = await pagesOf(createQuery(select));
   const parse = () => pages.forEach((page) => JSON.parse(new TextDecoder().decode(page)));
-  for (const [name, read] of Object.entries(READS)) {
+  for (const [name, read] of Object.entries(ways)) {
     logProgress(`${name}, ${width}`);
     const ratios: number[] = [];
     for (let round = -2; round < ROUNDS; round++) {
@@ -35,7 +41,6 @@ for (const [width, select] of Object.entries(SELECTIONS)) {
   }
 }
 
-const drain = (csv: ReadableStream) => csv.pipeTo(new WritableStream());
 const ratios: number[] = [];
 for (let round = -2; round < ROUNDS; round++) {
   const csvTime = await timeOf(() => drain(createQuery(undefined).csv()));
