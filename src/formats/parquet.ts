@@ -2,7 +2,10 @@
  * Parquet files, and GeoParquet for Locations. This entry point is apart from the main one, because it contains a
  * package that writes Parquet.
  *
- * @example Load the pH values of a region into DuckDB, pandas or R
+ * ## Use
+ *
+ * DuckDB, pandas and R read the file:
+ *
  * ```ts
  * import { DataStream, eq } from "@weir/datastream";
  * import { toParquet } from "@weir/datastream/parquet";
@@ -13,8 +16,14 @@
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
  * const query = client.records({ filter: eq("CharacteristicName", "pH"), limit: 100 });
  * const file = await new Response(toParquet(query)).bytes(); // or write the stream to a file
- * assertEquals(new TextDecoder().decodeMetadata(file.subarray(-4)), "PAR1");
+ * assertEquals(new TextDecoder().decode(file.subarray(-4)), "PAR1");
  * ```
+ *
+ * ## Runtimes
+ *
+ * Deno, Node, Bun, browsers, Cloudflare Workers and other edge runtimes.
+ *
+ * The page `docs/data.md` in the repository describes the columns and their types.
  *
  * @module
  */
@@ -77,7 +86,16 @@ export interface ParquetOptions {
 /** Key-value metadata of a file. */
 export type ParquetMetadata = Readonly<Record<string, string>>;
 
-/** Facts about the rows of a file. */
+/**
+ * Facts about the rows of a file, for metadata.
+ *
+ * @example Add the number of rows to the metadata
+ * ```ts
+ * import type { ParquetFacts, ParquetMetadata } from "@weir/datastream/parquet";
+ *
+ * const metadata = ({ rows }: ParquetFacts): ParquetMetadata => ({ rows: String(rows) });
+ * ```
+ */
 export interface ParquetFacts {
   /** Number of rows. */
   readonly rows: number;
@@ -93,6 +111,14 @@ export interface ParquetFacts {
  * A query of a client, such as `client.records()`.
  *
  * @typeParam S Type of its streams
+ *
+ * @example A function that accepts any query
+ * ```ts
+ * import { type ParquetQuery, toParquet } from "@weir/datastream/parquet";
+ *
+ * const toResponse = (query: ParquetQuery<ReadableStream<Uint8Array<ArrayBuffer>>>) =>
+ *   new Response(toParquet(query), { headers: { "content-type": "application/vnd.apache.parquet" } });
+ * ```
  */
 export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
   /** URL of the first request. */
@@ -158,7 +184,22 @@ type CheckedOptions = {
  * Creates the format for methods of a query that take one, such as `batches({ format: parquetFormat() })`.
  *
  * @param options Malformed values, metadata; `url` is the URL of the query, for the metadata
+ * @returns The format
  * @throws {ValidationError} If an option is invalid
+ *
+ * @example Write a file of the rows of a query
+ * ```ts
+ * import { DataStream } from "@weir/datastream";
+ * import { parquetFormat } from "@weir/datastream/parquet";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * const format = parquetFormat({ invalidValues: "null" });
+ * const file = await new Response(client.metadata().bytes(format)).bytes();
+ * assertEquals(new TextDecoder().decode(file.subarray(0, 4)), "PAR1");
+ * ```
  */
 export function parquetFormat(options: ParquetOptions & { url?: string } = {}): LoadedFormat {
   const checked = readOptions("Parquet", options, PARQUET_OPTIONS) as CheckedOptions;

@@ -64,7 +64,10 @@ async function writeConfig(): Promise<void> {
     "deno.json",
     JSON.stringify({
       imports: { ...maps.imports, ...Object.fromEntries(own) },
-      compilerOptions: { types: [pathToFileURL(`${PROJECT}tests/std.d.ts`).href] },
+      // The scripts of the page are modules of the package that use the types of browsers.
+      compilerOptions: {
+        types: ["std", "dom"].map((name) => pathToFileURL(`${PROJECT}tests/${name}.d.ts`).href),
+      },
     }),
   );
 }

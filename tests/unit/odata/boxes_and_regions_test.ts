@@ -44,20 +44,16 @@ Deno.test("weir url --bbox reads four sides, and rejects fewer or more", async (
   }
 });
 
-Deno.test("GET / offers the documented regions in groups", async () => {
-  const html = await (await overSandbox().app.request("/")).text();
-  const groups = [...html.matchAll(/<optgroup label="([^"]*)">(.*?)<\/optgroup>/gs)]
-    .map(([, label, options]) => [
-      label,
-      [...options!.matchAll(/<option[^>]*>([^<]*)/g)].map(([, name]) => name!.trim()).join(", "),
-    ]);
-  assertEquals(groups, [
-    ["Hubs", "Atlantic, Great Lakes, Lake Winnipeg, Mackenzie, Pacific"],
-    [
-      "Provinces and territories",
-      "Alberta, British Columbia, Manitoba, New Brunswick, Newfoundland and Labrador, " +
-      "Nova Scotia, Northwest Territories, Nunavut, Ontario, Prince Edward Island, Quebec, " +
-      "Saskatchewan, Yukon",
-    ],
+Deno.test("GET / suggests the documented regions", async () => {
+  const html = await (await overSandbox().app.request("/?lang=en")).text();
+  const [, places = ""] = /<datalist id="places">(.*?)<\/datalist>/s.exec(html) ?? [];
+  const names = [...places.matchAll(/<option value="([^"]*)"/g)].map(([, name]) => name);
+  assertEquals(names.slice(0, 18), [
+    ...["Atlantic", "Great Lakes", "Lake Winnipeg", "Mackenzie", "Pacific"].map((name) =>
+      `${name} (basin)`
+    ),
+    ...["Alberta", "British Columbia", "Manitoba", "New Brunswick", "Newfoundland and Labrador"],
+    ...["Nova Scotia", "Northwest Territories", "Nunavut", "Ontario", "Prince Edward Island"],
+    ...["Quebec", "Saskatchewan", "Yukon"],
   ]);
 });
