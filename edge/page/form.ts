@@ -170,6 +170,7 @@ function toBox(form: Form): BoundingBox | undefined {
   if (west === undefined || south === undefined || east === undefined || north === undefined) {
     throw new FormError("badBox");
   }
-  if (west >= east || south >= north) throw new FormError("badBox");
+  const isOnEarth = west >= -180 && east <= 180 && south >= -90 && north <= 90;
+  if (!isOnEarth || west >= east || south >= north) throw new FormError("badBox");
   return { west, south, east, north };
 }

@@ -1,6 +1,7 @@
 // Requests the data of the page: at most three requests for a screen with up to 10,000 locations.
 import type { DataStream } from "../../src/client/datastream.ts";
 import { explainNoRows } from "../../src/client/no_rows.ts";
+import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
@@ -189,16 +190,18 @@ export function loadYears(
   });
 }
 
-export interface PlaceInWords {
+export interface FoundPlace {
   place: PlaceFilter;
   name: string;
+  /** Those of the result, if finding the place has loaded them. */
+  locations?: Locations | undefined;
 }
 
 /** Finds what `where` means: a region, a dataset, or locations whose name contains it. */
 export async function findPlace(
   source: Source,
   form: Form,
-): Promise<PlaceInWords & { locations?: Locations }> {
+): Promise<FoundPlace> {
   const { where, language } = form;
   if (where === "") return { place: {}, name: "" };
   const region = findRegion(where) ?? (/^[a-z]+(\.[\w-]+)+$/i.test(where) ? where : undefined);
@@ -211,29 +214,31 @@ export async function findPlace(
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
   const known = list.length > 0 ? source.stores.datasets.get("all") : await loadDatasets(source);
   const datasets = known?.filter(({ name, doi }) => fold(name) === wanted || doi === where) ?? [];
-  if (datasets.length > 0) {
-    return { place: { datasets: datasets.map(({ doi }) => doi) }, name: datasets[0]!.name };
-  }
+  const ofDatasets = (found: readonly DatasetInfo[], name: string) => {
+    const dois = found.map(({ doi }) => doi);
+    const list = all.list.filter(({ doi }) => dois.includes(doi));
+    const locations = all.missing === 0 ? { list, missing: 0 } : undefined;
+    return { place: { datasets: dois }, name, locations };
+  };
+  if (datasets.length > 0) return ofDatasets(datasets, datasets[0]!.name);
   if (list.length > MAX_NAMED_LOCATIONS) {
-    throw new FormError("tooManyLocations", { n: list.length, name: where });
+    throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
   }
   if (list.length > 0) {
     const place = { locations: list.map(({ id }) => Number(id)) };
     return { place, name: where, locations: { list, missing: 0 } };
   }
   const parts = known?.filter(({ name }) => fold(name).includes(wanted)) ?? [];
-  if (parts.length === 0) throw new FormError("noLocation", { name: where });
-  return {
-    place: { datasets: parts.map(({ doi }) => doi) },
-    name: parts.length === 1 ? parts[0]!.name : where,
-  };
+  if (parts.length === 0) throw new FormError("noLocation", { name: shorten(where) });
+  return ofDatasets(parts, parts.length === 1 ? parts[0]!.name : where);
 }
 
 /** Requests in the order of what a reader needs first, one at a time. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
-  const { place, name: placeName, locations: named } = await findPlace(source, form);
+  const found = await findPlace(source, form);
+  const { place, name: placeName, locations: named } = found;
   const selection = toSelection(form, place);
-  const rows = isFiltered(form) ? await loadSelected(source, form, selection, named) : undefined;
+  const rows = isFiltered(form) ? await loadSelected(source, form, selection, found) : undefined;
   const isComplete = rows !== undefined && rows.length < MAXIMUM_TOP;
   const count = isComplete ? rows.length : await loadCount(source, selection);
   const locations = named ??
@@ -262,20 +267,19 @@ async function loadSelected(
   source: Source,
   form: Form,
   selection: RowSelection,
-  named: Locations | undefined,
+  { place, locations }: FoundPlace,
 ): Promise<readonly Measurement[]> {
-  if (selection.within === undefined || named !== undefined) {
+  if (selection.within === undefined || place.locations !== undefined) {
     const { filter } = selection;
     return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
   }
   // The Ids of the locations, which the map needs anyway, save the request for those in the box.
-  const { list, missing } = await loadLocations(source, selection);
+  const { list, missing } = locations ?? await loadLocations(source, selection);
   if (list.length === 0) return [];
   if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
     return await loadRows(source, selection, form.hasMoreColumns);
   }
   const inBox = list.map(({ id }) => Number(id));
-  const { place } = await findPlace(source, form);
   const { filter } = toSelection({ ...form, locations: inBox }, { ...place, locations: [] });
   return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
 }

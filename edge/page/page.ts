@@ -361,7 +361,7 @@ function createPages(context: AppContext): Record<string, Respond> {
       Promise.resolve(renderDatasetList(form.language, datasets))
     ),
     "/datasets/*": withDatasets(async (form, datasets, source, { exchange, path }) => {
-      const doi = decodeURIComponent(path.slice("/datasets/".length)).toLowerCase();
+      const doi = decodePath(path.slice("/datasets/".length)).toLowerCase();
       const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
       if (dataset === undefined) {
         const text = TEXTS[form.language];
@@ -380,6 +380,15 @@ function createPages(context: AppContext): Record<string, Respond> {
       return { title: dataset.name, content };
     }),
   };
+}
+
+/** Returns the text itself if its percent-encoding is invalid. */
+function decodePath(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** What `where` means without a request: a region or a DOI. */

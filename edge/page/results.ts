@@ -1,9 +1,9 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
 import { html } from "hono/html";
+import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode } from "../options.ts";
 import { drawBars } from "./bars.ts";
-import { nearCharacteristics } from "./characteristics.ts";
-import { findCharacteristic } from "./characteristics.ts";
+import { findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { fieldLabel } from "./field_texts.ts";
 import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
@@ -369,7 +369,7 @@ function renderUnknown(form: Form, text: Text): Html {
       const others = form.characteristics.filter((other) => other !== name);
       return html`
         <div class="notice near">
-          <p><strong>${fill(text.notInList, { name }, form.language)}</strong>
+          <p><strong>${fill(text.notInList, { name: shorten(name) }, form.language)}</strong>
           ${near.length > 0 && text.near} ${near.map((other, index) =>
             html`${index > 0 ? ", " : ""}<a href="${
               pageUrl(form, {

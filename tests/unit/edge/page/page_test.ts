@@ -50,6 +50,7 @@ const requests: [query: string, cold: number, warm: number][] = [
   [PH, 3, 0], // rows, locations, datasets
   ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3, 0],
   ["where=pigeon", 3, 0],
+  ["where=Synthetic%20Community%20Stream%20Watch", 3, 0], // locations, datasets, rows
   ["from=2000", 3, 0], // rows, count, locations; the datasets would be a fourth
 ];
 for (const [query, cold, warm] of requests) {
@@ -145,6 +146,7 @@ const mistakes: [query: string, english: string, french: string][] = [
   ["from=2020&to=2010", "The first year, 2020, must not be after", "ne doit pas suivre"],
   ["west=1&east=2", "A box needs four numbers", "Un cadre a quatre nombres"],
   ["west=5&south=3&east=1&north=4", "A box needs four numbers", "Un cadre a quatre nombres"],
+  ["west=-200&south=41&east=-52&north=84", "A box needs four numbers", "Un cadre a quatre nombres"],
   ["where=Atlantis", "No region, dataset or location", "Aucune région, aucun jeu de données"],
   [`dataset=${"10.25976/a".repeat(1_000)}`, "The filter cannot be used", "Ce filtre ne peut pas"],
 ];
@@ -239,9 +241,12 @@ Deno.test("GET /datasets/DOI shows the dataset with its map, values, download an
   for (const text of ["ODC-BY 1.0", "Median", "BibTeX", "Download for Excel", "Nitrate"]) {
     assertStringIncludes(html, text);
   }
-  const unknown = await app.request("/datasets/10.25976/none");
-  assertEquals(unknown.status, 404);
-  assertStringIncludes(await unknown.text(), "no dataset with this DOI");
+  // The second path has an invalid percent-encoding.
+  for (const path of ["10.25976/none", "%E0%A4%A"]) {
+    const unknown = await app.request(`/datasets/${path}`);
+    assertEquals(unknown.status, 404);
+    assertStringIncludes(await unknown.text(), "no dataset with this DOI");
+  }
 });
 
 Deno.test("GET / has code for six programs, which contains no key or token", async () => {
