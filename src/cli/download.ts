@@ -14,7 +14,7 @@ import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
-import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
@@ -103,6 +103,7 @@ export async function download(
     ...comparedFields(resource, input.filter),
   ]);
   const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
+  const record = toQueryRecord(resource, clientOptions.baseUrl, flags, format);
   let found: Readonly<Record<string, readonly string[]>> | undefined;
   let [invalidValues, withoutGeometry] = [0, 0];
   const loaded = await loadFormat(format, {
@@ -110,15 +111,20 @@ export async function download(
     url: query.url,
     async metadata({ rows, columns, ...counts }) {
       ({ invalidValues, withoutGeometry } = counts);
-      const datasets = await requestAll().catch(() => undefined);
-      const description = toDataPackage({
-        ...{ fileName: basename(file ?? `${command}.parquet`), resource, format, columns, rows },
-        ...{ tidy: input.tidy, created: new Date(0), url: query.url, more: counts },
-        datasets: datasets && versionsOf(datasets),
-        citations: datasets?.filter(({ doi }) => found?.DOI?.includes(doi) ?? true),
+      const { citations, datasets } = await sink.datasets?.() ?? {};
+      const { resources: [document], ...description } = toDataPackage({
+        ...{ fileName: "", resource, format, columns, rows, tidy: input.tidy, datasets },
+        ...{
+          created: new Date(0),
+          url: withoutPageSize(query.url),
+          more: { ...counts, query: record },
+        },
+        citations: citations?.filter(({ doi }) => found?.DOI?.includes(doi) ?? true),
       });
-      // Without a time, an interrupted download has the same bytes as another one.
-      return { datapackage: JSON.stringify({ ...description, created: undefined }) };
+      // A file that was resumed, with another page size, or renamed has the same bytes.
+      const resources = [{ ...document, name: undefined, path: undefined }];
+      const embedded = { ...description, resources, name: undefined, created: undefined };
+      return { datapackage: JSON.stringify(embedded) };
     },
   });
   const pagesAfter = (after?: Cursor) =>
@@ -167,7 +173,7 @@ export async function download(
     });
   };
   const fileOptions: FileOptions = {
-    query: toQueryRecord(resource, clientOptions.baseUrl, flags, format),
+    query: record,
     pagesAfter,
     resume: has("resume") || update,
     restart: update,
@@ -203,6 +209,7 @@ export async function download(
     after,
   });
   let rows = after?.rows ?? 0;
+  found = after?.distinct;
   let missingRows = 0;
   let expectedRows: number | undefined;
   try {

@@ -5,11 +5,21 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/batches.ts";
 import { oneLine } from "../errors.ts";
+import type { Citation, DatasetVersion } from "../formats/citations.ts";
 import { CommandError, type Context } from "./context.ts";
 
 export type DownloadPage = Batch<Uint8Array>;
 
+export interface KnownDatasets {
+  /** All datasets that match the query, if they are known. */
+  citations: readonly Citation[] | undefined;
+  /** Their versions, if the rows are certainly those of these versions. */
+  datasets: readonly DatasetVersion[] | undefined;
+}
+
 export interface Output {
+  /** Returns the datasets of a file that is complete, once its last row has been written. */
+  datasets?(): Promise<KnownDatasets>;
   /** A file also records the cursor, so that a later run can continue after it. */
   write(page: DownloadPage): Promise<void>;
   /** Returns the size of a file in bytes. `missingRows` were counted and not delivered. */

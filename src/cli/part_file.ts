@@ -14,7 +14,7 @@ import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "n
 import { basename } from "node:path";
 import type { Cursor } from "../client/batches.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
-import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
+import { type Citation, versionsOf } from "../formats/citations.ts";
 import { type DataPackage, renamePackage } from "../formats/data_package.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
 import { describeChanges, explainVersionError } from "./dataset_versions.ts";
@@ -23,6 +23,7 @@ import {
   type DownloadPage,
   explainingErrors,
   FileError,
+  type KnownDatasets,
   type Output,
   requireReplaceable,
   statIfExists,
@@ -44,15 +45,11 @@ export interface FileOrigin {
 export type FilePackage = DataPackage<FileOrigin>;
 
 /** What a run knows about the file that it has written. */
-export interface FileFacts {
+export interface FileFacts extends KnownDatasets {
   path: string;
   bytes: number;
   hash: string;
   rows: number;
-  /** All datasets that match the query, if they are known. */
-  citations: readonly Citation[] | undefined;
-  /** Their versions, if the rows are certainly those of these versions. */
-  datasets: readonly DatasetVersion[] | undefined;
   origin: FileOrigin;
 }
 
@@ -264,6 +261,9 @@ async function createOutput(
     throw error;
   };
 
+  let known: Promise<KnownDatasets> | undefined;
+  // Once, because a Parquet file and its package must have the same versions.
+  const requestKnown = () => known ??= knownDatasets(state.datasets, options, startedAt);
   const write = async (page: DownloadPage) => {
     const { data, cursor, hasMore, isLast } = page;
     await requireOwned();
@@ -286,7 +286,7 @@ async function createOutput(
       const changes = await findChanges(state.datasets, options);
       if (changes !== undefined) fail(changedError(path, changes));
     }
-    const { citations, datasets } = await knownDatasets(state.datasets, options, startedAt);
+    const { citations, datasets } = await requestKnown();
     await requireOwned();
     await file.truncate(bytes);
     const finalHash = hashText(hash);
@@ -313,6 +313,7 @@ async function createOutput(
   await writeState({});
   await requireOwned();
   return {
+    datasets: requestKnown,
     write: (page) => explainingErrors(path, write(page)),
     finish: (missingRows) => explainingErrors(path, finish(missingRows)),
     async abandon(rows) {
@@ -436,7 +437,7 @@ async function knownDatasets(
   known: readonly Citation[] | undefined,
   { requestDatasets }: FileOptions,
   startedAt: number,
-): Promise<Pick<FileFacts, "citations" | "datasets">> {
+): Promise<KnownDatasets> {
   let citations;
   try {
     citations = known ?? await requestDatasets();

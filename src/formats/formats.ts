@@ -114,6 +114,11 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
   },
 };
 
+/** Removes the page size from the URL of a query, because a resumed download can have another one. */
+export function withoutPageSize(url: string): string {
+  return url.replace(/([?&])(?:\$|%24)top=\d+(?:&|$)/, "$1").replace(/[?&]$/, "");
+}
+
 function csvArguments(
   { resource, select, csv, state, rules, unchecked }: WriterOptions,
 ): ConstructorParameters<typeof CsvWriter> {

@@ -35,7 +35,7 @@ import type { FieldType } from "../odata/fields.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { type OptionRule, readOptions } from "../validation.ts";
 import { VERSION } from "../version.ts";
-import type { LoadedFormat, WriterOptions } from "./formats.ts";
+import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
 import {
   concatBytes,
@@ -419,7 +419,13 @@ class ParquetDocumentWriter extends PageWriter {
     const facts: ParquetFacts = { rows, columns: fields, invalidValues, withoutGeometry };
     const { metadata, url } = this.#options;
     const given = typeof metadata === "function" ? await metadata(facts) : metadata;
-    const own = { version: VERSION, url, rows, invalidValues, withoutGeometry };
+    const own = {
+      version: VERSION,
+      url: url && withoutPageSize(url),
+      rows,
+      invalidValues,
+      withoutGeometry,
+    };
     const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
     const all = { weir: JSON.stringify(own), ...geo, ...given };
     this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));

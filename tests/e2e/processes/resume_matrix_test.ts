@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { denoArguments } from "../command_line.ts";
+import { readParquet } from "../../helpers/parquet.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
 const BASE_URL = "https://service.example/v1/odata/v4";
@@ -38,6 +39,8 @@ class Download implements AsyncDisposable {
   /** Version and time of the first dataset; `undefined` for those of the sandbox. */
   version: string | undefined;
   published: string | undefined;
+  /** Answers requests of dataset versions instead of the sandbox. */
+  metadataError: (() => Response) | undefined;
   readonly #fetch = globalThis.fetch;
 
   private constructor(readonly folder: string) {
@@ -53,6 +56,7 @@ class Download implements AsyncDisposable {
       const answer = () => sandbox.fetch(new Request(request, { headers }));
       if (/Metadata/.test(request.url)) {
         this.metadata++;
+        if (this.metadataError !== undefined) return this.metadataError();
         const { value } = await (await answer()).json();
         if (this.version !== undefined) value[0].Version = this.version;
         if (this.published !== undefined) value[0].PublishedTimestamp = this.published;
@@ -581,6 +585,30 @@ Deno.test("weir --resume gives the package of a renamed file its new name", asyn
     "12",
   ]);
 });
+
+for (const [name, isPublished] of [["was just published", true], ["cannot be requested", false]]) {
+  Deno.test(`weir writes the same datasets into a Parquet file and its package when a dataset ${name}`, async () => {
+    await using download = await Download.create();
+    if (isPublished) download.published = new Date().toISOString();
+    else download.metadataError = () => new Response("", { status: 404 });
+    const path = `${download.folder}/a.parquet`;
+    const line = { flags: { limit: "4" } };
+    const { code, errors } = await download.run(line, [`--output=${path}`]);
+    assertEquals([code, download.metadata], [0, 1], errors.join());
+    const beside = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
+    const bytes = await Deno.readFile(path);
+    const { metadata } = await readParquet(bytes.buffer);
+    const inside = JSON.parse(metadata.datapackage!);
+    assertEquals([beside.weir.datasets, inside.weir.datasets], [undefined, undefined]);
+    assertEquals(inside.sources, beside.sources);
+    assertEquals(inside.sources?.[0].version, undefined);
+    // Another name and page size make the same bytes.
+    const other = `${download.folder}/b.parquet`;
+    const top = isPublished ? "3" : "4";
+    await download.run({ flags: { ...line.flags, top } }, [`--output=${other}`]);
+    assertEquals(await Deno.readFile(other), bytes);
+  });
+}
 
 Deno.test("weir records no versions of datasets that were published during the download", async () => {
   await using download = await Download.create();

@@ -128,10 +128,7 @@ Deno.test("toParquet() ends row groups after the same rows when pages, faults or
   assertEquals(expected.rows.every(({ Id }, index) => Id === BigInt(index + 1)), true);
 
   const sameAs = async (stream: ReadableStream<Uint8Array>) => {
-    // The URL in the metadata has the page size.
-    const { rows, groups } = await readParquet(await readAll(stream));
-    assertEquals(groups, expected.groups);
-    assertEquals(rows, expected.rows);
+    assertEquals(new Uint8Array(await readAll(stream)), new Uint8Array(expected.bytes));
   };
   await sameAs(toParquet(query(7_001)));
   // Each third page is cut after some of its rows.
@@ -229,7 +226,7 @@ Deno.test("toParquet() writes metadata when it is an object or a function", asyn
   const query = client.records({ limit: 3 });
   const { metadata } = await parquetOf(query, { metadata: { project: "é" } });
   assertEquals(metadata.project, "é");
-  assertEquals(JSON.parse(metadata.weir!).url, query.url);
+  assertEquals(JSON.parse(metadata.weir!).url, query.url.replace("?%24top=3", ""));
   const counted = await parquetOf(query, {
     metadata: ({ rows }) => Promise.resolve({ rows: String(rows) }),
   });
