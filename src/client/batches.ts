@@ -91,7 +91,7 @@ const CURSOR_VERSION: Cursor["version"] = 2;
  *
  * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
  * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
- * list. From one cursor to the next, only the first shards change, and all others are the same objects.
+ * list. For Metadata, it contains the Ids of all rows before it. From one cursor to the next, only the first shards change, and all others are the same objects.
  */
 export interface Cursor {
   /** Version of the format. */
@@ -112,6 +112,8 @@ export interface Cursor {
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver. Opaque. */
   readonly pageSize?: unknown;
+  /** Ids of the rows before this position, if they are not integers. */
+  readonly otherIds?: readonly string[] | undefined;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;
   /** Number of counted rows that were not received and are accepted. */

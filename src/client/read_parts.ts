@@ -55,6 +55,8 @@ export interface Position {
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver; `undefined` if it has refused none. */
   readonly pageSize?: PageSize | undefined;
+  /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
+  readonly otherIds?: readonly string[] | undefined;
 }
 
 /** Rows of a result, in order, and the position after them. */
@@ -110,7 +112,8 @@ export async function* readParts<T>(
     while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
-      const { seen, position: start } = reading;
+      const { position: start } = reading;
+      const seen = new Set([...reading.tokens, ...start.otherIds ?? []]);
       const lastId = lastIdOf(start.shards[0]!);
       let end: PageEnd<T>;
       try {
@@ -160,8 +163,8 @@ interface Reading extends GroupState {
   position: Position;
   /** Attempts since rows were last delivered. */
   attempts: Attempts;
-  /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
-  readonly seen: Set<string>;
+  /** Earlier skip tokens of another form than `Id:<digits>`. */
+  readonly tokens: Set<string>;
 }
 
 /** State of the current group that {@linkcode nextStep} needs in addition to the position. */
@@ -182,16 +185,17 @@ function startReading(
   position: Position,
   options: ReadOptions,
 ): Reading {
-  const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize } = position;
+  const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize, otherIds } =
+    position;
   return {
     run,
     query,
     options,
     // Copied by name, because `options.from` can be a cursor, which has more members.
-    position: { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize },
+    position: { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize, otherIds },
     attempts: startAttempts(run.settings.retry),
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
-    seen: new Set(),
+    tokens: new Set(),
     isProbe: false,
     canContinue: shards[0]?.after?.startsWith("Id:") ?? true,
     countsLeft: countsOf(query, groupCount),
@@ -239,9 +243,9 @@ function canDeliverEarly(reading: Reading): boolean {
 }
 
 /** Returns the request for the rows after the position. */
-function nextRequest({ query, seen, position }: Reading): PageRequest {
+function nextRequest({ query, tokens, position }: Reading): PageRequest {
   const { shards: [shard], rows, pageSize } = position;
-  if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) seen.add(shard!.after);
+  if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) tokens.add(shard!.after);
   const rowsWanted = query.limit - rows;
   const maxTop = Math.min(query.top, pageSize?.max ?? Infinity);
   const top = query.leavesOutRows ? maxTop : Math.min(maxTop, rowsWanted);
@@ -272,9 +276,11 @@ function deliver(
 function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): Position {
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
-  for (const id of otherIds) reading.seen.add(id);
   const pageSize = grow(position.pageSize, request.top, query.top);
-  reading.position = { ...position, pageSize };
+  const knownIds = otherIds.length > 0
+    ? [...position.otherIds ?? [], ...otherIds]
+    : position.otherIds;
+  reading.position = { ...position, pageSize, otherIds: knownIds };
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
   if (length > 0 && last === undefined) reading.canContinue = false;
@@ -407,12 +413,12 @@ async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> 
       continue;
     }
     if (step === "fail") acceptOrFail(reading, page.length === 0);
-    const { shards: [shard, ...shards], rows, leftOut, pageSize } = reading.position;
+    const { shards: [shard, ...shards], rows, leftOut, pageSize, otherIds } = reading.position;
     reading.isProbe = false;
     if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
       reading.position = { ...reading.position, shards };
     } else {
-      reading.position = { shards, rows, leftOut, groupRows: 0, pageSize };
+      reading.position = { shards, rows, leftOut, groupRows: 0, pageSize, otherIds };
       reading.countsLeft = countsOf(reading.query);
     }
     return;

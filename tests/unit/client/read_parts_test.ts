@@ -320,6 +320,24 @@ Deno.test("metadata() fail when a dataset comes a second time", async () => {
   assertEquals([error.kind, error.rows], ["page", 1]);
 });
 
+Deno.test("batches() reject a dataset that comes a second time after a cursor", async () => {
+  const link = (token: string) => `${ROOT}/Metadata?$skiptoken=${token}`;
+  const { options } = upstream(
+    page([{ Id: "a" }, { Id: "b" }], link("Id:b")),
+    page([{ Id: "a" }], link("Id:a")), // the service ignores its token
+  );
+  const query = new DataStream(options).metadata({ select: ["Id"], top: 2, limit: 3 });
+  const reader = query.batches()[Symbol.asyncIterator]();
+  const { cursor }: Batch<{ Id: string }[]> = (await reader.next()).value;
+  await reader.return!();
+  const after = JSON.parse(JSON.stringify(cursor));
+  await assertRejects(
+    () => query.batches({ after })[Symbol.asyncIterator]().next(),
+    DataStreamError,
+    "the row with Id a a second time",
+  );
+});
+
 /** The body of the page that a service sends by default, in two texts of which the first ends after a row. */
 function twoTexts(ids: readonly number[], after: number): [string, string] {
   const body = JSON.stringify({ value: rowsOf(ids) });
