@@ -16,6 +16,7 @@ import { versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
+import type { ParquetFacts } from "../formats/parquet.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
@@ -105,12 +106,12 @@ export async function download(
   const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
   const record = toQueryRecord(resource, clientOptions.baseUrl, flags, format);
   let found: Readonly<Record<string, readonly string[]>> | undefined;
-  let [invalidValues, withoutGeometry] = [0, 0];
+  let nulls: Pick<ParquetFacts, "invalidValues" | "withoutGeometry"> | undefined;
   const loaded = await loadFormat(format, {
     invalidValues: has("allow-invalid") ? "null" : "error",
     url: query.url,
     async metadata({ rows, columns, ...counts }) {
-      ({ invalidValues, withoutGeometry } = counts);
+      nulls = counts;
       const { citations, datasets } = await sink.datasets?.() ?? {};
       const { resources: [document], ...description } = toDataPackage({
         ...{ fileName: "", resource, format, columns, rows, tidy: input.tidy, datasets },
@@ -168,7 +169,7 @@ export async function download(
     return toDataPackage({
       ...facts,
       ...{ fileName: basename(path), resource, format, csv, columns, tidy: input.tidy },
-      ...{ created: new Date(), url: query.url, more: { ...more, cursor } },
+      ...{ created: new Date(), url: query.url, more: { ...more, ...nulls, cursor } },
       citations: citations?.filter(({ doi }) => cited?.includes(doi) ?? true),
     });
   };
@@ -218,6 +219,7 @@ export async function download(
       ({ totalRows: rows, missingRows, expectedRows, distinct: found } = page);
     }
     report.finish(await sink.finish(missingRows), file);
+    const { invalidValues = 0, withoutGeometry = 0 } = nulls ?? {};
     if (invalidValues > 0) {
       const accepted = "with a value that does not fit its column, now null (--allow-invalid)";
       context.printError(`${countText(invalidValues)} ${accepted}`);

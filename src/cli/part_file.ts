@@ -37,6 +37,10 @@ export interface FileOrigin {
   query: QueryRecord;
   /** Number of rows that the service counted and did not deliver. */
   missingRows: number;
+  /** For Parquet, number of rows with a value that did not fit its column and is null. */
+  invalidValues?: number;
+  /** For Parquet, number of locations without a position in WGS 84. */
+  withoutGeometry?: number;
   /** Cursor after the last page, by which the client recognizes other flags of the same query. */
   cursor: Cursor;
 }

@@ -5,7 +5,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
-import { type FileFormat, FORMATS } from "./formats.ts";
+import { type FileFormat, FORMATS, POINT_FIELDS } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
 /** Registered with IANA. */
@@ -96,6 +96,8 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
   const name = nameOf(fileName);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
+  const hasGeometry = format === "parquet" && resource === "Locations" &&
+    POINT_FIELDS.every((field) => file.columns.includes(field));
   return {
     profile: isCsv ? "tabular-data-package" : "data-package",
     name,
@@ -120,6 +122,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
         fields: [
           ...file.columns.map((field) => toField(resource, field, isCsv)),
           ...file.tidy ? TIDY_COLUMNS.map((name) => ({ name, ...TIDY_FIELDS[name] })) : [],
+          ...hasGeometry ? [GEOMETRY_FIELD] : [],
         ],
         ...(isCsv && { missingValues: [""] }),
       },
@@ -203,6 +206,14 @@ const TIDY_FIELDS: Readonly<Record<keyof TidyRow, Omit<PackageField, "name">>> =
     type: "boolean",
     description: "whether the activity is quality control",
   },
+};
+
+/** The column of GeoParquet. Table Schema has no type for bytes. */
+const GEOMETRY_FIELD: PackageField = {
+  name: "geometry",
+  type: "any",
+  title: "Geometry",
+  description: "point in WGS 84 (OGC:CRS84) as WKB; null for another reference system",
 };
 
 function toSource(citation: Citation): Record<string, string> & { title: string; path: string } {

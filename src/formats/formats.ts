@@ -114,6 +114,9 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
   },
 };
 
+/** Fields of Locations from which Parquet makes the column `geometry`. */
+export const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
+
 /** Removes the page size from the URL of a query, because a resumed download can have another one. */
 export function withoutPageSize(url: string): string {
   return url.replace(/([?&])(?:\$|%24)top=\d+(?:&|$)/, "$1").replace(/[?&]$/, "");

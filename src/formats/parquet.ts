@@ -35,7 +35,7 @@ import type { FieldType } from "../odata/fields.ts";
 import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { type OptionRule, readOptions } from "../validation.ts";
 import { VERSION } from "../version.ts";
-import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./formats.ts";
+import { type LoadedFormat, POINT_FIELDS, withoutPageSize, type WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
 import {
   concatBytes,
@@ -564,8 +564,6 @@ class ParquetDocumentWriter extends PageWriter {
     ];
   }
 }
-
-const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
 
 /** Field 3, an integer, 0; field 4, a list, empty, without a type. Names and JSON have no such bytes. */
 const EMPTY_LIST = [0x16, 0x00, 0x19, 0x00];

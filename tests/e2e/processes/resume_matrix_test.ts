@@ -610,6 +610,29 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
   });
 }
 
+Deno.test("weir describes the geometry of locations, and counts the values that are null, in the package", async () => {
+  await using download = await Download.create();
+  const place = '"Longitude":-63,"Latitude":46,"HorizontalCoordinateReferenceSystem"';
+  const rows = [
+    `{"Id":1,${place}:"WGS84"}`,
+    `{"Id":2,${place}:"NAD83"}`,
+    '{"Id":3,"Longitude":"x"}',
+  ];
+  download.onPage = () => new Response(`{"value":[${rows}]}`);
+  const path = `${download.folder}/a.parquet`;
+  const flags = { select: undefined, limit: undefined, "allow-invalid": true } as const;
+  const { code, errors } = await download.run({ command: "locations", flags }, [
+    `--output=${path}`,
+  ]);
+  assertEquals(code, 0, errors.join());
+  const { resources: [{ schema }], weir: { invalidValues, withoutGeometry } } = JSON.parse(
+    await Deno.readTextFile(`${path}.datapackage.json`),
+  );
+  const { types } = await readParquet((await Deno.readFile(path)).buffer);
+  assertEquals(schema.fields.map(({ name }: { name: string }) => name), Object.keys(types));
+  assertEquals([invalidValues, withoutGeometry], [1, 2]);
+});
+
 Deno.test("weir records no versions of datasets that were published during the download", async () => {
   await using download = await Download.create();
   download.published = new Date().toISOString();
