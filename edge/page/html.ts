@@ -7,7 +7,7 @@ import type { Html } from "./drawing_text.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";
-import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS } from "./text.ts";
+import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS, valueName } from "./text.ts";
 
 export type { Html };
 
@@ -218,8 +218,14 @@ function renderMore(
         <label>${text.dataset}
           <input name="dataset" value="${datasets.join(", ")}" placeholder="${text.datasetHint}">
         </label>
-        ${renderSelect("medium", text.medium, valuesOf("ActivityMediaName"), medium, text)}
-        ${renderSelect("type", text.placeType, valuesOf("MonitoringLocationType"), type, text)}
+        ${renderSelect("medium", text.medium, valuesOf("ActivityMediaName"), medium, form.language)}
+        ${renderSelect(
+          "type",
+          text.placeType,
+          valuesOf("MonitoringLocationType"),
+          type,
+          form.language,
+        )}
         ${access === "signed" && html`
           <label>${text.linkDays}<input name="days" value="${form
             .days}" inputmode="numeric"></label>
@@ -247,15 +253,17 @@ function renderSelect(
   label: string,
   known: readonly string[],
   selected: string,
-  text: Text,
+  language: Language,
 ): Html {
   const values = selected === "" || known.includes(selected) ? known : [selected, ...known];
   return html`
     <label>${label}
       <select name="${name}">
-        <option value="">${text.any}</option>
+        <option value="">${TEXTS[language].any}</option>
         ${values.map((value) =>
-          html`<option value="${value}" ${value === selected && "selected"}>${value}</option>`
+          html`<option value="${value}" ${value === selected && "selected"}>${
+            valueName(value, language)
+          }</option>`
         )}
       </select>
     </label>

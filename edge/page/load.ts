@@ -1,6 +1,6 @@
 // Requests the data of the page: at most three requests for a screen with up to 10,000 locations.
 import type { DataStream } from "../../src/client/datastream.ts";
-import { explainNoRows } from "../../src/client/no_rows.ts";
+import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
@@ -56,8 +56,8 @@ export interface Results {
   /** DOIs of the datasets with results, with their number if it is known. */
   cited: readonly { doi: string; results?: number }[];
   years: readonly YearResults[] | undefined;
-  /** Sentences without a period; empty if there are results. */
-  reasons: readonly string[];
+  /** Empty if there are results. */
+  reasons: readonly NoRowsReason[];
 }
 
 /** Stores what the service returned. `undefined` if each caller uses a key of its own. */
@@ -67,7 +67,7 @@ export interface Stores {
   rows: Store<readonly Measurement[]>;
   counts: Store<number>;
   years: Store<readonly YearResults[]>;
-  reasons: Store<readonly string[]>;
+  reasons: Store<readonly NoRowsReason[]>;
 }
 
 interface Store<T> {
@@ -284,12 +284,14 @@ async function loadSelected(
   return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
 }
 
-function explain(source: Source, selection: RowSelection): Promise<readonly string[]> {
+function explain(source: Source, selection: RowSelection): Promise<readonly NoRowsReason[]> {
   const { dataStream, signal, stores } = source;
-  return load(stores.reasons, JSON.stringify(selection), source, async () => {
-    const reasons = await explainNoRows(dataStream, "Observations", { ...selection, signal });
-    return reasons.map(({ text }) => text);
-  });
+  return load(
+    stores.reasons,
+    JSON.stringify(selection),
+    source,
+    () => explainNoRows(dataStream, "Observations", { ...selection, signal }),
+  );
 }
 
 export function yearsOf(rows: readonly Measurement[]): YearResults[] {

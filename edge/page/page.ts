@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import { CITATION_FORMATS } from "../../src/formats/citations.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { messageFor, ValidationError } from "../../src/errors.ts";
+import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
@@ -144,7 +145,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     rows: new TtlCache<readonly Measurement[]>(large),
     counts: new TtlCache<number>(small),
     years: new TtlCache<readonly YearResults[]>(small),
-    reasons: new TtlCache<readonly string[]>(small),
+    reasons: new TtlCache<readonly NoRowsReason[]>(small),
   });
   const shared = newStores();
 
@@ -182,7 +183,12 @@ function createPages(context: AppContext): Record<string, Respond> {
     }
     const { expires } = downloads[form.tool];
     const citations = [];
-    for (const [label, id] of [["Text", "text"], ["BibTeX", "bibtex"], ["RIS", "ris"]] as const) {
+    for (
+      const [label, id] of [[TEXTS[form.language].plainText, "text"], ["BibTeX", "bibtex"], [
+        "RIS",
+        "ris",
+      ]] as const
+    ) {
       const { filter, within } = selection;
       const { url } = endpoint({
         method: "GET",

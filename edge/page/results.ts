@@ -2,8 +2,9 @@
 import { html } from "hono/html";
 import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode } from "../options.ts";
+import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { drawBars } from "./bars.ts";
-import { findCharacteristic, nearCharacteristics } from "./characteristics.ts";
+import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { fieldLabel } from "./field_texts.ts";
 import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
@@ -15,12 +16,15 @@ import { CANADA } from "./projection.ts";
 import { measurementsTable } from "./table.ts";
 import {
   fill,
+  FILTER_NAMES,
   formatBytes,
   formatNumber,
   formatTime,
   type Language,
+  regionsIn,
   type Text,
   TEXTS,
+  valueName,
 } from "./text.ts";
 import { type DownloadLink, estimateSize } from "./download_link.ts";
 import { type ToolId, TOOLS } from "./tools.ts";
@@ -383,15 +387,36 @@ function renderUnknown(form: Form, text: Text): Html {
   }`;
 }
 
+const MAX_TERMS = 3;
+
+function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string {
+  const { language } = form;
+  const { noneWith, noneTogether } = TEXTS[language];
+  const label = FILTER_NAMES[language][field];
+  if (label === undefined) return noneTogether;
+  const nameOf = (term: string) =>
+    field === "RegionId"
+      ? regionsIn(language).find(([id]) => id === term)?.[1] ?? term
+      : field === "CharacteristicName"
+      ? characteristicName(term, language)
+      : valueName(term, language);
+  const names = terms.slice(0, MAX_TERMS).map((term) => shorten(nameOf(term)));
+  const value = field === "ActivityStartYear"
+    ? `${form.from}–${form.to}`
+    : field === "Longitude"
+    ? [form.west, form.south, form.east, form.north].join(" ")
+    : `${names.join(", ")}${terms.length > MAX_TERMS ? " …" : ""}`;
+  return fill(noneWith, { label, value }, language);
+}
+
 function renderNothing({ form, results }: ResultsContent, text: Text): Html {
   const hasYears = form.from !== "" || form.to !== "";
   const hasUnknown = form.characteristics.some((name) => !findCharacteristic(name).isKnown);
-  // The reasons name values, which are the same in both languages, in English sentences.
   return html`
     <h1 id="count" tabindex="-1">${text.nothing}</h1>
     ${renderUnknown(form, text)} ${renderStale(text)}
     <div class="info reasons">
-      ${!hasUnknown && results.reasons.map((reason) => html`<p lang="en">${reason}.</p>`)}
+      ${!hasUnknown && results.reasons.map((reason) => html`<p>${describe(reason, form)}</p>`)}
       <p>${text.removeFilter} ${hasYears &&
         html`<a href="${pageUrl(form, { from: "", to: "" })}">${text.yearsInstead}</a>`}</p>
       <p>${text.nothingDownload}</p>

@@ -9,6 +9,7 @@ import {
   FRENCH_CONDITIONS,
   type Html,
   type Language,
+  valueName,
 } from "./drawing_text.ts";
 
 /** Fields to select for the table, in addition to the tidy columns. */
@@ -66,7 +67,7 @@ export function measurementsTable(content: TableContent): Html {
   const isSame = (textOf: Column["textOf"]) =>
     rows.every((row) => textOf(row) === textOf(rows[0]!));
   const formOf = (row: Measurement) => row.MethodSpeciation ?? "";
-  const mediumOf = (row: Measurement) => row.ActivityMediaName ?? "";
+  const mediumOf = (row: Measurement) => valueName(row.ActivityMediaName ?? "", language);
   const [hasOneForm, hasOneMedium] = [isSame(formOf), isSame(mediumOf)];
   const columns: Column[] = [
     { className: "date", label: text.date, textOf: dateOf, isFixed: true },
@@ -180,7 +181,7 @@ function describeSample(row: Measurement, hasOneMedium: boolean, language: Langu
   const { ActivityMediaName = "", ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit } = row;
   const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""), language);
   return [
-    hasOneMedium ? "" : ActivityMediaName,
+    hasOneMedium ? "" : valueName(ActivityMediaName, language),
     depth && [depth, ActivityDepthHeightUnit].filter(Boolean).join(" "),
   ].filter(Boolean).join(", ");
 }

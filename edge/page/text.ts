@@ -1,9 +1,9 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
 import { REGIONS } from "../../src/odata/regions.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import { fill, formatNumber, type Language } from "./drawing_text.ts";
+import { fill, formatNumber, type Language, valueName } from "./drawing_text.ts";
 
-export { fill, formatNumber, type Language };
+export { fill, formatNumber, type Language, valueName };
 
 type Texts = typeof TABLE;
 export type Text = Texts["en"];
@@ -14,6 +14,9 @@ export const TEXTS: Readonly<Record<Language, Text>> = TABLE;
 /** Groups of characteristics, in the order of suggestions. */
 export const GROUP_NAMES: Readonly<Record<Language, Readonly<Record<GroupId, string>>>> =
   TABLE.groups;
+/** Nouns of the fields that the form filters by. */
+export const FILTER_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> =
+  TABLE.filters;
 const FRENCH_REGIONS: Readonly<Record<string, string>> = TABLE.frenchRegions;
 
 const BASIN: Record<Language, (name: string) => string> = {

@@ -11,8 +11,10 @@ import type { AnyResourceQuery } from "./query.ts";
 export interface NoRowsReason {
   /** One sentence without a period. */
   text: string;
-  /** `undefined` if the reason is not a clause. */
+  /** `undefined` if the reason is not a clause; `Longitude` for a bounding box. */
   field?: string | undefined;
+  /** Compared values. */
+  terms?: readonly string[];
   hasUnknownValue: boolean;
 }
 
@@ -112,6 +114,7 @@ function reasonOf(clauses: readonly Clause[]): NoRowsReason {
   return {
     text: oneLine(`No row matches ${describeClauses(clauses)}${hint && `: ${hint}`}`),
     field: clauses[0]!.field,
+    terms: clauses.flatMap(({ values }) => values.map(({ text }) => text)),
     hasUnknownValue: hint !== "",
   };
 }
@@ -143,6 +146,7 @@ function conditionsOf(
     const box = `west ${west}, south ${south}, east ${east}, north ${north}`;
     conditions.push({
       text: `No row is inside the bounding box ${box}`,
+      field: "Longitude",
       hasUnknownValue: false,
       // One request; the rows in a box can take many.
       count: (client) => client.locations({ within, signal }).count(),

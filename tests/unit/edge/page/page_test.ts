@@ -176,7 +176,13 @@ Deno.test("GET / explains an empty result, with the next step", async () => {
   const { app, stats } = overSandbox();
   const path = "/?characteristic=pH&from=1800&to=1801";
   const html = await get(app, path);
-  assertStringIncludes(elementOf(html, 'class="info reasons"'), "No row matches year from 1800");
+  const reasonsOf = (html: string) => elementOf(html, 'class="info reasons"');
+  assertStringIncludes(reasonsOf(html), "No measurement has this filter: years 1800–1801.");
+  const french = await get(app, "/?medium=Porewater&where=Manitoba&lang=fr");
+  assertStringIncludes(
+    reasonsOf(french),
+    "Aucune mesure n’a ce filtre : milieu Eau interstitielle.",
+  );
   assertStringIncludes(html, 'href="/?characteristic=pH&amp;lang=en">Show all years</a>');
   const { requests } = stats;
   await get(app, path);
