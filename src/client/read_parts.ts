@@ -443,7 +443,11 @@ export function nextStep(
   const isEnd = page.length === 0 && isProbe;
   // Without a count, only an empty page that no link announced shows that there are no more rows.
   if (!isCounted && countsLeft === 0) return isEnd || !canContinue ? "next shard" : "next page";
-  if (next !== undefined && isSameGroup(next, shard!)) return "next shard";
+  if (next !== undefined && isSameGroup(next, shard!)) {
+    // The group's last shard cannot find rows that are missing here.
+    const isShardEnd = isEnd || page.length > 0 && !page.isFull;
+    return isShardEnd || !canContinue ? "next shard" : "next page";
+  }
   if (!isCounted) return "count";
   const missing = groupCount - groupRows;
   const tolerance = groupCount > MAX_EXACT_COUNT ? Math.ceil(groupCount * COUNT_INACCURACY) : 0;

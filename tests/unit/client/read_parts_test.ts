@@ -41,6 +41,20 @@ const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeo
   ["the page has a link", { nextToken: "a" }, "next page"],
   ["it has a link, and all counted rows came", { nextToken: "a", groupCount: 100 }, "next page"],
   ["it is not the last shard of the group", { isGroupEnd: false, groupCount: 500 }, "next shard"],
+  [
+    "it is not the last shard, and the page is full",
+    { isGroupEnd: false, isFull: true },
+    "next page",
+  ],
+  ["it is not the last shard, and an announced page is empty", {
+    ...{ ...EMPTY, isGroupEnd: false },
+  }, "next page"],
+  ["it is not the last shard, and the last page is empty", {
+    ...{ ...END, isGroupEnd: false },
+  }, "next shard"],
+  ["it is not the last shard, and no page can follow", {
+    ...{ isGroupEnd: false, isFull: true, canContinue: false },
+  }, "next shard"],
   ["it is the only page and not full", { responses: 1 }, "next shard"],
   ["it is the only page of one of several groups", { responses: 1, isLast: false }, "count"],
   ["it is the only page and full", { isFull: true, responses: 1 }, "count"],
