@@ -16,7 +16,6 @@ import { versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
-import type { ParquetFacts } from "../formats/parquet.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
@@ -51,6 +50,7 @@ import {
 import {
   type FileFacts,
   type FileOptions,
+  type FileOrigin,
   type FilePackage,
   openFile,
   pathsOf,
@@ -106,7 +106,7 @@ export async function download(
   const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
   const record = toQueryRecord(resource, clientOptions.baseUrl, flags, format);
   let found: Readonly<Record<string, readonly string[]>> | undefined;
-  let nulls: Pick<ParquetFacts, "invalidValues" | "withoutGeometry"> | undefined;
+  let nulls: Pick<FileOrigin, "invalidValues" | "withoutGeometry"> | undefined;
   const loaded = await loadFormat(format, {
     invalidValues: has("allow-invalid") ? "null" : "error",
     url: query.url,

@@ -618,7 +618,7 @@ Deno.test("weir describes the geometry of locations, and counts the values that 
     `{"Id":2,${place}:"NAD83"}`,
     '{"Id":3,"Longitude":"x"}',
   ];
-  download.onPage = () => new Response(`{"value":[${rows}]}`);
+  download.onPage = () => Response.json({ value: rows.map((row) => JSON.parse(row)) });
   const path = `${download.folder}/a.parquet`;
   const flags = { select: undefined, limit: undefined, "allow-invalid": true } as const;
   const { code, errors } = await download.run({ command: "locations", flags }, [
