@@ -1,6 +1,7 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
+import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
 import type { Html } from "./drawing_text.ts";
@@ -170,12 +171,13 @@ function renderChip(name: string, value: string, label: string): Html {
 
 /** The form in a line, on phones. */
 function renderFold(form: Form, place: string, text: Text): Html {
-  const what = form.characteristics.map((name) => nameInForm(name, form.language)).join(", ");
+  const what = form.characteristics.map((name) => shorten(nameInForm(name, form.language)))
+    .join(", ");
   const years = [form.from, form.to].filter((year) => year !== "").join("–");
   return html`
     <div
       class="fold"><p><strong>${what || text.everything}</strong><br>${[
-        place || text.allOfCanada,
+        shorten(place) || text.allOfCanada,
         years,
       ].filter((part) => part !== "").join(", ")}</p><a class="button" href="#query">${text
         .change}</a></div>

@@ -116,6 +116,7 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .title { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 4px 16px; margin-bottom: 8px; }
 .title p { font-size: 13px; color: var(--soft); }
 .caption { display: flex; justify-content: space-between; gap: 8px; }
+.fold .button { flex: none; }
 .fold p, .facts, .chip { overflow-wrap: anywhere; min-width: 0; }
 .info, .notice, .alert { border-left: 4px solid var(--accent); background: var(--panel); padding: 12px 16px; margin-bottom: 16px; overflow-wrap: anywhere; }
 .notice { border-color: var(--notice-edge); background: var(--notice-wash); }

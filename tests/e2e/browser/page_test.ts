@@ -412,7 +412,12 @@ browserTest(
   () =>
     onPage({}, async (page, root) => {
       for (
-        const path of ["", `?characteristic=${TP}&where=Manitoba`, "datasets/10.25976/weir-aa00"]
+        const path of [
+          "",
+          `?characteristic=${TP}&where=Manitoba`,
+          `?characteristic=${"a".repeat(400)}&where=${"b".repeat(400)}`,
+          "datasets/10.25976/weir-aa00",
+        ]
       ) {
         await page.goto(root + path);
         const sideways = await page.evaluate(
