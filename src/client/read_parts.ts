@@ -130,8 +130,12 @@ export async function* readParts<T>(
           },
         );
       } catch (error) {
-        await handleFailure(reading, request, error);
-        continue;
+        if (!isRefusedGuess(reading, error)) {
+          await handleFailure(reading, request, error);
+          continue;
+        }
+        reading.canContinue = false;
+        end = NO_PAGE;
       }
       const { nextToken } = end;
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
@@ -165,6 +169,8 @@ interface Reading extends GroupState {
   attempts: Attempts;
   /** Earlier skip tokens of another form than `Id:<digits>`. */
   readonly tokens: Set<string>;
+  /** Whether a link or the position has shown the form of skip tokens. */
+  isTokenKnown: boolean;
 }
 
 /** State of the current group that {@linkcode nextStep} needs in addition to the position. */
@@ -197,6 +203,7 @@ function startReading(
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
     tokens: new Set(),
     isProbe: false,
+    isTokenKnown: shards[0]?.after !== undefined,
     canContinue: shards[0]?.after?.startsWith("Id:") ?? true,
     countsLeft: countsOf(query, groupCount),
   };
@@ -283,6 +290,7 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   reading.position = { ...position, pageSize, otherIds: knownIds };
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
+  reading.isTokenKnown ||= nextToken !== undefined;
   if (length > 0 && last === undefined) reading.canContinue = false;
   else if (nextToken !== undefined && lastId !== undefined) {
     reading.canContinue = idOfToken(nextToken) !== undefined;
@@ -292,6 +300,16 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
   return reading.position;
+}
+
+const NO_PAGE: PageEnd<never> = {
+  ...{ data: undefined, values: [], rows: 0, kept: 0, length: 0, isFull: false },
+  ...{ lastId: undefined, otherIds: [], nextToken: undefined },
+};
+
+/** Whether the service rejects a token whose form was only assumed, for a page that nothing announced. */
+function isRefusedGuess({ isProbe, isTokenKnown }: Reading, error: unknown): boolean {
+  return isProbe && !isTokenKnown && toFailedAttempt(error).error.status === 400;
 }
 
 /** Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. */

@@ -290,6 +290,36 @@ Deno.test("records() end with an empty page when the service refuses to count", 
   assertEquals(requests.filter((request) => request !== "count").at(-1), "Id:100 40");
 });
 
+for (const counted of [undefined, 40, 41]) {
+  const isComplete = counted !== 41;
+  Deno.test(`records() ${isComplete ? "end" : "fail"} after a full page without a link when tokens are opaque and the count is ${counted ?? "refused"}`, async () => {
+    const { client, requests } = pagedClient({
+      ids: range(1, 40),
+      change: (page, { token }) =>
+        token === null ? page : Response.json({ message: "Invalid skiptoken" }, { status: 400 }),
+      count: () => counted ?? Response.json({}, { status: 413 }),
+    });
+    const { ids, error } = await readIds(client.records({ top: 40 }));
+    assertEquals(ids, range(1, 40));
+    if (isComplete) assertEquals(error, undefined);
+    else {
+      assert(error instanceof DataStreamError);
+      assertEquals([error.kind, requests.at(-1)], ["incomplete", "count"]);
+    }
+  });
+}
+
+Deno.test("records() fail when the service rejects the position that its link has shown", async () => {
+  const { client } = pagedClient({
+    ids: range(1, 80),
+    change: (page, { number }) => number < 3 ? page : Response.json({}, { status: 400 }),
+    count: () => Response.json({}, { status: 413 }),
+  });
+  const { ids, error } = await readIds(client.records({ top: 40 }));
+  assert(error instanceof DataStreamError);
+  assertEquals([ids.length, error.status], [80, 400]);
+});
+
 const plans: [name: string, rows: number, query: object, requests: string[]][] = [
   ["a result of one page", 39, {}, ["null 40"]],
   ["a result that fills one page", 40, {}, ["null 40", "count"]],
