@@ -5,7 +5,7 @@
 //   also the package;
 // - FILE.datapackage.json: the package of a finished FILE, with its hash, query and dataset versions.
 //
-// The package gets its name after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
+// The package is written after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
 // with --resume or --update writes the package.
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
@@ -16,6 +16,7 @@ import type { Cursor } from "../client/batches.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { type Citation, versionsOf } from "../formats/citations.ts";
 import { type DataPackage, renamePackage } from "../formats/data_package.ts";
+import { isObject } from "../validation.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
 import { describeChanges, explainVersionError } from "./dataset_versions.ts";
 import {
@@ -45,8 +46,11 @@ export interface FileOrigin {
   cursor: Cursor;
 }
 
-/** Package of a file. */
+/** Package of a file that the command line has downloaded. */
 export type FilePackage = DataPackage<FileOrigin>;
+
+/** Package of a file, or of a document of a server, which has no flags. */
+export type AnyPackage = DataPackage<Partial<FileOrigin>>;
 
 /** What a run knows about the file that it has written. */
 export interface FileFacts extends KnownDatasets {
@@ -346,7 +350,8 @@ export async function readFinished(
   if (await statIfExists(part, lstat) !== undefined) return undefined;
   const file = await open(path, "r");
   const { hash } = await hashFile(file).finally(() => file.close());
-  let found = await readPackage(path);
+  const earlier = await readPackage(path);
+  let found = isFilePackage(earlier) ? earlier : undefined;
   if (found?.resources[0].hash !== hash) {
     const unwritten = await readUnwrittenPackage(path, hash);
     if (unwritten !== undefined) {
@@ -368,7 +373,7 @@ export async function readFinished(
   }
   if (resources[0].hash !== hash) {
     throw new FileError(
-      `${recordPath} does not belong to this file: ${path} was changed since weir wrote it: ${again}`,
+      `${recordPath} does not belong to this file, which was changed since weir wrote it: ${again}`,
     );
   }
   const fileName = basename(path);
@@ -378,8 +383,8 @@ export async function readFinished(
   return renamed;
 }
 
-/** Returns the package of FILE; `undefined` if there is none that a download has written. */
-export async function readPackage(path: string): Promise<FilePackage | undefined> {
+/** Returns the package of FILE; `undefined` if there is none that weir or its server has written. */
+export async function readPackage(path: string): Promise<AnyPackage | undefined> {
   const found = await readJson(packagePath(path));
   return isPackage(found) ? found : undefined;
 }
@@ -391,14 +396,26 @@ export async function readUnwrittenPackage(
 ): Promise<FilePackage | undefined> {
   const state = await readJson(filesOf(path).state) as Partial<PartState> | undefined;
   const found: unknown = state?.package;
-  return isPackage(found) && found.resources[0].hash === hash ? found : undefined;
+  return isFilePackage(found) && found.resources[0].hash === hash ? found : undefined;
 }
 
 /** Whether a value has the members of a package that are read. The cursor is validated by the client. */
-function isPackage(value: unknown): value is FilePackage {
-  const { weir, resources } = (value ?? {}) as Partial<FilePackage>;
-  return typeof weir?.query === "object" && weir.query !== null && Array.isArray(resources) &&
-    typeof resources[0]?.hash === "string";
+function isFilePackage(value: unknown): value is FilePackage {
+  return isPackage(value) && isObject(value.weir.query) && isObject(value.weir.cursor) &&
+    typeof value.resources[0].hash === "string";
+}
+
+/** Whether a value has the members of a package that `verify` reads. */
+function isPackage(value: unknown): value is AnyPackage {
+  const { weir, resources } = (value ?? {}) as Partial<AnyPackage>;
+  const [{ schema, dialect }] = Array.isArray(resources) && isObject(resources[0])
+    ? resources
+    : [{} as Partial<AnyPackage["resources"][0]>];
+  return isObject(weir) && Array.isArray(schema?.fields) &&
+    schema.fields.every((field) => typeof field?.name === "string") &&
+    (dialect === undefined || isObject(dialect)) &&
+    (weir.datasets === undefined ||
+      Array.isArray(weir.datasets) && weir.datasets.every(Array.isArray));
 }
 
 /** Whether a cursor belongs to the query of this run. Different flags can mean the same query. */

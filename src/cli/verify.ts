@@ -1,11 +1,12 @@
 // Compares a file with its data package.
+import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { utf8Decoder } from "../bytes.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
-import { oneLine } from "../errors.ts";
+import { oneLine, ValidationError } from "../errors.ts";
 import type { PackageResource } from "../formats/data_package.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
@@ -13,9 +14,9 @@ import type { Arguments } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 import { describeChanges } from "./dataset_versions.ts";
 import { type FlagValues, readBaseUrl, readClientOptions, readQuery } from "./flags.ts";
-import { FileError, statIfExists } from "./output.ts";
+import { FileError, resolveOutput, statIfExists } from "./output.ts";
 import {
-  type FilePackage,
+  type AnyPackage,
   hashFile,
   packagePath,
   readPackage,
@@ -27,44 +28,72 @@ import { countText } from "./progress_report.ts";
 const OUTDATED = 3;
 
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {
-  const path = operand!;
-  const stats = await statIfExists(path);
-  if (!stats?.isFile()) throw new FileError(`${path} is not a file: name a file that weir wrote`);
+  const stats = await statIfExists(operand!);
+  if (!stats?.isFile()) {
+    throw new FileError(`${operand} is not a file: name a file that weir wrote`);
+  }
+  // The package of a symbolic link is next to its target.
+  const { path } = await resolveOutput(operand!);
   const found = await readPackage(path);
   const file = await open(path, "r");
   const { hash } = await hashFile(file).finally(() => file.close());
   const unwritten = await readUnwrittenPackage(path, hash);
   if (found === undefined && unwritten === undefined) {
+    const isMissing = await statIfExists(packagePath(path)) === undefined;
     throw new FileError(
-      `${packagePath(path)} is missing or damaged: only a file with its package can be verified`,
+      `${packagePath(path)} is ${isMissing ? "missing" : "not a data package of weir"}: ` +
+        "only a file with its package can be verified",
     );
   }
-  const [resource] = (found ?? unwritten)!.resources;
-  const differences = [
-    ...stats.size === resource.bytes ? [] : [`bytes: ${stats.size} instead of ${resource.bytes}`],
-    ...hash === resource.hash ? [] : [`hash: ${hash} instead of ${resource.hash}`],
-  ];
-  differences.push(...await compareContent(path, resource));
-  if (differences.length > 0 || found === undefined) {
-    const reason = unwritten === undefined
-      ? `${path} was changed, or is of another download`
-      : "the download was killed before it wrote the package: repeat it with --resume";
-    context.printError(`${packagePath(path)} does not belong to this file: ${reason}`);
-    if (unwritten === undefined) differences.forEach((line) => context.printError(`  ${line}`));
+  if (unwritten !== undefined && found?.resources[0].hash !== hash) {
+    context.printError(
+      `${
+        packagePath(path)
+      } does not belong to this file: the download was killed before it wrote ` +
+        "the package: repeat it with --resume",
+    );
     return 1;
   }
-  const { rows = 0 } = resource;
-  await context.print(`${path} is intact: ${countText(rows)}, ${stats.size} bytes, ${hash}\n`);
-  return flags.has("online") ? await compareVersions(path, found, flags, context) : 0;
+  const { resources: [resource] } = (found ?? unwritten)!;
+  if (typeof resource.hash !== "string") {
+    throw new FileError(
+      `${packagePath(path)} has no hash: download the file with weir, or request the package ` +
+        "from the server again, right after the file",
+    );
+  }
+  const { rows, differences } = await compareContent(path, stats.size, resource);
+  if (hash !== resource.hash) differences.unshift(`hash: ${hash} instead of ${resource.hash}`);
+  if (resource.bytes !== undefined && resource.bytes !== stats.size) {
+    differences.unshift(`bytes: ${stats.size} instead of ${resource.bytes}`);
+  }
+  if (differences.length > 0) {
+    context.printError(
+      hash === resource.hash
+        ? `${packagePath(path)} was changed: ${path} has the hash in it, and differs otherwise`
+        : `${
+          packagePath(path)
+        } does not belong to this file, which was changed, or is of another download`,
+    );
+    differences.forEach((line) => context.printError(`  ${line}`));
+    return 1;
+  }
+  const counted = rows === undefined ? "" : `${countText(rows)}, `;
+  await context.print(`${path} is intact: ${counted}${stats.size} bytes, ${hash}\n`);
+  return flags.has("online") ? await compareVersions(path, found!, flags, context) : 0;
 }
 
 /** One request. */
 async function compareVersions(
   path: string,
-  { weir: { query, datasets } }: FilePackage,
+  { weir: { query, datasets } }: AnyPackage,
   flags: FlagValues,
   context: Context,
 ): Promise<number> {
+  if (query === undefined) {
+    throw new FileError(
+      `${packagePath(path)} has no query of weir, such as that of a server: --online needs one`,
+    );
+  }
   const { resource: _, format: __, service, ...given } = query;
   // The service of the package is not used: the key would be sent to any address that is in a file.
   const requireService = (chosen = PRODUCTION_URL) => {
@@ -83,7 +112,7 @@ async function compareVersions(
     name,
     value === true ? [""] : [value].flat().map(String),
   ]);
-  const filter = toWiderMetadataFilter(readQuery(new Map(values)));
+  const filter = readFilter(path, values);
   const client = new DataStream(options);
   const now = await requestDatasetVersions(client, filter, context.signal);
   const changes = describeChanges(datasets, now);
@@ -95,10 +124,35 @@ async function compareVersions(
   return OUTDATED;
 }
 
-/** Compares the number of rows and the names of the columns. */
-async function compareContent(path: string, resource: PackageResource): Promise<string[]> {
+/** Returns the filter of Metadata for a query in a package. */
+function readFilter(path: string, flags: readonly [name: string, values: string[]][]) {
+  try {
+    return toWiderMetadataFilter(readQuery(new Map(flags)));
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof ValidationError)) throw error;
+    // Its message names flags, which this command line does not have.
+    throw new FileError(`The query in ${packagePath(path)} is damaged: download the file again`);
+  }
+}
+
+/** What the content of a file has instead of the number of rows and the columns of its package. */
+interface Compared {
+  /** Number of rows, if they were counted. */
+  rows?: number | undefined;
+  differences: string[];
+}
+
+async function compareContent(
+  path: string,
+  size: number,
+  resource: PackageResource,
+): Promise<Compared> {
+  if (resource.format === "parquet") {
+    const rows = await readParquetRows(path, size);
+    return { rows, differences: compareRows(rows, resource) };
+  }
   const counter = createCounter(resource);
-  if (counter === undefined) return [];
+  if (counter === undefined) return { differences: [] };
   const stream = createReadStream(path);
   const gunzip = createGunzip();
   // Without a listener, an error of the file would be thrown. It ends the decompression.
@@ -108,14 +162,14 @@ async function compareContent(path: string, resource: PackageResource): Promise<
   try {
     for await (const bytes of data) counter.add(bytes);
   } catch (error) {
-    return [`content: cannot be decompressed (${oneLine(error)})`];
+    return { differences: [`content: cannot be decompressed (${oneLine(error)})`] };
   } finally {
     stream.destroy();
   }
   const { rows, header } = counter.end();
-  const differences = rows === resource.rows ? [] : [`rows: ${rows} instead of ${resource.rows}`];
+  const differences = compareRows(rows, resource);
   const names = resource.schema.fields.map(({ name }) => name);
-  if (header === undefined) return differences;
+  if (header === undefined) return { rows, differences };
   const at = Array.from({ length: Math.max(header.length, names.length) }, (_, index) => index)
     .find((index) => header[index] !== names[index]);
   if (at !== undefined) {
@@ -124,7 +178,44 @@ async function compareContent(path: string, resource: PackageResource): Promise<
       `header: column ${at + 1} is ${show(header[at])} instead of ${show(names[at])}`,
     );
   }
-  return differences;
+  return { rows, differences };
+}
+
+function compareRows(rows: number | undefined, resource: PackageResource): string[] {
+  if (resource.rows === undefined || rows === resource.rows) return [];
+  return [`rows: ${rows ?? "unknown"} instead of ${resource.rows}`];
+}
+
+/** Length (bytes) of the end of a Parquet file: the length of the metadata before it, and a name. */
+const PARQUET_END = 8;
+
+/** Maximum number of bytes of the metadata to read: the rows are at their end. A damaged length can be 4 GB. */
+const MAX_METADATA = 1 << 24;
+
+/**
+ * Returns the number of rows that the metadata of Weir in a Parquet file have; `undefined` if there are none.
+ * Source: Apache Parquet, "File Format"; Thrift compact protocol, in which a text follows 0x18 and its length.
+ */
+async function readParquetRows(path: string, size: number): Promise<number | undefined> {
+  const file = await open(path, "r");
+  try {
+    const read = async (end: number, length: number) => {
+      const bytes = Buffer.alloc(Math.min(length, Math.max(0, end)));
+      await file.read(bytes, 0, bytes.length, end - bytes.length);
+      return bytes;
+    };
+    const end = await read(size, PARQUET_END);
+    if (end.length < PARQUET_END) return undefined;
+    const metadata = await read(size - PARQUET_END, Math.min(MAX_METADATA, end.readUInt32LE()));
+    const start = metadata.indexOf('{"version"', metadata.lastIndexOf("\x18\x04weir\x18"));
+    const { rows } = JSON.parse(metadata.toString("utf8", start, metadata.indexOf(0, start)));
+    return typeof rows === "number" ? rows : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Counts the rows of a document that arrives in chunks. */
@@ -170,7 +261,7 @@ function csvCounter(
       }
     },
     end() {
-      const rows = lines + (isInLine ? 1 : 0) - (header ? 1 : 0);
+      const rows = Math.max(0, lines + (isInLine ? 1 : 0) - (header ? 1 : 0));
       return header
         ? { rows, header: parseRecord(utf8Decoder.decode(first), delimiter) }
         : { rows };

@@ -2,7 +2,9 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { concatBytes } from "../../../src/formats/page_writer.ts";
+import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
+import { overSandbox } from "../../helpers/edge.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { Random } from "../../properties/random.ts";
 
@@ -44,6 +46,7 @@ const FILES: readonly (readonly [name: string, rows: number, ...line: string[]])
   ["a.ndjson", 30, "records", "--limit=30"],
   ["a.json", 30, "observations", "--limit=30"],
   ["a.geojson", 30, "locations", "--limit=30"],
+  ["a.parquet", 30, "locations", "--limit=30"],
 ];
 for (const [name, rows, ...line] of FILES) {
   Deno.test(`weir verify accepts ${name} of weir ${line.join(" ")}, and counts its rows`, async () => {
@@ -55,7 +58,7 @@ for (const [name, rows, ...line] of FILES) {
     await file.editPackage(({ resources: [resource] }) => resource.rows!++);
     const wrong = await file.verify();
     assertEquals([wrong.code, wrong.errors.length], [1, 2]);
-    assertStringIncludes(wrong.errors[0]!, `${file.path}.datapackage.json does not belong to`);
+    assertStringIncludes(wrong.errors[0]!, `${file.path}.datapackage.json was changed: `);
     assertEquals(wrong.errors[1], `  rows: ${rows} instead of ${rows + 1}`);
   });
 }
@@ -151,6 +154,71 @@ Deno.test("weir verify says which rows and columns a damaged file has instead", 
     "  rows: 8 instead of 9",
     '  header: column 1 is "DOI" instead of "Id"',
   ]);
+});
+
+/** Edits of a package, and the exit code and message of `verify`. */
+const EDITS: Record<
+  string,
+  [edit: (found: FilePackage) => unknown, code: number, message: string, ...flags: string[]]
+> = {
+  "no schema": [
+    ({ resources: [resource] }) => delete (resource as { schema?: unknown }).schema,
+    1,
+    "is not a data package of weir",
+  ],
+  "no hash": [({ resources: [resource] }) => delete resource.hash, 1, "has no hash: download the"],
+  "no number of bytes": [({ resources: [resource] }) => delete resource.bytes, 0, ""],
+  "no query": [
+    ({ weir }) => delete (weir as { query?: unknown }).query,
+    1,
+    "has no query of weir, such as that of a server: --online needs one",
+    ...["--online", "--sandbox"],
+  ],
+  "a malformed query": [
+    ({ weir }) => weir.query = { ...weir.query, from: "soon" },
+    1,
+    "is damaged: download the file again",
+    ...["--online", "--sandbox"],
+  ],
+};
+for (const [name, [edit, code, message, ...flags]] of Object.entries(EDITS)) {
+  Deno.test(`weir verify ${flags.join(" ")} exits with ${code} when the package has ${name}`, async () => {
+    await using file = await Downloaded.create("a.csv", "locations", "--limit=9");
+    await file.editPackage(edit);
+    const { code: found, errors } = await file.verify(...flags);
+    assertEquals([found, errors.length], [code, code]);
+    assertStringIncludes(errors[0] ?? "", message);
+    if (code > 0) assertStringIncludes(errors[0]!, `${file.path}.datapackage.json`);
+  });
+}
+
+for (const format of FORMAT_NAMES) {
+  Deno.test(`weir verify accepts a ${format} document of a server, and its package`, async () => {
+    await using folder = await Downloaded.create("other.csv", "locations", "--limit=1");
+    const { app } = overSandbox();
+    const query = `limit=12&$format=${format}`;
+    const path = `${folder.folder}/a.${format}`;
+    await Deno.writeFile(path, await (await app.request(`/Locations?${query}`)).bytes());
+    const found = await (await app.request(`/Locations.datapackage.json?${query}`)).bytes();
+    await Deno.writeFile(`${path}.datapackage.json`, found);
+    const { code, output, errors } = await weir(["verify", path]);
+    assertEquals([code, errors], [0, []]);
+    assertStringIncludes(output, `${path} is intact: 12 rows, `);
+  });
+}
+
+Deno.test("weir verify follows a symbolic link to a file, whose package is next to it", async () => {
+  await using file = await Downloaded.create("a.csv", "locations", "--limit=9");
+  await Deno.symlink("a.csv", `${file.folder}/link.csv`);
+  const { code, output } = await weir(["verify", `${file.folder}/link.csv`]);
+  assertEquals([code, output.startsWith(`${file.path} is intact: 9 rows`)], [0, true]);
+});
+
+Deno.test("weir verify counts no rows in an empty file", async () => {
+  await using file = await Downloaded.create("a.csv", "locations", "--limit=9", "--select=Id");
+  await Deno.writeFile(file.path, new Uint8Array());
+  const { code, errors } = await file.verify();
+  assertEquals([code, errors[3]], [1, "  rows: 0 instead of 9"]);
 });
 
 Deno.test("weir verify names --resume when a download was killed before it wrote the package", async () => {
