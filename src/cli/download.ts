@@ -76,7 +76,9 @@ export async function download(
     throw new UsageError(`--allow-invalid is for Parquet; the format is ${FORMATS[format].label}`);
   }
   if (FORMATS[format].isBinary && file === undefined && context.isStdoutTerminal && !has("count")) {
-    throw new UsageError("Parquet is not text: pass --output FILE, or redirect standard output");
+    throw new UsageError(
+      `${FORMATS[format].label} is not text: pass --output FILE, or redirect standard output`,
+    );
   }
   // Programs that read standard output expect lines that end in LF.
   const csv = readCsvOptions(
@@ -235,9 +237,9 @@ export async function download(
     }
   } catch (error) {
     report.end();
-    const part = await sink.abandon(rows);
+    const part = await sink.abandon();
     if (part !== undefined) {
-      context.printError(`${part} has ${rows} rows: ${resumeHint(error, fileOptions)}`);
+      context.printError(`${part.path} has ${part.rows} rows: ${resumeHint(error, fileOptions)}`);
     }
     throw error;
   }

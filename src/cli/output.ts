@@ -24,8 +24,8 @@ export interface Output {
   write(page: DownloadPage): Promise<void>;
   /** Returns the size of a file in bytes. `missingRows` were counted and not delivered. */
   finish(missingRows: number): Promise<number | undefined>;
-  /** Returns the path of a part that a later run can continue, if any. */
-  abandon(rows: number): Promise<string | undefined>;
+  /** Returns the path of a part that a later run can continue, and the number of its rows, if there is one. */
+  abandon(): Promise<{ path: string; rows: number } | undefined>;
 }
 
 export function openStandardOutput({ write, signal }: Context): Output {

@@ -231,6 +231,7 @@ async function createOutput(
   let state: PartState = { ...earlier.state, run: randomUUID(), inode };
   let { bytes } = state;
   let last: DownloadPage | undefined;
+  let saved = earlier.state.cursor;
   /** Whether a later run can complete the part. */
   let canResume = true;
 
@@ -288,6 +289,7 @@ async function createOutput(
     await file.datasync();
     await requireOwned();
     await writeState({ bytes, hash: hashText(hash), cursor, datasets });
+    saved = cursor;
   };
   const finish = async (missingRows: number) => {
     if (state.cursor !== earlier.state.cursor) {
@@ -324,12 +326,15 @@ async function createOutput(
     datasets: requestKnown,
     write: (page) => explainingErrors(path, write(page)),
     finish: (missingRows) => explainingErrors(path, finish(missingRows)),
-    async abandon(rows) {
+    async abandon() {
+      // As JSON, because a Parquet file is continued at the end of its last row group.
+      const json: { saved?: Cursor } = JSON.parse(JSON.stringify({ saved }));
+      const { rows = 0 } = json.saved ?? {};
       const mayRemove = await isOwned();
       await file.close().catch(() => {});
       if (!mayRemove) return undefined;
       if (rows === 0) await removePart(path);
-      return rows > 0 && canResume ? part : undefined;
+      return rows > 0 && canResume ? { path: part, rows } : undefined;
     },
   };
 }

@@ -33,11 +33,11 @@ const options: FileOptions = {
 };
 
 /** Writes a page that has a next page. */
-async function write(output: Output, text: string, rows: number): Promise<void> {
+async function write(output: Output, text: string, rows: number, more = {}): Promise<void> {
   const shards = [{ clauses: [], after: `Id:${rows}` }];
   const page: DownloadPage = {
     data: new TextEncoder().encode(text),
-    cursor: { version: 2, query: "q", shards, rows, groupRows: rows },
+    cursor: { version: 2, query: "q", shards, rows, groupRows: rows, ...more },
     ...{ rows: 1, totalRows: rows, isLast: false, hasMore: true, isPageEnd: true },
     ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
   };
@@ -61,7 +61,7 @@ Deno.test("Output.write() fails when a later run has resumed the part", () =>
       const error = await assertRejects(step, FileError);
       assertStringIncludes(error.message, "was taken over by another download");
     }
-    assertEquals(await first.abandon(0), undefined);
+    assertEquals(await first.abandon(), undefined);
     await write(second, "page 2\n", 2);
     await second.finish(0);
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
@@ -69,7 +69,7 @@ Deno.test("Output.write() fails when a later run has resumed the part", () =>
 
 Deno.test("Output.finish() refuses a resumed part that another process wrote into", () =>
   withFiles(async () => {
-    await (await killed()).abandon(1);
+    await (await killed()).abandon();
     const { output } = await resume();
     await write(output, "page 2\n", 2);
     // The write of an earlier run that was stopped between its check and its write.
@@ -78,9 +78,18 @@ Deno.test("Output.finish() refuses a resumed part that another process wrote int
     await other.write(new TextEncoder().encode("PAGE"));
     other.close();
     await assertRejects(() => output.finish(0), FileError, "a.csv.part was changed");
-    assertEquals(await output.abandon(2), undefined);
+    assertEquals(await output.abandon(), undefined);
     assert(!(await fileNames()).includes("a.csv"));
     await assertRejects(resume, FileError, "a.csv.part was changed");
+  }));
+
+Deno.test("Output.abandon() returns the rows of the saved cursor, which can be an earlier one", () =>
+  withFiles(async () => {
+    const { output } = await openFile(PATH, options);
+    const saved = (rows: number) => ({ version: 2, query: "q", shards: [], rows, groupRows: rows });
+    await write(output, "page 1\n", 20, { toJSON: () => saved(12) });
+    await write(output, "page 2\n", 30, { toJSON: () => saved(12) });
+    assertEquals(await output.abandon(), { path: `${PATH}.part`, rows: 12 });
   }));
 
 const STARTS: [name: string, part: string | undefined, flags: Partial<FileOptions>][] = [
@@ -123,7 +132,7 @@ for (const [name, part, flags] of STARTS) {
 Deno.test("openFile() lets one of three concurrent runs complete the file with --resume and rows", () =>
   withFiles(async () => {
     for (let round = 0; round < 40; round++) {
-      await (await killed()).abandon(1);
+      await (await killed()).abandon();
       const runs = await Promise.allSettled([1, 2, 3].map(async () => {
         const { output } = await resume();
         await write(output, "page 2\n", 2);
@@ -183,7 +192,7 @@ Deno.test("openFile() refuses a part whose state is damaged, and keeps the part"
 
 Deno.test("openFile() refuses a part that is not a regular file", () =>
   withFiles(async () => {
-    await (await killed()).abandon(1);
+    await (await killed()).abandon();
     await Deno.rename(`${PATH}.part`, `${FOLDER}/b.csv`);
     await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
     await assertRejects(resume, FileError, "a.csv.part is not a regular file");

@@ -610,6 +610,13 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
   });
 }
 
+Deno.test("weir leaves no part of a Parquet file that breaks before its first row group", async () => {
+  await using download = await Download.create();
+  download.onPage = (number) => number === 2 ? new Response("", { status: 404 }) : undefined;
+  const { code, errors } = await download.run(NONE, [`--output=${download.folder}/a.parquet`]);
+  assertEquals([code, errors.length, await download.names()], [1, 1, []], errors.join());
+});
+
 Deno.test("weir describes the geometry of locations, and counts the values that are null, in the package", async () => {
   await using download = await Download.create();
   const place = '"Longitude":-63,"Latitude":46,"HorizontalCoordinateReferenceSystem"';

@@ -345,6 +345,15 @@ Deno.test("run() reports the percentage of --limit for each page when there is n
   ]);
 });
 
+Deno.test("run() refuses to print a binary format on a terminal", async () => {
+  for (const [format, label] of [["csv.gz", "CSV in gzip"], ["parquet", "Parquet"]]) {
+    const line = ["records", "--sandbox", `--format=${format}`];
+    const { code, errors, output } = await weir(line, { isStdoutTerminal: true });
+    assertEquals([code, output], [2, ""]);
+    assertStringIncludes(errors[0]!, `${label} is not text: pass --output FILE`);
+  }
+});
+
 Deno.test("run() leaves no progress on a terminal when it ends within a second", async () => {
   const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
   const terminal = await weir(line, { isTerminal: true });
