@@ -364,7 +364,8 @@ async function split(reading: Reading, rows?: number): Promise<Shard[]> {
   reportProgress(run, { splitting: "location" });
   try {
     const { settings } = run;
-    const once = { ...settings, retry: { ...settings.retry, attempts: 1 } };
+    // Without delays, an outage fails the request, but a page that is too large is halved.
+    const once = { ...settings, retry: { ...settings.retry, backoff: 0 } };
     const runOnce = rows === undefined ? { ...run, settings: once } : run;
     run.locations ??= await requestLocations(runOnce, query);
     const smaller = await splitShard(run, query, shard!, run.locations, rows);

@@ -823,6 +823,42 @@ for (const status of [408, 413, 504]) {
   });
 }
 
+const refusedLocations: [
+  name: string,
+  top: number,
+  status: number,
+  refuse: (top: number, number: number) => number | undefined,
+][] = [
+  ["has more locations than its pages may have", 40, 504, (top) => top > 700 ? 413 : undefined],
+  [
+    "refuses one row, and the locations once",
+    4,
+    413,
+    (_, number) => number === 1 ? 504 : undefined,
+  ],
+];
+for (const [name, top, status, refuse] of refusedLocations) {
+  Deno.test(`observations() are split when the service ${name}`, async () => {
+    const service = largeService(200, 12);
+    const clock = new FakeClock();
+    let number = 0;
+    const fetch = async (request: Request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      const isWhole = !searchParams.get("$filter")?.includes("LocationId");
+      const refusal = pathname.endsWith("/Locations")
+        ? refuse(Number(searchParams.get("$top")), ++number)
+        : isWhole && !searchParams.has("$count")
+        ? status
+        : undefined;
+      return refusal === undefined
+        ? await service.fetch(request)
+        : new Response("", { status: refusal });
+    };
+    const client = new DataStream({ baseUrl: LARGE, clock, fetch });
+    await assertEachOnce(client.observations({ top }), 200, clock);
+  });
+}
+
 const unsplit: [
   name: string,
   query: object,
