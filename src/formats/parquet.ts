@@ -75,7 +75,8 @@ export interface ParquetOptions {
    */
   invalidValues?: "error" | "null" | undefined;
   /**
-   * Key-value metadata to add to the file, or a function that returns it when the last row has arrived. Default: none.
+   * Key-value metadata to add to the file, or a function that returns it when the last row has arrived. The keys `weir`
+   * and, of locations with a geometry, `geo` are replaced by those of Weir. Default: none.
    */
   metadata?:
     | Readonly<Record<string, string>>
@@ -237,13 +238,13 @@ interface ParquetState extends WriterState {
   /** Number of rows of these groups. */
   rows: number;
   /** Number of rows after the position of the state that these groups already have. */
-  skip: number;
+  rowsAlreadyWritten: number;
   invalidValues: number;
   withoutGeometry: number;
   /** Absent in JSON, in which a cursor is the one before the first of these rows. */
   buffered?: Buffered;
   /** The cursor as JSON; `undefined` before the first row group is finished. */
-  durable?: unknown;
+  savedCursor?: unknown;
 }
 
 const TIDY_TYPES: Readonly<Record<keyof TidyRow, ColumnType>> = {
@@ -296,7 +297,7 @@ class ParquetDocumentWriter extends PageWriter {
       groups: [],
       length: 0,
       rows: 0,
-      skip: 0,
+      rowsAlreadyWritten: 0,
       invalidValues: 0,
       withoutGeometry: 0,
     };
@@ -343,7 +344,7 @@ class ParquetDocumentWriter extends PageWriter {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
-    const isSkipped = this.#pending < this.state.skip;
+    const isSkipped = this.#pending < this.state.rowsAlreadyWritten;
     const group = isSkipped ? this.#skipped ??= this.#newGroup() : this.#groups.at(-1)!;
     const { starts, ends, kinds } = reader;
     const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
@@ -376,7 +377,7 @@ class ParquetDocumentWriter extends PageWriter {
     const count = this.#pending;
     while (this.#groups.length > 1) chunks.push(this.#writeGroup(this.#groups.shift()!));
     this.#hasFinishedGroup = chunks.length > 0;
-    const { skip, invalidValues, withoutGeometry } = this.state;
+    const { rowsAlreadyWritten, invalidValues, withoutGeometry } = this.state;
     const { num_rows: rows, row_groups: groups } = this.#file;
     this.state = {
       ...this.state,
@@ -385,7 +386,7 @@ class ParquetDocumentWriter extends PageWriter {
       groups: [...this.state.groups, ...groups.slice(this.state.groups.length).map(encodeMetadata)],
       length: groups.length > 0 ? this.#output.offset : 0,
       rows: Number(rows),
-      skip: Math.max(0, skip - count),
+      rowsAlreadyWritten: Math.max(0, rowsAlreadyWritten - count),
       invalidValues: invalidValues + this.#pendingInvalid,
       withoutGeometry: withoutGeometry + this.#pendingWithoutGeometry,
       buffered: { ...this.#groups[0]! },
@@ -397,17 +398,20 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   override toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
-    const { buffered, durable: _, ...state } = this.state;
-    const { durable, buffered: __, ...earlier } = before.writer as ParquetState;
-    let saved = durable;
+    const { buffered, savedCursor: _, ...state } = this.state;
+    const { savedCursor, buffered: __, ...earlier } = before.writer as ParquetState;
+    let saved = savedCursor;
     if (this.#hasFinishedGroup) {
       const { groups, length, rows, fields } = state;
-      const skip = this.#takenRows - buffered!.rows;
-      saved = { ...before, writer: { ...earlier, groups, length, rows, fields, skip } };
+      const rowsAlreadyWritten = this.#takenRows - buffered!.rows;
+      saved = {
+        ...before,
+        writer: { ...earlier, groups, length, rows, fields, rowsAlreadyWritten },
+      };
     } else if (saved === undefined && earlier.groups.length > 0) {
       saved = { ...before, writer: earlier };
     }
-    this.state = { ...this.state, durable: saved };
+    this.state = { ...this.state, savedCursor: saved };
     return { ...after, writer: this.state, toJSON: () => saved };
   }
 
@@ -427,7 +431,7 @@ class ParquetDocumentWriter extends PageWriter {
       withoutGeometry,
     };
     const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
-    const all = { weir: JSON.stringify(own), ...geo, ...given };
+    const all = { ...given, ...geo, weir: JSON.stringify(own) };
     this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));
     this.#file.schema = this.#schema();
     this.#file.finish();
@@ -439,7 +443,7 @@ class ParquetDocumentWriter extends PageWriter {
         groups: [],
         length: 0,
         rows: 0,
-        skip: 0,
+        rowsAlreadyWritten: 0,
         invalidValues,
         withoutGeometry,
       },

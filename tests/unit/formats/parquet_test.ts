@@ -198,7 +198,9 @@ Deno.test("toParquet() writes points of WGS 84 as GeoParquet when the rows are l
     `{"Id":5,${place}:"WGS\\u00384"}`,
   ];
   const client = clientOf({ rows });
-  const { rows: read, metadata, types } = await parquetOf(client.locations());
+  const { rows: read, metadata, types } = await parquetOf(client.locations(), {
+    metadata: { geo: "{}" },
+  });
   const point = { type: "Point", coordinates: [-63.25, 46.5] };
   assertEquals(read.map(({ geometry }) => geometry), [point, null, null, null, point]);
   assertEquals(types.geometry, "GEOMETRY"); // by the metadata `geo`
@@ -224,7 +226,7 @@ Deno.test("toParquet() writes a file that is not readable when it is cut", async
 Deno.test("toParquet() writes metadata when it is an object or a function", async () => {
   const { client } = sandboxAndClient({ records: 100 }, { requestsPerSecond: Infinity });
   const query = client.records({ limit: 3 });
-  const { metadata } = await parquetOf(query, { metadata: { project: "é" } });
+  const { metadata } = await parquetOf(query, { metadata: { project: "é", weir: "{}" } });
   assertEquals(metadata.project, "é");
   assertEquals(JSON.parse(metadata.weir!).url, query.url.replace("?%24top=3", ""));
   const counted = await parquetOf(query, {
