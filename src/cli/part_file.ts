@@ -64,6 +64,8 @@ export interface FileFacts extends KnownDatasets {
 /** Content of FILE.part.json. */
 interface PartState {
   version: typeof STATE_VERSION;
+  /** Time (ms since 1970) before the first request of the part. */
+  startedAt: number;
   /** Random identifier of the run that writes the part. */
   run: string;
   /** Inode of the part. */
@@ -84,7 +86,7 @@ interface PartState {
 }
 
 /** Version of the format of FILE.part.json. */
-const STATE_VERSION = 6;
+const STATE_VERSION = 7;
 
 /** Options for {@linkcode openFile}. */
 export interface FileOptions {
@@ -189,7 +191,7 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   });
   const hash = createHash("sha256");
   const state: PartState = {
-    ...{ version: STATE_VERSION, run: "", inode: 0, query, force, bytes: 0 },
+    ...{ version: STATE_VERSION, startedAt: Date.now(), run: "", inode: 0, query, force, bytes: 0 },
     hash: hashText(hash),
   };
   try {
@@ -226,7 +228,6 @@ async function createOutput(
   const { hash } = earlier;
   const { part, state: statePath, record: recordPath } = filesOf(path);
   const isResumed = earlier.state.cursor !== undefined;
-  const startedAt = Date.now();
   const { ino: inode, dev } = await file.stat();
   let state: PartState = { ...earlier.state, run: randomUUID(), inode };
   let { bytes } = state;
@@ -272,7 +273,7 @@ async function createOutput(
 
   let known: Promise<KnownDatasets> | undefined;
   // Once, because a Parquet file and its package must have the same versions.
-  const requestKnown = () => known ??= knownDatasets(state.datasets, options, startedAt);
+  const requestKnown = () => known ??= knownDatasets(state.datasets, options, state.startedAt);
   const write = async (page: DownloadPage) => {
     const { data, cursor, hasMore, isLast } = page;
     await requireOwned();
@@ -515,7 +516,9 @@ async function readState(
 ): Promise<{ state: PartState; pages?: AsyncIterable<DownloadPage> } | undefined> {
   const { part, state: statePath } = filesOf(path);
   const state = await readJson(statePath);
-  const damaged = new FileError(`${statePath} is missing or damaged: ${RESTART}`);
+  const damaged = new FileError(
+    `${statePath} is missing, damaged or of another version of weir: ${RESTART}`,
+  );
   if (!isState(state)) {
     if (isEmpty) return undefined;
     throw damaged;
@@ -535,12 +538,14 @@ async function readState(
 
 /** Whether a value has the members of a state. The cursor is validated by the client. */
 function isState(value: unknown): value is PartState {
-  const { version, query, force, bytes, hash, cursor, datasets = [] } = (value ?? {}) as Partial<
-    PartState
-  >;
+  const { version, startedAt, query, force, bytes, hash, cursor, datasets = [] } =
+    (value ?? {}) as Partial<
+      PartState
+    >;
   const isDataset = (dataset: Partial<Citation> | null) =>
     [dataset?.doi, dataset?.version, dataset?.published].every((text) => typeof text === "string");
-  return version === STATE_VERSION && typeof query === "object" && query !== null &&
+  return version === STATE_VERSION && Number.isSafeInteger(startedAt) &&
+    typeof query === "object" && query !== null &&
     typeof force === "boolean" && Number.isSafeInteger(bytes) && bytes! >= 0 &&
     typeof hash === "string" && Array.isArray(datasets) && datasets.every(isDataset) &&
     (cursor !== undefined || bytes === 0);

@@ -146,7 +146,8 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
 
 /** A valid state; each unusable one differs from it in one member. */
 const STATE = {
-  version: 6,
+  version: 7,
+  startedAt: 0,
   run: "an earlier run",
   query: { resource: "Locations" },
   force: false,
@@ -164,9 +165,18 @@ const STATE = {
 const UNUSABLE: [name: string, state: unknown][] = [
   ["null", null],
   ["an empty object", {}],
-  ["another version", { ...STATE, version: 5 }],
+  ["another version", { ...STATE, version: 6 }],
+  ["no start", { ...STATE, startedAt: undefined }],
   ["a negative length", { ...STATE, bytes: -5 }],
-  ["a length alone", { version: 6, run: "", query: {}, force: false, bytes: 5, hash: "" }],
+  ["a length alone", {
+    version: 7,
+    startedAt: 0,
+    run: "",
+    query: {},
+    force: false,
+    bytes: 5,
+    hash: "",
+  }],
   ["no hash", { ...STATE, hash: undefined }],
   ["datasets of another form", { ...STATE, datasets: [["a", "b"]] }],
   ["no query", { ...STATE, query: undefined }],
@@ -185,7 +195,11 @@ Deno.test("openFile() refuses a part whose state is damaged, and keeps the part"
     };
     assertStringIncludes((await resumeWith(STATE)).message, "belongs to another query (resource");
     for (const [name, state] of UNUSABLE) {
-      assertStringIncludes((await resumeWith(state)).message, "is missing or damaged", name);
+      assertStringIncludes(
+        (await resumeWith(state)).message,
+        "is missing, damaged or of another version",
+        name,
+      );
     }
     assertEquals(await readFile("a.csv.part"), "Id\r\n1001\r\n");
   }));

@@ -650,6 +650,19 @@ Deno.test("weir records no versions of datasets that were published during the d
   assertEquals(download.pages, 3);
 });
 
+Deno.test("weir --resume records no versions of datasets that were published just before the part was started", async () => {
+  await using download = await Download.create();
+  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+  download.published = new Date(minutesAgo(20)).toISOString();
+  await download.break();
+  const path = `${download.folder}/a.csv.part.json`;
+  const state = JSON.parse(await Deno.readTextFile(path));
+  await Deno.writeTextFile(path, JSON.stringify({ ...state, startedAt: minutesAgo(15) }));
+  assertEquals((await download.run(NONE, ["--resume"])).code, 0);
+  const { weir } = JSON.parse(await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`));
+  assertEquals(weir.datasets, undefined);
+});
+
 /** Signals that end a process at its second page: the exit code. */
 const SIGNALS: readonly (readonly [Deno.Signal, number | undefined])[] = [
   ["SIGINT", 130],
