@@ -90,9 +90,10 @@ export function decide(
     // At least the backoff, so that `Retry-After: 0` does not repeat the request forever.
     attempts.blocked += Math.max(blockTime, blockDelay);
     isLast ||= attempts.blocked > MAX_BLOCKED;
-    // A page of one row that is too large was tried often enough, unless the outage may have caused the 413.
-  } else if (status === 413 && (canHalve || !attempts.hasRestarted)) isLast ||= !canHalve;
-  else if (retryAfter < Math.min(backoff, attempts.backoff)) {
+  } else if (status === 413 && (canHalve || !attempts.hasRestarted)) {
+    // A page of one row cannot be smaller. After an outage, its 413 may be temporary.
+    isLast ||= !canHalve;
+  } else if (retryAfter < Math.min(backoff, attempts.backoff)) {
     isLast ||= attempts.backoff <= 0;
     decision.delay = Math.min(backoff, attempts.backoff);
     attempts.backoff -= decision.delay;
