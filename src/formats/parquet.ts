@@ -29,6 +29,7 @@
  */
 import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
+import { schemaPathResolver } from "hyparquet-writer/src/schema.js";
 import type { Bytes } from "../bytes.ts";
 import { meaningOf } from "../odata/field_meanings.ts";
 import type { FieldType } from "../odata/fields.ts";
@@ -45,6 +46,7 @@ import {
   PageWriter,
   type WriterState,
 } from "./page_writer.ts";
+import { ChunkWriter } from "./parquet_chunks.ts";
 import {
   type ColumnType,
   columnType,
@@ -269,6 +271,7 @@ class ParquetDocumentWriter extends PageWriter {
   readonly #resource: ResourceName;
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
+  readonly #chunks = new ChunkWriter(this.#output);
   readonly #file: ParquetWriter;
   /** Fields of the columns, which include new ones of rows that are not taken. */
   #fields: readonly string[];
@@ -524,20 +527,27 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   #writeGroup({ columns, rows }: Buffered): Bytes {
-    this.#file.schema = this.#schema();
-    const names = this.#names();
     const types = this.#types();
-    const columnData = columns.map((column, index) => ({
-      name: names[index]!,
-      // Creates the values of a column when it is written, because all of them would take several times the memory.
-      data: { length: rows, slice: () => column.values(rows) } as unknown as unknown[],
-      offsetIndex: false,
-      // @dsnp/parquetjs cannot read the other encoding.
-      ...(types[index] === "boolean" && { encoding: "PLAIN" as const }),
-      // The order of points as bytes means nothing.
-      ...(types[index] === "point" && { statistics: false }),
-    }));
-    this.#file.write({ columnData, rowGroupSize: rows });
+    const pathOf = schemaPathResolver(this.#schema());
+    const start = this.#output.offset;
+    const chunks = this.#names().map((name, index) => {
+      const path = pathOf([name]);
+      while (path.at(-1)!.children.length > 0) path.push(path.at(-1)!.children[0]!);
+      return this.#chunks.write(path, columns[index]!.values(rows), {
+        // @dsnp/parquetjs cannot read the other encoding.
+        ...(types[index] === "boolean" && { encoding: "PLAIN" as const }),
+        // The order of points as bytes means nothing.
+        ...(types[index] === "point" && { statistics: false }),
+      });
+    });
+    const sizes = chunks.map(({ meta_data }) => meta_data!.total_uncompressed_size);
+    this.#file.num_rows += BigInt(rows);
+    this.#file.row_groups.push({
+      columns: chunks,
+      total_byte_size: sizes.reduce((sum, size) => sum + size, 0n),
+      num_rows: BigInt(rows),
+      total_compressed_size: BigInt(this.#output.offset - start),
+    });
     return this.#takeOutput();
   }
 

@@ -3,7 +3,8 @@ import type { FieldType } from "../odata/fields.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
 import { hashOf, JSON_NUMBER, MINUS, parseBytes, POINT, ZERO } from "./json_scanner.ts";
-import { ByteBuffer } from "./page_writer.ts";
+import { ByteBuffer, releaseBuffer } from "./page_writer.ts";
+import type { Codes, ColumnValues } from "./parquet_chunks.ts";
 import { type Cells, EMPTY, ESCAPED_STRING, NESTED, SCALAR } from "./row_reader.ts";
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 
@@ -63,8 +64,8 @@ export interface ValueColumn {
   truncate(rows: number): void;
   /** Copies the first rows. */
   copy(rows: number): ValueColumn;
-  /** Returns the values of the first rows, for the writer of the file. */
-  values(rows: number): unknown[];
+  /** Returns the values of the first rows. Typed arrays are those of the column, without a copy. */
+  values(rows: number): ColumnValues;
 }
 
 /**
@@ -103,15 +104,6 @@ const READ_NUMBER: Readonly<Record<NumberType, ReadNumber>> = {
   },
 };
 
-/** Values in the form in which the writer of the file takes them. */
-const TO_VALUE: Readonly<Record<NumberType, (number: number) => unknown>> = {
-  number: (number) => number,
-  integer: (number) => BigInt(number),
-  date: (days) => days,
-  time: (milliseconds) => BigInt(milliseconds),
-  boolean: (number) => number === 1,
-};
-
 class NumberColumn implements ValueColumn {
   readonly width = 8;
   readonly #type: NumberType;
@@ -137,14 +129,10 @@ class NumberColumn implements ValueColumn {
     return new NumberColumn(this.#type, this.#numbers.slice(0, Math.max(rows, INITIAL_ROWS)));
   }
 
-  values(rows: number): unknown[] {
-    const toValue = TO_VALUE[this.#type];
-    const values: unknown[] = new Array(rows);
-    for (let row = 0; row < rows; row++) {
-      const number = this.#numbers[row]!;
-      values[row] = Number.isNaN(number) ? null : toValue(number);
-    }
-    return values;
+  values(rows: number): ColumnValues {
+    const numbers = this.#numbers.subarray(0, rows);
+    if (this.#type !== "boolean") return numbers;
+    return Array.from(numbers, (number) => Number.isNaN(number) ? null : number === 1);
   }
 }
 
@@ -160,7 +148,8 @@ const TEXT_OVERHEAD = 64;
 class TextColumn implements ValueColumn {
   readonly width = 4;
   readonly #isList: boolean;
-  #codes: Int32Array;
+  /** With two bytes each after the first 255 texts; a row group has fewer rows than they can count. */
+  #codes: Codes;
   /** JSON of the texts, one after the other, and the end of each. */
   readonly #json = new ByteBuffer(INITIAL_ROWS);
   readonly #ends: number[] = [0];
@@ -171,7 +160,7 @@ class TextColumn implements ValueColumn {
 
   constructor(isList: boolean, rows = INITIAL_ROWS) {
     this.#isList = isList;
-    this.#codes = new Int32Array(rows);
+    this.#codes = new Uint8Array(rows);
   }
 
   add(row: number, cells: Cells, cell: number): number {
@@ -203,7 +192,13 @@ class TextColumn implements ValueColumn {
       this.#codes[row] = 0;
       return -1;
     }
-    this.#codes[row] = this.#last = this.#values.length;
+    this.#last = this.#values.length;
+    if (this.#last > 0xff && this.#codes instanceof Uint8Array) {
+      const narrow = this.#codes;
+      this.#codes = new Uint16Array(narrow);
+      releaseBuffer(narrow as { buffer: ArrayBuffer });
+    }
+    this.#codes[row] = this.#last;
     if (found === undefined) this.#byHash.set(hash, this.#last);
     this.#values.push(value);
     this.#json.append(bytes.subarray(start, end));
@@ -232,10 +227,10 @@ class TextColumn implements ValueColumn {
     return copy;
   }
 
-  values(rows: number): unknown[] {
-    const values: unknown[] = new Array(rows);
-    for (let row = 0; row < rows; row++) values[row] = this.#values[this.#codes[row]!];
-    return values;
+  values(rows: number): ColumnValues {
+    const codes = this.#codes.subarray(0, rows);
+    if (this.#isList) return Array.from(codes, (code) => this.#values[code]);
+    return { codes, texts: this.#values as (string | null)[] };
   }
 
   #isEqual(code: number, bytes: Uint8Array, start: number, end: number): boolean {
@@ -248,9 +243,10 @@ class TextColumn implements ValueColumn {
   }
 }
 
-function enlarge<T extends Float64Array | Int32Array>(array: T): T {
+function enlarge<T extends Float64Array | Codes>(array: T): T {
   const larger = new (array.constructor as new (length: number) => T)(2 * array.length);
   larger.set(array);
+  releaseBuffer(array as { buffer: ArrayBuffer });
   return larger;
 }
 
