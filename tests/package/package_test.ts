@@ -107,8 +107,8 @@ Deno.test("the package has the licence of each npm package that it contains", as
     "@hono/node-server",
     "deno-std",
     "hono",
-    "hyparquet",
     "hyparquet-writer",
+    "hyparquet",
     "url-template",
   ]);
   for (const name of contained) assertStringIncludes(notices, `\n${name}\n-`);

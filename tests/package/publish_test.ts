@@ -1,9 +1,8 @@
 // Tests the task `publish:check` with a JSR registry on loopback that responds or fails.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
-import { sourceFiles } from "../helpers/project.ts";
+import { filesIn, PROJECT, sourceFiles } from "../helpers/project.ts";
 import type { ProgramResult } from "../helpers/programs.ts";
-import { PROJECT } from "../helpers/project.ts";
 import { startJsrRegistry } from "./jsr_registry.ts";
 import { run } from "./project.ts";
 
@@ -26,15 +25,12 @@ function listedFiles({ code, stdout, stderr }: ProgramResult): string[] {
 }
 
 async function expectedFiles(): Promise<string[]> {
-  const texts = [
-    "CHANGELOG.md",
-    "LICENSE",
-    "jsr.json",
-    "src/odata/characteristics.json",
-    "src/odata/regions.json",
-    "src/odata/values.json",
-    "src/sandbox/data.json",
-  ];
+  const texts = ["CHANGELOG.md", "LICENSE", "jsr.json"];
+  for (const folder of ["src/", "edge/"]) {
+    for await (const file of filesIn(PROJECT + folder)) {
+      if (file.endsWith(".json")) texts.push(folder + file);
+    }
+  }
   return [...await sourceFiles("mod.ts", "src", "edge"), ...texts].sort();
 }
 
