@@ -29,7 +29,7 @@ export const CHART_FIELDS: readonly string[] = [
   "MethodSpeciation",
 ];
 
-/** Series of comparable values. An empty string is a value, too. */
+/** Key of a series of comparable values. An empty string is a valid part. */
 export interface SeriesKey {
   characteristic: string;
   unit: string;
@@ -44,12 +44,12 @@ export interface Series extends SeriesKey {
   rows: readonly Measurement[];
   /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
-  /** The other series, those with most values first. */
+  /** Other series: first those of the same characteristic, then by number of values. */
   alternatives: readonly (SeriesKey & { results: number })[];
 }
 
 const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
-/** Results that can be drawn. */
+/** Values of `censoring` that can be drawn. */
 const DRAWN = ["none", "left", "right"];
 
 function seriesOf(row: Measurement): SeriesKey {
@@ -88,7 +88,7 @@ export function selectSeries(
   const isSame = (key: SeriesKey) =>
     key.characteristic === chosen.characteristic && key.fraction === chosen.fraction &&
     key.form === chosen.form;
-  // Those of the same characteristic first.
+  // Sorts series of the same characteristic first.
   const isOther = ({ characteristic }: SeriesKey) =>
     Number(characteristic !== chosen.characteristic);
   return {
@@ -116,7 +116,7 @@ export function formatSeries({ characteristic, unit, fraction, form }: SeriesKey
   return [characteristic, unit, fraction, form].join("|");
 }
 
-/** Parses the key of a series. Parts that the text does not have match every series. */
+/** Parses the key of a series. A missing part matches every series. */
 export function parseSeries(text: string): Partial<SeriesKey> {
   const [characteristic, unit, fraction, form] = text.split("|");
   return {
@@ -148,7 +148,7 @@ interface Point {
   row: Measurement;
 }
 
-/** Locations with a colour and a shape of their own. */
+/** Maximum number of locations with their own colour and shape. */
 const MAX_COLOURED = 6;
 /** Ratio of maximum and minimum above which a scale is logarithmic. */
 const LOGARITHMIC_RATIO = 50;
@@ -207,7 +207,7 @@ export function drawChart(content: ChartContent): Html {
   const toY = (value: number) =>
     PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * (scale(value) - bottom) / (top - bottom);
   const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
-  // Exact enough to tell the day.
+  // Precise enough to distinguish days.
   const digits = years[1] - years[0] < 20 ? 2 : 3;
   const toX = (time: number, isExact: boolean) =>
     formatPercent((time - start) / (end - start), isExact ? digits : 1);
@@ -277,12 +277,12 @@ export function drawChart(content: ChartContent): Html {
   </section>`;
 }
 
-/** Such as `mg/L as P`. `None` is the unit of a number without one. */
+/** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
 export function unitOf({ unit, form }: SeriesKey): string {
   return [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
 }
 
-/** Such as `mg/L as P, total fraction, log scale`. */
+/** Describes a series, such as `mg/L as P, total fraction, log scale`. */
 function describeSeries(
   series: SeriesKey,
   isLogarithmic: boolean,
@@ -379,8 +379,8 @@ function formatPercent(part: number, digits = 2): string {
 }
 
 /**
- * Draws the points of a group. `data-values` of a location has the texts of its points in the same order, for a script.
- * Other locations have many points, and each pixel only one.
+ * Draws the points of a group. A script reads the values of a location from `data-values`, in the order of the points.
+ * The group of other locations has at most one point per pixel, because it has many.
  */
 function drawPoints(
   points: readonly Point[],
@@ -402,7 +402,7 @@ function drawPoints(
     uses += use;
     values.push(signOf(row) + row.value);
   }
-  // Only numbers and the names of shapes.
+  // Safe as raw HTML: it has only numbers and names of shapes.
   return html`
     <g class="chart-series-${index}" ${!isOther &&
       html`data-name="${name}" data-values="${values.join(" ")}"`}>${raw(uses)}</g>
@@ -454,11 +454,11 @@ function formatTick(tick: number, language: Language): string {
   });
 }
 
-/** Labels that fit: on a wide plot and on that of a phone. */
+/** Maximum number of labels on a wide plot and on a phone. */
 const [MAX_WIDE_LABELS, MAX_NARROW_LABELS] = [12, 6];
 const LABEL_STEPS = [1, 2, 5, 10, 20, 50, 100];
 
-/** Draws the axis of years; of months if there is only one year. */
+/** Draws the time axis: years, or months if all dates are in one year. */
 function drawTimes([first, last]: readonly [number, number], language: Language): Html {
   const isMonths = first === last;
   const length = isMonths ? 12 : last - first + 1;
@@ -525,7 +525,7 @@ function renderTable(points: readonly Point[], text: DrawingText, language: Lang
   `;
 }
 
-/** Returns the median, the lower one of two; with `≤` or `≥` if a limit could move it. */
+/** Returns the lower median, with `≤` or `≥` if a censored result could change it. */
 export function formatMedian(rows: readonly Measurement[], language: Language): string {
   const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
   const middle = (sorted.length - 1) >> 1;

@@ -37,7 +37,7 @@ export interface LocationInfo {
 
 export interface Locations {
   list: readonly LocationInfo[];
-  /** Number that were not loaded. */
+  /** Number of locations that were not loaded. */
   missing: number;
 }
 
@@ -60,7 +60,7 @@ export interface Results {
   reasons: readonly NoRowsReason[];
 }
 
-/** Stores what the service returned. `undefined` if each caller uses a key of its own. */
+/** Caches of responses of the service. Not shared between callers if each uses its own API key. */
 export interface Stores {
   datasets: Store<readonly DatasetInfo[]>;
   locations: Store<Locations>;
@@ -84,9 +84,9 @@ export interface Source {
 }
 
 const MAX_LOCATIONS = 2 * MAXIMUM_TOP;
-/** Locations in a filter: their Ids must fit into a URL. */
+/** Maximum number of locations in a filter: their Ids must fit into a URL. */
 const MAX_NAMED_LOCATIONS = 500;
-/** Results that are read for the bars of years: ten requests. */
+/** Maximum number of results to read for the chart of years: ten requests. */
 export const MAX_COUNTED_BY_YEAR = 100_000;
 
 async function load<T>(
@@ -193,11 +193,11 @@ export function loadYears(
 export interface FoundPlace {
   place: PlaceFilter;
   name: string;
-  /** Those of the result, if finding the place has loaded them. */
+  /** Locations of the results, if the search for the place loaded them. */
   locations?: Locations | undefined;
 }
 
-/** Finds what `where` means: a region, a dataset, or locations whose name contains it. */
+/** Resolves `where` to a region, a dataset, or the locations whose names contain it. */
 export async function findPlace(
   source: Source,
   form: Form,
@@ -233,7 +233,7 @@ export async function findPlace(
   return ofDatasets(parts, parts.length === 1 ? parts[0]!.name : where);
 }
 
-/** Requests in the order of what a reader needs first, one at a time. */
+/** Sends one request at a time; the data that a reader needs first comes first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
   const found = await findPlace(source, form);
   const { place, name: placeName, locations: named } = found;
@@ -273,7 +273,7 @@ async function loadSelected(
     const { filter } = selection;
     return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
   }
-  // The Ids of the locations, which the map needs anyway, save the request for those in the box.
+  // A filter by Id needs no further request for the locations in the box: the map loads their Ids anyway.
   const { list, missing } = locations ?? await loadLocations(source, selection);
   if (list.length === 0) return [];
   if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
@@ -301,7 +301,7 @@ export function yearsOf(rows: readonly Measurement[]): YearResults[] {
     .sort((a, b) => a.year - b.year);
 }
 
-/** The most frequent key comes first. */
+/** Counts items by key, the most frequent key first. */
 export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
@@ -311,7 +311,7 @@ export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [st
 /** A cell with or without quotes, and the separator after it. */
 const CSV_CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n)/g;
 
-/** As Weir writes it (RFC 4180). */
+/** Parses CSV in the form that Weir writes (RFC 4180). */
 function parseCsv(csv: string): Measurement[] {
   const lines: string[][] = [[]];
   for (const [, quoted, plain = "", end] of csv.matchAll(CSV_CELL)) {
@@ -322,7 +322,7 @@ function parseCsv(csv: string): Measurement[] {
   return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
 }
 
-/** Columns that further columns of the table can show. */
+/** Fields of the optional columns of the table. */
 export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
   !TABLE_FIELDS.includes(field) && !["Id", "DOI"].includes(field)
 );

@@ -32,7 +32,7 @@ export interface MapLocation {
   type: string;
   longitude: number;
   latitude: number;
-  /** Whether it matches the whole filter; others are hollow. */
+  /** Whether the location matches the whole filter. Others are drawn hollow. */
   matches: boolean;
 }
 
@@ -107,7 +107,7 @@ export function drawMap(content: MapContent): Html {
   `;
 }
 
-/** Kilometres. */
+/** Range of the width (km) of a view. */
 const [MIN_VIEW_WIDTH, MAX_VIEW_WIDTH] = [2, 7000];
 
 /** Formats a view for a URL, such as `-97.21,51.3,420`. */
@@ -115,7 +115,7 @@ export function formatView({ longitude, latitude, width }: MapView): string {
   return [+longitude.toFixed(3), +latitude.toFixed(3), +width.toPrecision(4)].join();
 }
 
-/** Parses a view of a URL. Returns `undefined` if it is malformed or no view of Canada or its neighbours. */
+/** Parses a view of a URL. Returns `undefined` if it is malformed or outside the range of the map. */
 export function parseView(text: string): MapView | undefined {
   const [longitude = NaN, latitude = NaN, width = NaN, ...rest] = text.split(",")
     .map((number) => number.trim() === "" ? NaN : Number(number));
@@ -126,9 +126,9 @@ export function parseView(text: string): MapView | undefined {
 
 /** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
 const INSETS = { left: 44, right: 64, top: 44, bottom: 56 };
-/** Kilometres: width of the view of a single position. */
+/** Width (km) of the view of a single position. */
 const MIN_FITTED_WIDTH = 120;
-/** All of Canada is shown for positions that cover more than this part of its width. */
+/** Part of the map's width above which all of Canada is shown. */
 const CANADA_PART = 0.6;
 const [SOUTH_LIMIT, NORTH_LIMIT] = [38, 84];
 
@@ -158,7 +158,7 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
   const { left, right, top, bottom } = INSETS;
   const [freeWidth, freeHeight] = [size.width - left - right, size.height - top - bottom];
   let view = CANADA;
-  // The central meridian depends on the view, so that the second turn fits better.
+  // The central meridian depends on the view, so a second pass fits better.
   for (let turn = 0; turn < 2; turn++) {
     const frame = createFrame(view, size);
     const pixels = positions.map(frame.toPixel);
@@ -286,7 +286,7 @@ function mergeOnce(points: readonly Cluster[]): Cluster[] {
     }
     if (near) {
       const total = near.members.length + members.length;
-      // The cell remains that of the first point: its clusters move by less than a cell.
+      // A cluster stays in the cell of its first point, because it moves by less than a cell.
       near.x += (x - near.x) * members.length / total;
       near.y += (y - near.y) * members.length / total;
       near.members.push(...members);
@@ -407,10 +407,10 @@ function placeLabels(
   });
 }
 
-/** Pixels. */
+/** Maximum length (pixels) of the scale bar. */
 const MAX_SCALE_LENGTH = 90;
 
-/** Draws a bar with a round length, as long as that distance is at the centre of the map. */
+/** Draws a scale bar of a round length, which is exact at the centre of the map. */
 function drawScale(frame: Frame, size: Size, language: Language): Html {
   const [x, y] = [size.width / 2, size.height / 2];
   const kilometres = distanceOf(frame.toPosition([x - 50, y]), frame.toPosition([x + 50, y])) / 100;
@@ -439,7 +439,7 @@ function distanceOf([west, south]: Coordinates, [east, north]: Coordinates): num
   return 2 * EARTH_RADIUS * Math.asin(Math.sqrt(part));
 }
 
-/** Returns the largest number of 1, 2 or 5 and zeros that is not larger. */
+/** Rounds down to 1, 2 or 5 times a power of ten. */
 function roundDown(number: number): number {
   const power = 10 ** Math.floor(Math.log10(number));
   return (number >= 5 * power ? 5 : number >= 2 * power ? 2 : 1) * power;
@@ -517,7 +517,7 @@ function renderLegend(
   </p>`;
 }
 
-/** Most locations of one position that a card names. */
+/** Maximum number of locations at one position in a card. */
 const MAX_NAMES = 8;
 
 /** Renders the card of the selected location, and of others at the same position. */

@@ -53,19 +53,19 @@ const FILES: Record<string, { type: string; body: () => string }> = {
   "/weir.svg": { type: "image/svg+xml", body: () => ICON },
   "/names.json": { type: "application/json", body: suggestionsJson },
 };
-/** Bytes. */
+/** Maximum length (bytes) of a form. */
 const MAX_FORM_SIZE = 100_000;
-/** Requests that wait for the service. Low, because downloads have priority. */
+/** Maximum number of concurrent requests to the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
-/** Milliseconds. */
+/** Cache TTL (ms) of the datasets. */
 const DATASETS_TTL = 3_600_000;
-/** Milliseconds. */
+/** Cache TTL (ms) of results. */
 const RESULTS_TTL = 300_000;
-/** Entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
+/** Maximum number of entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
 const MAX_LARGE_ENTRIES = 6;
 const MAX_SMALL_ENTRIES = 200;
 
-/** If access requires a token and the server has none, there is no page. */
+/** Adds the routes, unless access requires a token and the server has no tokens. */
 export function addPage(app: Router, context: AppContext): void {
   const { access, tokens } = context.settings;
   const requiresToken = access === "signed" || access === "token";
@@ -149,7 +149,7 @@ function createPages(context: AppContext): Record<string, Respond> {
   });
   const shared = newStores();
 
-  /** `undefined` without a key or token. */
+  /** Returns `undefined` if the request has no key or token. */
   async function openSource({ exchange, token }: FormRequest): Promise<Source | undefined> {
     const authorized = await accessControl.authorizePage(exchange.request, token);
     if (authorized === undefined) return undefined;
@@ -326,7 +326,7 @@ function createPages(context: AppContext): Record<string, Respond> {
     );
   };
 
-  /** A page that needs the datasets, and perhaps more. */
+  /** Creates a page whose content needs the list of datasets. */
   const withDatasets = (
     render: (
       form: Form,
@@ -397,7 +397,7 @@ function decodePath(text: string): string {
   }
 }
 
-/** What `where` means without a request: a region or a DOI. */
+/** Resolves `where` without a request, as a region or a DOI. */
 function placeWithoutService({ where }: Form): PlaceFilter {
   if (where === "") return {};
   const region = findRegion(where);
@@ -406,7 +406,7 @@ function placeWithoutService({ where }: Form): PlaceFilter {
   throw new FormError("noLocation", { name: where });
 }
 
-/** Sides of a box that was drawn on a map: pixels of two corners, and of the size of the map. */
+/** Converts a drawn box to degrees. `drawn` has the pixels of two corners, and the map's width and height. */
 function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
   const [x1, y1, x2, y2, width, height] = (drawn ?? "").slice(0, 100).split(",").map(Number);
   const view = parseView(viewText);
@@ -449,7 +449,7 @@ class Alerts {
     );
   }
 
-  /** Adds a thrown mistake or problem to the alerts. */
+  /** Runs a task. Adds an error for the reader to the alerts and rethrows any other. */
   async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
     try {
       return await task();

@@ -29,7 +29,7 @@ import {
 import { type DownloadLink, estimateSize } from "./download_link.ts";
 import { type ToolId, TOOLS } from "./tools.ts";
 
-/** Links of the results; those of citations can need a header. */
+/** Links of the results. Links of citations can require a header. */
 export interface Links {
   downloads: Readonly<Record<ToolId, DownloadLink>>;
   citations: readonly { label: string; url: string }[];
@@ -103,7 +103,7 @@ function namesOf({ locations }: Results): (id: string) => string {
   return (id) => names.get(id) ?? `Id ${id}`;
 }
 
-/** The service estimates counts from this one on. */
+/** Count from which the service returns an estimate. */
 const MIN_ESTIMATE = 1_000_000;
 
 export function formatCount(count: number, language: Language): string {
@@ -335,7 +335,7 @@ export function datasetPath(doi: string, language: Language): string {
   return `/datasets/${doi.split("/").map(encodeURIComponent).join("/")}?lang=${language}`;
 }
 
-/** So that a link works at any origin at which the page was opened. */
+/** Removes the origin, so that a link works at any origin of the page. */
 export function toPath(url: string): string {
   const { pathname, search } = new URL(url);
   return pathname + search;
@@ -347,7 +347,7 @@ export function renderCitation({ citation, link, doi }: DatasetInfo): Html {
   return html`${before}<a href="${link}">doi:${doi}</a>${after.join(text)}`;
 }
 
-/** A link only if it is an HTTP URL: data could contain a `javascript:` URL. */
+/** Renders a link only for an HTTP URL, because data could contain a `javascript:` URL. */
 export function renderLicence(licence: string): string | Html {
   if (!/^https?:\/\//.test(licence)) return licence;
   const name = /opendatacommons\.org\/licenses\/(\w+)\/([\d-]+)/.exec(licence);
@@ -364,7 +364,7 @@ function renderStale(text: Text): Html {
   `;
 }
 
-/** Names that are not in the list, with near ones. They are searched too: the service has further names. */
+/** Renders names that are not in the list, with near matches. The search includes them: the service can have more names. */
 function renderUnknown(form: Form, text: Text): Html {
   const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
   return html`${

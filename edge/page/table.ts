@@ -44,14 +44,14 @@ export interface TableContent {
 
 const MAX_ROWS = 20;
 
-/** Text of a column. If all rows have the same, it moves into the heading. */
+/** Column of the table. A text that all rows share moves into the heading. */
 interface Column {
   className: string;
   label: string;
   textOf: (row: Measurement) => string;
   /** Whether the column remains if all rows have the same text. */
   isFixed?: boolean;
-  /** Before the text in the heading. */
+  /** Text before the shared text in the heading. */
   prefix?: string;
 }
 
@@ -82,7 +82,7 @@ export function measurementsTable(content: TableContent): Html {
       label: text.characteristic,
       textOf: (row) => characteristicName(row.CharacteristicName ?? "", language),
     },
-    // No columns of their own: they follow the unit and precede the depth.
+    // Without a label, they are not columns: the form follows the unit, and the medium precedes the depth.
     { className: "", label: "", textOf: formOf },
     { className: "", label: "", textOf: mediumOf },
     {
@@ -176,7 +176,7 @@ function renderCell(
   }</td>`;
 }
 
-/** Medium and depth. The service has negative numbers for depths below the surface of water. */
+/** Returns the medium and depth. The service uses negative numbers for depths below the surface. */
 function describeSample(row: Measurement, hasOneMedium: boolean, language: Language): string {
   const { ActivityMediaName = "", ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit } = row;
   const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""), language);
@@ -191,7 +191,7 @@ function fractionOf(digits: string): string {
   return /\.(.*)$/.exec(digits)?.[1] ?? "";
 }
 
-/** As wide as a digit, and as a decimal point, in most fonts. */
+/** Spaces that are as wide as a digit and as a decimal point in most fonts. */
 const [FIGURE_SPACE, PUNCTUATION_SPACE] = ["\u2007", "\u2008"];
 
 function renderValue(

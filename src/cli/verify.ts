@@ -24,7 +24,7 @@ import {
 } from "./part_file.ts";
 import { countText } from "./progress_report.ts";
 
-/** Exit code: the file is intact, but its datasets have other versions now, or unknown ones. */
+/** Exit code: the file is intact, but its datasets have changed or their versions are unknown. */
 const OUTDATED = 3;
 
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {
@@ -82,7 +82,7 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   return flags.has("online") ? await compareVersions(path, found!, flags, context) : 0;
 }
 
-/** One request. */
+/** Compares the versions in the package with those of the service. Sends one request. */
 async function compareVersions(
   path: string,
   { weir: { query, datasets } }: AnyPackage,
@@ -95,7 +95,7 @@ async function compareVersions(
     );
   }
   const { resource: _, format: __, service, ...given } = query;
-  // The service of the package is not used: the key would be sent to any address that is in a file.
+  // Never connects to the service in the package, because a file could name any address to receive the key.
   const requireService = (chosen = PRODUCTION_URL) => {
     if (service === chosen) return;
     const hint = "pass --sandbox, --qa or --base-url as in its download";
@@ -130,12 +130,12 @@ function readFilter(path: string, flags: readonly [name: string, values: string[
     return toWiderMetadataFilter(readQuery(new Map(flags)));
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof ValidationError)) throw error;
-    // Its message names flags, which this command line does not have.
+    // The original message names flags that the user did not pass.
     throw new FileError(`The query in ${packagePath(path)} is damaged: download the file again`);
   }
 }
 
-/** What the content of a file has instead of the number of rows and the columns of its package. */
+/** Result of comparing the content of a file with the rows and columns in its package. */
 interface Compared {
   /** Number of rows, if they were counted. */
   rows?: number | undefined;
@@ -155,7 +155,7 @@ async function compareContent(
   if (counter === undefined) return { differences: [] };
   const stream = createReadStream(path);
   const gunzip = createGunzip();
-  // Without a listener, an error of the file would be thrown. It ends the decompression.
+  // `pipe` does not forward errors: a read error must end the decompression.
   const data = resource.compression === undefined
     ? stream
     : stream.on("error", (error) => gunzip.destroy(error)).pipe(gunzip);
@@ -186,14 +186,14 @@ function compareRows(rows: number | undefined, resource: PackageResource): strin
   return [`rows: ${rows ?? "unknown"} instead of ${resource.rows}`];
 }
 
-/** Length (bytes) of the end of a Parquet file: the length of the metadata before it, and a name. */
+/** Length (bytes) of the end of a Parquet file: the length of its metadata (4) and `PAR1` (4). */
 const PARQUET_END = 8;
 
-/** Maximum number of bytes of the metadata to read: the rows are at their end. A damaged length can be 4 GB. */
+/** Maximum number of bytes to read from the end of the metadata. A damaged length can be 4 GB. */
 const MAX_METADATA = 1 << 24;
 
 /**
- * Returns the number of rows that the metadata of Weir in a Parquet file have; `undefined` if there are none.
+ * Returns the number of rows in the metadata that Weir writes to Parquet; `undefined` without them.
  * Source: Apache Parquet, "File Format"; Thrift compact protocol, in which a text follows 0x18 and its length.
  */
 async function readParquetRows(path: string, size: number): Promise<number | undefined> {
@@ -225,7 +225,7 @@ interface RowCounter {
   end(): { rows: number; header?: string[] | undefined };
 }
 
-/** `undefined` for a format whose rows are not counted. */
+/** Returns `undefined` for a format whose rows are not counted. */
 function createCounter({ format, dialect }: PackageResource): RowCounter | undefined {
   if (dialect !== undefined) return csvCounter(dialect);
   if (format === "ndjson") return csvCounter({ delimiter: "", header: false, isPlain: true });
@@ -238,7 +238,7 @@ const [LINE_FEED, QUOTE, BACKSLASH] = [0x0a, 0x22, 0x5c];
 /** Maximum length (bytes) of a header row. */
 const MAX_HEADER = 1 << 16;
 
-/** Counts lines, except those in quotes. A plain document has no quotes around lines. */
+/** Counts lines; a line break in quotes does not count. In a plain document, quotes have no meaning. */
 function csvCounter(
   { delimiter, header, isPlain = false }: { delimiter: string; header: boolean; isPlain?: boolean },
 ): RowCounter {

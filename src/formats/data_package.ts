@@ -8,7 +8,7 @@ import { checkCsvOptions, type CsvOptions } from "./csv.ts";
 import { type FileFormat, FORMATS, POINT_FIELDS } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
-/** Registered with IANA. */
+/** Media type of a data package, registered with IANA. */
 export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
 
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
@@ -55,7 +55,7 @@ export interface DataPackage<More> {
   licenses?: { name?: string; path?: string; title: string }[];
   sources?: (Record<string, string> & { title: string; path: string })[];
   resources: [PackageResource];
-  /** What made the file. */
+  /** Origin of the file. */
   weir: PackageOrigin & More;
 }
 
@@ -131,7 +131,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
   };
 }
 
-/** Returns the package of a file that has another name now. */
+/** Returns the package of a renamed file. */
 export function renamePackage<More>(
   { resources: [resource], ...others }: DataPackage<More>,
   fileName: string,
@@ -156,7 +156,7 @@ function toDialect(csv: CsvOptions | undefined): PackageResource["dialect"] {
   };
 }
 
-/** Types of Table Schema. CSV has lists as text. */
+/** Types of Table Schema. In CSV, lists are text. */
 const TYPES: Readonly<Record<FieldType, string>> = {
   "integer": "integer",
   "number": "number",

@@ -5,13 +5,13 @@ import { ValidationError } from "../errors.ts";
 import { CsvWriter } from "./csv.ts";
 import { concatBytes } from "./page_writer.ts";
 
-/** Number of bytes of a block before compression. */
+/** Length (bytes) of a block before compression. */
 const BLOCK_LENGTH = 1 << 20;
 const LEVEL = 6;
 /** Level for the bytes of an incomplete block in a cursor. */
 const CURSOR_LEVEL = 1;
 
-/** Without a name and a time, so that equal documents have equal bytes. */
+/** Header without a name and a time, so that equal documents have equal bytes. */
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255);
 /** Final block without content (RFC 1951, 3.2.6). */
 const FINAL_BLOCK = [3, 0];
@@ -51,7 +51,7 @@ export class GzipWriter extends CsvWriter {
   #isBegun: boolean;
   #crc: number;
   #length: number;
-  /** Never overwritten: states refer to its bytes. */
+  /** Replaced after each block, because saved states refer to its bytes. */
   #block: Bytes = new Uint8Array(BLOCK_LENGTH);
   #filled = 0;
 
@@ -95,7 +95,7 @@ export class GzipWriter extends CsvWriter {
     this.state = { ...this.state, gzip: { isBegun, crc, length, pending } };
   }
 
-  /** Returns the header, if it is the first call, and the blocks that the bytes complete. */
+  /** Returns the completed blocks. The first call also returns the header. */
   #compress(bytes: Uint8Array): Uint8Array[] {
     const parts: Uint8Array[] = this.#isBegun ? [] : [HEADER];
     this.#isBegun = true;
@@ -115,7 +115,7 @@ export class GzipWriter extends CsvWriter {
     this.#length += this.#filled;
     this.#block = new Uint8Array(BLOCK_LENGTH);
     this.#filled = 0;
-    // A block that was compressed by itself, up to a full flush, can follow any other one.
+    // A block that is compressed separately, up to a full flush, can follow any other block.
     const finishFlush = this.#zlib.constants.Z_FULL_FLUSH;
     return this.#zlib.deflateRawSync(bytes, { level: LEVEL, finishFlush, chunkSize: 1 << 17 });
   }

@@ -1,4 +1,4 @@
-// What the fields mean. The descriptions of files and of fields derive from this table.
+// Meanings of the fields. Data packages and the page of fields read them from this table.
 import type { ResourceName } from "./resources.ts";
 
 /** Meaning of a field. */
@@ -130,7 +130,7 @@ export function meaningOf(resource: ResourceName, field: string): FieldMeaning |
   return name === undefined ? undefined : FIELD_MEANINGS[name];
 }
 
-/** Returns the words of a field: "Result detection condition" for `ResultDetectionCondition`. */
+/** Splits a field name into words: "Result detection condition" for `ResultDetectionCondition`. */
 export function labelOf(field: string): string {
   const words = field.replace(/([a-z])(?=[A-Z])/g, "$1 ").split(" ");
   return words.map((word, index) => index > 0 && /[a-z]/.test(word) ? word.toLowerCase() : word)
