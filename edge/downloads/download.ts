@@ -3,7 +3,6 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
 import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
-import { loadFormat } from "../../src/formats/load_format.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
@@ -113,7 +112,9 @@ export async function parseDownload(
     ...(isMeasured(resource) && query.skipToken !== undefined && { partition: "never" }),
   };
   const checked = dataStream.query(resource, options);
-  const loadedFormat = await loadFormat(format, { url: checked.url });
+  const loadedFormat = format === "parquet"
+    ? (await import("../../src/formats/parquet.ts")).parquetFormat({ url: checked.url })
+    : format;
   checked.batches({ format: loadedFormat, csv }); // throws if an option is invalid
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {

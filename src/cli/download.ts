@@ -15,8 +15,8 @@ import { PRODUCTION_URL } from "../service_constants.ts";
 import { versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
-import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
+import type { ParquetOptions } from "../formats/parquet.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
@@ -109,7 +109,7 @@ export async function download(
   const record = toQueryRecord(resource, clientOptions.baseUrl, flags, format);
   let found: Readonly<Record<string, readonly string[]>> | undefined;
   let nulls: Pick<FileOrigin, "invalidValues" | "withoutGeometry"> | undefined;
-  const loaded = await loadFormat(format, {
+  const parquetOptions: ParquetOptions & { url: string } = {
     invalidValues: has("allow-invalid") ? "null" : "error",
     url: query.url,
     async metadata({ rows, columns, ...counts }) {
@@ -129,7 +129,10 @@ export async function download(
       const embedded = { ...description, resources, name: undefined, created: undefined };
       return { datapackage: JSON.stringify(embedded) };
     },
-  });
+  };
+  const loaded = format === "parquet"
+    ? (await import("../formats/parquet.ts")).parquetFormat(parquetOptions)
+    : format;
   const pagesAfter = (after?: Cursor) =>
     query.batches({ format: loaded, csv, after, distinct: [...distinct] });
   const printReasons = (reasons: readonly NoRowsReason[]) => {

@@ -35,9 +35,9 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 48, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 49, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 48,
+    limit: 49,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,

@@ -202,8 +202,9 @@ const SHARED_NAMES: Record<string, string> = {
   // Formats of files and URLs. A program loads the code of Parquet when it needs it.
   "src/formats/formats.ts FileFormat": "name of a format",
   "src/formats/formats.ts LoadedFormat": "format of an entry point of its own",
+  "src/formats/parquet.ts *": "code of Parquet, which the entry ./parquet exports",
+  "src/formats/parquet.ts ParquetOptions": "options of Parquet, which the entry ./parquet exports",
   "src/formats/formats.ts withoutPageSize": "URL in the metadata of a Parquet file",
-  "src/formats/load_format.ts loadFormat": "loads the code of a format",
   // Functions of bytes.
   "src/formats/page_writer.ts concatBytes": "joins the parts of a page",
 };
