@@ -244,13 +244,16 @@ function requireRate(requestsPerSecond: number, baseUrl: string): void {
 const TOKEN_SOURCE = TOKEN.source.slice(1, -1); // without ^ and $
 const PRODUCT = `${TOKEN_SOURCE}(?:/${TOKEN_SOURCE})?`;
 const COMMENT = "\\([ -'*-~]*\\)";
-const USER_AGENT = new RegExp(`^${PRODUCT}(?: (?:${PRODUCT}|${COMMENT}))*$`);
+// One match per part, because a group that repeats takes memory for each repetition.
+const USER_AGENT_PART = new RegExp(` (?:${PRODUCT}|${COMMENT})`, "gy");
 
 /**
  * Products and comments, such as `my-app/1.0 (mailto:me@example.org)` (RFC 9110, section 10.1.5). A
  * line feed could add another header.
  */
 function requireUserAgent(option: string, product: unknown): void {
-  if (typeof product === "string" && USER_AGENT.test(product)) return;
+  const isProduct = typeof product === "string" && !product.startsWith("(") &&
+    ` ${product}`.replace(USER_AGENT_PART, "") === "";
+  if (isProduct) return;
   throw invalidValue(option, 'a product and its version such as "my-app/1.0"', product);
 }

@@ -97,7 +97,7 @@ const others: [symbol: string, what: string, text: Text, read: (text: string) =>
   ): [string, string, Text, (text: string) => unknown] => [
     "new DataStream",
     `the user agent repeats "${part}"`,
-    (n) => `${part.repeat(n)}\n`,
+    (n) => `a ${part.repeat(n)}\n`,
     (userAgent) => new DataStream({ userAgent }),
   ]),
   ...["a", "+", "a+", "."].map((part): [string, string, Text, (text: string) => unknown] => [
