@@ -171,18 +171,20 @@ testPrograms(
         DATASTREAM_API_KEY: "a-secret-key",
       }),
     );
-    await (await fetch(`${server.root}/healthz`)).text();
     using connection = await connect(server);
     const headers = "content-type: application/x-www-form-urlencoded\r\ncontent-length: 99";
     await connection.write(
-      new TextEncoder().encode(`POST / HTTP/1.1\r\nhost: a\r\n${headers}\r\n\r\ntoken=`),
+      new TextEncoder().encode(
+        `POST / HTTP/1.1\r\nhost: a\r\n${headers}\r\nexpect: 100-continue\r\n\r\n`,
+      ),
     );
-    // Later than the form, so that the server reads it.
-    await (await fetch(`${server.root}/healthz`)).text();
-    server.signal("SIGTERM");
     const bytes = new Uint8Array(4_096);
-    const length = await connection.read(bytes);
-    const response = new TextDecoder().decode(bytes.subarray(0, length ?? 0));
+    const read = async () =>
+      new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
+    assertMatch(await read(), /^HTTP\/1.1 100 /); // the server reads the form
+    await connection.write(new TextEncoder().encode("token="));
+    server.signal("SIGTERM");
+    const response = await read();
     assertMatch(response, /^HTTP\/1.1 400 [^]*"title":"Form incomplete"/);
     await server.exitCode;
     assertEquals(server.log().includes("Internal error"), false);
