@@ -80,7 +80,7 @@ Deno.test("deno publish uploads modules that import each other, JSR, npm and Nod
         ? `/${resolve(path.slice(1), specifier)}`
         : undefined;
       if (target) assert(files.has(target), `${path} imports ${specifier}`);
-      else assertMatch(specifier, /^(jsr:@std\/\w+@\^\d|npm:\/?[\w@/-]+@\^\d|node:\w)/, path);
+      else assertMatch(specifier, /^(jsr:@std\/\w+@\^\d|npm:\/?[\w@/-]+@\^?\d|node:\w)/, path);
     }
   }
 });
