@@ -150,15 +150,13 @@ const MAX_LENGTH = 500;
  * third of the time.
  */
 export function memoize<T>(read: (text: string) => T): (text: string) => T {
-  const cache = new Map<string, T | undefined>();
+  const cache = new Map<string, T | null>();
   return (text) => {
-    let result = cache.get(text);
-    if (result === undefined) {
-      result = read(text);
-      if (text.length > MAX_LENGTH) return result;
-      cache.set(text, cache.has(text) ? result : undefined);
-      if (cache.size > MAX_ENTRIES) cache.clear();
-    }
+    const kept = cache.get(text);
+    if (kept) return kept;
+    const result = read(text);
+    if (text.length <= MAX_LENGTH) cache.set(text, kept === null ? result : null);
+    if (cache.size > MAX_ENTRIES) cache.clear();
     return result;
   };
 }
