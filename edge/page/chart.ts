@@ -12,6 +12,7 @@ import {
   type Html,
   type Language,
   monthName,
+  valueName,
 } from "./drawing_text.ts";
 
 /**
@@ -245,7 +246,7 @@ export function drawChart(content: ChartContent): Html {
     )
   }</svg>
       <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" data-unit="${
-    unitOf(series)
+    unitOf(series, language)
   }" role="img" aria-label="${
     fill(text.chartLabel, {
       name,
@@ -278,8 +279,8 @@ export function drawChart(content: ChartContent): Html {
 }
 
 /** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
-export function unitOf({ unit, form }: SeriesKey): string {
-  return [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
+export function unitOf({ unit, form }: SeriesKey, language: Language): string {
+  return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
 }
 
 /** Describes a series, such as `mg/L as P, total fraction, log scale`. */
@@ -290,11 +291,9 @@ function describeSeries(
   language: Language,
 ): string {
   return [
-    unitOf(series),
+    unitOf(series, language),
     series.fraction &&
-    fill(text.fraction, {
-      name: language === "en" ? series.fraction.toLowerCase() : series.fraction,
-    }, language),
+    fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
     isLogarithmic && text.logScale,
   ].filter(Boolean).join(", ");
 }
@@ -309,7 +308,7 @@ function renderLinks(
   const describe = (other: SeriesKey) => {
     const parts = (["unit", "fraction", "form"] as const).filter((part) =>
       other[part] !== series[part]
-    ).map((part) => other[part] || text.none);
+    ).map((part) => valueName(other[part], language) || text.none);
     return other.characteristic === series.characteristic
       ? parts.join(", ")
       : [characteristicName(other.characteristic, language), ...parts].join(", ");

@@ -174,7 +174,9 @@ function renderMeasured({ form, results }: ResultsContent): Html {
               <td class="number">${formatNumber(count, language)}</td>
               <td>${[...new Set([years[0] ?? "", years.at(-1) ?? ""])].join("–")}</td>
               <td class="number">${series &&
-                html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series)}`}</td>
+                html`<b>${formatMedian(series.rows, language)}</b> ${
+                  unitOf(series, language)
+                }`}</td>
             </tr>
           `;
         })}</tbody>

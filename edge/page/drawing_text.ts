@@ -14,8 +14,6 @@ export type DrawingText = typeof TABLE["en"];
 /** A text that one language lacks is an error of the type check. */
 export const DRAWING_TEXT: Readonly<Record<Language, DrawingText>> = TABLE;
 const FRENCH_VALUES: Readonly<Record<string, string>> = TABLE.frenchValues;
-/** Detection conditions in lower case; English ones are those of the service. */
-export const FRENCH_CONDITIONS: Readonly<Record<string, string>> = TABLE.frenchConditions;
 
 const LOCALES: Record<Language, string> = { en: "en-CA", fr: "fr-CA" };
 
@@ -37,7 +35,7 @@ export function formatPlural(forms: readonly string[], n: number, language: Lang
   return fill(forms[isOne ? 0 : 1]!, { n }, language);
 }
 
-/** Returns the French name of a medium or type of place if the schema has one, else the value itself. */
+/** Returns the French name of a value if the schema has one, else the value itself. */
 export function valueName(value: string, language: Language): string {
   return language === "fr" && Object.hasOwn(FRENCH_VALUES, value) ? FRENCH_VALUES[value]! : value;
 }

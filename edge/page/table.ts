@@ -6,7 +6,6 @@ import {
   DRAWING_TEXT,
   fill,
   formatDigits,
-  FRENCH_CONDITIONS,
   type Html,
   type Language,
   valueName,
@@ -66,7 +65,7 @@ export function measurementsTable(content: TableContent): Html {
     .slice(0, MAX_ROWS);
   const isSame = (textOf: Column["textOf"]) =>
     rows.every((row) => textOf(row) === textOf(rows[0]!));
-  const formOf = (row: Measurement) => row.MethodSpeciation ?? "";
+  const formOf = (row: Measurement) => valueName(row.MethodSpeciation ?? "", language);
   const mediumOf = (row: Measurement) => valueName(row.ActivityMediaName ?? "", language);
   const [hasOneForm, hasOneMedium] = [isSame(formOf), isSame(mediumOf)];
   const columns: Column[] = [
@@ -88,7 +87,7 @@ export function measurementsTable(content: TableContent): Html {
     {
       className: "detail",
       label: text.sampleFraction,
-      textOf: (row) => row.ResultSampleFraction ?? "",
+      textOf: (row) => valueName(row.ResultSampleFraction ?? "", language),
     },
     {
       className: "detail",
@@ -202,7 +201,7 @@ function renderValue(
 ): Html {
   const { value = "", unit = "", censoring, ResultDetectionCondition: condition = "" } = row;
   if (value === "") {
-    const shown = language === "fr" && FRENCH_CONDITIONS[condition] || condition.toLowerCase();
+    const shown = valueName(condition, language).toLowerCase();
     return html`<td role="cell" class="value no-value" colspan="2">${shown}</td>`;
   }
   const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";

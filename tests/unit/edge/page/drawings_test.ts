@@ -303,4 +303,6 @@ Deno.test("measurementsTable() keeps the digits of the service, aligned at the d
     language: "fr",
   });
   assertEquals(french.rows.map(([, , value]) => value), ["7,10", "non détecté"]);
+  // The schema has French names of fractions and forms.
+  assertEquals(french.heading, "Mesures Nitrate, comme N, Eau de surface, Totale");
 });
