@@ -1,5 +1,5 @@
-// The chart of values over time: which rows are comparable, and their drawing. Positions are percentages of the width,
-// so that text keeps its size at any width.
+// The chart of the values of a series over time. Positions are percentages of the width, so that text keeps its size
+// at any width.
 import { html, raw } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
 import {
@@ -14,119 +14,7 @@ import {
   monthName,
   valueName,
 } from "./drawing_text.ts";
-
-/**
- * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the
- * digits of the service. `null` is an empty string.
- */
-export type Measurement = Readonly<Record<string, string>>;
-
-/** Fields to select for the chart, in addition to the tidy columns. */
-export const CHART_FIELDS: readonly string[] = [
-  "LocationId",
-  "ActivityStartDate",
-  "CharacteristicName",
-  "ResultSampleFraction",
-  "MethodSpeciation",
-];
-
-/** Key of a series of comparable values. An empty string is a valid part. */
-export interface SeriesKey {
-  characteristic: string;
-  unit: string;
-  fraction: string;
-  /** Chemical form, such as `as N`. */
-  form: string;
-}
-
-/** Rows of a chart. */
-export interface Series extends SeriesKey {
-  /** Rows with a date and a value or limit. */
-  rows: readonly Measurement[];
-  /** Number of results of this characteristic, fraction and form without a value and without a limit. */
-  withoutLimit: number;
-  /** Other series: first those of the same characteristic, then by number of values. */
-  alternatives: readonly (SeriesKey & { results: number })[];
-}
-
-const DAY_PATTERN = /^\d{4}-\d\d-\d\d$/;
-/** Values of `censoring` that can be drawn. */
-const DRAWN = ["none", "left", "right"];
-
-function seriesOf(row: Measurement): SeriesKey {
-  return {
-    characteristic: row.CharacteristicName ?? "",
-    unit: row.unit ?? "",
-    fraction: row.ResultSampleFraction ?? "",
-    form: row.MethodSpeciation ?? "",
-  };
-}
-
-/**
- * Returns the wanted series, or the one with most values; `undefined` if no row has a value and a date.
- * Values of another unit, fraction or chemical form are not comparable: nitrate as N is not nitrate as NO3.
- */
-export function selectSeries(
-  rows: readonly Measurement[],
-  wanted: Partial<SeriesKey> = {},
-): Series | undefined {
-  const dated = rows.filter(({ ActivityStartDate = "" }) =>
-    DAY_PATTERN.test(ActivityStartDate) && !Number.isNaN(Date.parse(ActivityStartDate))
-  );
-  const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
-    DRAWN.includes(censoring) && value.trim() !== "" && Number.isFinite(Number(value));
-  const withoutLimit = dated.filter((row) => !isDrawn(row));
-  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row)));
-  const sorted = [...groups.values()].sort((a, b) => b.length - a.length)
-    .map((rows) => ({ ...seriesOf(rows[0]!), rows }));
-  const chosen =
-    sorted.find((series) =>
-      (Object.keys(wanted) as (keyof SeriesKey)[]).every((part) =>
-        wanted[part] === undefined || wanted[part] === series[part]
-      )
-    ) ?? sorted[0];
-  if (chosen === undefined) return undefined;
-  const isSame = (key: SeriesKey) =>
-    key.characteristic === chosen.characteristic && key.fraction === chosen.fraction &&
-    key.form === chosen.form;
-  // Sorts series of the same characteristic first.
-  const isOther = ({ characteristic }: SeriesKey) =>
-    Number(characteristic !== chosen.characteristic);
-  return {
-    ...chosen,
-    withoutLimit: withoutLimit.filter((row) => isSame(seriesOf(row))).length,
-    alternatives: sorted.filter((series) => series !== chosen)
-      .sort((a, b) => isOther(a) - isOther(b))
-      .map(({ rows, ...key }) => ({ ...key, results: rows.length })),
-  };
-}
-
-/** `Map.groupBy`, which Node 20 does not have. */
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
-}
-
-/** Formats the key of a series for a URL, such as `Nitrate|mg/L|Dissolved|as N`. */
-export function formatSeries({ characteristic, unit, fraction, form }: SeriesKey): string {
-  return [characteristic, unit, fraction, form].join("|");
-}
-
-/** Parses the key of a series. A missing part matches every series. */
-export function parseSeries(text: string): Partial<SeriesKey> {
-  const [characteristic, unit, fraction, form] = text.split("|");
-  return {
-    ...(characteristic !== undefined && { characteristic }),
-    ...(unit !== undefined && { unit }),
-    ...(fraction !== undefined && { fraction }),
-    ...(form !== undefined && { form }),
-  };
-}
+import { groupBy, type Measurement, type Series, type SeriesKey, unitOf } from "./series.ts";
 
 /** Content of a chart. */
 export interface ChartContent {
@@ -276,11 +164,6 @@ export function drawChart(content: ChartContent): Html {
   }
     ${renderTable(points, text, language)}
   </section>`;
-}
-
-/** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
-export function unitOf({ unit, form }: SeriesKey, language: Language): string {
-  return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
 }
 
 /** Describes a series, such as `mg/L as P, total fraction, log scale`. */

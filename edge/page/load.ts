@@ -5,7 +5,7 @@ import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
-import { CHART_FIELDS, type Measurement } from "./chart.ts";
+import { CHART_FIELDS, groupBy, type Measurement } from "./series.ts";
 import {
   type Form,
   FormError,
@@ -303,9 +303,8 @@ export function yearsOf(rows: readonly Measurement[]): YearResults[] {
 
 /** Counts items by key, the most frequent key first. */
 export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
-  return [...counts].sort(([, a], [, b]) => b - a);
+  return [...groupBy(items, keyOf)].map(([key, { length }]): [string, number] => [key, length])
+    .sort(([, a], [, b]) => b - a);
 }
 
 /** A cell with or without quotes, and the separator after it. */

@@ -37,7 +37,7 @@ import {
   type Stores,
 } from "./load.ts";
 import type { YearResults } from "./bars.ts";
-import type { Measurement } from "./chart.ts";
+import type { Measurement } from "./series.ts";
 import { parseView } from "./map.ts";
 import { boundsOfPixels } from "./projection.ts";
 import { type Links, renderCode, renderResults } from "./results.ts";

@@ -6,13 +6,14 @@ import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { drawBars } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { fieldLabel } from "./field_texts.ts";
-import { drawChart, formatSeries, parseSeries, selectSeries } from "./chart.ts";
+import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
 import { extentOf, type Html, nameInForm } from "./html.ts";
 import { type DatasetInfo, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
 import { drawMap, formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map.ts";
 import { CANADA } from "./projection.ts";
+import { formatSeries, parseSeries, selectSeries } from "./series.ts";
 import { measurementsTable } from "./table.ts";
 import {
   fill,

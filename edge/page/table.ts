@@ -1,7 +1,6 @@
 // The table of the newest measurements.
 import { html } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
-import type { Measurement } from "./chart.ts";
 import {
   DRAWING_TEXT,
   fill,
@@ -10,6 +9,7 @@ import {
   type Language,
   valueName,
 } from "./drawing_text.ts";
+import { type Measurement, unitOf } from "./series.ts";
 
 /** Fields to select for the table, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = [
@@ -209,9 +209,8 @@ function renderValue(
   const missing = digits - fractionOf(value).length;
   const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
   const padding = point + FIGURE_SPACE.repeat(missing);
-  const units = [unit === "None" ? "" : unit, form].filter(Boolean).join(" ");
   return html`
     <td role="cell" class="value">${sign}${formatDigits(value, language)}${padding}</td>
-    <td role="cell" class="unit">${units}</td>
+    <td role="cell" class="unit">${unitOf({ unit, form }, language)}</td>
   `;
 }

@@ -2,14 +2,13 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { drawBars } from "../../../../edge/page/bars.ts";
+import { type ChartContent, drawChart } from "../../../../edge/page/chart.ts";
 import {
-  type ChartContent,
-  drawChart,
   formatSeries,
   type Measurement,
   parseSeries,
   selectSeries,
-} from "../../../../edge/page/chart.ts";
+} from "../../../../edge/page/series.ts";
 import { measurementsTable, type TableContent } from "../../../../edge/page/table.ts";
 
 const row = (value: string, more: Record<string, string> = {}): Measurement => ({
