@@ -163,12 +163,11 @@ export { PRODUCTION_URL, QA_URL } from "./src/service_constants.ts";
 
 export type { Clock } from "./src/clock.ts";
 export type { DataStreamErrorKind } from "./src/errors.ts";
-export type { Batch, BatchOptions, Cursor } from "./src/client/batches.ts";
 export type { IterableStream } from "./src/client/iterable_stream.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
-export type { Progress } from "./src/client/progress.ts";
-export type { AnyResourceQuery, LocationsQuery, Query } from "./src/client/query.ts";
-export type { ResourceQuery, SelectedRow, Selection } from "./src/client/query.ts";
+export type { AnyResourceQuery, Batch, BatchOptions, Cursor } from "./src/client/query.ts";
+export type { LocationsQuery, Progress, Query, ResourceQuery } from "./src/client/query.ts";
+export type { SelectedRow, Selection } from "./src/client/query.ts";
 export type { RateLimiter } from "./src/client/rate_limiter.ts";
 export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";

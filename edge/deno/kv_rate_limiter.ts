@@ -37,7 +37,6 @@
  */
 import { type Clock, systemClock } from "../../src/clock.ts";
 import {
-  cacheByTarget,
   createLimiter,
   createPermitQueue,
   type LimiterState,
@@ -218,7 +217,7 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
     }
     return createPermitQueue(change, clock, MAX_POLL_TIME, POLL_INTERVAL);
   };
-  return createLimiter(cacheByTarget(createKvQueue, clock), clock, sendUntilAnswered(clock));
+  return createLimiter(createKvQueue, clock, sendUntilAnswered(clock));
 }
 
 function addToTimes(state: LimiterState, time: number): LimiterState {

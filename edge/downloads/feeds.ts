@@ -5,7 +5,7 @@
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import type { Bytes } from "../../src/bytes.ts";
-import type { Cursor } from "../../src/client/batches.ts";
+import type { Cursor } from "../../src/client/query.ts";
 import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";

@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import type { Cursor } from "../client/batches.ts";
+import type { Cursor } from "../client/query.ts";
 import { requestDatasets } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type NoRowsReason,
   unmatchedValues,
 } from "../client/no_rows.ts";
-import type { Progress } from "../client/progress.ts";
+import type { Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { versionsOf } from "../formats/citations.ts";

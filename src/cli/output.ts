@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, realpath, rm, stat } from "node:fs/promis
 import { dirname, relative } from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
-import type { Batch } from "../client/batches.ts";
+import type { Batch } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
 import type { Citation, DatasetVersion } from "../formats/citations.ts";
 import { CommandError, type Context } from "./context.ts";

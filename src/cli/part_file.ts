@@ -12,7 +12,7 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { Cursor } from "../client/batches.ts";
+import type { Cursor } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { type Citation, versionsOf } from "../formats/citations.ts";
 import { type DataPackage, renamePackage } from "../formats/data_package.ts";

@@ -1,5 +1,5 @@
-import type { Cursor } from "../client/batches.ts";
-import type { Progress } from "../client/progress.ts";
+import type { Cursor } from "../client/query.ts";
+import type { Progress } from "../client/query.ts";
 import type { Context } from "./context.ts";
 
 /** Milliseconds. */

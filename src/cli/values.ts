@@ -1,5 +1,5 @@
 import { DataStream } from "../client/datastream.ts";
-import type { Progress } from "../client/progress.ts";
+import type { Progress } from "../client/query.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { KNOWN_VALUES } from "../odata/value_hints.ts";
 import type { Arguments } from "./arguments.ts";

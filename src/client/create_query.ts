@@ -1,4 +1,5 @@
-import { checkQuery, QUERY_RULES, requireFields } from "../odata/query_options.ts";
+import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
 import {
   createWriter,
   type FormatName,
@@ -7,38 +8,40 @@ import {
   type LoadedFormat,
   type WriterOptions,
 } from "../formats/formats.ts";
-import { startRowConversion } from "./page_reader.ts";
-import type { Clause } from "../odata/clause.ts";
-import { type Bytes, utf8Decoder } from "../bytes.ts";
-import type { TidyRow } from "../formats/tidy.ts";
+import type { PageWriter, WriterState } from "../formats/page_writer.ts";
+import type { RowNotes, TidyRow } from "../formats/tidy.ts";
 import { checkUnits } from "../formats/units.ts";
+import type { Clause } from "../odata/clause.ts";
+import {
+  type CheckedQuery,
+  checkQuery,
+  QUERY_RULES,
+  requireFields,
+} from "../odata/query_options.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import {
   invalidOption,
   invalidValue,
+  isCount,
   isListOfStrings,
+  isObject,
   type OptionRule,
   readOptions,
 } from "../validation.ts";
-import type { ResourceName } from "../odata/resources.ts";
-import { createRun } from "./progress.ts";
-import { firstUrlOf } from "./split.ts";
-import { countQuery } from "./read_parts.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
+import { createStream, iterate, readAhead } from "./iterable_stream.ts";
 import type { ClientSettings } from "./options.ts";
-import type { AnyResourceQuery, LocationsQuery, Query } from "./query.ts";
-import {
-  type Batch,
-  type BatchOptions,
-  type BatchSource,
-  checkCursor,
-  digestOf,
-  type NextBatch,
-  type PageConverter,
-  readAhead,
-  requestBatches,
-} from "./batches.ts";
-import { createStream, iterate } from "./iterable_stream.ts";
-import type { PageWriter, WriterState } from "../formats/page_writer.ts";
+import { type StartConversion, startRowConversion } from "./page_reader.ts";
+import type {
+  AnyResourceQuery,
+  Batch,
+  BatchOptions,
+  Cursor,
+  LocationsQuery,
+  Query,
+} from "./query.ts";
+import { countQuery, type Position, readParts } from "./read_parts.ts";
+import { createRun, type Run } from "./retry.ts";
+import { firstUrlOf } from "./split.ts";
 
 const QUERY_OPTIONS: Record<keyof AnyResourceQuery, OptionRule> = {
   ...QUERY_RULES,
@@ -134,10 +137,10 @@ export function createQuery<R extends object>(
       throw invalidOption("csv", "must not be set without a format", csv, hint);
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
-    const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
-    const checkedCsv = hasCsvOptions ? checkCsvOptions(csv) : undefined;
-    const digest = digestOf(query, settings.baseUrl, format, checkedCsv);
-    const after = given.after === undefined ? undefined : checkCursor(given.after, digest, format);
+    const digest = digestOf(query, settings.baseUrl, format, csv);
+    const after = given.after === undefined
+      ? undefined
+      : checkCursor(given.after, digest, format !== undefined);
     const state = after?.writer as WriterState | undefined;
     // A resumed list of values is complete only if the cursor carries the earlier values.
     const isKnown = after === undefined ||
@@ -181,6 +184,83 @@ export function createQuery<R extends object>(
   };
 }
 
+/** Converts the pages of a result. */
+interface PageConverter<T> {
+  readonly start: StartConversion<T>;
+  /** Returns the end of the document. */
+  end(): T | Promise<T>;
+  readonly notes?: () => RowNotes | undefined;
+  /** Its state is a part of the cursor. */
+  readonly writer?: PageWriter;
+}
+
+interface BatchSource<T> {
+  converter: PageConverter<T>;
+  /** Digest of the query, for its cursors. */
+  digest?: string;
+  after?: Cursor | undefined;
+  /** Whether rows are delivered before their page is complete. Default false. */
+  deliversEarly?: boolean | undefined;
+}
+
+/** Returns `undefined` after the last batch. Not called concurrently. */
+type NextBatch<T> = () => Promise<Batch<T> | undefined>;
+
+function requestBatches<T>(
+  run: Run,
+  query: CheckedQuery,
+  { converter, digest = "", after, deliversEarly }: BatchSource<T>,
+): NextBatch<T> {
+  const { distinct } = query;
+  const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
+  const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
+  let isLast = after?.isComplete === true;
+  const countRows = () => {
+    const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
+    return {
+      expectedRows,
+      missingRows: (after?.missingRows ?? 0) + missingRows,
+      distinct: distinct &&
+        Object.fromEntries([...known].map(([field, values]) => [field, [...values]])),
+    };
+  };
+  // Of an earlier cursor, the position has the other members too.
+  const toCursor = (position: Position, counts: ReturnType<typeof countRows>, state: unknown) => ({
+    ...position,
+    ...counts,
+    version: CURSOR_VERSION,
+    query: digest,
+    isComplete: isLast,
+    writer: state,
+  });
+  let earlier = countRows();
+  const { writer } = converter;
+  return async () => {
+    if (isLast) return undefined;
+    const state = writer?.state;
+    const { done, value } = await parts.next();
+    isLast = done === true;
+    const part = done ? undefined : value;
+    const position = done ? value : value.position;
+    for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
+    const counts = countRows();
+    const data = part === undefined ? await converter.end() : part.data;
+    const cursor = toCursor(position, counts, writer?.state);
+    const before = part && toCursor(part.start, earlier, state);
+    earlier = counts;
+    return {
+      ...counts,
+      data,
+      rows: part?.kept ?? 0,
+      totalRows: position.rows,
+      cursor: before && writer?.toCursor?.(cursor, before) || cursor,
+      isLast,
+      hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
+      isPageEnd: part?.isPageEnd ?? true,
+    };
+  };
+}
+
 function rowConverter<R>(): PageConverter<R[]> {
   const last = { length: 0 };
   return { start: (options) => startRowConversion(options, last), end: () => [] };
@@ -217,4 +297,54 @@ function ruledRowConverter<R>(writer: PageWriter): PageConverter<R[]> {
     end: () => [],
     notes: () => writer.state.notes,
   };
+}
+
+function digestOf(
+  query: CheckedQuery,
+  baseUrl: string,
+  format: FormatName | LoadedFormat | undefined,
+  csv: CsvOptions | undefined,
+): string {
+  const { resource, select, clauses, unparsedFilter, box, limit, skipToken, partition, rules } =
+    query;
+  const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
+  const options = [
+    ...[
+      resource,
+      baseUrl,
+      select,
+      limit,
+      skipToken,
+      partition,
+      clauses,
+      unparsedFilter,
+      box,
+      rules,
+    ],
+    typeof format === "object" ? [format.name, format.options] : format,
+    hasCsvOptions ? checkCsvOptions(csv) : undefined,
+  ];
+  return toHash(JSON.stringify(options));
+}
+
+/** Two FNV-1a hashes (64 bits) in hexadecimal. Only has to tell queries apart. */
+function toHash(text: string): string {
+  let [low, high] = [0x811c9dc5, 0xc9dc5118];
+  for (const byte of utf8Encoder.encode(text)) {
+    low = Math.imul(low ^ byte, 0x01000193);
+    high = Math.imul(high ^ byte ^ 0xff, 0x01000193);
+  }
+  return [low, high].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
+const CURSOR_VERSION: Cursor["version"] = 2;
+
+/** Does not check each member: the digest tells whether the cursor belongs to the query. */
+function checkCursor(after: unknown, digest: string, hasWriter: boolean): Cursor {
+  const isValid = isObject(after) && after.version === CURSOR_VERSION && after.query === digest &&
+    Array.isArray(after.shards) && isCount(after.rows) && isCount(after.groupRows) &&
+    (after.writer !== undefined) === hasWriter;
+  if (isValid) return after as unknown as Cursor;
+  const hint = "pass the same options as before, or start without {after}";
+  throw invalidValue("after", "a cursor of a query with the same options", after, hint);
 }

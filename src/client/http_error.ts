@@ -1,13 +1,9 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
-export class FailedAttempt extends Error {
-  override readonly name = "FailedAttempt";
-  constructor(readonly error: DataStreamError, readonly isPermanent = false) {
-    super(error.message, { cause: error });
-  }
-}
-
+/** Hint of a faulty page that may be correct at the next attempt. */
+export const PAGE_HINT =
+  "try again; if it fails again, check the base URL or report it to DataStream";
 const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
@@ -81,36 +77,38 @@ export function networkFailure(
   error: unknown,
   url: string,
   redact: ((text: string) => string) | undefined,
-): FailedAttempt {
+): DataStreamError {
   const { origin, host } = new URL(url);
-  // Deno's error for a missing permission.
-  const isDenied = error instanceof Error && error.name === "NotCapable";
   const message = messagesOf(error);
-  return new FailedAttempt(
-    new DataStreamError(`No complete response from ${origin} (${redact?.(message) ?? message})`, {
+  return new DataStreamError(
+    `No complete response from ${origin} (${redact?.(message) ?? message})`,
+    {
       kind: "network",
       url,
-      hint: isDenied
+      hint: isDenied(error)
         ? `allow access to DataStream: deno run --allow-net=${host}`
         : "check the connection and the base URL, then try again",
       cause: redact === undefined ? error : redactError(error, redact),
-    }),
-    isDenied,
+    },
   );
 }
 
-/** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */
-export function permitRefusal(retryAfter: number, url: string): FailedAttempt {
-  const hint = `try again in ${Math.ceil(retryAfter / 1000)} s`;
-  const problem = "The rate limit of DataStream delays the request for too long";
-  const facts = { kind: "rate-limit", url, retryAfter, hint } as const;
-  return new FailedAttempt(new DataStreamError(problem, facts), true);
+/** Whether Deno denies access to the network. */
+export function isDenied(error: unknown): boolean {
+  return error instanceof Error && error.name === "NotCapable";
 }
 
-export function limiterFailure(url: string, problem: string, cause?: unknown): FailedAttempt {
+/** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */
+export function permitRefusal(retryAfter: number, url: string): DataStreamError {
+  const hint = `try again in ${Math.ceil(retryAfter / 1000)} s`;
+  const problem = "The rate limit of DataStream delays the request for too long";
+  return new DataStreamError(problem, { kind: "rate-limit", url, retryAfter, hint });
+}
+
+export function limiterFailure(url: string, problem: string, cause?: unknown): DataStreamError {
   const hint = "check that its store can be reached, then try again";
   const facts = { kind: "rate-limit", url, hint, cause } as const;
-  return new FailedAttempt(new DataStreamError(`The rate limiter ${problem}`, facts));
+  return new DataStreamError(`The rate limiter ${problem}`, facts);
 }
 
 /** An error may be its own cause. */

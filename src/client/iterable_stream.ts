@@ -157,3 +157,60 @@ export function iterate<C, T = C>(
     },
   };
 }
+
+/** Bytes of buffered parts and the next page, which is probably as long as the page before. */
+const MAX_BUFFERED = 1 << 25;
+
+/**
+ * Reads a page without waiting for the reader, because a page in transit blocks other requests.
+ * Buffers at most the page that the reader takes, and the next one if `readsNextPage`.
+ */
+export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
+  next: () => Promise<P | undefined>,
+  readsNextPage: boolean,
+): () => Promise<P | undefined> {
+  const queue: (P | undefined)[] = [];
+  let queueLength = 0;
+  /** Bytes of the last page; 0 until it is complete. */
+  let pageLength = 0;
+  let failure: { error: unknown } | undefined;
+  let isReading = false;
+  let wake = () => {};
+  const readPage = async () => {
+    isReading = true;
+    pageLength = 0;
+    let arrived = 0;
+    try {
+      for (;;) {
+        const batch = await next();
+        arrived += batch?.data.length ?? 0;
+        queueLength += batch?.data.length ?? 0;
+        queue.push(batch);
+        wake();
+        if (batch?.isPageEnd ?? true) break;
+      }
+      pageLength = arrived;
+    } catch (error) {
+      failure = { error };
+    }
+    isReading = false;
+    wake();
+    readNextPage();
+  };
+  const readNextPage = () => {
+    const isPartlyTaken = queueLength < pageLength;
+    if (!readsNextPage || !isPartlyTaken || queueLength + pageLength > MAX_BUFFERED) return;
+    readPage();
+  };
+  return async () => {
+    while (queue.length === 0) {
+      if (failure !== undefined) throw failure.error;
+      if (!isReading) readPage();
+      else await new Promise<void>((resolve) => wake = resolve);
+    }
+    const batch = queue.shift();
+    queueLength -= batch?.data.length ?? 0;
+    readNextPage();
+    return batch;
+  };
+}

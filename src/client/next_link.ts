@@ -1,5 +1,4 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import type { SystemQueryOptions } from "../odata/query_options.ts";
 import { parseWholeNumber } from "../validation.ts";
 import type { ServiceResponse } from "./transport.ts";
 
@@ -11,7 +10,6 @@ import type { ServiceResponse } from "./transport.ts";
 export function readSkipToken(
   envelope: Record<string, unknown>,
   { url, headers }: Pick<ServiceResponse, "url" | "headers">,
-  sent: SystemQueryOptions,
 ): string | undefined {
   const linkError = (problem: string, cause?: unknown) =>
     new DataStreamError(`The link to the next page ${problem}`, {
@@ -30,12 +28,12 @@ export function readSkipToken(
   if (link === undefined) return undefined;
   if (typeof link !== "string" || !URL.canParse(link, url)) throw linkError("is not a URL");
   const target = new URL(link, url);
-  const { origin, pathname } = new URL(url);
+  const { origin, pathname, searchParams: sent } = new URL(url);
   if (target.origin !== origin || target.pathname !== pathname) {
     throw linkError("has another address than the request");
   }
   for (const name of ["$select", "$filter"] as const) {
-    if (!repeatsOption(link, name, sent[name] ?? "")) {
+    if (!repeatsOption(link, name, sent.get(name) ?? "")) {
       throw linkError(`has another ${name} than the request`);
     }
   }

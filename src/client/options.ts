@@ -104,11 +104,7 @@ export interface DataStreamOptions {
   clock?: Clock | undefined;
 }
 
-export interface RetryPolicy {
-  attempts: number;
-  backoff: number;
-  retryAfter: number;
-}
+export type RetryPolicy = Required<NonNullable<DataStreamOptions["retry"]>>;
 
 export interface ClientSettings extends TransportOptions {
   baseUrl: string;

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError, oneLine } from "../errors.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
 import { PageFault } from "../formats/json_scanner.ts";
@@ -14,11 +15,20 @@ import {
   type TakenRows,
 } from "../formats/page_writer.ts";
 import { type RowId, toRowId } from "../formats/row_reader.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { firstRepeated, isCount, isObject } from "../validation.ts";
-import { FailedAttempt } from "./http_error.ts";
+import { PAGE_HINT } from "./http_error.ts";
 import { readSkipToken } from "./next_link.ts";
-import type { PageRequest } from "./page_request.ts";
+import { isTemporary } from "./retry.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
+
+/** The request for the rows of a shard after its position. */
+export interface PageRequest extends PageOptions {
+  resource: ResourceName;
+  options: RequestOptions;
+  top: number;
+  hasIds: boolean;
+}
 
 export interface PageRows<T> extends TakenRows<T> {
   lastId: number | undefined;
@@ -92,7 +102,7 @@ export async function* readPage<T, P>(
         if (isDue && canTake()) yield take();
       }
     } catch (error) {
-      const isBroken = error instanceof FailedAttempt && !error.isPermanent;
+      const isBroken = error instanceof DataStreamError && isTemporary(error);
       if (isBroken && canTake()) yield take();
       throw error;
     }
@@ -105,7 +115,7 @@ export async function* readPage<T, P>(
     const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
     const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids ?? [], seen);
     // Read after the Ids are checked: a page of a wrong position also has a wrong link.
-    const nextToken = readSkipToken(envelope, response, request.options);
+    const nextToken = readSkipToken(envelope, response);
     if (nextToken !== undefined && length === 0) {
       throw new PageFault("no rows, and a link to a next page");
     }
@@ -203,22 +213,16 @@ function requireJson({ headers }: ServiceResponse): void {
 function toAttemptError({ url }: ServiceResponse, error: unknown, expected = "a page of rows") {
   if (!(error instanceof PageFault)) return error;
   const { received, hint } = error;
-  const isPermanent = hint !== undefined;
-  const detail = isPermanent
-    ? received
-    : `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
-  const facts = { kind: "page" as const, url, hint: hint ?? CHECK_URL };
-  return new FailedAttempt(new DataStreamError(detail, facts), isPermanent);
+  if (hint !== undefined) return new DataStreamError(received, { kind: "page", url, hint });
+  const detail = `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
+  return new DataStreamError(detail, { kind: "page", url, hint: PAGE_HINT });
 }
-
-const CHECK_URL = "try again; if it fails again, check the base URL or report it to DataStream";
 
 /** Permanent: rows are not in order, so no request after the last row would get all others. */
 function toGapError(error: unknown): unknown {
-  if (!(error instanceof FailedAttempt || error instanceof DataStreamError)) return error;
-  const cause = error instanceof FailedAttempt ? error.error : error;
-  const hint = `${cause.hint}; rows before the last delivered one may be missing, so start again`;
-  return new FailedAttempt(amendError(cause, { kind: "page", status: undefined, hint }), true);
+  if (!(error instanceof DataStreamError)) return error;
+  const hint = `${error.hint}; rows before the last delivered one may be missing, so start again`;
+  return amendError(error, { kind: "page", status: undefined, hint });
 }
 
 /** Only one page is converted at a time. */

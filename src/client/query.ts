@@ -1,12 +1,11 @@
 import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName, LoadedFormat } from "../formats/formats.ts";
-import type { TidyRow } from "../formats/tidy.ts";
+import type { RowNotes, TidyRow } from "../formats/tidy.ts";
 import type { Filter } from "../odata/filter.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
 import type { Field, FilterFieldOf, ResourceName, Row } from "../odata/resources.ts";
-import type { Batch, BatchOptions } from "./batches.ts";
+import type { DataStreamError } from "../errors.ts";
 import type { IterableStream } from "./iterable_stream.ts";
-import type { Progress } from "./progress.ts";
 
 /**
  * A query of the service. It sends nothing until its rows are read, and runs again each time they are
@@ -210,6 +209,121 @@ export interface LocationsQuery<R> extends Query<R> {
 }
 
 /**
+ * Options for {@linkcode Query.batches}.
+ *
+ * @example Save a cursor after each batch
+ * ```ts
+ * import { type BatchOptions, DataStream } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const options: BatchOptions & { format: "csv" } = { format: "csv" };
+ * const { apiKey, url, fetch } = createSandbox();
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch });
+ * let saved = "";
+ * for await (const { cursor } of client.records({ limit: 10 }).batches(options)) {
+ *   saved = JSON.stringify(cursor);
+ * }
+ * assertEquals(JSON.parse(saved).rows, 10);
+ * ```
+ */
+export interface BatchOptions {
+  /** Format of the data. Default: rows. */
+  format?: FormatName | LoadedFormat | undefined;
+  /** Options of CSV; the other formats reject them. */
+  csv?: CsvOptions | undefined;
+  /** Cursor of the batch to continue after. Default: none, to begin with the first row. */
+  after?: Cursor | undefined;
+  /**
+   * Fields whose distinct values are collected in {@linkcode Batch.distinct}, such as `["DOI"]`. A field that is not
+   * selected is requested, and left out of the data. Default: none.
+   */
+  distinct?: readonly string[] | undefined;
+  /**
+   * Whether to return rows before their page is complete, if their Ids are ascending integers. A batch is then a
+   * part of a page: at least 256 kB, or the rows that arrive in 100 ms. Default false: a batch is a page.
+   */
+  parts?: boolean | undefined;
+}
+
+/**
+ * One page of a result, or a part of it, and the cursor to continue after it.
+ *
+ * @typeParam T Type of the data: a list of rows, or bytes
+ */
+export interface Batch<T> {
+  /** Rows or bytes. Concatenated, the data of all batches is the whole result. */
+  readonly data: T;
+  /** Number of rows in this batch. */
+  readonly rows: number;
+  /** Number of rows in this and all earlier batches, including those before the option `after`. */
+  readonly totalRows: number;
+  /** Value of the option `after` to continue after this batch. */
+  readonly cursor: Cursor;
+  /**
+   * Whether this is the last batch: the result is complete. The last batch has no rows; its data is the
+   * end of the document, such as `]}` in JSON.
+   */
+  readonly isLast: boolean;
+  /** Whether it ends a page. Only with the option `parts` can it be false. */
+  readonly isPageEnd: boolean;
+  /**
+   * Whether the service announced more rows, and the limit of the query is not reached. If it is false,
+   * one more request may still follow, which checks that no page is missing.
+   */
+  readonly hasMore: boolean;
+  /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
+  readonly expectedRows: number | undefined;
+  /** Number of counted rows that were not received, accepted because of `incomplete: "warn"`. */
+  readonly missingRows: number;
+  /**
+   * Distinct values of all rows so far, by field, numbers as text. `undefined` if the option `distinct` is not set,
+   * or if the batches before `after` were requested without one of its fields.
+   */
+  readonly distinct: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/**
+ * A position in the result of a query: an opaque value that survives `JSON.parse(JSON.stringify(cursor))`.
+ *
+ * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
+ * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
+ * list. For Metadata, it contains the Ids of all rows before it. From one cursor to the next, only the first shards change, and all others are the same objects.
+ */
+export interface Cursor {
+  /** Version of the format. */
+  readonly version: 2;
+  /** Digest of the options that determine the result. A cursor is valid only for a query with the same ones. */
+  readonly query: string;
+  /** Shards of the query that are not yet finished, the current one first. Opaque. */
+  readonly shards: readonly unknown[];
+  /** Number of rows before this position. */
+  readonly rows: number;
+  /** Number of these rows that are compared with the next count. */
+  readonly groupRows: number;
+  /** Number of rows before this position that were left out. */
+  readonly leftOut?: number | undefined;
+  /** This count, if it is known. */
+  readonly groupCount?: number | undefined;
+  /** Whether it was decided if the shards with this count are to be split. */
+  readonly isSplitDecided?: boolean | undefined;
+  /** Page size that the service can deliver. Opaque. */
+  readonly pageSize?: unknown;
+  /** Ids of the rows before this position, if they are not integers. */
+  readonly otherIds?: readonly string[] | undefined;
+  /** Number of rows that the service counted for the query. */
+  readonly expectedRows?: number | undefined;
+  /** Number of counted rows that were not received and are accepted. */
+  readonly missingRows?: number | undefined;
+  /** Whether the result is complete. */
+  readonly isComplete?: boolean | undefined;
+  /** State of the writer of the format. Opaque. */
+  readonly writer?: unknown;
+  /** Distinct values of the rows before this position. */
+  readonly distinct?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/**
  * Options of a query of a resource that is known only at run time.
  *
  * @example Options that come from a file
@@ -232,6 +346,54 @@ export interface AnyResourceQuery extends QueryOptions {
    * Default: none.
    */
   onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/**
+ * Progress of a query, passed to `onProgress` after each page, before each retry, before the query is split, and
+ * after a count at its end.
+ *
+ * @example One line per page
+ * ```ts
+ * import { DataStream, type Progress } from "@weir/datastream";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
+ * const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
+ * const lines: string[] = [];
+ * const onProgress = ({ pages, rows }: Progress) => lines.push(`page ${pages}: ${rows} rows`);
+ * await client.records({ limit: 200, top: 100, onProgress }).toArray();
+ * assertEquals(lines, ["page 1: 100 rows", "page 2: 200 rows"]);
+ * ```
+ */
+export interface Progress {
+  /** Number of pages delivered. */
+  readonly pages: number;
+  /** Number of rows delivered. */
+  readonly rows: number;
+  /** Number of requests sent, including those for counts and locations. */
+  readonly requests: number;
+  /** Number of these requests that were retries. */
+  readonly retries: number;
+  /** Time (ms) spent waiting so far: for the rate limiter and before retries. */
+  readonly waits: number;
+  /**
+   * Number of rows that the service counted for the query; `undefined` if it was not counted.
+   * Observations and Records are counted after their first page, unless `partition` is `never` or
+   * `limit` is at most 1,000,000. Other results of several pages are counted at their end. Large counts are estimates.
+   */
+  readonly expectedRows: number | undefined;
+  /**
+   * Number of rows that the service counted and did not deliver, accepted because the query has
+   * `incomplete: "warn"`. Absent if no row is missing.
+   */
+  readonly missingRows?: number;
+  /** Notes of the rows so far, if the query has one of the options `tidy`, `from`, `to` and `excludeQualityControl`. */
+  readonly notes?: RowNotes | undefined;
+  /** By what the query is being split into smaller ones; otherwise `undefined`. */
+  readonly splitting?: "location" | "year" | undefined;
+  /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */
+  readonly retrying: { readonly fault: DataStreamError; readonly wait: number } | undefined;
 }
 
 /**

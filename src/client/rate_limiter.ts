@@ -360,11 +360,12 @@ const EXTENSION_TIMEOUT = 2_000;
 
 /** `waitUntil` is called with each message that must be sent after its request has ended. */
 export function createLimiter(
-  queueOf: (target: RateLimitTarget) => PermitQueue,
+  createQueue: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
   send: Send = async (call, _, signal) => await abortable(Promise.resolve(call()), signal),
   waitUntil?: (promise: Promise<unknown>) => void,
 ): RateLimiter {
+  const queueOf = cacheByTarget(createQueue, clock);
   async function sendDetached(call: () => Promise<unknown>): Promise<void> {
     const sent = send(call, STORE_TIMEOUT);
     waitUntil?.(sent.catch(() => {}));
@@ -418,21 +419,21 @@ export function createLimiter(
 /** Number of origins and keys from which unused ones are forgotten. */
 const MAX_TARGETS = 1_000;
 
-/** Keeps a value for each origin and key for an hour at least. */
-export function cacheByTarget<T>(
-  create: (target: RateLimitTarget) => T,
+/** Keeps a queue for each origin and key for an hour at least. */
+function cacheByTarget(
+  createQueue: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
-): (target: RateLimitTarget) => T {
-  const entries = new Map<string, { value: T; usedAt: number }>();
+): typeof createQueue {
+  const entries = new Map<string, { queue: PermitQueue; usedAt: number }>();
   return (target) => {
     const now = clock.now();
     const name = `${target.origin} ${target.keyHash ?? ""}`;
-    const { value } = entries.get(name) ?? { value: create(target) };
-    entries.set(name, { value, usedAt: now });
+    const { queue } = entries.get(name) ?? { queue: createQueue(target) };
+    entries.set(name, { queue, usedAt: now });
     for (const [other, { usedAt }] of entries.size > MAX_TARGETS ? entries : []) {
       if (now - usedAt > MAX_BLOCK_TIME) entries.delete(other);
     }
-    return value;
+    return queue;
   };
 }
 
@@ -458,5 +459,5 @@ export function createProcessLimiter(clock: Clock, pollTime: number): RateLimite
     const state = { ...NEW_STATE, isShared: false };
     return createPermitQueue((apply) => apply(state, clock.now()), clock, pollTime);
   };
-  return createLimiter(cacheByTarget(createQueue, clock), clock);
+  return createLimiter(createQueue, clock);
 }

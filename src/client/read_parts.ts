@@ -6,13 +6,12 @@ import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
 import {
   type PageEnd,
+  type PageRequest,
   type PageRows,
   readPage,
   type StartConversion,
   startRowConversion,
 } from "./page_reader.ts";
-import { type PageRequest, type Shard, toPageRequest } from "./page_request.ts";
-import { reportProgress, type Run } from "./progress.ts";
 import {
   type Attempts,
   decide,
@@ -20,12 +19,12 @@ import {
   isRefusal,
   MAX_TIMEOUTS,
   type PageSize,
-  requestCount,
+  reportProgress,
+  requireServiceError,
+  type Run,
   send,
   shrink,
   startAttempts,
-  toFailedAttempt,
-  tryCount,
   waitForRetry,
 } from "./retry.ts";
 import {
@@ -35,7 +34,11 @@ import {
   isSplit,
   locationsQuery,
   MAX_SHARD_ROWS,
+  requestCount,
+  type Shard,
   splitShard,
+  toPageRequest,
+  tryCount,
   urlOf,
 } from "./split.ts";
 
@@ -117,7 +120,7 @@ export async function* readParts<T>(
       const lastId = lastIdOf(start.shards[0]!);
       let end: PageEnd<T>;
       try {
-        const response = await send(run, reading.attempts, request);
+        const response = await send(run, reading.attempts, request.options);
         reading.responses++;
         end = yield* readPage(
           response,
@@ -191,14 +194,12 @@ function startReading(
   position: Position,
   options: ReadOptions,
 ): Reading {
-  const { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize, otherIds } =
-    position;
+  const { shards, rows, groupRows, groupCount } = position;
   return {
     run,
     query,
     options,
-    // Copied by name, because `options.from` can be a cursor, which has more members.
-    position: { shards, rows, leftOut, groupRows, groupCount, isSplitDecided, pageSize, otherIds },
+    position,
     attempts: startAttempts(run.settings.retry),
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
     tokens: new Set(),
@@ -250,13 +251,13 @@ function canDeliverEarly(reading: Reading): boolean {
 }
 
 /** Returns the request for the rows after the position. */
-function nextRequest({ query, tokens, position }: Reading): PageRequest {
+function nextRequest({ run, query, tokens, position }: Reading): PageRequest {
   const { shards: [shard], rows, pageSize } = position;
   if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) tokens.add(shard!.after);
   const rowsWanted = query.limit - rows;
   const maxTop = Math.min(query.top, pageSize?.max ?? Infinity);
   const top = query.leavesOutRows ? maxTop : Math.min(maxTop, rowsWanted);
-  return toPageRequest(query, shard!, top, rowsWanted);
+  return toPageRequest(query, shard!, run.settings, top, rowsWanted);
 }
 
 /** Moves the position past rows that are about to be delivered. */
@@ -309,7 +310,7 @@ const NO_PAGE: PageEnd<never> = {
 
 /** Whether the service rejects a token whose form was only assumed, for a page that nothing announced. */
 function isRefusedGuess({ isProbe, isTokenKnown }: Reading, error: unknown): boolean {
-  return isProbe && !isTokenKnown && toFailedAttempt(error).error.status === 400;
+  return isProbe && !isTokenKnown && error instanceof DataStreamError && error.status === 400;
 }
 
 /** Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. */
@@ -319,16 +320,16 @@ async function handleFailure(
   error: unknown,
 ): Promise<void> {
   const { run, attempts } = reading;
-  const failed = toFailedAttempt(error);
-  let decision = decide(attempts, failed, request.top);
-  if (isRefusal(failed.error) && canSplit(reading)) {
+  requireServiceError(error);
+  let decision = decide(attempts, error, request.top);
+  if (isRefusal(error) && canSplit(reading)) {
     const isLast = decision.error !== undefined && attempts.policy.attempts > 1;
     if (isLast || attempts.timeouts === MAX_TIMEOUTS) {
       const result = await splitRefused(reading);
       if (result === "split") return;
       if (result === "outage" && isLast && !attempts.hasRestarted) {
         reading.attempts = startAttempts(attempts.policy, true);
-        decision = decide(reading.attempts, failed, request.top);
+        decision = decide(reading.attempts, error, request.top);
       }
     }
   }
@@ -336,7 +337,7 @@ async function handleFailure(
     const pageSize = shrink(reading.position.pageSize, decision.top!);
     reading.position = { ...reading.position, pageSize };
   }
-  await waitForRetry(run, reading.attempts, failed, decision);
+  await waitForRetry(run, reading.attempts, error, decision);
 }
 
 /**

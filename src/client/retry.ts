@@ -1,13 +1,40 @@
 import { abortable } from "../clock.ts";
+import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
-import type { Clause } from "../odata/clause.ts";
-import type { CheckedQuery } from "../odata/query_options.ts";
-import { FailedAttempt } from "./http_error.ts";
-import type { RetryPolicy } from "./options.ts";
-import { filterOf, type ServiceRequest, toRequestOptions } from "./page_request.ts";
-import { readCount } from "./page_reader.ts";
-import { reportProgress, type Run } from "./progress.ts";
+import type { RowNotes } from "../formats/tidy.ts";
+import { isDenied, PAGE_HINT } from "./http_error.ts";
+import type { ClientSettings, RetryPolicy } from "./options.ts";
+import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
+
+export interface Run {
+  readonly settings: ClientSettings;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  readonly progress: { -readonly [Name in keyof Progress]: Progress[Name] };
+  /** Ascending; `undefined` until the Ids are requested. */
+  locations?: readonly number[];
+}
+
+export function createRun(
+  settings: ClientSettings,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void = () => {},
+  notes?: () => RowNotes | undefined,
+): Run {
+  const numbers = { pages: 0, rows: 0, requests: 0, retries: 0, waits: 0 };
+  const progress = { ...numbers, expectedRows: undefined, retrying: undefined };
+  return {
+    settings,
+    signal,
+    onProgress: notes ? (progress) => onProgress({ ...progress, notes: notes() }) : onProgress,
+    progress,
+  };
+}
+
+export function reportProgress(run: Run, changes: Partial<Progress>): void {
+  run.onProgress({ ...Object.assign(run.progress, changes) });
+}
 
 /** Maximum delay (ms) after the first failure. It doubles with each further one. */
 const FIRST_BACKOFF = 1_000;
@@ -17,35 +44,29 @@ const MAX_RATE_LIMIT_DELAY = 60_000;
 /** Maximum sum (ms) of the delays after responses with status 429. */
 const MAX_BLOCKED = 900_000;
 
-/** Attempts at one page or one count since the last rows were delivered. */
-export interface Attempts {
-  readonly policy: RetryPolicy;
+const NO_ATTEMPTS = {
   /** Number of failed attempts, without those with status 429. */
-  failed: number;
+  failed: 0,
   /** Number of 429s, and the sum (ms) of the delays after them. */
-  blocks: number;
-  blocked: number;
+  blocks: 0,
+  blocked: 0,
   /** Responses with status 408 or 504. */
-  timeouts: number;
+  timeouts: 0,
+  /** Sum (ms) of the waits that the option `maxWait` limits. */
+  waited: 0,
+  /** Whether earlier attempts failed because of an outage. */
+  hasRestarted: false,
+};
+
+/** Attempts at one page or one count since the last rows were delivered. */
+export type Attempts = typeof NO_ATTEMPTS & {
+  readonly policy: RetryPolicy;
   /** Time (ms) that is left for delays which the service did not ask for. */
   backoff: number;
-  /** Sum (ms) of the waits that the option `maxWait` limits. */
-  waited: number;
-  /** Whether earlier attempts failed because of an outage. */
-  readonly hasRestarted: boolean;
-}
+};
 
 export function startAttempts(policy: RetryPolicy, hasRestarted = false): Attempts {
-  return {
-    policy,
-    failed: 0,
-    blocks: 0,
-    blocked: 0,
-    timeouts: 0,
-    backoff: policy.backoff,
-    waited: 0,
-    hasRestarted,
-  };
+  return { ...NO_ATTEMPTS, policy, backoff: policy.backoff, hasRestarted };
 }
 
 export interface RetryDecision {
@@ -58,11 +79,7 @@ export interface RetryDecision {
 }
 
 /** `top` is `undefined` for a count. Source: DataStream Public API, "Errors". */
-export function decide(
-  attempts: Attempts,
-  { error, isPermanent }: FailedAttempt,
-  top?: number,
-): RetryDecision {
+export function decide(attempts: Attempts, error: DataStreamError, top?: number): RetryDecision {
   const { policy } = attempts;
   const { status, retryAfter = -1 } = error;
   const isBlock = status === 429;
@@ -78,7 +95,7 @@ export function decide(
   const decision = { delay: 0, top: canHalve ? Math.floor(top / 2) : top, blockTime };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 
-  if (isPermanent || !isTemporary(error)) return fail(error);
+  if (!isTemporary(error)) return fail(error);
   if (retryAfter > policy.retryAfter) {
     const hint = `try again in ${Math.ceil(retryAfter / 1000)} s, as DataStream asks`;
     return fail(amendError(error, { hint }));
@@ -102,13 +119,28 @@ export function decide(
   return fail(times > 1 ? amendError(error, { detail: `${error.detail}, ${times} times` }) : error);
 }
 
-function isTemporary({ kind, status = 0 }: DataStreamError): boolean {
-  if (kind === "status") return status >= 500 || status === 408 || status === 413 || status === 429;
-  return kind === "network" || kind === "rate-limit" || kind === "page";
+/** Whether a new attempt may succeed. */
+export function isTemporary(error: DataStreamError): boolean {
+  const { kind, status = 0, retryAfter, hint, cause } = error;
+  if (kind === "status") return status >= 500 || status === 429 || isRefusal(error);
+  if (kind === "rate-limit") return retryAfter === undefined;
+  return kind === "page" ? hint === PAGE_HINT : kind === "network" && !isDenied(cause);
 }
 
-export function isTimeout({ status }: DataStreamError): boolean {
+function isTimeout({ status }: DataStreamError): boolean {
   return status === 408 || status === 504;
+}
+
+/** After these, the cause is probably the size of the page, and not an outage. */
+export const MAX_TIMEOUTS = 3;
+
+export function isRefusal(error: DataStreamError): boolean {
+  return error.status === 413 || isTimeout(error);
+}
+
+/** Throws an error of another kind. */
+export function requireServiceError(error: unknown): asserts error is DataStreamError {
+  if (!(error instanceof DataStreamError)) throw error;
 }
 
 /** Random (ms), so that clients that failed at the same time retry at different times. */
@@ -119,7 +151,7 @@ function randomBackoff(attempts: number): number {
 export async function send(
   run: Run,
   attempts: Attempts,
-  request: ServiceRequest,
+  options: RequestOptions,
 ): Promise<ServiceResponse> {
   const { settings, signal, progress } = run;
   const { clock } = settings;
@@ -129,25 +161,24 @@ export async function send(
     progress.requests++;
     progress.waits += wait = clock.now() - queuedAt;
   };
-  const transport = { ...settings, maxWait: maxWaitOf(run, attempts) };
+  const maxWait = maxWaitOf(run, attempts);
   try {
-    return await sendRequest(toRequestOptions(settings, request), transport, signal, onStart);
+    return await sendRequest(options, { ...settings, maxWait }, signal, onStart);
   } finally {
     attempts.waited += wait ?? clock.now() - queuedAt;
   }
 }
 
+/** A server limits only the time to the first row. */
 function maxWaitOf({ settings, progress }: Run, { waited }: Attempts): number | undefined {
-  // A server limits only the time to the first row.
-  return settings.maxWait === undefined || progress.rows > 0
-    ? undefined
-    : settings.maxWait - waited;
+  const { maxWait } = settings;
+  return maxWait === undefined || progress.rows > 0 ? undefined : maxWait - waited;
 }
 
 export async function waitForRetry(
   run: Run,
   attempts: Attempts,
-  { error }: FailedAttempt,
+  error: DataStreamError,
   { error: failure, blockTime, delay }: RetryDecision,
 ): Promise<void> {
   const { signal, progress, settings: { clock } } = run;
@@ -175,54 +206,6 @@ async function penalizeKey({ settings, signal }: Run, blockTime: number): Promis
     return true;
   } catch {
     return false;
-  }
-}
-
-export function toFailedAttempt(error: unknown): FailedAttempt {
-  if (error instanceof FailedAttempt) return error;
-  if (error instanceof DataStreamError) return new FailedAttempt(error);
-  throw error;
-}
-
-export function isRefusal(error: DataStreamError): boolean {
-  return error.status === 413 || isTimeout(error);
-}
-
-/** After these, the cause is probably the size of the page, and not an outage. */
-export const MAX_TIMEOUTS = 3;
-
-/** Large counts are estimates. Source: DataStream Public API, "URL Parameters", `$count`. */
-export async function requestCount(
-  run: Run,
-  query: CheckedQuery,
-  clauses: readonly Clause[],
-  maxTimeouts = Infinity,
-): Promise<number> {
-  const attempts = startAttempts(run.settings.retry);
-  const options = { $filter: filterOf(query, clauses), $count: "true" as const };
-  for (;;) {
-    try {
-      return await readCount(await send(run, attempts, { resource: query.resource, options }));
-    } catch (error) {
-      const failed = toFailedAttempt(error);
-      const decision = decide(attempts, failed);
-      if (attempts.timeouts === maxTimeouts) throw failed.error;
-      await waitForRetry(run, attempts, failed, decision);
-    }
-  }
-}
-
-export async function tryCount(
-  run: Run,
-  query: CheckedQuery,
-  clauses: readonly Clause[],
-): Promise<number | undefined> {
-  try {
-    return await requestCount(run, query, clauses, MAX_TIMEOUTS);
-  } catch (error) {
-    // Rows that cannot be counted can still be requested.
-    if (error instanceof DataStreamError && isRefusal(error)) return undefined;
-    throw error;
   }
 }
 

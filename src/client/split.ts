@@ -1,14 +1,113 @@
-// The rows of a query are in groups, each with one count: the whole query, or one for each part of a long list of
-// values. A large group is read in shards: ranges of locations or years.
-import { ValidationError } from "../errors.ts";
-import { type Clause, matchesNothing, valueClause } from "../odata/clause.ts";
+// The requests of a query. Its rows are in groups, each with one count: the whole query, or one for each part of a long
+// list of values. A large group is read in shards: ranges of locations or years.
+import { endpoint } from "../endpoint/endpoint.ts";
+import type { RequestOptions } from "../endpoint/types.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
+import { ID_FIELD } from "../formats/row_reader.ts";
+import { fieldsOfRules } from "../formats/tidy.ts";
+import { type Clause, formatClauses, matchesNothing, valueClause } from "../odata/clause.ts";
 import { splitLongLists } from "../odata/long_lists.ts";
-import { type CheckedQuery, checkQuery } from "../odata/query_options.ts";
+import { type CheckedQuery, checkQuery, type SystemQueryOptions } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
-import { type Shard, toPageRequest, toRequestOptions } from "./page_request.ts";
-import { reportProgress, type Run } from "./progress.ts";
-import { tryCount } from "./retry.ts";
+import { type PageRequest, readCount } from "./page_reader.ts";
+import {
+  decide,
+  isRefusal,
+  MAX_TIMEOUTS,
+  reportProgress,
+  requireServiceError,
+  type Run,
+  send,
+  startAttempts,
+  waitForRetry,
+} from "./retry.ts";
+
+/** No row is in two shards. JSON-serialisable, because cursors contain shards. */
+export interface Shard {
+  /** Clauses in addition to the query's filter: first those of its group, then ranges. */
+  readonly clauses: readonly Clause[];
+  /** Skip token behind the last delivered row; at the start, that of the query. */
+  readonly after?: string | undefined;
+  /** Greatest Id before this position, if Ids are integers and the token does not contain it. */
+  readonly lastId?: number | undefined;
+}
+
+/** `limit`: maximum number of rows to keep. */
+export function toPageRequest(
+  query: CheckedQuery,
+  { clauses, after }: Shard,
+  settings: ClientSettings,
+  top: number = query.top,
+  limit = Infinity,
+): PageRequest {
+  const { resource, select, distinct = [], rules, leavesOutRows } = query;
+  // Without Ids, a repeated row cannot be distinguished from a new one, and no row after the last one can be
+  // requested. A page that is the whole result needs none.
+  const isWholeResult = after === undefined && top >= limit && !leavesOutRows;
+  const ids = isWholeResult ? [] : [ID_FIELD];
+  const needed = [...ids, ...distinct, ...rules ? fieldsOfRules(rules) : []];
+  const fields = select && [...new Set([...select, ...needed])];
+  const options = toRequestOptions(query, settings, clauses, {
+    $select: fields?.join(","),
+    $top: top,
+    $skiptoken: after,
+  });
+  const hasIds = fields?.includes(ID_FIELD) ?? true;
+  return { resource, options, top, drops: fields?.slice(select!.length), distinct, hasIds, limit };
+}
+
+/** The lists of a group replace the lists of the query that were split. */
+function toRequestOptions(
+  { resource, clauses: own, unparsedFilter }: CheckedQuery,
+  { baseUrl, headers }: ClientSettings,
+  clauses: readonly Clause[],
+  options: SystemQueryOptions,
+): RequestOptions {
+  const isReplaced = ({ field, operator }: Clause) =>
+    operator === "in" && groupOf({ clauses }).some((list) => list.field === field);
+  const text = formatClauses([...own.filter((clause) => !isReplaced(clause)), ...clauses]);
+  const $filter = unparsedFilter === undefined || text === ""
+    ? unparsedFilter ?? (text || undefined)
+    : `(${unparsedFilter}) and ${text}`; // it may contain `or`, which has lower precedence
+  const { path } = RESOURCES[resource];
+  return endpoint(`GET ${path}`, { baseUrl, headers, $select: undefined, $filter, ...options });
+}
+
+/** Large counts are estimates. Source: DataStream Public API, "URL Parameters", `$count`. */
+export async function requestCount(
+  run: Run,
+  query: CheckedQuery,
+  clauses: readonly Clause[],
+  maxTimeouts = Infinity,
+): Promise<number> {
+  const attempts = startAttempts(run.settings.retry);
+  const options = toRequestOptions(query, run.settings, clauses, { $count: "true" });
+  for (;;) {
+    try {
+      return await readCount(await send(run, attempts, options));
+    } catch (error) {
+      requireServiceError(error);
+      const decision = decide(attempts, error);
+      if (attempts.timeouts === maxTimeouts) throw error;
+      await waitForRetry(run, attempts, error, decision);
+    }
+  }
+}
+
+/** Returns `undefined` if the service refuses to count. Rows that cannot be counted can still be requested. */
+export async function tryCount(
+  run: Run,
+  query: CheckedQuery,
+  clauses: readonly Clause[],
+): Promise<number | undefined> {
+  try {
+    return await requestCount(run, query, clauses, MAX_TIMEOUTS);
+  } catch (error) {
+    if (error instanceof DataStreamError && isRefusal(error)) return undefined;
+    throw error;
+  }
+}
 
 /** A shard with more rows is split, if it can be. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
@@ -88,8 +187,8 @@ export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): strin
   const first = query.box === undefined ? query : locationsQuery(query);
   const [clauses = []] = groupsOf(first, undefined, settings);
   const top = Math.min(first.top, Math.max(first.limit, 1));
-  const request = toPageRequest(first, { clauses, after: first.skipToken }, top, first.limit);
-  const { url } = toRequestOptions(settings, request);
+  const shard = { clauses, after: first.skipToken };
+  const { url } = toPageRequest(first, shard, settings, top, first.limit).options;
   requireShortTarget(url);
   return url;
 }
@@ -107,7 +206,7 @@ function requireShortTarget(url: string): void {
 }
 
 export function urlOf(query: CheckedQuery, settings: ClientSettings): string {
-  return toRequestOptions(settings, toPageRequest(query, { clauses: [] })).url;
+  return toPageRequest(query, { clauses: [] }, settings).options.url;
 }
 
 /**

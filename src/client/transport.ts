@@ -2,8 +2,8 @@ import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import type { Bytes } from "../bytes.ts";
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
+import { DataStreamError } from "../errors.ts";
 import {
-  FailedAttempt,
   isRedirect,
   limiterFailure,
   messagesOf,
@@ -69,12 +69,14 @@ export async function sendRequest(
     attempt.abort(reason);
     body?.cancel(reason);
   };
-  const loseUnless = (isHeld: boolean | void) => {
-    if (isHeld === false) {
-      stop(limiterFailure(url, "did not extend the permit of a running request"));
+  const extend = async () => {
+    try {
+      if (await permit.extend() !== false) return;
+    } catch {
+      // The limiter may now give the permit to another request.
     }
+    stop(limiterFailure(url, "did not extend the permit of a running request"));
   };
-  const extend = () => callLimiter(() => permit.extend(), loseUnless, () => loseUnless(false));
   const timer = startTimeouts(timeouts, clock, extend, stop);
   let isEnded = false;
   const end = (outcome?: "success") => {
@@ -83,7 +85,7 @@ export async function sendRequest(
     timer.stop();
     signal.removeEventListener("abort", abort);
     if (outcome === undefined) body?.cancel();
-    callLimiter(() => permit.release(outcome));
+    ignoreErrors(() => permit.release(outcome));
     // Keeps the request and its signal referenced until here. Node may otherwise garbage-collect them
     // while the request is in flight, and an abort then has no effect (nodejs/node#55428).
     void request.signal;
@@ -97,7 +99,7 @@ export async function sendRequest(
   const fail = (error: unknown) => {
     end();
     signal.throwIfAborted();
-    return error instanceof FailedAttempt
+    return error instanceof DataStreamError
       ? error
       : networkFailure(error, url, apiKey === undefined ? undefined : redact);
   };
@@ -109,7 +111,7 @@ export async function sendRequest(
       attempt.signal,
       (late) => late.body?.cancel(),
     );
-    callLimiter(() => permit.responded());
+    ignoreErrors(() => permit.responded());
     timer.restart();
     body = openBody(response.body);
     if (attempt.signal.aborted) body.cancel(); // the limiter may have aborted it
@@ -117,7 +119,7 @@ export async function sendRequest(
     if (response.status !== 200) {
       const text = await readStart(response, body, timer.restart);
       signal.throwIfAborted();
-      throw new FailedAttempt(statusError(response, url, text, redact));
+      throw statusError(response, url, text, redact);
     }
     const { read } = body;
     return {
@@ -175,16 +177,12 @@ async function acquirePermit(
   return permit;
 }
 
-/** Does not wait for a rate limiter on another machine; its errors do not affect the request. */
-function callLimiter<T>(
-  call: () => T | PromiseLike<T>,
-  onResult: (result: T) => void = () => {},
-  onError: () => void = () => {},
-): void {
+/** A rate limiter's errors do not affect the request. */
+async function ignoreErrors(call: () => void | Promise<void>): Promise<void> {
   try {
-    Promise.resolve(call()).then(onResult, onError);
+    await call();
   } catch {
-    onError();
+    // A permit that is not released expires.
   }
 }
 

@@ -49,8 +49,10 @@ for (const [what, header] of Object.entries(links)) {
 const skipTokenOf = (query: string) =>
   readSkipToken(
     { "@odata.nextLink": `${ROOT}/Records?${query}` },
-    { url: `${ROOT}/Records`, headers: new Headers() } as Parameters<typeof readSkipToken>[1],
-    { $select: "Id", $filter: "DOI eq 'a'", $skiptoken: "Id:5" },
+    {
+      url: `${ROOT}/Records?$select=Id&$filter=DOI%20eq%20'a'&$skiptoken=Id:5`,
+      headers: new Headers(),
+    },
   );
 
 const badQueries: Record<string, Text> = {

@@ -6,7 +6,7 @@ import { type Clock, DataStream } from "../../../mod.ts";
 import type { Permit, RateLimiter } from "../../../src/client/rate_limiter.ts";
 import {
   acquire,
-  cacheByTarget,
+  createLimiter,
   createPermitQueue,
   createProcessLimiter,
   extend,
@@ -231,16 +231,28 @@ test("createProcessLimiter() keeps the permit and the order when the process was
   }
 });
 
-Deno.test("cacheByTarget() forgets a key after an hour without a request when there are more than a thousand", () => {
+test("createLimiter() forgets a key after an hour without a request when there are more than a thousand", async () => {
   const clock = new FakeClock();
-  const valueOf = cacheByTarget(() => ({}), clock);
-  const valueOfKey = (key: number) => valueOf({ ...REQUEST, keyHash: `${key}` });
-  const values = Array.from({ length: 1_000 }, (_, key) => valueOfKey(key));
+  const created: (string | undefined)[] = [];
+  const answer = () => Promise.resolve(undefined);
+  const limiter = createLimiter(({ keyHash }) => {
+    created.push(keyHash);
+    return {
+      acquire: () => Promise.resolve({ wait: 0 }),
+      extend: () => true,
+      release: answer,
+      penalize: answer,
+    };
+  }, clock);
+  const use = async (key: number) => await limiter.penalize({ ...REQUEST, keyHash: `${key}` }, 0);
+  for (let key = 0; key < 1_000; key++) await use(key);
   clock.advance(3_000_000);
-  valueOfKey(1);
+  await use(1);
   clock.advance(700_000);
-  valueOf(REQUEST);
-  assertEquals([0, 1].map((key) => valueOfKey(key) === values[key]), [false, true]);
+  await use(1_000);
+  await use(0);
+  await use(1);
+  assertEquals(created.slice(1_000), ["1000", "0"]);
 });
 
 interface SendOptions {

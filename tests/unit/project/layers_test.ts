@@ -176,7 +176,6 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/rate_limiter.ts RateLimitTarget": "argument of penalize()",
   // The rate limiter, whose state is in a Durable Object and in Deno KV. The interface is public, its implementation is not.
   "src/client/rate_limiter.ts createLimiter": "rate limiter whose state is in a store",
-  "src/client/rate_limiter.ts cacheByTarget": "queues by origin and key",
   "src/client/rate_limiter.ts createPermitQueue": "queue of requests for a state in a store",
   "src/client/rate_limiter.ts NEW_STATE": "new state",
   "src/client/rate_limiter.ts LimiterState": "state of the rate limiter",

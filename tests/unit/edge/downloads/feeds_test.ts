@@ -1,7 +1,7 @@
 // Feeds: one run for each document, and readers with an index into its parts.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Cursor } from "../../../../src/client/batches.ts";
+import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/downloads/problem.ts";
