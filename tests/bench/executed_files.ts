@@ -21,23 +21,23 @@ const CLI = `const { main } = await import("{root}src/cli/main.ts");
 const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
-    limit: 29,
+    limit: 26,
     load: `const { DataStream } = await import("{root}mod.ts");`,
     code: `
       const client = new DataStream({ apiKey: "key", baseUrl: "{service}" });
       await client.records().csv().pipeTo(new WritableStream());`,
   },
   "GET /Records.csv": {
-    limit: 45,
+    limit: 42,
     load: `const { createApp } = await import("{root}edge/app.ts");`,
     code: `
       const app = createApp({ apiKey: "key", baseUrl: "{service}", access: "public", maxRows: 1e6 });
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 49, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 46, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 49,
+    limit: 46,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,
