@@ -15,7 +15,7 @@ import {
 import { parseUnits } from "../formats/units.ts";
 import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
-import { commonFilter } from "../odata/filter.ts";
+import { and, eq, gte, isIn, lte } from "../odata/filter.ts";
 import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
@@ -240,24 +240,29 @@ export function readFilter(flags: FlagValues): string | undefined {
   if (from !== undefined && to !== undefined && from > to) {
     throw new UsageError(`--from must not be after --to, got ${from} and ${to}`);
   }
-  const common = commonFilter({
-    dois: flags.get("doi"),
-    regions: flags.get("region"),
-    locations: flags.get("location")?.map((text) => {
-      const id = parseWholeNumber(text);
-      if (id !== undefined) return id;
-      throw new UsageError(
-        `--location must be a whole number, got "${text}": ` +
-          "weir locations lists the numbers in the column Id",
-      );
-    }),
-    characteristics: flags.get("characteristic"),
-    from,
-    to,
+  const locations = flags.get("location")?.map((text) => {
+    const id = parseWholeNumber(text);
+    if (id !== undefined) return id;
+    throw new UsageError(
+      `--location must be a whole number, got "${text}": ` +
+        "weir locations lists the numbers in the column Id",
+    );
   });
-  if (filter === undefined || common === undefined) return filter ?? common;
+  const common = String(and(
+    anyOf("DOI", flags.get("doi")),
+    anyOf("RegionId", flags.get("region")),
+    anyOf("CharacteristicName", flags.get("characteristic")),
+    anyOf("LocationId", locations),
+    from !== undefined && gte("ActivityStartYear", from),
+    to !== undefined && lte("ActivityStartYear", to),
+  ));
+  if (filter === undefined || common === "") return filter ?? common;
   // An unchecked filter can contain `or`, which has a lower precedence than `and`.
   return `${flags.has("unchecked") ? `(${filter})` : filter} and ${common}`;
+}
+
+function anyOf(field: string, values: readonly (string | number)[] = []) {
+  return values.length === 1 ? eq(field, values[0]!) : values.length > 1 && isIn(field, values);
 }
 
 /** Returns another text than a whole number unchanged, so that the client names it. */

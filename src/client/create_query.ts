@@ -77,7 +77,7 @@ export function createQuery<R extends object>(
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
   const given: AnyResourceQuery = readOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
   const { signal, onProgress, unchecked } = given;
-  const query = checkQuery(resource, given, { added: clauses });
+  const query = checkQuery(resource, given, clauses);
   const { select, rules } = query;
   if (rules?.units !== undefined) checkUnits(rules.units);
   const url = firstUrlOf(query, settings);

@@ -171,7 +171,7 @@ export function locationsQuery({ clauses, box }: CheckedQuery): CheckedQuery {
     operator !== "ne" && names.includes(field)
   );
   const added = [...supported, ...box ?? []];
-  return checkQuery("Locations", { select: ["Id"] }, { added });
+  return checkQuery("Locations", { select: ["Id"] }, added);
 }
 
 /** A query with a bounding box must have room for fifty Ids of seven digits. */

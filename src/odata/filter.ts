@@ -5,11 +5,9 @@ import {
   type Comparison,
   filterTypeOf,
   formatClauses,
-  listClauses,
   normalizeClause,
   requireFieldName,
   toLiteral,
-  valueClause,
 } from "./clause.ts";
 import type { FILTER_FIELDS, FilterField, FilterFieldOf } from "./resources.ts";
 
@@ -272,28 +270,4 @@ export function isFilter<F extends string>(value: OptionalFilter<F>): value is F
   } catch {
     return false; // undefined, null, or a getter that throws
   }
-}
-
-/** Empty arrays and `undefined` add no clause. */
-export interface CommonFilterValues {
-  dois?: readonly string[];
-  regions?: readonly string[];
-  characteristics?: readonly string[];
-  locations?: readonly number[];
-  from?: number | undefined;
-  to?: number | undefined;
-}
-
-export function commonFilter(
-  { dois = [], regions = [], characteristics = [], locations = [], from, to }: CommonFilterValues,
-): string | undefined {
-  const clauses = [
-    ...listClauses("DOI", dois),
-    ...listClauses("RegionId", regions),
-    ...listClauses("CharacteristicName", characteristics),
-    ...listClauses("LocationId", locations),
-    ...(from === undefined ? [] : [valueClause("ActivityStartYear", "gte", from)]),
-    ...(to === undefined ? [] : [valueClause("ActivityStartYear", "lte", to)]),
-  ];
-  return formatClauses(clauses) || undefined;
 }

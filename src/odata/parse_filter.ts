@@ -10,13 +10,9 @@ export interface ParsedClause extends Clause {
  * Field names are not checked, because they depend on the resource.
  * Source: DataStream Public API, "URL Parameters", `$filter`.
  *
- * @param options `canBeUnchecked`: whether an error without a hint suggests the option `unchecked`.
- * `allowsEmptyLists`: whether `in ()` is valid, as `isIn()` formats an empty list. Defaults false
+ * @param allowsEmptyLists Whether `in ()` is valid, as `isIn()` formats an empty list
  */
-export function parseFilter(
-  filter: string,
-  { canBeUnchecked = false, allowsEmptyLists = false }: ParseOptions = {},
-): ParsedClause[] {
+export function parseFilter(filter: string, allowsEmptyLists = false): ParsedClause[] {
   const tokens = tokenize(filter);
   /** A quote that begins no string; it explains errors before it, too. */
   const unclosed = tokens.findIndex(({ text }) => text === "'");
@@ -32,7 +28,7 @@ export function parseFilter(
       problem = `has "${text}" ${at}, which is not ${meant}`;
     }
     const error = invalidOption("filter", problem, filter, hint);
-    throw suggestUnchecked(error, canBeUnchecked && !hint);
+    throw suggestUnchecked(error, !hint);
   };
   const take = (expected: string, isExpected: (token: Token) => boolean, hint?: string): Token => {
     const token = peek();
@@ -98,11 +94,6 @@ export function parseFilter(
     clauses.push(parseClause());
   }
   return clauses;
-}
-
-interface ParseOptions {
-  canBeUnchecked?: boolean;
-  allowsEmptyLists?: boolean;
 }
 
 interface Token {

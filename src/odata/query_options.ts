@@ -141,12 +141,11 @@ export interface CheckedQuery {
   distinct?: readonly string[] | undefined;
 }
 
-/** `canBeUnchecked`: errors may suggest the option `unchecked`. `added` is not checked. */
+/** `added` is not checked. */
 export function checkQuery(
   resource: ResourceName,
   query: QueryOptions,
-  { canBeUnchecked = true, added = [] }: { canBeUnchecked?: boolean; added?: readonly Clause[] } =
-    {},
+  added: readonly Clause[] = [],
 ): CheckedQuery {
   const {
     select,
@@ -169,9 +168,7 @@ export function checkQuery(
   }
   const rules = checkRules(resource, query);
   const fields = select === undefined ? undefined : checkSelect(resource, select, unchecked);
-  const parsed = filter === undefined
-    ? NO_FILTER
-    : checkFilter(resource, filter, unchecked, canBeUnchecked);
+  const parsed = filter === undefined ? NO_FILTER : checkFilter(resource, filter, unchecked);
   const box = within === undefined ? undefined : toBoxClauses(within, "within");
   // Metadata and Locations are filtered by position; the others by the locations in the box.
   const isGiven = (clause: Clause) =>
@@ -275,10 +272,8 @@ export function requireFields(
   if (unknown === undefined) return;
   const hint = unknownSelectFieldHint(resource, unknown);
   const problem = `includes "${unknown}", which is not a field of ${resource}`;
-  throw suggestUnchecked(
-    invalidOption(option, problem, fields, hint ?? listNames(known)),
-    option === "select" && hint === undefined,
-  );
+  const error = invalidOption(option, problem, fields, hint ?? listNames(known));
+  throw suggestUnchecked(error, option === "select" && hint === undefined);
 }
 
 type ParsedFilter = Pick<CheckedQuery, "clauses" | "unparsedFilter">;
@@ -289,7 +284,6 @@ function checkFilter(
   resource: ResourceName,
   given: Filter<string> | string,
   unchecked: boolean,
-  canBeUnchecked: boolean,
 ): ParsedFilter {
   if (typeof given !== "string" && !isFilter(given)) {
     const hint = "combine several expressions with and()";
@@ -303,12 +297,12 @@ function checkFilter(
   }
   let parsed: ParsedClause[];
   try {
-    parsed = parseFilter(text, { canBeUnchecked, allowsEmptyLists: typeof given !== "string" });
+    parsed = parseFilter(text, typeof given !== "string");
   } catch (error) {
     if (unchecked && error instanceof ValidationError) return { clauses: [], unparsedFilter: text };
     throw error;
   }
-  if (!unchecked) requireFilterFields(resource, text, parsed, canBeUnchecked);
+  if (!unchecked) requireFilterFields(resource, text, parsed);
   return { clauses: parsed.map(normalizeClause), unparsedFilter: undefined };
 }
 
@@ -316,20 +310,16 @@ function requireFilterFields(
   resource: ResourceName,
   filter: string,
   clauses: readonly ParsedClause[],
-  canBeUnchecked: boolean,
 ): void {
   const names: readonly string[] = RESOURCES[resource].filters;
   const unknown = clauses.find(({ field }) => !names.includes(field));
   if (unknown === undefined) return;
   const { field, index } = unknown;
   const hint = unknownFilterFieldHint(resource, field);
-  const problem = `uses "${field}" at character ${
-    index + 1
-  }, which is not a filter field of ${resource}`;
-  throw suggestUnchecked(
-    invalidOption("filter", problem, filter, hint ?? listNames(names)),
-    canBeUnchecked && hint === undefined,
-  );
+  const place = `uses "${field}" at character ${index + 1}`;
+  const problem = `${place}, which is not a filter field of ${resource}`;
+  const error = invalidOption("filter", problem, filter, hint ?? listNames(names));
+  throw suggestUnchecked(error, hint === undefined);
 }
 
 /** Empty if the filter cannot be parsed. */
@@ -355,8 +345,13 @@ type RowFilter = Pick<QueryOptions, "filter" | "within">;
 
 /** Clauses with `ne` on a property of rows are left out, so that no dataset is missing. */
 export function datasetClauses({ filter, within }: RowFilter): Clause[] {
-  const options = { canBeUnchecked: false };
-  return omitRowExclusions(checkQuery("Metadata", { filter, within }, options).clauses);
+  try {
+    return omitRowExclusions(checkQuery("Metadata", { filter, within }).clauses);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    // Without the suggestion of `unchecked`, which citations do not have.
+    throw new ValidationError(error.option, error.problem, error);
+  }
 }
 
 /** Returns `undefined` for all datasets. */

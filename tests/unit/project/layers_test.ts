@@ -143,7 +143,6 @@ const SHARED_NAMES: Record<string, string> = {
   "src/odata/bounding_box.ts BOX_EXAMPLE": "messages about --bbox and the parameter bbox",
   "src/odata/bounding_box.ts parseDegrees": "parser of the sides of a box in the form",
   "src/odata/clause.ts normalizeDoi": "form of a DOI in the record of a file",
-  "src/odata/filter.ts commonFilter": "filter of flags such as --doi, and of the form",
   "src/odata/query_options.ts clausesOf": "clauses of a filter, for hints and the header link",
   "src/odata/query_options.ts toMetadataFilter": "checks a filter for citations before a request",
   "src/odata/query_options.ts toWiderMetadataFilter":
