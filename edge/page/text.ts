@@ -1,5 +1,5 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
-import { REGIONS } from "../../src/odata/regions.ts";
+import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import TABLE from "./texts.json" with { type: "json" };
 import { fill, formatNumber, type Language, valueName } from "./drawing_text.ts";
 
@@ -26,12 +26,10 @@ const BASIN: Record<Language, (name: string) => string> = {
 
 /** Regions by Id, with their names for the form. A hub has a name of its own, so that it differs from locations. */
 export function regionsIn(language: Language): [id: string, name: string][] {
-  return REGIONS.flatMap(([, regions]) =>
-    Object.entries(regions).map(([id, name]): [string, string] => {
-      const local = language === "fr" ? FRENCH_REGIONS[id] ?? name : name;
-      return [id, id.startsWith("hub.") ? BASIN[language](local) : local];
-    })
-  );
+  return KNOWN_VALUES.RegionId!.map(([id = "", name = ""]) => {
+    const local = language === "fr" ? FRENCH_REGIONS[id] ?? name : name;
+    return [id, id.startsWith("hub.") ? BASIN[language](local) : local];
+  });
 }
 
 /** Accepts the Id or the name in either language, in any case. */

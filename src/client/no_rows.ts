@@ -2,7 +2,7 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { describeClauses, hintValues, REGION_IDS } from "../odata/value_hints.ts";
+import { describeClauses, hintValues, REGION_NAMES } from "../odata/value_hints.ts";
 import { type Clause, formatClauses, valueClause } from "../odata/clause.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { DataStream } from "./datastream.ts";
@@ -201,7 +201,7 @@ export async function unmatchedValues(
   let counts = 0;
   const isUnmatched = async (clause: Clause, values: readonly string[] | undefined) => {
     const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
-    if (field === "RegionId") return !REGION_IDS.includes(text);
+    if (field === "RegionId") return !REGION_NAMES.has(text);
     // DOIs are case-insensitive.
     const isSame = (other: string) =>
       other === text || field === "DOI" && other.toLowerCase() === text;

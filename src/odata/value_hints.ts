@@ -1,10 +1,10 @@
 import { nearNames, suggestNames } from "../validation.ts";
-// Values of CharacteristicName in DataStream's schema 3.0.0 (2026-07-14). The service can have more, so
-// use the list for suggestions and not for validation.
+// Values of DataStream's schema 3.0.0 (2026-07-14), and regions of DataStream Public API, "URL Parameters",
+// `$filter`. The service can have more, so use the lists for suggestions and not for validation.
 import CHARACTERISTICS from "./characteristics.json" with { type: "json" };
+import REGIONS from "./regions.json" with { type: "json" };
 import VALUES from "./values.json" with { type: "json" };
 import { type Clause, formatClauses } from "./clause.ts";
-import { REGION_NAMES, regionName } from "./regions.ts";
 
 const FIELD_NOUNS = new Map([
   ["DOI", "dataset"],
@@ -23,7 +23,7 @@ export function describeClauses(clauses: readonly Clause[]): string {
   }
   return noun + clauses.map(({ operator, values }) => {
     const names = values.slice(0, MAX_VALUES).map(({ text, quoted }) => {
-      const region = noun === "region" ? regionName(text) : undefined;
+      const region = noun === "region" ? REGION_NAMES.get(text) : undefined;
       return (quoted ? `"${text}"` : text) + (region === undefined ? "" : ` (${region})`);
     });
     const others = values.length - names.length;
@@ -46,7 +46,7 @@ const VALUE_HINTS: Record<string, (value: string) => string> = {
   ActivityMediaName: (value) => hintName(value, VALUES.ActivityMediaName),
   MonitoringLocationType: (value) => hintName(value, VALUES.MonitoringLocationType),
   RegionId(value) {
-    if (REGION_IDS.includes(value)) return "";
+    if (REGION_NAMES.has(value)) return "";
     const names = nearNames(lastPart(value), [...REGIONS_BY_NAME.keys()]);
     // A region can be similar by its name and by its Id.
     const ids = new Set(names.map((name) => REGIONS_BY_NAME.get(name)!));
@@ -67,16 +67,16 @@ function hintName(value: string, known: readonly string[]): string {
 /** Lists of value and, for regions, name. */
 export const KNOWN_VALUES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   CharacteristicName: CHARACTERISTICS.map((name) => [name]),
-  RegionId: Object.entries(REGION_NAMES),
+  RegionId: Object.entries(REGIONS),
   ...Object.fromEntries(
     Object.entries(VALUES).map(([field, values]) => [field, values.map((value) => [value])]),
   ),
 };
 
-export const REGION_IDS: readonly string[] = Object.keys(REGION_NAMES);
+export const REGION_NAMES: ReadonlyMap<string, string> = new Map(Object.entries(REGIONS));
 /** Keys are the last part of the Id and the name, both in lower case. */
 const REGIONS_BY_NAME = new Map(
-  Object.entries(REGION_NAMES).flatMap(([id, name]): [string, string][] => [
+  Object.entries(REGIONS).flatMap(([id, name]): [string, string][] => [
     [lastPart(id), id],
     [name.toLowerCase(), id],
   ]),

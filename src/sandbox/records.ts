@@ -37,11 +37,11 @@ export function recordRow(
     : 1 + pattern.spread * (first + second - 1);
   const exact = phase.typical * (1 + pattern.range * level) * factor;
   const value = Math.round(exact * characteristic.scale) / characteristic.scale;
-  const low = value <= lowest ? pick(LOW, index, 14) : null;
-  const unlikely = value >= highest ? ABOVE_LIMIT : low;
+  const low = value <= (lowest ?? -Infinity) ? pick(LOW, index, 14) : null;
+  const unlikely = value >= (highest ?? Infinity) ? ABOVE_LIMIT : low;
   const condition = noise(index, 16) < 0.01 ? pick(NO_RESULTS, index, 17) : unlikely;
   // Some laboratories also report their limit beside a value.
-  const hasLimit = condition === null && lowest > 0 && noise(index, 18) < 0.05;
+  const hasLimit = condition === null && lowest !== null && noise(index, 18) < 0.05;
   // The schema allows a limit only with some conditions.
   const limitType = hasLimit || condition === BELOW_LIMIT
     ? "Method Detection Level"
@@ -122,9 +122,9 @@ interface Characteristic {
   /** Values are rounded to it: 100 for two decimal places. */
   scale: number;
   /** Values up to this limit are censored. */
-  lowest: number;
+  lowest: number | null;
   /** Values from this limit on are censored. */
-  highest: number;
+  highest: number | null;
   media: string;
   equipment: string;
   fraction: string | null;
@@ -133,20 +133,10 @@ interface Characteristic {
   method: { id: string; name: string } | null;
 }
 
-const inField = {
-  lowest: -Infinity,
-  highest: Infinity,
-  media: "Surface Water",
-  equipment: "Probe/Sensor",
-  fraction: null,
-  speciation: null,
-  method: null,
-};
-const inLaboratory = { ...inField, equipment: "Water Bottle", fraction: "Total", unit: "mg/L" };
-
 /** Ten for a visit, then two that replace the fifth or the last on some visits. */
 const CHARACTERISTICS = data.characteristics.map((given) => ({
-  ...("method" in given ? inLaboratory : inField),
+  ...data.inField,
+  ...("method" in given ? data.inLaboratory : {}),
   ...given,
 })) as readonly Characteristic[];
 const VISIT_LENGTH = 10;

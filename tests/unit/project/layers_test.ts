@@ -133,7 +133,6 @@ const SHARED_NAMES: Record<string, string> = {
   "src/formats/formats.ts unknownFormat":
     "error for a flag or a URL parameter, with hints for synonyms",
   // The tables of the service.
-  "src/odata/regions.ts REGIONS": "table; it may be incomplete, so it is not public",
   "src/odata/resources.ts MAXIMUM_TOP": "limit of flags, URL parameters and variables",
   "src/odata/resources.ts fieldNames": "lookup in RESOURCES",
   "src/odata/resources.ts isMeasured": "whose rows are cited",
