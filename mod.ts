@@ -6,14 +6,6 @@
  * result that its own `limit` ends, one that begins at a `skipToken`, and one that DataStream refuses to
  * count are not.
  *
- * ## Install
- *
- * | environment | command |
- * |---|---|
- * | Deno | `deno add jsr:@weir/datastream` |
- * | Node 20 (from 20.19) or Node 22.12 or later, bundlers | `npm install @weir/datastream` |
- * | Bun | `bun add @weir/datastream` |
- *
  * ## First query
  *
  * The sandbox replaces DataStream: it has synthetic data, and needs neither an API key nor a network.
@@ -62,16 +54,9 @@
  * | number of rows | `await query.count()` |
  * | citations | `await client.citations(filter)` |
  *
- * DataStream requires a citation of each dataset.
- *
- * ## Resources
- *
- * | method | rows |
- * |---|---|
- * | `client.metadata()` | datasets: names, licences, citations |
- * | `client.locations()` | monitoring locations: names, positions |
- * | `client.observations()` | measurements |
- * | `client.records()` | measurements with the columns of dataset and location, for CSV files |
+ * `client.records()` has the columns of dataset and location in each row, `client.observations()` only those of
+ * the measurement. `client.locations()` and `client.metadata()` return locations and datasets. DataStream
+ * requires a citation of each dataset.
  *
  * ## Other interfaces
  *
@@ -84,18 +69,10 @@
  * | this server, configured by environment variables | `@weir/datastream/serve` | Deno, Bun, Cloudflare Workers |
  * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
  * | one rate limit for several processes | `@weir/datastream/deno-kv` | Deno |
+ * | Parquet files | `@weir/datastream/parquet` | all |
  * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
- * This command saves a CSV file. With the flag `--sandbox`, it uses synthetic data, and needs neither a key
- * nor the network.
- *
- * ```sh
- * deno run --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org \
- *   --allow-read=. --allow-write=. jsr:@weir/datastream/cli \
- *   records --characteristic pH --output ph.csv
- * ```
- *
- * In Node, it is `npx @weir/datastream records --characteristic pH --output ph.csv`.
+ * `npx @weir/datastream records --characteristic pH --output ph.csv` saves a CSV file.
  *
  * ## Runtimes
  *
@@ -116,36 +93,9 @@
  * means that DataStream did not deliver the result; its `kind`, `status` and `hint` say why, and what to
  * do.
  *
- * ```ts
- * import { DataStream, DataStreamError } from "@weir/datastream";
- * import { createSandbox } from "@weir/datastream/sandbox";
- *
- * const { url, fetch } = createSandbox();
- * const apiKey = "not-a-key";
- * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * try {
- *   await client.metadata().toArray();
- * } catch (error) {
- *   if (!(error instanceof DataStreamError)) throw error;
- *   console.log(error.kind, error.status); // status 403
- * }
- * ```
- *
  * ## Documentation
  *
- * The repository has a page about each topic:
- *
- * | page | content |
- * |---|---|
- * | `docs/recipes.md` | twelve questions, each with a command, a URL and a program |
- * | `docs/client.md` | this client: options, results, filters, TypeScript |
- * | `docs/endpoint.md` | the request builder |
- * | `docs/cli.md` | the command line |
- * | `docs/edge.md`, `docs/deploying.md` | the server |
- * | `docs/data.md` | fields, units, regions, citations |
- * | `docs/errors-and-limits.md` | errors, limits and retries |
- * | `docs/migrating.md` | equivalents of DataStream's own clients |
- * | `examples/` | complete programs |
+ * The folder `docs/` of the repository has a page about each topic, and `examples/` has complete programs.
  *
  * @module
  */

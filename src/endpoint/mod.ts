@@ -21,17 +21,6 @@
  * // To send it: const response = await fetch(request);
  * ```
  *
- * ## Exports
- *
- * | name | purpose |
- * |---|---|
- * | {@linkcode endpoint} | turns a route and parameters into a method, a URL, headers and a body |
- * | `endpoint.defaults(options)` | returns an `endpoint` with other defaults |
- * | `endpoint.merge(route, options)` | merges options with the defaults, without building the URL |
- * | `endpoint.parse(options)` | builds the URL of merged options |
- * | {@linkcode toRequest} | turns these options into a `Request` |
- * | {@linkcode ValidationError} | the error for an invalid option |
- *
  * The entry `@weir/datastream` exports the same functions and the client, which adds paging, retries and the
  * rate limit. The types of the builder are exported here only.
  *

@@ -29,25 +29,13 @@
  * ```
  *
  * A sandbox limits requests to two per second, as the service does. `requestsPerSecond: Infinity` disables
- * the limit; set it in the sandbox and in the client, as above.
- *
- * ## Other uses
- *
- * | interface | sandbox |
- * |---|---|
- * | command line | the flag `--sandbox` |
- * | server | `createApp()` with the URL, key and `fetch` of a sandbox |
- * | test of another HTTP client | `sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } })` |
+ * the limit; set it in the sandbox and in the client, as above. Without it, clients of several sandboxes share
+ * one rate, because all sandboxes have the same URL: give each client another origin as `baseUrl`, followed
+ * by `/v1/odata/v4`.
  *
  * ## Runtimes
  *
  * Deno, Node, Bun, browsers, Cloudflare Workers and other edge runtimes. The module imports no package.
- *
- * ## Rate limit of clients
- *
- * All sandboxes have the same URL, and clients share one rate per origin. In tests without
- * `requestsPerSecond: Infinity`, give each client another origin as `baseUrl`: any host works, followed by
- * `/v1/odata/v4`.
  *
  * @module
  */
@@ -130,10 +118,8 @@ const ROOT_PATH = "/v1/odata/v4";
  * rivers of all provinces and territories, and records from 2012 to 2023. Values have seasons, trends and
  * results below detection limits, but none was measured.
  *
- * It is as strict as the service. A raw `$` in the query string is 400, a missing API key 401, and a wrong
- * one 403. More than two requests in a second are 429, and so are two concurrent requests. It responds on any
- * origin under `/v1/odata/v4`, so it can be served over HTTP. Detection limits, depths and coded values follow
- * DataStream's schema 3.0.0 (2026-07-14).
+ * A raw `$` in the query string is 400, a missing API key 401, and a wrong one 403. More than two requests in
+ * a second are 429, and so are two concurrent requests. Coded values follow DataStream's schema 3.0.0.
  *
  * @param options API key, size of the data, rate limit and clock
  * @returns Its fetch function, root URL, API key and statistics
