@@ -1,10 +1,8 @@
-// The chart of the values of a series over time. Positions are percentages of the width, so that text keeps its size
-// at any width.
+// The chart of the values of a series over time.
 import { html, raw } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
 import {
   DRAWING_TEXT,
-  type DrawingText,
   fill,
   formatDigits,
   formatNumber,
@@ -14,7 +12,17 @@ import {
   monthName,
   valueName,
 } from "./drawing_text.ts";
-import { groupBy, type Measurement, type Series, type SeriesKey, unitOf } from "./series.ts";
+import { createScale, labelStep, type Scale } from "./scale.ts";
+import {
+  formatMedian,
+  formatResult,
+  groupBy,
+  type Measurement,
+  type Series,
+  type SeriesKey,
+  unitOf,
+} from "./series.ts";
+import { percent, svg } from "./svg.ts";
 
 /** Content of a chart. */
 export interface ChartContent {
@@ -30,22 +38,110 @@ export interface ChartContent {
   hrefOfSeries: (key: SeriesKey) => string;
 }
 
-interface Point {
-  /** Milliseconds. */
-  time: number;
-  value: number;
-  row: Measurement;
+/** Rows of a location, or of all locations without a colour; by date. */
+interface Group {
+  name: string;
+  rows: readonly Measurement[];
 }
 
 /** Maximum number of locations with their own colour and shape. */
 const MAX_COLOURED = 6;
 /** Ratio of maximum and minimum above which a scale is logarithmic. */
 const LOGARITHMIC_RATIO = 50;
-/** Other series that have a link in the heading; the rest is folded. */
-const MAX_LINKED = 2;
-const MAX_ALTERNATIVES = 100;
-/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
-const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
+
+/** Returns the card of the chart: heading, links, legend, plot and its table. */
+export function drawChart(content: ChartContent): Html {
+  const { series, language } = content;
+  const text = DRAWING_TEXT[language];
+  const rows = series.rows.toSorted((a, b) => timeOf(a) - timeOf(b));
+  const values = rows.map(({ value }) => Number(value)).sort((a, b) => a - b);
+  const [low, high] = [values[0]!, values.at(-1)!];
+  const isLogarithmic = low > 0 && (content.isLogarithmic ?? high / low > LOGARITHMIC_RATIO);
+  const groups = groupRows(rows, content);
+  const facts = [
+    unitOf(series, language),
+    series.fraction &&
+    fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
+    isLogarithmic && text.logScale,
+  ];
+  const scaleLinks = low > 0
+    ? [link(content.hrefOfScale(!isLogarithmic), isLogarithmic ? text.linear : text.logarithmic)]
+    : [];
+  return html`<section class="card chart-card" aria-labelledby="chart">
+    <div class="title">
+      <h2 id="chart">${characteristicName(series.characteristic, language)}
+        <span>${facts.filter(Boolean).join(", ")}</span></h2>
+      ${renderLinks(content, scaleLinks)}
+    </div>
+    ${drawLegend(groups, rows, language)}
+    ${drawPlot(groups, rows, createScale(low, high, isLogarithmic), series, language)}
+    ${
+    series.withoutLimit > 0 &&
+    html`<p class="note">${formatPlural(text.notDrawn, series.withoutLimit, language)}.</p>`
+  }
+    ${renderTable(rows, language)}
+  </section>`;
+}
+
+function timeOf(row: Measurement): number {
+  return Date.parse(row.ActivityStartDate!);
+}
+
+function yearOf(row: Measurement): number {
+  return Number(row.ActivityStartDate!.slice(0, 4));
+}
+
+/** The locations with most values have their own group. */
+function groupRows(rows: readonly Measurement[], { nameOf, language }: ChartContent): Group[] {
+  const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
+    .sort(([, a], [, b]) => b.length - a.length);
+  const groups = locations.slice(0, MAX_COLOURED).map(([id, rows]) => ({ name: nameOf(id), rows }));
+  const others = locations.slice(MAX_COLOURED);
+  if (others.length === 0) return groups;
+  const name = formatPlural(DRAWING_TEXT[language].otherLocations, others.length, language);
+  const isOther = new Set(others.flatMap(([, rows]) => rows));
+  return [...groups, { name, rows: rows.filter((row) => isOther.has(row)) }];
+}
+
+function link(href: string, label: string): Html {
+  return html`<a href="${href}">${label}</a>`;
+}
+
+/** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
+const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
+
+function renderLinks(
+  { series, language, hrefOfSeries }: ChartContent,
+  scaleLinks: readonly Html[],
+): Html {
+  const text = DRAWING_TEXT[language];
+  /** Names the parts in which a series differs from the drawn one. */
+  const describe = (other: SeriesKey) =>
+    [
+      ...(other.characteristic === series.characteristic
+        ? []
+        : [characteristicName(other.characteristic, language)]),
+      ...(["unit", "fraction", "form"] as const).filter((part) => other[part] !== series[part])
+        .map((part) => valueName(other[part], language) || text.none),
+    ].join(", ");
+  const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
+    link(hrefOfSeries(other), `${describe(other)} (${formatNumber(other.results, language)})`)
+  );
+  const shown = [...scaleLinks, ...links.slice(0, MAX_LINKED), link("#chart-table", text.asTable)];
+  const folded = links.slice(MAX_LINKED);
+  const more = series.alternatives.length - MAX_LINKED;
+  return html`<div class="chart-links">${
+    shown.map((link, index) => [index > 0 && " · ", link]).flat()
+  }${
+    folded.length > 0 &&
+    html`
+      <details>
+        <summary>${formatPlural(text.otherSeries, more, language)}</summary>
+        <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
+      </details>
+    `
+  }</div>`;
+}
 
 /** Paths around the origin: circle, square, triangle, diamond, inverted triangle, cross; a dot for all others. */
 const SHAPES = [
@@ -57,275 +153,146 @@ const SHAPES = [
   "M-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
   "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z",
 ];
-const TAILS = { left: "M0 4v8", right: "M0-4v-8" };
+/** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
+const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
 
-/** Returns the card of the chart: heading, links, legend, plot and its table. */
-export function drawChart(content: ChartContent): Html {
-  const { series, nameOf, language } = content;
-  const text = DRAWING_TEXT[language];
-  const points = series.rows.map((row): Point => ({
-    time: Date.parse(row.ActivityStartDate!),
-    value: Number(row.value),
-    row,
-  })).sort((a, b) => a.time - b.time);
-  const byLocation = groupBy(points, ({ row }) => row.LocationId ?? "");
-  const locations = [...byLocation].sort(([, a], [, b]) => b.length - a.length);
-  const others = locations.slice(MAX_COLOURED);
-  const groups = [
-    ...locations.slice(0, MAX_COLOURED).map(([id, points]) => ({ name: nameOf(id), points })),
-    ...(others.length > 0
-      ? [{
-        name: formatPlural(text.otherLocations, others.length, language),
-        points: others.flatMap(([, points]) => points),
-      }]
-      : []),
-  ].map((group, index) => ({ ...group, index }));
-  const [low, high] = [
-    points.reduce((low, { value }) => Math.min(low, value), Infinity),
-    points.reduce((high, { value }) => Math.max(high, value), -Infinity),
-  ];
-  const canBeLogarithmic = low > 0;
-  const isLogarithmic = canBeLogarithmic &&
-    (content.isLogarithmic ?? high / low > LOGARITHMIC_RATIO);
-  const years = [points[0]!.time, points.at(-1)!.time].map((time) =>
-    new Date(time).getUTCFullYear()
-  ) as [number, number];
-  const ticks = isLogarithmic ? logarithmicTicks(low, high) : linearTicks(low, high);
-  const scale = (value: number) => isLogarithmic ? Math.log10(value) : value;
-  const [bottom, top] = [scale(ticks[0]!), scale(ticks.at(-1)!)];
-  const toY = (value: number) =>
-    PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * (scale(value) - bottom) / (top - bottom);
-  const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
-  // Precise enough to distinguish days.
-  const digits = years[1] - years[0] < 20 ? 2 : 3;
-  const toX = (time: number, isExact: boolean) =>
-    formatPercent((time - start) / (end - start), isExact ? digits : 1);
-  const name = characteristicName(series.characteristic, language);
-  const isUsed = (censoring: string) => points.some(({ row }) => row.censoring === censoring);
-  return html`<section class="card chart-card" aria-labelledby="chart">
-    <div class="title">
-      <h2 id="chart">${name} <span>${
-    describeSeries(series, isLogarithmic, text, language)
-  }</span></h2>
-      ${renderLinks(content, isLogarithmic, canBeLogarithmic, text)}
-    </div>
-    <svg class="chart-shapes" aria-hidden="true"><defs>${
-    groups.map(({ index }) => drawShapes(index))
-  }</defs></svg>
-    <ul class="chart-legend">
-      ${
-    groups.map(({ name, points, index }) =>
-      renderKey(
-        `c${index}`,
-        index,
-        html`${name} <span>${formatNumber(points.length, language)}</span>`,
-      )
-    )
-  }
-      ${isUsed("left") && renderKey(`l${groups.length - 1}`, -1, text.below)}
-      ${isUsed("right") && renderKey(`r${groups.length - 1}`, -1, text.above)}
-    </ul>
-    <div class="chart">
-      <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${
-    ticks.map((tick) =>
-      html`<text x="100%" y="${toY(tick).toFixed(0)}" dx="-8" dy="4">${
-        formatTick(tick, language)
-      }</text>`
-    )
-  }</svg>
-      <svg class="chart-plot" height="${PLOT_HEIGHT}" data-years="${years.join()}" data-unit="${
-    unitOf(series, language)
-  }" role="img" aria-label="${
-    fill(text.chartLabel, {
-      name,
-      n: points.length,
-      years: [...new Set(years)].join("–"),
-    }, language)
-  }">
-        <g class="chart-grid">${
-    ticks.map((tick) => {
-      const y = toY(tick).toFixed(0);
-      return html`
-        <line x2="100%" y1="${y}" y2="${y}" />
-      `;
-    })
-  }</g>
-        ${drawTimes(years, language)}
-        ${
-    [...groups.slice(MAX_COLOURED), ...groups.slice(0, MAX_COLOURED)].map((
-      { points, index, name },
-    ) => drawPoints(points, index, name, toX, toY))
-  }
-      </svg>
-    </div>
-    ${
-    series.withoutLimit > 0 &&
-    html`<p class="note">${formatPlural(text.notDrawn, series.withoutLimit, language)}.</p>`
-  }
-    ${renderTable(points, text, language)}
-  </section>`;
-}
-
-/** Describes a series, such as `mg/L as P, total fraction, log scale`. */
-function describeSeries(
-  series: SeriesKey,
-  isLogarithmic: boolean,
-  text: DrawingText,
+/** Returns the shapes, to which the points refer, and the legend. */
+function drawLegend(
+  groups: readonly Group[],
+  rows: readonly Measurement[],
   language: Language,
-): string {
-  return [
-    unitOf(series, language),
-    series.fraction &&
-    fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
-    isLogarithmic && text.logScale,
-  ].filter(Boolean).join(", ");
-}
-
-function renderLinks(
-  { series, language, hrefOfScale, hrefOfSeries }: ChartContent,
-  isLogarithmic: boolean,
-  canBeLogarithmic: boolean,
-  text: DrawingText,
-): Html {
-  /** Names the parts in which a series differs from the drawn one. */
-  const describe = (other: SeriesKey) => {
-    const parts = (["unit", "fraction", "form"] as const).filter((part) =>
-      other[part] !== series[part]
-    ).map((part) => valueName(other[part], language) || text.none);
-    return other.characteristic === series.characteristic
-      ? parts.join(", ")
-      : [characteristicName(other.characteristic, language), ...parts].join(", ");
-  };
-  const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
-    html`<a href="${hrefOfSeries(other)}">${describe(other)} (${
-      formatNumber(other.results, language)
-    })</a>`
+): readonly Html[] {
+  const { below, above } = DRAWING_TEXT[language];
+  const shapes = groups.flatMap((_, index) =>
+    Object.entries(TAILS).map(([censoring, tail]) => {
+      const attributes = { id: `${censoring}${index}`, class: tail && "chart-limit" };
+      return svg("path", { ...attributes, d: tail + SHAPES[index] });
+    })
   );
-  const shown = [
-    ...(canBeLogarithmic
-      ? [
-        html`<a href="${hrefOfScale(!isLogarithmic)}">${
-          isLogarithmic ? text.linear : text.logarithmic
-        }</a>`,
-      ]
-      : []),
-    ...links.slice(0, MAX_LINKED),
-    html`<a href="#chart-table">${text.asTable}</a>`,
+  const key = (className: string, shape: string, ...label: (Html | string)[]) =>
+    svg(
+      "li",
+      { class: className },
+      svg("svg", { width: 16, height: 16 }, svg("use", { href: `#${shape}`, x: 8, y: 8 })),
+      svg("span", {}, ...label),
+    );
+  const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
+  return [
+    svg("svg", { class: "chart-shapes", "aria-hidden": "true" }, svg("defs", {}, shapes)),
+    svg(
+      "ul",
+      { class: "chart-legend" },
+      groups.map(({ name, rows }, i) =>
+        key(
+          `chart-series-${i}`,
+          `none${i}`,
+          `${name} `,
+          svg("span", {}, formatNumber(rows.length, language)),
+        )
+      ),
+      has("left") && key("chart-limits", "left0", below),
+      has("right") && key("chart-limits", "right0", above),
+    ),
   ];
-  const folded = links.slice(MAX_LINKED);
-  return html`<div class="chart-links">${
-    shown.map((link, index) => html`${index > 0 ? " · " : ""}${link}`)
-  }
+}
+
+/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
+const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
+
+function drawPlot(
+  groups: readonly Group[],
+  rows: readonly Measurement[],
+  { ticks, partOf }: Scale,
+  series: Series,
+  language: Language,
+): Html {
+  const years = [yearOf(rows[0]!), yearOf(rows.at(-1)!)] as const;
+  const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
+  const plot: Plot = {
+    partOf: (row) => (timeOf(row) - start) / (end - start),
+    toY: (value) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value)),
+    // Precise enough to distinguish days.
+    digits: years[1] - years[0] < 20 ? 2 : 3,
+  };
+  const label = fill(DRAWING_TEXT[language].chartLabel, {
+    name: characteristicName(series.characteristic, language),
+    n: rows.length,
+    years: [...new Set(years)].join("–"),
+  }, language);
+  const lines = ticks.map(plot.toY).map((y) => svg("line", { x2: "100%", y1: y, y2: y }));
+  const labels = ticks.map((tick) =>
+    svg("text", { x: "100%", y: plot.toY(tick), dx: -8, dy: 4 }, formatTick(tick, language))
+  );
+  const points = groups.map((group, index) => drawGroup(group, index, plot));
+  return html`<div class="chart">
+    ${svg("svg", { class: "chart-axis", height: PLOT_HEIGHT, "aria-hidden": "true" }, labels)}
     ${
-    folded.length > 0 &&
-    html`
-      <details>
-        <summary>${formatPlural(
-          text.otherSeries,
-          series.alternatives.length - MAX_LINKED,
-          language,
-        )}</summary>
-        <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
-      </details>
-    `
-  }</div>`;
+    svg(
+      "svg",
+      {
+        class: "chart-plot",
+        height: PLOT_HEIGHT,
+        "data-years": years.join(),
+        "data-unit": unitOf(series, language),
+        role: "img",
+        "aria-label": label,
+      },
+      svg("g", { class: "chart-grid" }, lines),
+      svg("g", { class: "chart-times" }, drawTimes(years, language)),
+      // Others are below the coloured points.
+      points.toReversed(),
+    )
+  }
+  </div>`;
 }
 
-function renderKey(shape: string, index: number, label: string | Html): Html {
-  return html`
-    <li
-      class="chart-series-${index}"><svg aria-hidden="true" width="16" height="16"><use href="#${shape}" x="8" y="${index <
-          0
-        ? 5
-        : 8}"/></svg> <span>${label}</span></li>
-  `;
-}
-
-/** The shapes of values and of limits (below and above) of a series. Limits are hollow and have a tail. */
-function drawShapes(index: number): Html {
-  const shape = SHAPES[index]!;
-  return html`
-    <path id="c${index}" d="${shape}" />${(["left", "right"] as const).map((side) =>
-      html`
-        <g id="${side[0]}${index}" class="chart-limit">
-          <path d="${TAILS[side]}" />
-          <path d="${shape}" />
-        </g>
-      `
-    )}
-  `;
-}
-
-function formatPercent(part: number, digits = 2): string {
-  return `${+(part * 100).toFixed(digits)}%`;
+interface Plot {
+  /** Part of the width. */
+  partOf: (row: Measurement) => number;
+  toY: (value: number) => number;
+  /** Digits of a percentage of the width. */
+  digits: number;
 }
 
 /**
  * Draws the points of a group. A script reads the values of a location from `data-values`, in the order of the points.
- * The group of other locations has at most one point per pixel, because it has many.
+ * The other locations have many points, which are drawn without values as one path.
  */
-function drawPoints(
-  points: readonly Point[],
-  index: number,
-  name: string,
-  toX: (time: number, isExact: boolean) => string,
-  toY: (value: number) => number,
-): Html {
-  const drawn = new Set<string>();
-  const values: string[] = [];
-  let uses = "";
+function drawGroup({ name, rows }: Group, index: number, plot: Plot): Html {
   const isOther = index === MAX_COLOURED;
-  for (const { time, value, row } of points) {
-    const shape = row.censoring === "none" ? "c" : row.censoring === "left" ? "l" : "r";
-    const x = toX(time, !isOther);
-    const use = `<use href="#${shape}${index}" x="${x}" y="${Math.round(toY(value))}"/>`;
-    if (drawn.has(use)) continue;
-    drawn.add(use);
-    uses += use;
-    values.push(signOf(row) + row.value);
-  }
-  // Safe as raw HTML: it has only numbers and names of shapes.
-  return html`
-    <g class="chart-series-${index}" ${!isOther &&
-      html`data-name="${name}" data-values="${values.join(" ")}"`}>${raw(uses)}</g>
-  `;
-}
-
-function signOf({ censoring }: Measurement): string {
-  return censoring === "left" ? "<" : censoring === "right" ? ">" : "";
-}
-
-/** Numbers from which ticks are chosen, times powers of ten. */
-const ROUND = [1, 2, 5];
-const MAX_TICKS = 9;
-
-/** Returns 1, 2 and 5 times powers of ten that enclose both numbers; only powers of ten if there would be many. */
-function logarithmicTicks(low: number, high: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  const all = powers.flatMap((power) => ROUND.map((digit) => Number(`${digit}e${power}`)));
-  const from = all.findLastIndex((tick) => tick <= low);
-  const to = all.findIndex((tick) => tick >= high);
-  const ticks = all.slice(from, Math.max(to, from + 1) + 1);
-  if (ticks.length <= MAX_TICKS) return ticks;
-  const step = Math.ceil(powers.length / MAX_TICKS);
-  const count = Math.ceil((last - first) / step);
-  return Array.from({ length: count + 1 }, (_, i) => Number(`1e${first + i * step}`));
-}
-
-/** Returns multiples of a round number that enclose both numbers. Begins at zero if the values are near it. */
-function linearTicks(low: number, high: number): number[] {
-  if (low >= 0 && low < high / 2) low = 0;
-  const span = high - low || Math.abs(high) || 1;
-  const power = 10 ** Math.floor(Math.log10(span / 4));
-  const step = power * (ROUND.find((digit) => span / (digit * power) <= 6) ?? 10);
-  const first = Math.floor(low / step);
-  const last = Math.max(Math.ceil(high / step), first + 1);
-  // Rounded, because multiples such as 3 × 0.1 are not exact.
-  return Array.from(
-    { length: last - first + 1 },
-    (_, i) => Number(((first + i) * step).toPrecision(12)),
+  const isDot = ({ censoring }: Measurement) => isOther && censoring === "none";
+  const uses = rows.filter((row) => !isDot(row)).map((row) => {
+    const x = percent(plot.partOf(row), plot.digits);
+    return `<use href="#${row.censoring}${index}" x="${x}" y="${plot.toY(Number(row.value))}"/>`;
+  });
+  const values = rows.map((row) => formatResult(row)).join(" ");
+  return svg(
+    "g",
+    {
+      class: `chart-series-${index}`,
+      ...(!isOther && { "data-name": name, "data-values": values }),
+    },
+    isOther && drawDots(rows.filter(isDot), plot),
+    // Safe as raw HTML: it has only numbers and names of shapes.
+    raw(uses.join("")),
   );
+}
+
+/** Width to which dots are drawn. The browser stretches their positions, but not the dots. */
+const DOTS_WIDTH = 1000;
+
+/** Draws a dot as a line without a length. */
+function drawDots(rows: readonly Measurement[], plot: Plot): Html {
+  let d = "M0 0";
+  let [lastX, lastY] = [0, 0];
+  for (const row of rows) {
+    const [x, y] = [Math.round(plot.partOf(row) * DOTS_WIDTH), plot.toY(Number(row.value))];
+    d += `m${x - lastX} ${y - lastY}h0`;
+    [lastX, lastY] = [x, y];
+  }
+  const viewBox = `0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}`;
+  const attributes = { height: PLOT_HEIGHT, viewBox, preserveAspectRatio: "none" };
+  return svg("svg", attributes, svg("path", { class: "chart-dots", d }));
 }
 
 function formatTick(tick: number, language: Language): string {
@@ -336,83 +303,63 @@ function formatTick(tick: number, language: Language): string {
   });
 }
 
-/** Maximum number of labels on a wide plot and on a phone. */
-const [MAX_WIDE_LABELS, MAX_NARROW_LABELS] = [12, 6];
-const LABEL_STEPS = [1, 2, 5, 10, 20, 50, 100];
-
-/** Draws the time axis: years, or months if all dates are in one year. */
-function drawTimes([first, last]: readonly [number, number], language: Language): Html {
+/** Draws the axis of years, or of months if all dates are in one year. A phone shows fewer of them. */
+function drawTimes([first, last]: readonly [number, number], language: Language): readonly Html[] {
   const isMonths = first === last;
   const length = isMonths ? 12 : last - first + 1;
-  const stepFor = (most: number) =>
-    (isMonths ? [1, 2, 3] : LABEL_STEPS).find((step) => length / step <= most) ?? length;
-  const [wideStep, narrowStep] = [stepFor(MAX_WIDE_LABELS), stepFor(MAX_NARROW_LABELS)];
-  return html`<g class="chart-times"><line x2="100%" y1="${AXIS}" y2="${AXIS}"/>${
-    Array.from({ length: length + 1 }, (_, i) => {
-      const unit = isMonths ? i : first + i;
-      const tick = i * wideStep <= length &&
-        html`
-          <line x1="${formatPercent(i * wideStep / length)}" x2="${formatPercent(
-            i * wideStep / length,
-          )}" y1="${AXIS}" y2="${AXIS + 6}" />
-        `;
-      const isNarrow = unit % narrowStep === 0;
-      if (i === length || unit % wideStep !== 0 && !isNarrow) return tick;
-      const className = !isNarrow ? "chart-wide" : unit % wideStep !== 0 ? "chart-narrow" : "";
-      const label = isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : first + i;
-      return html`${tick}<text class="${className}" x="${formatPercent((i + 0.5) / length)}" y="${
-        AXIS + 22
-      }">${label}</text>`;
-    })
-  }</g>`;
+  const nameOf = (i: number) =>
+    isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : String(first + i);
+  const tick = (x: string) => svg("line", { x1: x, x2: x, y1: AXIS, y2: AXIS + 6 });
+  const draw = (className: string, most: number) => {
+    const step = labelStep(length, most);
+    const units = Array.from({ length }, (_, i) => i)
+      .filter((i) => (isMonths ? i : first + i) % step === 0);
+    return svg(
+      "g",
+      { class: className },
+      units.map((i) => [
+        tick(percent(i / length)),
+        svg("text", { x: percent((i + 0.5) / length), y: AXIS + 22 }, nameOf(i)),
+      ]).flat(),
+    );
+  };
+  return [
+    svg("line", { x2: "100%", y1: AXIS, y2: AXIS }),
+    tick("100%"),
+    draw("chart-wide", 12),
+    draw("chart-narrow", 6),
+  ];
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */
-function renderTable(points: readonly Point[], text: DrawingText, language: Language): Html {
-  const years = groupBy(points, ({ row }) => row.ActivityStartDate!.slice(0, 4));
-  const head = [
-    text.year,
-    text.results,
-    text.belowLimit,
-    text.minimum,
-    text.median,
-    text.maximum,
-  ];
+function renderTable(rows: readonly Measurement[], language: Language): Html {
+  const text = DRAWING_TEXT[language];
+  const { year, results, belowLimit, minimum, median, maximum } = text;
+  const head = [year, results, belowLimit, minimum, median, maximum];
+  const body = [...groupBy(rows, (row) => String(yearOf(row)))].map(([year, rows]) => {
+    const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
+    const below = rows.filter(({ censoring }) => censoring === "left").length;
+    const cells = [
+      formatNumber(rows.length, language),
+      formatNumber(below, language),
+      formatDigits(formatResult(sorted[0]!), language),
+      formatMedian(sorted, language),
+      formatDigits(formatResult(sorted.at(-1)!), language),
+    ];
+    return html`<tr><th scope="row">${year}</th>${
+      cells.map((cell) => html`<td>${cell}</td>`)
+    }</tr>`;
+  });
   return html`
-    <div id="chart-table" class="chart-table" role="region" aria-label="${text
-      .asTable}" tabindex="-1">
+    <div id="chart-table" class="chart-table" role="region" aria-label="${text.asTable}"
+      tabindex="-1">
       <table>
         <caption>${text.tableByYear}</caption>
         <thead>
           <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
         </thead>
-        <tbody>${[...years].map(([year, points]) => {
-          const sorted = points.toSorted((a, b) => a.value - b.value).map(({ row }) => row);
-          const below = sorted.filter(({ censoring }) => censoring === "left").length;
-          const cells = [
-            formatNumber(points.length, language),
-            formatNumber(below, language),
-            ...[
-              signOf(sorted[0]!) + sorted[0]!.value,
-              formatMedian(sorted, language),
-              signOf(sorted.at(-1)!) + sorted.at(-1)!.value,
-            ].map((digits) => formatDigits(digits, language)),
-          ];
-          return html`<tr><th scope="row">${year}</th>${
-            cells.map((cell) => html`<td>${cell}</td>`)
-          }</tr>`;
-        })}</tbody>
+        <tbody>${body}</tbody>
       </table>
     </div>
   `;
-}
-
-/** Returns the lower median, with `≤` or `≥` if a censored result could change it. */
-export function formatMedian(rows: readonly Measurement[], language: Language): string {
-  const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
-  const middle = (sorted.length - 1) >> 1;
-  const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
-  const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
-  return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
-    formatDigits(sorted[middle]?.value ?? "", language);
 }

@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { FIELD_GROUPS, fieldLabel, fieldMeaning } from "./field_texts.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
-import { drawChart, formatMedian } from "./chart.ts";
+import { drawChart } from "./chart.ts";
 import { characteristicName } from "./characteristics.ts";
 import { pageUrl } from "./form.ts";
 import type { Html } from "./html.ts";
@@ -18,7 +18,7 @@ import {
   toPath,
 } from "./results.ts";
 import { CREDENTIALS } from "./code_snippets.ts";
-import { formatSeries, parseSeries, selectSeries, unitOf } from "./series.ts";
+import { formatMedian, formatSeries, parseSeries, selectSeries, unitOf } from "./series.ts";
 import { fill, formatNumber, type Language, TEXTS } from "./text.ts";
 
 interface Rendered {

@@ -73,15 +73,15 @@ export const DRAWING_STYLE = `
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
 .chart-times line, .bars line { stroke: var(--edge); }
 .chart-narrow { display: none; }
-.chart-limit path { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
-.chart-series-0 { color: var(--series-1); fill: currentColor; }
-.chart-series-1 { color: var(--series-2); fill: currentColor; }
-.chart-series-2 { color: var(--series-3); fill: currentColor; }
-.chart-series-3 { color: var(--series-4); fill: currentColor; }
-.chart-series-4 { color: var(--series-5); fill: currentColor; }
-.chart-series-5 { color: var(--series-6); fill: currentColor; }
-.chart-series-6 { color: var(--others); fill: currentColor; }
-.chart-series--1 { color: var(--soft); fill: currentColor; }
+.chart-limit { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
+${
+  Array.from({ length: 7 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
+    "\n",
+  )
+}
+.chart-limits { color: var(--soft); }
+.chart-legend svg, .chart-plot g { fill: currentColor; }
+.chart-dots { stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .chart-table:not(:target) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .chart-table { margin-top: 16px; font-size: 14px; }
 .chart-table table, .measurements { border-collapse: collapse; width: 100%; }

@@ -1,5 +1,5 @@
 // Series: which measurements are comparable, so that one chart can show them.
-import { type Language, valueName } from "./drawing_text.ts";
+import { formatDigits, type Language, valueName } from "./drawing_text.ts";
 
 /**
  * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the
@@ -105,4 +105,19 @@ export function unitOf(
   language: Language,
 ): string {
   return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
+}
+
+/** Returns the value with `<` or `>` before a limit. */
+export function formatResult({ censoring, value = "" }: Measurement): string {
+  return (censoring === "left" ? "<" : censoring === "right" ? ">" : "") + value;
+}
+
+/** Returns the lower median, with `≤` or `≥` if a censored result could change it. */
+export function formatMedian(rows: readonly Measurement[], language: Language): string {
+  const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
+  const middle = (sorted.length - 1) >> 1;
+  const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
+  const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
+  return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
+    formatDigits(sorted[middle]?.value ?? "", language);
 }

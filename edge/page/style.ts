@@ -7,16 +7,16 @@ const LIGHT = `
   --alert: #9b1c12; --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6;
   --notice-edge: #b88600;
   --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec; --coast: #a9b7bb; --grid: #d9e5ea;
-  --series-1: #0b5c73; --series-2: #c2500a; --series-3: #7a4fb0; --series-4: #2f7d32;
-  --series-5: #b3306e; --series-6: #7a6412; --others: #84949a;`;
+  --series-0: #0b5c73; --series-1: #c2500a; --series-2: #7a4fb0; --series-3: #2f7d32;
+  --series-4: #b3306e; --series-5: #7a6412; --series-6: #84949a;`;
 const DARK = `
   --paper: #0f1a1f; --panel: #15242a; --ink: #e6eff2; --soft: #a6bac2; --accent: #7fd0e6;
   --on-accent: #06222b; --edge: #78909a; --wash: #1b3640; --line: #2a3f48;
   --alert: #ffb4ab; --alert-wash: #3c1512; --notice: #f3dc9b; --notice-wash: #33290c;
   --notice-edge: #b88600;
   --land: #22343b; --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36; --coast: #46606a; --grid: #16262d;
-  --series-1: #7fd0e6; --series-2: #ff9f5c; --series-3: #c3a3f2; --series-4: #86d08a;
-  --series-5: #ff8fbf; --series-6: #e0c65a; --others: #64808a;`;
+  --series-0: #7fd0e6; --series-1: #ff9f5c; --series-2: #c3a3f2; --series-3: #86d08a;
+  --series-4: #ff8fbf; --series-5: #e0c65a; --series-6: #64808a;`;
 
 export const STYLE = `:root { color-scheme: light dark;${LIGHT} }
 @media (prefers-color-scheme: dark) { :root {${DARK} } }

@@ -115,7 +115,12 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
     row("3", { ActivityStartDate: "2021-01-01", censoring: "right" }),
   ]);
   const [first, left, right, last] = pointsOf(html);
-  assertEquals([first, left, right, last].map((point) => point!.shape), ["c0", "l0", "r0", "c0"]);
+  assertEquals([first, left, right, last].map((point) => point!.shape), [
+    "none0",
+    "left0",
+    "right0",
+    "none0",
+  ]);
   assertEquals(first!.x, 0);
   // 366 days of 731.
   assertEquals(left!.x, 50.07);
@@ -136,14 +141,15 @@ Deno.test("drawChart() gives six locations a colour and a shape, and merges the 
       ),
   ).flat();
   const html = await chart(rows);
-  const legend = /<ul class="chart-legend">.*?<\/ul>/.exec(html)![0].replace(/<[^>]*>/g, "")
+  const legend = /<ul class="chart-legend">.*?<\/ul>/.exec(html)![0].replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ").trim();
   assertEquals(
     legend,
     "Lake 0 9 Lake 1 8 Lake 2 7 Lake 3 6 Lake 4 5 Lake 5 4 2 other locations 5",
   );
   const shapes = new Set(pointsOf(html).map(({ shape }) => shape));
-  assertEquals([...shapes].sort(), ["c0", "c1", "c2", "c3", "c4", "c5", "c6"]);
+  assertEquals([...shapes].sort(), [0, 1, 2, 3, 4, 5].map((index) => `none${index}`));
+  assertEquals(/class="chart-dots" d="([^"]*)"/.exec(html)![1]!.match(/h0/g)?.length, 5);
 });
 
 Deno.test("drawChart() has a table by year, with the median only as exact as limits allow", async () => {
@@ -202,7 +208,7 @@ Deno.test("drawBars() has one bar per year, also for years without results", asy
   const heights = [...html.matchAll(/<rect[^>]* height="([\d.]+)"/g)].map(([, height]) =>
     Number(height)
   );
-  assertEquals(heights, [16.5, 0, 0, 62.7]);
+  assertEquals(heights, [17, 0, 0, 63]);
   assertStringIncludes(html, ">200</text>");
   assertStringIncludes(html, 'aria-label="2018: 50; 2021: 190"');
   assertEquals(String(await drawBars([], "en")), "");

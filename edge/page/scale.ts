@@ -1,0 +1,57 @@
+// Scales of values, with ticks at round numbers: 1, 2 or 5 times a power of ten.
+
+/** Scale from its first to its last tick. */
+export interface Scale {
+  ticks: readonly number[];
+  /** Returns 0 for the first tick and 1 for the last one. */
+  partOf: (value: number) => number;
+}
+
+/** Returns a scale that encloses both numbers. Those of a logarithmic one must be positive. */
+export function createScale(low: number, high: number, isLogarithmic: boolean): Scale {
+  const ticks = isLogarithmic ? logarithmicTicks(low, high) : linearTicks(low, high);
+  const convert = isLogarithmic ? Math.log10 : Number;
+  const [bottom, top] = [convert(ticks[0]!), convert(ticks.at(-1)!)];
+  return { ticks, partOf: (value) => (convert(value) - bottom) / (top - bottom) };
+}
+
+const ROUND_DIGITS = [1, 2, 5, 10];
+
+/** Returns the smallest round number that is not less than a positive number. */
+export function roundUp(number: number): number {
+  const power = 10 ** Math.floor(Math.log10(number));
+  return power * ROUND_DIGITS.find((digit) => digit * power >= number)!;
+}
+
+/** Returns the distance of labels at which `length` has at most about `most` of them. */
+export function labelStep(length: number, most: number): number {
+  return Math.max(1, roundUp(length / most));
+}
+
+/** Maximum number of intervals of a linear scale, and of ticks of a logarithmic one. */
+const [MAX_INTERVALS, MAX_TICKS] = [6, 9];
+
+/** Returns multiples of a round number. Begins at zero if the values are near it. */
+function linearTicks(low: number, high: number): number[] {
+  if (low >= 0 && low < high / 2) low = 0;
+  const step = roundUp((high - low || Math.abs(high) || 1) / MAX_INTERVALS);
+  const first = Math.floor(low / step);
+  const last = Math.max(Math.ceil(high / step), first + 1);
+  // Rounded, because multiples such as 3 × 0.1 are not exact.
+  const tick = (_: unknown, i: number) => Number(((first + i) * step).toPrecision(12));
+  return Array.from({ length: last - first + 1 }, tick);
+}
+
+/** Returns round numbers, or only powers of ten if there would be many. */
+function logarithmicTicks(low: number, high: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const all = powers.flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`)));
+  const from = all.findLastIndex((tick) => tick <= low);
+  const to = all.findIndex((tick) => tick >= high);
+  const ticks = all.slice(from, Math.max(to, from + 1) + 1);
+  if (ticks.length <= MAX_TICKS) return ticks;
+  const step = Math.ceil(powers.length / MAX_TICKS);
+  const length = Math.ceil((last - first) / step) + 1;
+  return Array.from({ length }, (_, i) => Number(`1e${first + i * step}`));
+}

@@ -1,0 +1,22 @@
+// SVG elements and positions as text.
+import { html, raw } from "hono/html";
+import type { Html } from "./drawing_text.ts";
+
+type Content = Html | string | number | false | undefined;
+
+/** Returns an element. Attributes and texts are escaped; an attribute that is `undefined` is omitted. */
+export function svg(
+  name: string,
+  attributes: Readonly<Record<string, string | number | undefined>>,
+  ...content: readonly (Content | readonly Content[])[]
+): Html {
+  const list = Object.entries(attributes).flatMap(([key, value]) =>
+    value === undefined ? [] : [raw(` ${key}="`), value, raw('"')]
+  );
+  return html`<${raw(name)}${list}>${content}</${raw(name)}>`;
+}
+
+/** Returns a part of a length as a percentage: a browser scales such positions, but not the text there. */
+export function percent(part: number, digits = 2): string {
+  return `${+(part * 100).toFixed(digits)}%`;
+}
