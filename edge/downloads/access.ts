@@ -122,23 +122,18 @@ export async function requireKnownToken(
   if (token === undefined) throw noToken();
   const matches = known.map((expected) => timingSafeEqual(token, expected));
   if ((await Promise.all(matches)).includes(true)) return;
-  throw new HttpProblem({
-    status: 401,
-    title: "Token refused",
-    detail: "The token is not one of this server's tokens",
-    hint: TOKEN_HINT,
-  }, { "www-authenticate": 'Bearer error="invalid_token"' });
+  const detail = "The token is not one of this server's tokens";
+  throw tokenProblem("Token refused", detail, 'Bearer error="invalid_token"');
 }
 
-const TOKEN_HINT = "ask the operator of this server for a token";
-
 function noToken(): HttpProblem {
-  return new HttpProblem({
-    status: 401,
-    title: "No token",
-    detail: "The request has no authorization: Bearer header",
-    hint: TOKEN_HINT,
-  }, { "www-authenticate": "Bearer" });
+  return tokenProblem("No token", "The request has no authorization: Bearer header", "Bearer");
+}
+
+function tokenProblem(title: string, detail: string, challenge: string): HttpProblem {
+  const hint = "ask the operator of this server for a token";
+  const headers = { "www-authenticate": challenge };
+  return new HttpProblem({ status: 401, title, detail, hint }, headers);
 }
 
 export function bearerToken({ headers }: Request): string | undefined {

@@ -30,7 +30,7 @@ export async function respondWithDataPackage(
     });
   }
   exchange.query = download.logged;
-  const facts = factsOf(feeds.completeParts(keyOf(document, exchange, settings)));
+  const facts = factsOf(feeds.findComplete(keyOf(document, exchange, settings))?.parts);
   const { url } = dataStream.query(resource, options);
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,

@@ -6,7 +6,7 @@ import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/for
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
-import type { DatasetState, FeedPart, Feeds, FeedSource, Reader } from "./feeds.ts";
+import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
 import { type RequestQueue, startHeartbeat } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
 import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
@@ -56,7 +56,7 @@ export async function respondWithDownload(
   if (isConditional) {
     const complete: Record<string, string> = {
       ...headers,
-      "cache-control": cacheControl(settings.cacheTtl),
+      "cache-control": cacheControl(feeds.remainingTtl(known?.at)),
       ...await validators(known?.state),
     };
     if (isNotModified(request, complete.etag)) return notModified(complete);
@@ -189,11 +189,11 @@ async function findState(
   dataStream: DataStream,
   query: DownloadParameters["query"],
   { settings, feeds }: AppContext,
-): Promise<{ state: DatasetState; at: number } | undefined> {
+): Promise<KnownState | undefined> {
   if (settings.access === "caller") return undefined;
   const key = keyOfState(query);
-  const found = feeds.find(key);
-  if (found !== undefined) return { state: parseState(found.part), at: found.at };
+  const found = feeds.findComplete(key);
+  if (found !== undefined) return { state: parseState(found.parts[0]), at: found.at };
   if (!mayRequest) return undefined;
   const client = dataStream.with({
     retry: { attempts: 1 },
@@ -206,8 +206,7 @@ async function findState(
   const reader = feeds.open(key, source, exchange.client);
   const { request: { signal } } = exchange;
   try {
-    const part = await reader.read(signal);
-    return { state: parseState(part!), at: settings.clock.now() };
+    return { state: parseState(await reader.read(signal)), at: settings.clock.now() };
   } catch (error) {
     signal.throwIfAborted();
     const task = "Request for the versions of the datasets";
@@ -219,8 +218,8 @@ async function findState(
   }
 }
 
-function parseState({ data }: FeedPart): DatasetState {
-  return JSON.parse(utf8Decoder.decode(data));
+function parseState(part: FeedPart | undefined): DatasetState {
+  return JSON.parse(utf8Decoder.decode(part!.data));
 }
 
 function isFinal(error: unknown): boolean {
@@ -324,23 +323,19 @@ interface FeedResponse {
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
 async function streamFeed(response: FeedResponse): Promise<Response> {
-  const first = await readFirst(response);
-  const headers = await response.headers();
-  response.exchange.isStream = true;
-  return new Response(createBody(first, response), { headers });
-}
-
-async function readFirst(
-  { reader, exchange, settings, task }: FeedResponse,
-): Promise<FeedPart | undefined> {
+  const { reader, exchange, settings, task } = response;
+  const { request: { signal } } = exchange;
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
-  const { request: { signal } } = exchange;
   signal.addEventListener("abort", close, { once: true });
   try {
-    return await reader.read(signal);
+    const first = await reader.read(signal);
+    const headers = await response.headers();
+    signal.throwIfAborted();
+    exchange.isStream = true;
+    return new Response(createBody(first, response), { headers });
   } catch (error) {
-    reader.close();
+    close();
     throw toServiceProblem(error, task, settings, exchange);
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.

@@ -6,11 +6,10 @@
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/query.ts";
-import type { Clock } from "../../src/clock.ts";
 import { concatBytes } from "../../src/formats/page_writer.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import type { Settings } from "../options.ts";
-import { HttpProblem } from "./problem.ts";
+import { HttpProblem, LimitReached } from "./problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
 
 /** A part of a document: rows that have arrived, or its end. */
@@ -34,6 +33,12 @@ export interface DatasetState {
   readonly digest: string;
   /** Latest publication time (ms since 1970); `undefined` if there is none. */
   readonly publishedAt: number | undefined;
+}
+
+export interface KnownState {
+  state: DatasetState;
+  /** Time of the response, or later. */
+  at: number;
 }
 
 /** The requests of one client. Each reader brings its own. */
@@ -69,7 +74,7 @@ class Feed {
   dropped = 0;
   /** Number of bytes of the parts in memory. */
   bytes = 0;
-  /** Number of bytes of rows that the writer holds. */
+  /** Number of bytes of rows that the writer of the document has not written yet. */
   held = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
@@ -89,14 +94,18 @@ class Feed {
   firstPageDate: number | undefined;
   /** Time at which its first run got a slot. */
   startedAt: number | undefined;
-  endedAt: number | undefined;
   readonly readers: Set<Reader> = new Set();
   run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */
-  end: { readonly error?: unknown } | undefined;
+  end: { readonly at: number; readonly error?: unknown } | undefined;
 
   /** `hasState`: whether the source can request the state of the datasets, which several pages need. */
   constructor(readonly key: string, readonly hasState: boolean) {}
+
+  /** Whether further rows must wait for the state of the datasets after the first page. */
+  get isUnchecked(): boolean {
+    return this.hasState && this.state === undefined && this.end === undefined;
+  }
 }
 
 /** Fetches the document of a feed, with the requests of one reader. */
@@ -104,6 +113,7 @@ interface FeedRun {
   readonly reader: Reader;
   /** Time of the last heartbeat. */
   seenAt: number;
+  isWaiting: boolean;
   /** Ends the run. Only its own request calls it. */
   readonly stop: AbortController;
   wake(): void;
@@ -123,45 +133,38 @@ export class Reader {
   behindSince: number | undefined;
   isClosed = false;
   wake: () => void = () => {};
-  readonly #feeds: Feeds;
-  readonly #clock: Clock;
   readonly #stopHeartbeat: () => void;
 
   constructor(
-    feeds: Feeds,
+    readonly feeds: Feeds,
     readonly feed: Feed,
     readonly source: FeedSource,
     readonly client: string | undefined,
     readonly id: number,
-    clock: Clock,
   ) {
-    this.#feeds = feeds;
-    this.#clock = clock;
     this.#renew();
-    this.#stopHeartbeat = startHeartbeat(clock, () => {
+    this.#stopHeartbeat = startHeartbeat(feeds.limits.clock, () => {
       this.#renew();
       this.wake();
     });
   }
 
   #renew(): void {
-    this.seenAt = this.#clock.now();
-    if (this.error !== undefined || this.isClosed) return;
-    this.feed.readers.add(this);
-    this.#feeds.keep(this.feed);
+    this.seenAt = this.feeds.limits.clock.now();
+    if (this.error === undefined && !this.isClosed) this.feeds.keep(this);
   }
 
   /** Time (ms) for which the rows can still be cached. */
   get remainingTtl(): number {
-    return this.#feeds.remainingTtl(this.feed);
+    return this.feeds.remainingTtl(this.feed.startedAt);
   }
 
   /**
    * Returns the state of the datasets of the document, if it is known.
    *
-   * @param known State that was requested, and the time of its response. It must be older than the rows
+   * @param known State that was requested. It must be older than the rows
    */
-  stateOf(known: { state: DatasetState; at: number } | undefined): DatasetState | undefined {
+  stateOf(known: KnownState | undefined): DatasetState | undefined {
     const { state, startedAt = Infinity } = this.feed;
     return state ?? (known && known.at <= startedAt ? known.state : undefined);
   }
@@ -178,7 +181,7 @@ export class Reader {
     if (this.isReading) {
       this.isReading = false;
       this.next++;
-      this.#feeds.onRead(this);
+      this.feeds.onRead(this);
     }
     try {
       for (;;) {
@@ -192,7 +195,7 @@ export class Reader {
         const part = this.feed.parts[this.next];
         if (part !== undefined) {
           this.isReading = true;
-          this.#feeds.onTake(this, part.isPageEnd && !part.isLast && part.fetchedBy !== this.id);
+          this.feeds.onTake(this, part.isPageEnd && !part.isLast && part.fetchedBy !== this.id);
           return part;
         }
         this.behindSince = undefined;
@@ -200,7 +203,7 @@ export class Reader {
           if (this.feed.end.error !== undefined) throw this.feed.end.error;
           return undefined;
         }
-        this.#feeds.fetch(this);
+        this.feeds.fetch(this);
         await new Promise<void>((resolve) => this.wake = resolve);
       }
     } finally {
@@ -213,7 +216,7 @@ export class Reader {
     if (this.isClosed) return;
     this.isClosed = true;
     this.#stopHeartbeat();
-    this.#feeds.onClose(this);
+    this.feeds.onClose(this);
   }
 }
 
@@ -232,15 +235,11 @@ export class Feeds {
   misses = 0;
   /** Number of slow readers that were disconnected. */
   disconnected = 0;
-  readonly #limits: FeedLimits;
-  /** Feeds that further clients can join. */
-  readonly #joinable = new Map<string, Feed>();
   /** All feeds with parts in memory or readers, the oldest first. */
   readonly #feeds = new Set<Feed>();
   #lastId = 0;
 
-  constructor(limits: FeedLimits) {
-    this.#limits = limits;
+  constructor(readonly limits: FeedLimits) {
     this.slots = new Queue({
       max: limits.maxDownloads,
       maxPerClient: limits.maxDownloadsPerClient,
@@ -263,44 +262,45 @@ export class Feeds {
    * @param client Client for which the document is fetched
    */
   open(key: string, source: FeedSource, client: string | undefined): Reader {
-    this.#dropOld();
-    const found = this.#joinable.get(key);
-    const feed = found !== undefined && this.#canJoin(found) ? found : this.#create(key, source);
-    return new Reader(this, feed, source, client, ++this.#lastId, this.#limits.clock);
-  }
-
-  /** Returns a complete document of one part, and the time at which it was complete, without a request. */
-  find(key: string): { part: FeedPart; at: number } | undefined {
-    const feed = this.#joinable.get(key);
-    const part = feed?.parts[0];
-    if (part === undefined || !this.#canJoin(feed!) || feed!.endedAt === undefined) {
-      return undefined;
+    for (const feed of this.#feeds) {
+      if (this.#readersOf(feed).length === 0 && !this.#canJoin(feed)) this.#feeds.delete(feed);
     }
-    return { part, at: feed!.endedAt };
+    let feed = this.#find(key);
+    if (feed === undefined) {
+      feed = new Feed(key, source.requestState !== undefined);
+      this.#feeds.add(feed);
+    }
+    return new Reader(this, feed, source, client, ++this.#lastId);
   }
 
-  /** Returns the parts of a complete document, if all are in memory. */
-  completeParts(key: string): readonly FeedPart[] | undefined {
-    const feed = this.#joinable.get(key);
-    if (feed?.endedAt === undefined || !this.#canJoin(feed)) return undefined;
-    return feed.parts.map((part) => part!);
+  /** Returns a complete document and the time at which it was complete, if all its parts are in memory. */
+  findComplete(key: string): { parts: readonly FeedPart[]; at: number } | undefined {
+    const { parts, end } = this.#find(key) ?? {};
+    return end && { parts: parts as FeedPart[], at: end.at };
   }
 
-  /** Counts the memory of a feed again, if it was dropped because its readers seemed to be gone. */
-  keep(feed: Feed): void {
-    this.#feeds.add(feed);
+  #find(key: string): Feed | undefined {
+    for (const feed of this.#feeds) if (feed.key === key && this.#canJoin(feed)) return feed;
+    return undefined;
   }
 
-  remainingTtl({ startedAt }: Feed): number {
-    const { clock, cacheTtl } = this.#limits;
-    return Math.max(0, cacheTtl - (startedAt === undefined ? 0 : clock.now() - startedAt));
+  /** Adds a reader, also again if it seemed to be gone. */
+  keep(reader: Reader): void {
+    reader.feed.readers.add(reader);
+    this.#feeds.add(reader.feed);
+  }
+
+  /** Returns the time (ms) for which rows of a time can still be cached. Default: of now. */
+  remainingTtl(since: number | undefined): number {
+    const { clock, cacheTtl } = this.limits;
+    return Math.max(0, cacheTtl - (since === undefined ? 0 : clock.now() - since));
   }
 
   /** Called when a client begins to read a part. Requests the next page meanwhile. */
   onTake(reader: Reader, isHit: boolean): void {
     const { feed } = reader;
     if (isHit) this.hits++;
-    reader.behindSince ??= this.#limits.clock.now();
+    reader.behindSince ??= this.limits.clock.now();
     if (feed.end === undefined && this.#isNeeded(feed)) this.fetch(reader);
   }
 
@@ -317,19 +317,23 @@ export class Feeds {
     // Before the first part, another reader starts a run of its own, because its requests have their own time limit.
     const isUseless = this.#readersOf(feed).length === 0 || feed.parts.length === 0;
     if (run?.reader === reader && isUseless) run.stop.abort();
-    this.#dropReadParts(feed);
-    for (const other of this.#feeds) other.run?.wake();
+    this.onRead(reader);
   }
 
   /** Starts a run that fetches the feed with the requests of a reader, unless the feed has a run. */
   fetch(reader: Reader): void {
-    const { feed, source } = reader;
-    const { clock } = this.#limits;
-    // A run of the reader's own request ends with the reader, so a late timer does not matter.
-    const isAlive = feed.run?.reader === reader ||
-      feed.run !== undefined && clock.now() - feed.run.seenAt <= HEARTBEAT_TTL;
-    if (isAlive) return;
-    const run: FeedRun = { reader, seenAt: clock.now(), stop: new AbortController(), wake() {} };
+    const { feed, source, client } = reader;
+    const now = this.limits.clock.now();
+    const { run: other } = feed;
+    if (other !== undefined) {
+      // A run of the reader's own request ends with the reader, so a late timer does not matter.
+      const isAlive = other.reader === reader || now - other.seenAt <= HEARTBEAT_TTL;
+      // A client must not wait for the turn of another one that has more downloads.
+      const isLater = other.isWaiting && this.slots.prefers(client, other.reader.client);
+      if (isAlive && !isLater) return;
+    }
+    const stop = new AbortController();
+    const run: FeedRun = { reader, seenAt: now, isWaiting: true, stop, wake() {} };
     feed.run = run;
     feed.reserved = 0;
     const running = this.#run(feed, run);
@@ -338,7 +342,7 @@ export class Feeds {
 
   /** Fetches pages while readers need them, until its own reader is closed or another client waits for a slot. */
   async #run(feed: Feed, run: FeedRun): Promise<void> {
-    const { clock } = this.#limits;
+    const { clock } = this.limits;
     const { reader, stop: { signal } } = run;
     const stopHeartbeat = startHeartbeat(clock, () => {
       run.seenAt = clock.now();
@@ -351,6 +355,7 @@ export class Feeds {
     try {
       const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
+      run.isWaiting = false;
       feed.startedAt ??= clock.now();
       const parts = reader.source.start(feed.position, signal);
       while (feed.end === undefined && this.#isNeeded(feed)) {
@@ -364,9 +369,8 @@ export class Feeds {
     } catch (error) {
       // A run that was replaced or abandoned leaves the feed to other readers.
       if (feed.run !== run || signal.aborted) return;
-      const isOwn = error instanceof HttpProblem && !(error instanceof DataChanged);
-      if (isOwn) reader.error = error;
-      else this.#fail(feed, error);
+      if (error instanceof LimitReached) reader.error = error;
+      else feed.end = { at: clock.now(), error };
     } finally {
       stopHeartbeat();
       if (feed.run === run) {
@@ -380,8 +384,8 @@ export class Feeds {
 
   /** Requests one page, and publishes its parts while they arrive. */
   async #fetchPage(feed: Feed, run: FeedRun, parts: AsyncIterator<FeedPart>): Promise<void> {
-    /** Last part of a page without a link, held back until the state of the datasets is compared. */
-    let held: FeedPart | undefined;
+    /** Parts that are held back until the state of the datasets is known. */
+    const held: FeedPart[] = [];
     for (;;) {
       // The page is longer than expected.
       if (feed.arrived >= feed.reserved) {
@@ -389,25 +393,29 @@ export class Feeds {
       }
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
-      if (part.rows > 0 && feed.pages > 0) await this.#checkFirstPage(feed, run);
-      if (part.isLast) {
+      feed.firstPageDate ??= run.reader.source.responseDate?.();
+      held.push(part);
+      const { isPageEnd, hasMore, isLast } = part;
+      if (isLast) {
         if (feed.state !== undefined) await this.#compareState(feed, run);
         else if (part.expectedRows !== undefined) await this.#checkFirstPage(feed, run);
-        if (held !== undefined) this.#publish(feed, run, held);
-        this.#publish(feed, run, part);
-        this.#finish(feed);
-        return;
+      } else if (feed.pages > 0 && feed.isUnchecked) {
+        // A page that no link announced. While it arrives, no other request can be sent.
+        if (!isPageEnd) continue;
+        await this.#checkFirstPage(feed, run);
       }
-      if (held !== undefined) this.#publish(feed, run, held);
-      held = undefined;
-      feed.firstPageDate ??= run.reader.source.responseDate?.();
-      if (!part.isPageEnd || part.hasMore || feed.state === undefined) {
-        this.#publish(feed, run, part);
-      } else held = part;
-      if (!part.isPageEnd) continue;
+      const mayBeLast = isPageEnd && !hasMore && !isLast && feed.state !== undefined;
+      for (const ready of held.splice(0, held.length - Number(mayBeLast))) {
+        this.#publish(feed, run, ready);
+      }
+      if (isLast) {
+        feed.end = { at: this.limits.clock.now() };
+        return this.#dropReadParts(feed);
+      }
+      if (!isPageEnd) continue;
       feed.pages++;
       this.misses++;
-      if (part.hasMore) return;
+      if (hasMore) return;
     }
   }
 
@@ -418,17 +426,16 @@ export class Feeds {
    * @throws {HttpProblem} If the page has changed
    */
   async #checkFirstPage(feed: Feed, run: FeedRun): Promise<void> {
+    if (!feed.isUnchecked) return;
     const { source } = run.reader;
-    if (feed.state !== undefined || source.requestState === undefined) return;
     const { signal } = run.stop;
-    const state = await source.requestState(signal);
+    const state = await source.requestState!(signal);
     this.#requireCurrent(feed, run);
     const { publishedAt = -Infinity } = state;
     if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
-      if (feed.dropped > 0) throw new DataChanged(); // other downloads needed the memory
+      // Other downloads needed the memory, or the writer of Parquet holds the rows.
+      if (feed.dropped > 0 || feed.held > 0) throw dataChanged();
       const known = concatBytes(feed.parts.map((part) => part!.data));
-      // The writer of Parquet holds the rows, so there are no bytes to compare.
-      if (feed.held > 0) throw new DataChanged();
       const again = source.start(undefined, signal);
       try {
         for (let offset = 0; offset < known.length;) {
@@ -438,7 +445,7 @@ export class Feeds {
           offset += part.data.length;
           const isShorter = part.isLast && offset < known.length;
           if (isShorter || expected.some((byte, index) => byte !== part.data[index])) {
-            throw new DataChanged();
+            throw dataChanged();
           }
         }
       } finally {
@@ -456,7 +463,7 @@ export class Feeds {
   async #compareState(feed: Feed, run: FeedRun): Promise<void> {
     const { digest } = await run.reader.source.requestState!(run.stop.signal);
     this.#requireCurrent(feed, run);
-    if (digest !== feed.state!.digest) throw new DataChanged();
+    if (digest !== feed.state!.digest) throw dataChanged();
   }
 
   /** Throws if the run was replaced by another one, or is abandoned. */
@@ -467,7 +474,8 @@ export class Feeds {
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
-    feed.held = heldBy(part);
+    const { buffered } = (part.cursor?.writer ?? {}) as { buffered?: { bytes: number } };
+    feed.held = buffered?.bytes ?? 0;
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
     // Only the last position is needed, and it can refer to a megabyte of rows.
@@ -478,17 +486,6 @@ export class Feeds {
       feed.reserved = 0;
     }
     for (const { wake } of feed.readers) wake();
-  }
-
-  #finish(feed: Feed): void {
-    feed.end = {};
-    feed.endedAt = this.#limits.clock.now();
-    this.#dropReadParts(feed);
-  }
-
-  #fail(feed: Feed, error: unknown): void {
-    feed.end = { error };
-    if (this.#joinable.get(feed.key) === feed) this.#joinable.delete(feed.key);
   }
 
   /** Whether a reader waits for the next page, or has begun to read the last one and there is room for another. */
@@ -520,7 +517,7 @@ export class Feeds {
    * @throws {HttpProblem} 503 if the document has no part after 20 s
    */
   async #waitForRoom(feed: Feed, run: FeedRun, hasRoom: () => boolean): Promise<void> {
-    const { clock } = this.#limits;
+    const { clock } = this.limits;
     const since = clock.now();
     for (;;) {
       this.#requireCurrent(feed, run);
@@ -535,7 +532,7 @@ export class Feeds {
 
   /** Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. */
   #hasRoom(feed: Feed, bytes: number): boolean {
-    const { maxCachedBytes } = this.#limits;
+    const { maxCachedBytes } = this.limits;
     const fits = () => {
       let used = feed.bytes + feed.held + bytes;
       for (const other of this.#feeds) {
@@ -545,7 +542,7 @@ export class Feeds {
     };
     for (const other of this.#feeds) {
       if (fits()) return true;
-      if (other !== feed && this.#readersOf(other).length === 0) this.#drop(other);
+      if (other !== feed && this.#readersOf(other).length === 0) this.#feeds.delete(other);
     }
     for (const other of this.#feeds) if (!fits()) this.#dropReadParts(other, true);
     return fits();
@@ -553,13 +550,13 @@ export class Feeds {
 
   /** Returns the length (bytes) to reserve for the next page. It is chosen so that the first pages of all runs fit. */
   #expectedLength({ pageLength }: Feed): number {
-    const { maxCachedBytes, maxDownloads } = this.#limits;
+    const { maxCachedBytes, maxDownloads } = this.limits;
     return pageLength || Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
   }
 
   /** Disconnects the reader that has been behind for the longest time, if it is slow. Returns whether it did. */
   #disconnectSlowest(): boolean {
-    const { clock } = this.#limits;
+    const { clock } = this.limits;
     const readers = [...this.#feeds].flatMap((feed) => this.#readersOf(feed));
     const [slowest] = readers.filter(({ behindSince }) => behindSince !== undefined)
       .sort((a, b) => a.behindSince! - b.behindSince!);
@@ -578,7 +575,7 @@ export class Feeds {
 
   /** Returns the readers whose requests were not dropped. */
   #readersOf({ readers }: Feed): Reader[] {
-    const now = this.#limits.clock.now();
+    const now = this.limits.clock.now();
     for (const reader of readers) if (now - reader.seenAt > HEARTBEAT_TTL) readers.delete(reader);
     return [...readers];
   }
@@ -590,69 +587,40 @@ export class Feeds {
    * @param isForced Whether to drop them even then, because other downloads need the memory
    */
   #dropReadParts(feed: Feed, isForced = false): void {
-    const isUnchecked = feed.hasState && feed.state === undefined && feed.end === undefined;
-    const isKept = this.#canJoin(feed) || isUnchecked && feed.readers.size > 0;
+    const isKept = this.#canJoin(feed) || feed.isUnchecked && feed.readers.size > 0;
     if (isKept && !isForced) return;
     const readers = this.#readersOf(feed);
-    if (readers.length === 0 && feed.end === undefined && feed.run === undefined) {
-      return this.#drop(feed);
+    if (readers.length === 0 && (feed.end !== undefined || feed.run === undefined)) {
+      this.#feeds.delete(feed);
+      return;
     }
     const end = readers.reduce((end, { next }) => Math.min(end, next), feed.parts.length);
     for (; feed.dropped < end; feed.dropped++) {
       feed.bytes -= feed.parts[feed.dropped]!.data.length;
       feed.parts[feed.dropped] = undefined;
     }
-    if (readers.length === 0 && feed.end !== undefined) this.#drop(feed);
-  }
-
-  /** Drops feeds without readers that are older than the cache time. */
-  #dropOld(): void {
-    for (const feed of this.#feeds) {
-      if (this.#readersOf(feed).length === 0 && !this.#canJoin(feed)) this.#drop(feed);
-    }
-  }
-
-  #drop(feed: Feed): void {
-    this.#feeds.delete(feed);
-    if (this.#joinable.get(feed.key) === feed) this.#joinable.delete(feed.key);
-  }
-
-  #create(key: string, source: FeedSource): Feed {
-    const feed = new Feed(key, source.requestState !== undefined);
-    this.#feeds.add(feed);
-    this.#joinable.set(key, feed);
-    return feed;
   }
 
   #canJoin(feed: Feed): boolean {
     const hasFailed = feed.end !== undefined && "error" in feed.end;
-    return !hasFailed && feed.dropped === 0 && this.remainingTtl(feed) > 0;
+    return !hasFailed && feed.dropped === 0 && this.remainingTtl(feed.startedAt) > 0;
   }
-}
-
-/** Returns the number of bytes of rows that the writer of a document has not written yet. */
-function heldBy({ cursor }: FeedPart): number {
-  const { buffered } = (cursor?.writer ?? {}) as { buffered?: { bytes: number } };
-  return buffered?.bytes ?? 0;
 }
 
 /** A dataset was published while its rows were being fetched. */
-class DataChanged extends HttpProblem {
-  constructor() {
-    super({
-      status: 503,
-      title: "Data changed",
-      detail: "A dataset was published again during the download",
-      hint: "repeat the download",
-    }, { "retry-after": "1" });
-  }
+function dataChanged(): HttpProblem {
+  return new HttpProblem({
+    status: 503,
+    title: "Data changed",
+    detail: "A dataset was published again during the download",
+    hint: "repeat the download",
+  }, { "retry-after": "1" });
 }
 
-function noMemory(): HttpProblem {
-  return new HttpProblem({
+function noMemory(): LimitReached {
+  return new LimitReached({
     status: 503,
     title: "Not enough memory",
     detail: "Other downloads use all the memory that this server has for downloads",
-    hint: "try again after 30 s",
-  }, { "retry-after": "30" });
+  });
 }

@@ -24,6 +24,16 @@ export class HttpProblem extends Error {
   }
 }
 
+/** A limit of the server or of one client: the same request of another client can succeed. */
+export class LimitReached extends HttpProblem {
+  constructor(details: ProblemDetails) {
+    const hint = `${details.hint ?? ""}try again after ${LIMIT_RETRY_DELAY} s`;
+    super({ ...details, hint }, { "retry-after": String(LIMIT_RETRY_DELAY) });
+  }
+}
+/** Seconds. */
+const LIMIT_RETRY_DELAY = 30;
+
 export function problemResponse(
   details: ProblemDetails,
   headers: Record<string, string> = {},

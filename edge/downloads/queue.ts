@@ -1,6 +1,11 @@
-import { processLimiter, type RateLimiter } from "../../src/client/rate_limiter.ts";
-import type { Clock } from "../../src/clock.ts";
-import { HttpProblem } from "./problem.ts";
+import {
+  type Permit,
+  type PermitRefusal,
+  processLimiter,
+  type RateLimiter,
+} from "../../src/client/rate_limiter.ts";
+import { abortable, type Clock } from "../../src/clock.ts";
+import { LimitReached } from "./problem.ts";
 
 /** Milliseconds. */
 const HEARTBEAT_INTERVAL = 1_000;
@@ -24,8 +29,6 @@ export function startHeartbeat(clock: Clock, onHeartbeat: () => void): () => voi
 const MAX_WAITING = 200;
 /** Milliseconds. */
 export const MAX_WAIT = 60_000;
-/** Seconds. */
-const RETRY_DELAY = 30;
 
 interface QueueOptions {
   max: number;
@@ -71,8 +74,9 @@ export class Queue {
     maxWait = MAX_WAIT,
   ): Promise<() => void> {
     const { clock } = this.options;
-    const waiting = this.#present().filter(({ isRunning }) => !isRunning);
-    if (waiting.length >= MAX_WAITING) throw this.#refusal(client);
+    // Without a maximum, the task continues a download, which must not fail.
+    const isLineFull = this.size - this.running >= MAX_WAITING;
+    if (isLineFull && maxWait < Infinity) throw this.#refusal(client);
     const since = clock.now();
     const task: Task = { client, since, seenAt: since, isRunning: false, wake() {} };
     this.#tasks.push(task);
@@ -125,6 +129,11 @@ export class Queue {
     return this.#waiting().some((task) => this.#runningOf(task.client) + 1 < running);
   }
 
+  /** True if the next slot goes to the first client rather than to the second one. */
+  prefers(first: string | undefined, second: string | undefined): boolean {
+    return this.#runningOf(first) < this.#runningOf(second);
+  }
+
   #admit(): void {
     const { max } = this.options;
     const rank = ({ client, since }: Task) => [
@@ -162,27 +171,24 @@ export class Queue {
     return this.#tasks = this.#tasks.filter(({ seenAt }) => now - seenAt <= HEARTBEAT_TTL);
   }
 
-  #refusal(client: string | undefined): HttpProblem {
+  #refusal(client: string | undefined): LimitReached {
     const { tasks, max, maxPerClient = Infinity } = this.options;
     this.refused++;
     const isClientAtLimit = client !== undefined && this.#runningOf(client) >= maxPerClient;
     if (isClientAtLimit) this.refusedPerClient++;
-    const hint = `try again after ${RETRY_DELAY} s`;
-    return new HttpProblem(
+    return new LimitReached(
       isClientAtLimit
         ? {
           status: 429,
           title: "Too many concurrent requests of one client",
           detail: `The server allows each client ${maxPerClient} concurrent ${tasks}`,
-          hint: `wait until one of them has ended, or ${hint}`,
+          hint: "wait until one of them has ended, or ",
         }
         : {
           status: 503,
           title: "Too many concurrent requests",
           detail: `The server is at its limit of ${max} concurrent ${tasks}`,
-          hint,
         },
-      { "retry-after": String(RETRY_DELAY) },
     );
   }
 }
@@ -213,12 +219,15 @@ export class RequestQueue {
         const { maxWait = Infinity } = request;
         const next = async () => {
           const rest = Math.max(0, maxWait - (clock.now() - since));
-          return await limiter.acquire({ ...request, ...key, maxWait: rest }, signal);
+          const permit = limiter.acquire({ ...request, ...key, maxWait: rest }, signal);
+          // A limiter that never answers must not keep the next request waiting.
+          const release = (late: Permit | PermitRefusal) => "release" in late && late.release();
+          return await abortable(Promise.resolve(permit), signal, release);
         };
         try {
           return await this.#queue.run(next, client, signal, maxWait);
         } catch (error) {
-          if (!(error instanceof HttpProblem)) throw error;
+          if (!(error instanceof LimitReached)) throw error;
           return { retryAfter: 1000 * Number(error.headers["retry-after"]) };
         }
       },

@@ -68,9 +68,9 @@ for (const resource of resources) {
     const { requests } = stats;
     const head = await getHead();
     assertEquals([head.status, await head.text(), stats.requests], [200, "", requests]);
+    for (const { headers } of [early, got, head]) headers.delete("cache-control"); // its age differs
     assertEquals([...head.headers], [...early.headers]);
-    const isFixed = ([name]: [string, string]) => name !== "cache-control"; // its age differs
-    assertEquals([...got.headers].filter(isFixed), [...early.headers].filter(isFixed));
+    assertEquals([...got.headers], [...early.headers]);
     const wrong = await app.request(`/${resource}.csv?$top=x`, { method: "HEAD" });
     assertEquals([wrong.status, await wrong.text()], [400, ""]);
   });

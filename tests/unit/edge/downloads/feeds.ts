@@ -18,6 +18,8 @@ export class PublishedService {
   version = 1;
   /** Time (ms) of the last publication, as Metadata says it. */
   publishedAt = -3_600_000;
+  /** Whether pages have a link to the next one. */
+  hasLinks = true;
   /** Requests in order: skip token and page size, `count` or `versions`. */
   readonly requests: string[] = [];
 
@@ -46,7 +48,7 @@ export class PublishedService {
     const first = token === null ? 0 : Number(token.slice(3));
     const value = this.rows.slice(first, first + top)
       .map((DOI, index) => ({ Id: first + index + 1, DOI }));
-    const link = first + top < this.rows.length
+    const link = this.hasLinks && first + top < this.rows.length
       ? `${new URL(ROOT).origin}${pathname}?$skiptoken=Id:${first + top}`
       : undefined;
     return Response.json({ value, "@odata.nextLink": link }, { headers });

@@ -193,6 +193,45 @@ test("Feeds fail with 503 after 60 s when no slot becomes free", async () => {
   assertEquals((await readText(open("a"))).length > 0, true);
 });
 
+test("Feeds continue a download when its client reads again and 200 others wait", async () => {
+  const { feeds, open, service, clock } = feedsOver({ maxDownloads: 1, cacheTtl: 0 });
+  const { signal } = new AbortController();
+  const reader = open("a");
+  const text = readText(reader, ({ rows }) => rows > 0 && clock.sleep(5_000));
+  await clock.sleep(1_000); // its run has paused
+  const leave = await feeds.slots.enter("b", signal);
+  const others = Array.from(
+    { length: 200 },
+    () => feeds.slots.enter("b", signal).then((leave) => leave()),
+  );
+  await clock.sleep(20_000);
+  leave();
+  await Promise.all(others);
+  assertEquals(await text, service.text);
+});
+
+test("Feeds start a document that a busy client waits for when another client requests it", async () => {
+  const { feeds, open, clock } = feedsOver({ rows: textsOf(9), maxDownloads: 4 });
+  const enter = (client: string) => feeds.slots.enter(client, new AbortController().signal);
+  const [leave] = await Promise.all(["busy", "busy", "busy", "other"].map(enter));
+  const readers = ["busy", "idle"].map((client) => open(client));
+  const complete = readers.map((reader) => readText(reader).then(() => clock.now()));
+  const next = enter("other");
+  await clock.sleep(100);
+  leave!();
+  const times = await Promise.all(complete);
+  assert(Math.max(...times) < 200, times.join());
+  await next;
+});
+
+test("Feeds request the versions between pages when the service omits the link to a long page", async () => {
+  const rows = Array.from({ length: 30 }, (_, index) => `${index}`.padStart(100_000, "x"));
+  const { open, service, clock } = feedsOver({ rows });
+  service.hasLinks = false;
+  assertEquals(await readText(open()), service.text);
+  assert(clock.now() < 10_000, `${clock.now()} ms`);
+});
+
 test("Feeds interrupt a run at the end of a page when a client waits that has fewer", async () => {
   const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0 });
   const data = new Uint8Array(1);

@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
+import { isVersionRequest, overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
@@ -90,4 +90,25 @@ test("EdgeApp.request() completes a download when its signal aborts after the re
   const response = await app.request("/Records.csv?$top=1000", { signal: served.signal });
   served.abort();
   assertEquals(readCsv(await response.text()).length, 1 + 3_000);
+});
+
+test("EdgeApp.request() closes a download when the client disconnects after its first row has arrived", async () => {
+  const client = new AbortController();
+  let [hasRows, times] = [false, 0];
+  const date = new Date(0).toUTCString();
+  const versions = page([{ DOI: "10.1/a", Version: "1", PublishedTimestamp: "2024-01-01" }]);
+  const { app, log } = overSandbox({}, {
+    fetch: (request) => {
+      hasRows = !isVersionRequest(request);
+      return Promise.resolve(hasRows ? page([{ Id: 1 }], undefined, { date }) : versions);
+    },
+    // Read for readiness, and then for Last-Modified, the last header.
+    now() {
+      if (hasRows && ++times === 2) client.abort();
+      return 0;
+    },
+  });
+  const headers = { "if-none-match": '"x"' };
+  const response = await app.request("/Records.csv", { headers, signal: client.signal });
+  assertEquals([response.status, app.openResponses(), log], [499, 0, []]);
 });

@@ -209,6 +209,14 @@ Deno.test("EdgeApp.request() returns another ETag, at most 60 s later, when the 
   }
 });
 
+Deno.test("EdgeApp.request() allows caching of 304 only while the versions are less than 60 s old", async () => {
+  const { get, clock } = overDatasets({ current: [A] });
+  const { etag } = await get("/Records.csv");
+  clock.advance(40_000); // after the request for the rows
+  const { status, response: { headers } } = await get("/Records.csv", { "if-none-match": etag! });
+  assertEquals([status, headers.get("cache-control")], [304, "public, max-age=19, no-transform"]);
+});
+
 Deno.test("EdgeApp.request() sets Last-Modified to the latest publication, but never to a future time", async () => {
   const lastModified = async (...datasets: object[]) => {
     const { response } = await overDatasets({ current: datasets }).get("/Records.csv");

@@ -199,3 +199,17 @@ test("EdgeApp.request() returns 504 60 s after the client of a shared download h
   assertEquals([(await first).status, (await second).status], [499, 504]);
   assert(clock.now() < 92_000, `${clock.now()} ms`);
 });
+
+test("EdgeApp.request() completes later downloads when the rate limiter never answers a request", async () => {
+  const permit = { responded() {}, extend() {}, release() {} };
+  let calls = 0;
+  const { app } = overUpstream([page([{ Id: 1 }])], {
+    rateLimiter: {
+      acquire: () => calls++ === 0 ? new Promise(() => {}) : Promise.resolve(permit),
+      penalize() {},
+    },
+  });
+  assertEquals((await app.request("/Records.csv")).status, 503);
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(await response.text(), "Id\r\n1\r\n");
+});
