@@ -4,8 +4,8 @@ import process from "node:process";
 import { oneLine } from "../errors.ts";
 import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
-import { type Context, UsageError } from "./context.ts";
-import { explainingErrors, explainWriteError } from "./output.ts";
+import { CommandError, type Context, UsageError } from "./context.ts";
+import { explainingErrors } from "./output.ts";
 
 const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
 
@@ -28,24 +28,12 @@ export async function readKey(context: Context): Promise<string> {
 }
 
 /** Only the owner of the file can read it. */
-export async function setup(_given: Arguments, context: Context): Promise<void> {
+export async function setup({ flags }: Arguments, context: Context): Promise<void> {
   context.printError(`Request an API key at ${KEY_SOURCE}.`);
   const key = (await context.promptSecret("API key (not shown): ")).trim();
   if (key === "") {
     throw new UsageError("No key: type it, or pass it on standard input: weir setup < key.txt");
   }
-  const { path, isReplaced } = await writeKey(key, context);
-  const replaced = isReplaced ? ", in place of the earlier key" : "";
-  context.printError(
-    `Saved in ${path}, which only you can read${replaced}. ` +
-      "The variable DATASTREAM_API_KEY overrides it.",
-  );
-}
-
-async function writeKey(
-  key: string,
-  context: Context,
-): Promise<{ path: string; isReplaced: boolean }> {
   requireKeyFrom(key, "The key");
   const path = keyPath(context.environment);
   if (path === undefined) {
@@ -53,6 +41,20 @@ async function writeKey(
       `No directory for the key: set ${HOME} or XDG_CONFIG_HOME, and permit reading it`,
     );
   }
+  const mayReplace = async () =>
+    flags.has("force") ||
+    await context.confirm(`${path} already has a key. Replace it? (y/N) `);
+  await explainingErrors(path, writeKey(path, key, mayReplace));
+  context.printError(
+    `Saved in ${path}, which only you can read. The variable DATASTREAM_API_KEY overrides it.`,
+  );
+}
+
+async function writeKey(
+  path: string,
+  key: string,
+  mayReplace: () => Promise<boolean>,
+): Promise<void> {
   // Without `recursive`, which would need the permission to read every folder above.
   const folder = dirname(path);
   for (const name of [dirname(folder), folder]) {
@@ -60,14 +62,17 @@ async function writeKey(
       if (error.code !== "EEXIST") throw error;
     });
   }
-  const isReplaced = await writeFile(path, "", { flag: "wx" }).then(() => false, (error) => {
-    if (error.code !== "EEXIST") throw explainWriteError(error, path);
-    return true;
-  });
-  // Before the key is written, because the file of an earlier key has its own mode.
-  await chmod(path, 0o600);
-  await explainingErrors(path, writeFile(path, `${key}\n`));
-  return { path, isReplaced };
+  try {
+    await writeFile(path, `${key}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+    if (!await mayReplace()) {
+      throw new CommandError(`${path} already has a key: pass --force to replace it`);
+    }
+    // Before the key is written, because the file of an earlier key has its own mode.
+    await chmod(path, 0o600);
+    await writeFile(path, `${key}\n`);
+  }
 }
 
 function requireKeyFrom(key: string, source: string): string {

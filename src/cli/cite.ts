@@ -1,5 +1,4 @@
 import { DataStream } from "../client/datastream.ts";
-import { explainNoRows, unmatchedValues } from "../client/no_rows.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { clausesOf } from "../odata/query_options.ts";
@@ -17,7 +16,7 @@ import {
   readFilter,
   SERVICE_FLAGS,
 } from "./flags.ts";
-import { noRowsLines } from "./value_hints.ts";
+import { printReasons } from "./value_hints.ts";
 
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
   const [name = "text"] = flags.get("format") ?? [];
@@ -33,12 +32,9 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
       "The citations are of whole years, because DataStream cannot select datasets by day",
     );
   }
-  const reasons = citations.length > 0
-    ? await unmatchedValues(client, "Metadata", { filter }, {
-      DOI: citations.map(({ doi }) => doi),
-    })
-    : await explainNoRows(client, "Metadata", { filter, within, signal });
-  noRowsLines(reasons, flags).forEach(context.printError);
+  const input = { filter, within, signal };
+  const explained = { client, resource: "Metadata", input, flags, context } as const;
+  await printReasons(explained, citations.length, { DOI: citations.map(({ doi }) => doi) });
 }
 
 /** Citations on standard error. A download of all datasets has hundreds. */

@@ -207,8 +207,8 @@ const TABLE: Readonly<Record<string, Command>> = {
   },
   setup: {
     summary: "save an API key in a file that only you can read",
-    flags: {},
-    examples: ["weir setup", "weir setup < key.txt"],
+    flags: { force: { help: "replace a saved key without asking" } },
+    examples: ["weir setup", "weir setup --force < key.txt"],
     run: "setup",
   },
 };

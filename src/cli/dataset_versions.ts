@@ -1,19 +1,71 @@
-// Requested after the first of several pages. Compared on resuming and before FILE is complete,
-// because a file must not contain rows of two versions.
+// The versions of the datasets of a file. They are requested after the first of several pages, and compared on resuming
+// and before FILE is complete, because a file must not contain rows of two versions.
 import { amendError, DataStreamError } from "../errors.ts";
-import type { DatasetVersion } from "../formats/citations.ts";
+import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
+import { PUBLICATION_TIME } from "../service_constants.ts";
 
-export function explainVersionError(error: unknown): never {
-  if (!(error instanceof DataStreamError)) throw error;
-  const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
-    "download; writing to standard output skips it";
-  throw amendError(error, { hint });
+/** Requests the datasets that match the query of a file. */
+type RequestDatasets = () => Promise<readonly Citation[]>;
+
+export interface KnownDatasets {
+  /** All datasets that match the query, if they are known. */
+  citations?: readonly Citation[] | undefined;
+  /** Their versions, if the rows are certainly those of these versions. */
+  datasets?: readonly DatasetVersion[] | undefined;
+}
+
+/**
+ * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
+ * dataset was published so recently that the first page may have an earlier version.
+ */
+export async function knownDatasets(
+  { datasets: known, startedAt }: { datasets?: readonly Citation[] | undefined; startedAt: number },
+  requestDatasets: RequestDatasets,
+): Promise<KnownDatasets> {
+  let citations;
+  try {
+    citations = known ?? await requestDatasets();
+  } catch (error) {
+    if (error instanceof DataStreamError) return {};
+    throw error;
+  }
+  const isRecent = ({ published }: Citation) =>
+    Date.parse(published) > startedAt - PUBLICATION_TIME;
+  if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
+  const withoutVersion = { version: "", published: "" };
+  return {
+    citations: citations.map((citation) =>
+      isRecent(citation) ? { ...citation, ...withoutVersion } : citation
+    ),
+  };
+}
+
+export async function requestVersions(
+  requestDatasets: RequestDatasets,
+): Promise<readonly Citation[]> {
+  try {
+    return await requestDatasets();
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
+      "download; writing to standard output skips it";
+    throw amendError(error, { hint });
+  }
+}
+
+/** Describes how the datasets have changed; `undefined` if they have not, or no versions are known. */
+export async function findChanges(
+  datasets: readonly Citation[] | undefined,
+  requestDatasets: RequestDatasets,
+): Promise<string | undefined> {
+  if (datasets === undefined) return undefined;
+  return describeChanges(versionsOf(datasets), versionsOf(await requestVersions(requestDatasets)));
 }
 
 /** Changes that a message names. */
 const MAX_CHANGES = 3;
 
-/** `undefined` if they are equal. */
+/** Describes how versions differ; `undefined` if they are equal. */
 export function describeChanges(
   before: readonly DatasetVersion[],
   after: readonly DatasetVersion[],

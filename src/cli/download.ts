@@ -1,18 +1,11 @@
 import { basename, resolve } from "node:path";
-import type { Cursor } from "../client/query.ts";
 import { requestDatasets } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
-import {
-  comparedFields,
-  describeUnusedUnits,
-  explainNoRows,
-  type NoRowsReason,
-  unmatchedValues,
-} from "../client/no_rows.ts";
-import type { Progress } from "../client/query.ts";
+import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
+import type { Cursor, Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
-import { versionsOf } from "../formats/citations.ts";
+import { type Citation, versionsOf } from "../formats/citations.ts";
 import { toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
 import type { WriterState } from "../formats/page_writer.ts";
@@ -58,44 +51,149 @@ import {
   readFinished,
 } from "./part_file.ts";
 import { describeChanges } from "./dataset_versions.ts";
-import { explainCount, noRowsLines } from "./value_hints.ts";
+import { printReasons } from "./value_hints.ts";
 
 export async function download(
   { command, flags }: Arguments,
   context: Context,
 ): Promise<number> {
-  const resource = RESOURCE_COMMANDS[command!]!;
   requireCompatibleFlags(flags);
-  const has = (name: string) => flags.has(name);
+  const job = await readJob(RESOURCE_COMMANDS[command!]!, flags, context);
+  return flags.has("count") ? await printCount(job) : await writeRows(job);
+}
+
+type Job = Awaited<ReturnType<typeof readJob>>;
+
+/** Returns the download that the flags describe. `file` is `undefined` for standard output. */
+async function readJob(resource: ResourceName, flags: FlagValues, context: Context) {
   const [output = "-"] = flags.get("output") ?? [];
   const file = isStandardOutput(output) ? undefined : output;
-  const [citationFile] = flags.get("cite") ?? [];
-  const [isQuiet, update] = [has("quiet"), has("update")];
   const format = readFormat(resource, flags.get("format")?.[0], file);
-  if (has("allow-invalid") && format !== "parquet") {
-    throw new UsageError(`--allow-invalid is for Parquet; the format is ${FORMATS[format].label}`);
+  const { label, isBinary, hasCsvOptions } = FORMATS[format];
+  if (flags.has("allow-invalid") && format !== "parquet") {
+    throw new UsageError(`--allow-invalid is for Parquet; the format is ${label}`);
   }
-  if (FORMATS[format].isBinary && file === undefined && context.isStdoutTerminal && !has("count")) {
-    throw new UsageError(
-      `${FORMATS[format].label} is not text: pass --output FILE, or redirect standard output`,
-    );
+  if (isBinary && file === undefined && context.isStdoutTerminal && !flags.has("count")) {
+    throw new UsageError(`${label} is not text: pass --output FILE, or redirect standard output`);
   }
   // Programs that read standard output expect lines that end in LF.
-  const csv = readCsvOptions(
-    flags,
-    file === undefined && FORMATS[format].hasCsvOptions ? { eol: "\n" } : undefined,
-  );
-  const input = readQuery(flags);
-  const clientOptions = await readClientOptions(flags, context);
-  const { signal } = context;
-  const client = new DataStream(clientOptions);
-  let report: ProgressReport | undefined = undefined;
-  let notes: Progress["notes"];
+  const eol = file === undefined && hasCsvOptions ? { eol: "\n" } as const : undefined;
+  const csv = readCsvOptions(flags, eol);
+  const input = { ...readQuery(flags), signal: context.signal };
+  const options = await readClientOptions(flags, context);
+  const client = new DataStream(options);
+  const record = toQueryRecord(resource, options.baseUrl, flags, format);
+  return { flags, context, resource, client, input, format, csv, record, file };
+}
+
+async function printCount(job: Job): Promise<number> {
+  const { flags, context, resource, client, input } = job;
+  const count = await client.query(resource, input).count();
+  if (hasDays(flags) || flags.has("exclude-quality-control")) {
+    context.printError(
+      "The count is of whole years, with quality control, because DataStream cannot count by day " +
+        "or type of activity: a download can have fewer rows",
+    );
+  }
+  await context.print(`${count}\n`);
+  const { filter, within, unchecked, signal } = input;
+  return await printReasons({ ...job, input: { filter, within, unchecked, signal } }, count);
+}
+
+async function writeRows(job: Job): Promise<number> {
+  const { flags, context, resource, client, input, file } = job;
+  const [citationFile] = flags.get("cite") ?? [];
+  const update = flags.has("update");
+  const { arrived, ...rows } = await createRows(job);
+  // Created before any file, so that an invalid option of the format leaves none.
+  const allPages = rows.pagesAfter();
+  const target = file === undefined ? undefined : await resolveOutput(file);
+  const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
+  requireDifferentFiles(target?.path, citeTarget?.path);
+  const options: FileOptions = {
+    query: job.record,
+    pagesAfter: rows.pagesAfter,
+    resume: flags.has("resume") || update,
+    restart: update,
+    force: flags.has("force"),
+    requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), input.signal),
+    describe: flags.has("no-package") ? undefined : rows.describe,
+  };
+  const writeCitations = (dois?: readonly string[]) => {
+    // Few attempts, because the rows are complete and the citations can be requested later.
+    const citationClient = client.with({ retry: { attempts: 2 } });
+    const { filter, within } = input;
+    const cited = { filter, within, dois, path: citationFile, file, flags };
+    return citeDownload(citationClient, cited, context);
+  };
+
+  const finished = options.resume && target?.isStream === false
+    ? await readFinished(target.path, options)
+    : undefined;
+  if (finished !== undefined) {
+    const mayLackRows = flags.has("allow-incomplete");
+    const changes = update ? await describeUpdate(finished, options, mayLackRows) : undefined;
+    if (changes === undefined) {
+      context.printError(`${file} is ${describeFinished(finished, update)}`);
+      const isCited = citeTarget === undefined ||
+        !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
+      if (!isCited) await writeCitations(finished.weir.cursor.distinct?.DOI);
+      return 0;
+    }
+    if (!flags.has("quiet")) context.printError(`${file} is downloaded again: ${changes}`);
+    options.force = true;
+  }
+  if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, options.force);
+
+  const { output: sink, after } = await openOutput(target, options, context);
+  const report = rows.start(sink, after);
+  let last: DownloadPage | undefined;
+  try {
+    for await (const page of after === undefined ? allPages : rows.pagesAfter(after)) {
+      await sink.write(page);
+      last = page;
+      arrived.found = page.distinct;
+    }
+    report.finish(await sink.finish(last?.missingRows ?? 0), file);
+  } catch (error) {
+    report.end();
+    const part = await sink.abandon();
+    if (part !== undefined) {
+      context.printError(`${part.path} has ${part.rows} rows: ${resumeHint(error, options)}`);
+    }
+    throw error;
+  }
+  acceptedLines(arrived.nulls, last, flags).forEach(context.printError);
+
+  const totalRows = last?.totalRows ?? after?.rows ?? 0;
+  const isCited = citationFile !== undefined || isMeasured(resource) && !flags.has("quiet");
+  if (totalRows > 0 && isCited) await writeCitations(arrived.found?.DOI);
+  if (totalRows >= (input.limit ?? Infinity)) return 0;
+  if (totalRows > 0) describeUnusedUnits(input.units, arrived.notes).forEach(context.printError);
+  else if (citationFile !== undefined) {
+    context.printError(`${citationFile} is not written: there is nothing to cite`);
+  }
+  return await printReasons(job, totalRows, arrived.found);
+}
+
+/** What is known while or after the rows arrive. */
+interface Arrived {
+  found?: Cursor["distinct"];
+  notes?: Progress["notes"];
+  nulls?: Pick<FileOrigin, "invalidValues" | "withoutGeometry">;
+}
+
+/** Returns the pages of a download, what they contain, and how a file of them is described. */
+async function createRows(
+  { flags, context, resource, client, input, format, csv, record, file }: Job,
+) {
+  const arrived: Arrived = {};
+  let sink: Output | undefined;
+  let report: ProgressReport | undefined;
   const query = client.query(resource, {
     ...input,
-    signal,
     onProgress(progress) {
-      notes = progress.notes;
+      arrived.notes = progress.notes;
       report?.update(progress);
     },
   });
@@ -105,24 +203,19 @@ export async function download(
     ...selected.filter((field) => field === "DOI"),
     ...comparedFields(resource, input.filter),
   ]);
-  const requestAll = () => requestDatasets(client, toWiderMetadataFilter(input), signal);
-  const record = toQueryRecord(resource, clientOptions.baseUrl, flags, format);
-  let found: Readonly<Record<string, readonly string[]>> | undefined;
-  let nulls: Pick<FileOrigin, "invalidValues" | "withoutGeometry"> | undefined;
-  const parquetOptions: ParquetOptions & { url: string } = {
-    invalidValues: has("allow-invalid") ? "null" : "error",
+  const citedOf = (citations: readonly Citation[] | undefined, dois?: readonly string[]) =>
+    citations?.filter(({ doi }) => dois?.includes(doi) ?? true);
+  const parquet: ParquetOptions & { url: string } = {
+    invalidValues: flags.has("allow-invalid") ? "null" : "error",
     url: query.url,
-    async metadata({ rows, columns, ...counts }) {
-      nulls = counts;
-      const { citations, datasets } = await sink.datasets?.() ?? {};
+    async metadata({ rows: rowCount, columns, ...counts }) {
+      arrived.nulls = counts;
+      const { citations, datasets } = await sink?.datasets?.() ?? {};
       const { resources: [document], ...description } = toDataPackage({
-        ...{ fileName: "", resource, format, columns, rows, tidy: input.tidy, datasets },
-        ...{
-          created: new Date(0),
-          url: withoutPageSize(query.url),
-          more: { ...counts, query: record },
-        },
-        citations: citations?.filter(({ doi }) => found?.DOI?.includes(doi) ?? true),
+        ...{ fileName: "", resource, format, columns, rows: rowCount, tidy: input.tidy, datasets },
+        ...{ created: new Date(0), url: withoutPageSize(query.url) },
+        more: { ...counts, query: record },
+        citations: citedOf(citations, arrived.found?.DOI),
       });
       // A file that was resumed, with another page size, or renamed has the same bytes.
       const resources = [{ ...document, name: undefined, path: undefined }];
@@ -131,138 +224,51 @@ export async function download(
     },
   };
   const loaded = format === "parquet"
-    ? (await import("../formats/parquet.ts")).parquetFormat(parquetOptions)
+    ? (await import("../formats/parquet.ts")).parquetFormat(parquet)
     : format;
-  const pagesAfter = (after?: Cursor) =>
-    query.batches({ format: loaded, csv, after, distinct: [...distinct] });
-  const printReasons = (reasons: readonly NoRowsReason[]) => {
-    noRowsLines(reasons, flags).forEach(context.printError);
-    return reasons.length > 0 && flags.has("strict") ? 1 : 0;
+  return {
+    arrived,
+    pagesAfter: (after?: Cursor) =>
+      query.batches({ format: loaded, csv, after, distinct: [...distinct] }),
+    describe({ path, citations, origin, ...facts }: FileFacts) {
+      const { writer, distinct } = origin.cursor;
+      // Only the presence of a writer's state is compared.
+      const cursor = { ...origin.cursor, writer: {} };
+      return toDataPackage({
+        ...facts,
+        ...{ fileName: basename(path), resource, format, csv, tidy: input.tidy },
+        columns: (writer as WriterState).fields ?? selected,
+        ...{ created: new Date(), url: query.url, more: { ...origin, ...arrived.nulls, cursor } },
+        citations: citedOf(citations, distinct?.DOI),
+      });
+    },
+    /** Starts to report the progress. */
+    start(output: Output, after: Cursor | undefined): ProgressReport {
+      sink = output;
+      arrived.found = after?.distinct;
+      return report = startReport(context, {
+        isQuiet: flags.has("quiet"),
+        mayDraw: file !== undefined || !context.isStdoutTerminal,
+        limit: input.limit ?? Infinity,
+        after,
+      });
+    },
   };
+}
 
-  if (has("count")) {
-    const count = await query.count();
-    if (hasDays(flags) || has("exclude-quality-control")) {
-      context.printError(
-        "The count is of whole years, with quality control, because DataStream cannot count by day " +
-          "or type of activity: a download can have fewer rows",
-      );
-    }
-    await context.print(`${count}\n`);
-    const { filter, within, unchecked } = input;
-    const counted = { filter, within, unchecked, signal };
-    return printReasons(await explainCount(client, resource, counted, count));
-  }
-  // Created before any file, so that an invalid option of the format leaves none.
-  const allPages = pagesAfter();
-  const target = file === undefined ? undefined : await resolveOutput(file);
-  const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
-  requireDifferentFiles(target?.path, citeTarget?.path);
-  const writeCitations = (dois?: readonly string[]) => {
-    // Few attempts, because the rows are complete and the citations can be requested later.
-    const citationClient = client.with({ retry: { attempts: 2 } });
-    const { filter, within } = input;
-    const cited = { filter, within, dois, path: citationFile, file, flags };
-    return citeDownload(citationClient, cited, context);
-  };
-  const describe = ({ path, citations, origin: more, ...facts }: FileFacts) => {
-    const { writer, distinct } = more.cursor;
-    const columns = (writer as WriterState).fields ?? selected;
-    const cited = distinct?.DOI;
-    // Only the presence of a writer's state is compared.
-    const cursor = { ...more.cursor, writer: {} };
-    return toDataPackage({
-      ...facts,
-      ...{ fileName: basename(path), resource, format, csv, columns, tidy: input.tidy },
-      ...{ created: new Date(), url: query.url, more: { ...more, ...nulls, cursor } },
-      citations: citations?.filter(({ doi }) => cited?.includes(doi) ?? true),
-    });
-  };
-  const fileOptions: FileOptions = {
-    query: record,
-    pagesAfter,
-    resume: has("resume") || update,
-    restart: update,
-    force: has("force"),
-    requestDatasets: requestAll,
-    describe: has("no-package") ? undefined : describe,
-  };
-  const finished = fileOptions.resume && target?.isStream === false
-    ? await readFinished(target.path, fileOptions)
-    : undefined;
-  if (finished !== undefined) {
-    const mayLackRows = has("allow-incomplete");
-    const changes = update ? await describeUpdate(finished, fileOptions, mayLackRows) : undefined;
-    if (changes === undefined) {
-      context.printError(`${file} is ${describeFinished(finished, update)}`);
-      const isCited = citeTarget === undefined ||
-        !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-      if (!isCited) await writeCitations(finished.weir.cursor.distinct?.DOI);
-      return 0;
-    }
-    if (!isQuiet) context.printError(`${file} is downloaded again: ${changes}`);
-    fileOptions.force = true;
-  }
-  if (citeTarget?.isStream === false) {
-    await requireReplaceable(citeTarget.path, fileOptions.force);
-  }
-
-  const { output: sink, after, pages = allPages } = await openOutput(target, fileOptions, context);
-  report = startReport(context, {
-    isQuiet,
-    mayDraw: file !== undefined || !context.isStdoutTerminal,
-    limit: input.limit ?? Infinity,
-    after,
-  });
-  let rows = after?.rows ?? 0;
-  found = after?.distinct;
-  let missingRows = 0;
-  let expectedRows: number | undefined;
-  try {
-    for await (const page of pages) {
-      await sink.write(page);
-      ({ totalRows: rows, missingRows, expectedRows, distinct: found } = page);
-    }
-    report.finish(await sink.finish(missingRows), file);
-    const { invalidValues = 0, withoutGeometry = 0 } = nulls ?? {};
-    if (invalidValues > 0) {
-      const accepted = "with a value that does not fit its column, now null (--allow-invalid)";
-      context.printError(`${countText(invalidValues)} ${accepted}`);
-    }
-    if (withoutGeometry > 0) {
-      const reason = "the position is absent, or not in WGS84";
-      context.printError(`${countText(withoutGeometry)} without a geometry: ${reason}`);
-    }
-    const extraRows = rows - (expectedRows ?? Infinity);
-    if (extraRows > 0 && has("allow-incomplete")) {
-      const accepted = "than DataStream counted (accepted by --allow-incomplete)";
-      context.printError(`${countText(extraRows)} more ${accepted}`);
-    }
-  } catch (error) {
-    report.end();
-    const part = await sink.abandon();
-    if (part !== undefined) {
-      context.printError(`${part.path} has ${part.rows} rows: ${resumeHint(error, fileOptions)}`);
-    }
-    throw error;
-  }
-
-  if (rows > 0) {
-    if (citationFile !== undefined || isMeasured(resource) && !isQuiet) {
-      await writeCitations(found?.DOI);
-    }
-    const { limit = Infinity } = input;
-    if (rows < limit) {
-      describeUnusedUnits(input.units, notes).forEach(context.printError);
-      return printReasons(await unmatchedValues(client, resource, input, found));
-    }
-  } else if (input.limit !== 0) {
-    if (citationFile !== undefined) {
-      context.printError(`${citationFile} is not written: there is nothing to cite`);
-    }
-    return printReasons(await explainNoRows(client, resource, { ...input, signal }));
-  }
-  return 0;
+/** Describes values and rows that a flag accepts although they are not as DataStream describes them. */
+function acceptedLines(
+  { invalidValues = 0, withoutGeometry = 0 }: Arrived["nulls"] = {},
+  last: DownloadPage | undefined,
+  flags: FlagValues,
+): string[] {
+  const { totalRows = 0, expectedRows = Infinity } = last ?? {};
+  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
+  return ([
+    [invalidValues, "with a value that does not fit its column, now null (--allow-invalid)"],
+    [withoutGeometry, "without a geometry: the position is absent, or not in WGS84"],
+    [extraRows, "more than DataStream counted (accepted by --allow-incomplete)"],
+  ] as const).flatMap(([count, text]) => count > 0 ? [`${countText(count)} ${text}`] : []);
 }
 
 /** In addition to the resource, the service and the format. */
@@ -367,12 +373,12 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** If a part is resumed, also returns its cursor, and the pages after it. */
+/** If a part is resumed, also returns its cursor. */
 async function openOutput(
   target: OutputPath | undefined,
   options: FileOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor; pages?: AsyncIterable<DownloadPage> }> {
+): Promise<{ output: Output; after?: Cursor | undefined }> {
   if (target === undefined) return { output: openStandardOutput(context) };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);

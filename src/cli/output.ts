@@ -5,17 +5,10 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
-import type { Citation, DatasetVersion } from "../formats/citations.ts";
 import { CommandError, type Context } from "./context.ts";
+import type { KnownDatasets } from "./dataset_versions.ts";
 
 export type DownloadPage = Batch<Uint8Array>;
-
-export interface KnownDatasets {
-  /** All datasets that match the query, if they are known. */
-  citations: readonly Citation[] | undefined;
-  /** Their versions, if the rows are certainly those of these versions. */
-  datasets: readonly DatasetVersion[] | undefined;
-}
 
 export interface Output {
   /** Returns the datasets of a file that is complete, once its last row has been written. */

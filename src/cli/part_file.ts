@@ -10,21 +10,25 @@
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
 import { createHash, type Hash, randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Cursor } from "../client/query.ts";
-import { DataStreamError, ValidationError } from "../errors.ts";
-import { type Citation, versionsOf } from "../formats/citations.ts";
+import { oneLine, ValidationError } from "../errors.ts";
+import type { Citation } from "../formats/citations.ts";
 import { type DataPackage, renamePackage } from "../formats/data_package.ts";
 import { isObject } from "../validation.ts";
-import { PUBLICATION_TIME } from "../service_constants.ts";
-import { describeChanges, explainVersionError } from "./dataset_versions.ts";
+import {
+  findChanges,
+  type KnownDatasets,
+  knownDatasets,
+  requestVersions,
+} from "./dataset_versions.ts";
 import {
   copyPermissions,
   type DownloadPage,
   explainingErrors,
   FileError,
-  type KnownDatasets,
   type Output,
   requireReplaceable,
   statIfExists,
@@ -91,10 +95,7 @@ const STATE_VERSION = 7;
 /** Options for {@linkcode openFile}. */
 export interface FileOptions {
   query: QueryRecord;
-  /**
-   * Returns the pages of the query after a cursor. Throws a `ValidationError` if the cursor does not
-   * belong to the query.
-   */
+  /** Throws a `ValidationError` if the cursor does not belong to the query. */
   pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>;
   /** Whether to continue an existing part. */
   resume: boolean;
@@ -108,11 +109,10 @@ export interface FileOptions {
   describe: ((facts: FileFacts) => FilePackage) | undefined;
 }
 
-/** The output to a file; if it is resumed, also the cursor of its last page, and the pages after it. */
+/** The output to a file; `after` is the cursor after the last page of a part that is continued. */
 interface OpenFile {
   output: Output;
-  after?: Cursor;
-  pages?: AsyncIterable<DownloadPage>;
+  after?: Cursor | undefined;
 }
 
 /** Hint for a part that cannot be resumed. */
@@ -149,37 +149,53 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 }
 
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
-  const { query, resume } = options;
   const { part } = filesOf(path);
   const found = await statIfExists(part, lstat);
   if (found?.isDirectory()) {
     throw new FileError(`${part} is a directory: rename it, or choose another file`);
   }
-  // A run that was killed at its start leaves an empty part without a state.
-  const earlier = resume && found !== undefined
-    ? await readState(path, options, found.size === 0)
-    : undefined;
-  const force = options.force || earlier?.state.force === true;
-  const replaced = await requireReplaceable(path, force, found && resume ? MOVE : undefined);
-  if (earlier?.pages !== undefined) {
+  const isContinued = options.resume && found !== undefined;
+  const earlier = isContinued ? await readState(path, options, found.size === 0) : undefined;
+  const force = options.force || earlier?.force === true;
+  const replaced = await requireReplaceable(path, force, isContinued ? MOVE : undefined);
+  if (earlier?.cursor !== undefined) {
     if (!found!.isFile()) throw new FileError(`${part} is not a regular file: ${RESTART}`);
-    const { state, pages } = earlier;
-    const file = await open(part, "r+");
-    try {
-      const hash = await hashPart(path, file, state.bytes, state.hash);
-      const changes = await findChanges(state.datasets, options);
-      if (changes === undefined) {
-        const output = await createOutput(path, { ...options, force }, file, { state, hash });
-        return { output, after: state.cursor!, pages };
-      }
-      if (!options.restart) throw changedError(path, changes);
-      await file.close();
-    } catch (error) {
-      await file.close().catch(() => {});
-      throw error;
-    }
+    const output = await resumePart(path, { ...options, force }, earlier);
+    if (output !== undefined) return { output, after: earlier.cursor };
   }
-  if (found !== undefined && (force || resume)) await removePart(path);
+  if (isContinued || force && found !== undefined) await removePart(path);
+  return { output: await startPart(path, { ...options, force }, replaced) };
+}
+
+/** Returns `undefined` if a dataset has changed and the download may start again. */
+async function resumePart(
+  path: string,
+  options: FileOptions,
+  state: PartState,
+): Promise<Output | undefined> {
+  const file = await open(filesOf(path).part, "r+");
+  try {
+    const hash = createHash("sha256");
+    // Before the bytes are hashed, so that an earlier run that still writes fails at its next step.
+    const output = await createOutput(path, options, file, state, hash);
+    await hashPart(path, file, state, hash);
+    const changes = await findChanges(state.datasets, options.requestDatasets);
+    if (changes === undefined) return output;
+    if (!options.restart) throw changedError(path, changes);
+    await file.close();
+    return undefined;
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function startPart(
+  path: string,
+  options: FileOptions,
+  replaced: Stats | undefined,
+): Promise<Output> {
+  const { part } = filesOf(path);
   // The part gets the permissions of FILE. The owner may always read and write it, because --resume must.
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(part, "wx", mode).catch((error) => {
@@ -189,13 +205,14 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
         `continue it with --resume, or ${RESTART}`,
     );
   });
+  const { query, force } = options;
   const hash = createHash("sha256");
   const state: PartState = {
     ...{ version: STATE_VERSION, startedAt: Date.now(), run: "", inode: 0, query, force, bytes: 0 },
     hash: hashText(hash),
   };
   try {
-    return { output: await createOutput(path, { ...options, force }, file, { state, hash }) };
+    return await createOutput(path, options, file, state, hash);
   } catch (error) {
     const isOwn = (await statIfExists(part, lstat))?.ino === (await file.stat()).ino;
     await file.close();
@@ -214,25 +231,23 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
  * Several runs can write one FILE concurrently, and one of them completes it. There is no file lock, because no
  * portable lock is released when the process that holds it is killed. The part belongs to the run that created or
  * resumed it last: another part has another inode, and FILE.part.json names the run that resumed it. The other runs
- * fail at their next step. If one of them writes rows before that step, the later run detects them at its end, when it
- * hashes the whole part.
+ * fail at their next step. A write that has already begun has the bytes of the same query and dataset versions.
  *
- * @param earlier State of the part, and the hash of its bytes
+ * @param earlier State of the part
+ * @param hash Hash that the pages update
  */
 async function createOutput(
   path: string,
   options: FileOptions,
   file: FileHandle,
-  earlier: { state: PartState; hash: Hash },
+  earlier: PartState,
+  hash: Hash,
 ): Promise<Output> {
-  const { hash } = earlier;
   const { part, state: statePath, record: recordPath } = filesOf(path);
-  const isResumed = earlier.state.cursor !== undefined;
   const { ino: inode, dev } = await file.stat();
-  let state: PartState = { ...earlier.state, run: randomUUID(), inode };
+  let state: PartState = { ...earlier, run: randomUUID(), inode };
   let { bytes } = state;
   let last: DownloadPage | undefined;
-  let saved = earlier.state.cursor;
   /** Whether a later run can complete the part. */
   let canResume = true;
 
@@ -265,15 +280,10 @@ async function createOutput(
       }
     }
   };
-  /** Rethrows an error. After a `FileError` the part cannot be resumed: a later run would fail too. */
-  const fail = (error: unknown): never => {
-    canResume = !(error instanceof FileError);
-    throw error;
-  };
 
   let known: Promise<KnownDatasets> | undefined;
   // Once, because a Parquet file and its package must have the same versions.
-  const requestKnown = () => known ??= knownDatasets(state.datasets, options, state.startedAt);
+  const requestKnown = () => known ??= knownDatasets(state, options.requestDatasets);
   const write = async (page: DownloadPage) => {
     const { data, cursor, hasMore, isLast } = page;
     await requireOwned();
@@ -286,22 +296,23 @@ async function createOutput(
     last = page;
     // The end of the document is not committed: a run that resumes writes it again.
     if (isLast) return;
-    const datasets = state.datasets ?? (hasMore ? await requestVersions(options) : undefined);
+    const datasets = state.datasets ??
+      (hasMore ? await requestVersions(options.requestDatasets) : undefined);
     await file.datasync();
     await requireOwned();
     await writeState({ bytes, hash: hashText(hash), cursor, datasets });
-    saved = cursor;
   };
   const finish = async (missingRows: number) => {
-    if (state.cursor !== earlier.state.cursor) {
-      const changes = await findChanges(state.datasets, options);
-      if (changes !== undefined) fail(changedError(path, changes));
+    if (state.cursor !== earlier.cursor) {
+      const changes = await findChanges(state.datasets, options.requestDatasets);
+      if (changes !== undefined) {
+        canResume = false;
+        throw changedError(path, changes);
+      }
     }
     const { citations, datasets } = await requestKnown();
     await requireOwned();
     await file.truncate(bytes);
-    const finalHash = hashText(hash);
-    if (isResumed) await hashPart(path, file, bytes, finalHash).catch(fail);
     const replaced = await requireReplaceable(path, options.force, MOVE);
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
@@ -309,7 +320,7 @@ async function createOutput(
     const { query, describe } = options;
     const { cursor, totalRows: rows } = last!;
     const origin = { query, missingRows, cursor };
-    const facts = { path, bytes, hash: finalHash, rows, citations, datasets, origin };
+    const facts = { path, bytes, hash: hashText(hash), rows, citations, datasets, origin };
     const description = describe?.(facts);
     if (description !== undefined) await writeState({ package: description });
     await requireOwned();
@@ -329,8 +340,8 @@ async function createOutput(
     finish: (missingRows) => explainingErrors(path, finish(missingRows)),
     async abandon() {
       // As JSON, because a Parquet file is continued at the end of its last row group.
-      const json: { saved?: Cursor } = JSON.parse(JSON.stringify({ saved }));
-      const { rows = 0 } = json.saved ?? {};
+      const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify(state));
+      const { rows = 0 } = cursor ?? {};
       const mayRemove = await isOwned();
       await file.close().catch(() => {});
       if (!mayRemove) return undefined;
@@ -341,33 +352,27 @@ async function createOutput(
 }
 
 /**
- * Returns the record of a finished download of a query; `undefined` if FILE is missing or FILE.part exists.
+ * Returns the package of a finished download of a query; `undefined` if FILE is missing or FILE.part exists.
  *
  * A run that was killed just after it renamed FILE.part leaves FILE.part.json, which is removed.
  *
- * @throws {FileError} If FILE has no record, belongs to another query, or was changed
+ * @throws {FileError} If FILE has no package, belongs to another query, or was changed
  */
 export async function readFinished(
   path: string,
   options: FileOptions,
 ): Promise<FilePackage | undefined> {
-  if (await statIfExists(path) === undefined) return undefined;
   const { part, record: recordPath } = filesOf(path);
+  if (await statIfExists(path) === undefined) return undefined;
   if (await statIfExists(part, lstat) !== undefined) return undefined;
-  const file = await open(path, "r");
-  const { hash } = await hashFile(file).finally(() => file.close());
-  const earlier = await readPackage(path);
-  let found = isFilePackage(earlier) ? earlier : undefined;
-  if (found?.resources[0].hash !== hash) {
-    const unwritten = await readUnwrittenPackage(path, hash);
-    if (unwritten !== undefined) {
-      await replaceFile(recordPath, unwritten, 2);
-      found = unwritten;
-    }
-  }
-  await removeState(path);
+  const hash = await hashOf(path);
+  const written = await readPackage(path);
+  const unwritten = written?.resources[0].hash === hash
+    ? undefined
+    : await readUnwrittenPackage(path, hash);
+  const found = unwritten ?? written;
   const again = "pass --force to download it again, or choose another name";
-  if (found === undefined) {
+  if (!isFilePackage(found)) {
     throw new FileError(
       `${path} already exists, without ${recordPath}, which names its query: ${again}`,
     );
@@ -383,10 +388,11 @@ export async function readFinished(
     );
   }
   const fileName = basename(path);
-  if (resources[0].path === fileName) return found;
-  const renamed = renamePackage(found, fileName);
-  await replaceFile(recordPath, renamed, 2);
-  return renamed;
+  const isRenamed = resources[0].path !== fileName;
+  const current = isRenamed ? renamePackage(found, fileName) : found;
+  if (isRenamed || unwritten !== undefined) await replaceFile(recordPath, current, 2);
+  await removeState(path);
+  return current;
 }
 
 /** Returns the package of FILE; `undefined` if there is none that weir or its server has written. */
@@ -456,44 +462,6 @@ function showValue(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/**
- * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
- * dataset was published so recently that the first page may have an earlier version.
- */
-async function knownDatasets(
-  known: readonly Citation[] | undefined,
-  { requestDatasets }: FileOptions,
-  startedAt: number,
-): Promise<KnownDatasets> {
-  let citations;
-  try {
-    citations = known ?? await requestDatasets();
-  } catch (error) {
-    if (error instanceof DataStreamError) return { citations, datasets: undefined };
-    throw error;
-  }
-  const isRecent = ({ published }: Citation) =>
-    Date.parse(published) > startedAt - PUBLICATION_TIME;
-  if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
-  const unversioned = citations.map((citation) =>
-    isRecent(citation) ? { ...citation, version: "", published: "" } : citation
-  );
-  return { citations: unversioned, datasets: undefined };
-}
-
-async function requestVersions({ requestDatasets }: FileOptions) {
-  return await requestDatasets().catch(explainVersionError);
-}
-
-/** Describes how the datasets have changed; `undefined` if they have not, or no versions are known. */
-async function findChanges(
-  datasets: readonly Citation[] | undefined,
-  options: FileOptions,
-): Promise<string | undefined> {
-  return datasets &&
-    describeChanges(versionsOf(datasets), versionsOf(await requestVersions(options)));
-}
-
 function changedError(path: string, changes: string): FileError {
   return new FileError(
     `DataStream has published new data since ${
@@ -503,9 +471,10 @@ function changedError(path: string, changes: string): FileError {
 }
 
 /**
- * Reads the state of a part, and the pages after its cursor if a page was committed.
+ * Reads the state of a part.
  *
- * @param isEmpty Whether the part is empty, so that it needs no state
+ * @param isEmpty Whether the part is empty, as a run leaves it that is killed at its start
+ * @returns `undefined` for an empty part without a state of this query
  * @throws {FileError} If the state is missing or damaged, or was written for another query or by another version of
  *   weir
  */
@@ -513,42 +482,20 @@ async function readState(
   path: string,
   options: FileOptions,
   isEmpty: boolean,
-): Promise<{ state: PartState; pages?: AsyncIterable<DownloadPage> } | undefined> {
+): Promise<PartState | undefined> {
   const { part, state: statePath } = filesOf(path);
-  const state = await readJson(statePath);
-  const damaged = new FileError(
-    `${statePath} is missing, damaged or of another version of weir: ${RESTART}`,
-  );
-  if (!isState(state)) {
-    if (isEmpty) return undefined;
-    throw damaged;
-  }
-  const { cursor } = state;
-  if (cursor !== undefined && isSameQuery(cursor, options)) {
-    return { state, pages: options.pagesAfter(cursor) };
-  }
-  const differences = describeDifferences(state.query, options.query);
-  if (differences === undefined && cursor === undefined) return { state };
+  const state = await readJson(statePath) as PartState | undefined;
+  const isReadable = state?.version === STATE_VERSION && isObject(state.query);
+  const differences = isReadable ? describeDifferences(state.query, options.query) : undefined;
+  const isSame = isReadable &&
+    (state.cursor === undefined ? differences === undefined : isSameQuery(state.cursor, options));
+  if (isSame) return state;
   if (isEmpty) return undefined;
-  if (differences === undefined) throw damaged;
   throw new FileError(
-    `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
+    differences === undefined
+      ? `${statePath} is missing, damaged or of another version of weir: ${RESTART}`
+      : `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
   );
-}
-
-/** Whether a value has the members of a state. The cursor is validated by the client. */
-function isState(value: unknown): value is PartState {
-  const { version, startedAt, query, force, bytes, hash, cursor, datasets = [] } =
-    (value ?? {}) as Partial<
-      PartState
-    >;
-  const isDataset = (dataset: Partial<Citation> | null) =>
-    [dataset?.doi, dataset?.version, dataset?.published].every((text) => typeof text === "string");
-  return version === STATE_VERSION && Number.isSafeInteger(startedAt) &&
-    typeof query === "object" && query !== null &&
-    typeof force === "boolean" && Number.isSafeInteger(bytes) && bytes! >= 0 &&
-    typeof hash === "string" && Array.isArray(datasets) && datasets.every(isDataset) &&
-    (cursor !== undefined || bytes === 0);
 }
 
 /** Reads a JSON file; `undefined` if it is missing or not valid JSON. */
@@ -565,20 +512,29 @@ async function readJson(path: string): Promise<unknown> {
 /** Number of bytes per read. */
 const READ_SIZE = 1 << 20;
 
-/** Hashes the first bytes of a file. */
-export async function hashFile(
-  file: FileHandle,
-  length = Infinity,
-): Promise<{ hasher: Hash; hash: string }> {
-  const hasher = createHash("sha256");
+/** Returns the hash of a file, or of its first bytes. */
+export async function hashOf(path: string, length: number = Infinity): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    return await hashBytes(file, createHash("sha256"), length);
+  } catch (error) {
+    // An error of reading has no path.
+    throw new FileError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Updates a hash with the first bytes of a file. */
+async function hashBytes(file: FileHandle, hash: Hash, length: number): Promise<string> {
   const buffer = new Uint8Array(READ_SIZE);
   for (let at = 0; at < length;) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(READ_SIZE, length - at), at);
     if (bytesRead === 0) break;
-    hasher.update(buffer.subarray(0, bytesRead));
+    hash.update(buffer.subarray(0, bytesRead));
     at += bytesRead;
   }
-  return { hasher, hash: hashText(hasher) };
+  return hashText(hash);
 }
 
 /** Returns the text of a hash of the bytes so far. The hash can still be updated. */
@@ -587,23 +543,24 @@ function hashText(hash: Hash): string {
 }
 
 /**
- * Hashes the first bytes of a part, and compares the hash with the expected one.
+ * Updates a hash with the bytes of a part that are in its state.
  *
- * @throws {FileError} If the hash differs, or the part has fewer bytes
+ * @throws {FileError} If the part has other bytes
  */
 async function hashPart(
   path: string,
   file: FileHandle,
-  bytes: number,
-  expected: string,
-): Promise<Hash> {
-  const changed = (reason: string) =>
-    new FileError(`${filesOf(path).part} was changed: ${reason}: ${RESTART}`);
+  { bytes, hash: expected }: PartState,
+  hash: Hash,
+): Promise<void> {
   const { size } = await file.stat();
-  if (size < bytes) throw changed(`it has ${size} bytes, weir wrote ${bytes}`);
-  const { hasher, hash } = await hashFile(file, bytes);
-  if (hash === expected) return hasher;
-  throw changed(`its first ${bytes} bytes differ from what weir wrote`);
+  const reason = size < bytes
+    ? `it has ${size} bytes, weir wrote ${bytes}`
+    : await hashBytes(file, hash, bytes) === expected
+    ? undefined
+    : `its first ${bytes} bytes differ from what weir wrote`;
+  if (reason === undefined) return;
+  throw new FileError(`${filesOf(path).part} was changed: ${reason}: ${RESTART}`);
 }
 
 /** Replaces a JSON file atomically. */

@@ -1,5 +1,4 @@
-import type { Cursor } from "../client/query.ts";
-import type { Progress } from "../client/query.ts";
+import type { Cursor, Progress } from "../client/query.ts";
 import type { Context } from "./context.ts";
 
 /** Milliseconds. */

@@ -5,7 +5,7 @@ import type { Arguments } from "./arguments.ts";
 import type { Context } from "./context.ts";
 import { readClientOptions, readQuery } from "./flags.ts";
 import { noteLines } from "./progress_report.ts";
-import { explainCount, noRowsLines } from "./value_hints.ts";
+import { printReasons } from "./value_hints.ts";
 import { estimateReading } from "./values.ts";
 
 export async function printSummary({ flags }: Arguments, context: Context): Promise<void> {
@@ -28,6 +28,8 @@ export async function printSummary({ flags }: Arguments, context: Context): Prom
   });
   await context.print(summaryCsv(rows, by).replaceAll("\r\n", "\n"));
   noteLines(notes).forEach(context.printError);
-  const reasons = await explainCount(client, "Observations", query, rows.length);
-  noRowsLines(reasons, flags).forEach(context.printError);
+  await printReasons(
+    { client, resource: "Observations", input: query, flags, context },
+    rows.length,
+  );
 }

@@ -1,25 +1,42 @@
 import type { DataStream } from "../client/datastream.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
+import type { Context } from "./context.ts";
 import { type Flag, formatFlag, formatFlags } from "./arguments.ts";
 import { FILTER_FLAGS, type FlagValues, SERVICE_FLAGS, VALUE_FIELDS } from "./flags.ts";
 
 /** A list from a file can have thousands of values. */
 const MAX_REASONS = 20;
 
-/** Also explains which values of a list match no rows. */
-export async function explainCount(
-  client: DataStream,
-  resource: ResourceName,
-  query: Parameters<typeof explainNoRows>[2],
-  rows: number,
-): Promise<NoRowsReason[]> {
-  return rows === 0
-    ? await explainNoRows(client, resource, query)
-    : await unmatchedValues(client, resource, query, undefined);
+/** A query and its flags. */
+interface Explained {
+  client: DataStream;
+  resource: ResourceName;
+  input: Parameters<typeof explainNoRows>[2];
+  flags: FlagValues;
+  context: Context;
 }
 
-export function noRowsLines(reasons: readonly NoRowsReason[], flags: FlagValues): string[] {
+/**
+ * Prints which values of the filter match no row.
+ *
+ * @param rows Number of rows of the result
+ * @param found Values that occur in the rows, by field, if they are known
+ * @returns The exit code: 1 if there are such values, and `--strict` is given
+ */
+export async function printReasons(
+  { client, resource, input, flags, context }: Explained,
+  rows: number,
+  found?: Parameters<typeof unmatchedValues>[3],
+): Promise<number> {
+  const reasons = rows === 0
+    ? await explainNoRows(client, resource, input)
+    : await unmatchedValues(client, resource, input, found);
+  noRowsLines(reasons, flags).forEach(context.printError);
+  return reasons.length > 0 && flags.has("strict") ? 1 : 0;
+}
+
+function noRowsLines(reasons: readonly NoRowsReason[], flags: FlagValues): string[] {
   const lines = reasons.slice(0, MAX_REASONS).map(({ text }) => text);
   const others = reasons.length - lines.length;
   if (others > 0) lines.push(`${others} more values match no row`);

@@ -6,7 +6,7 @@ import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import { countText, noteLines } from "./progress_report.ts";
 import { FILTER_FLAGS, readClientOptions, readQuery, VALUE_FIELDS } from "./flags.ts";
-import { explainCount, noRowsLines } from "./value_hints.ts";
+import { printReasons } from "./value_hints.ts";
 
 /** Rows that are read without --yes. */
 const MAX_UNCONFIRMED = 100_000;
@@ -77,8 +77,7 @@ async function readLive(
     }
   }
   noteLines(notes).forEach(context.printError);
-  const reasons = await explainCount(client, resource, options, counts.size);
-  noRowsLines(reasons, flags).forEach(context.printError);
+  await printReasons({ client, resource, input: options, flags, context }, counts.size);
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([value, count]) => [value, String(count)]);
 }

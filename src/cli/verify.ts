@@ -1,7 +1,5 @@
 // Compares a file with its data package.
-import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { utf8Decoder } from "../bytes.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
@@ -17,7 +15,7 @@ import { type FlagValues, readBaseUrl, readClientOptions, readQuery } from "./fl
 import { FileError, resolveOutput, statIfExists } from "./output.ts";
 import {
   type AnyPackage,
-  hashFile,
+  hashOf,
   packagePath,
   readPackage,
   readUnwrittenPackage,
@@ -34,52 +32,52 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   }
   // The package of a symbolic link is next to its target.
   const { path } = await resolveOutput(operand!);
+  const { size } = stats;
+  const recordPath = packagePath(path);
   const found = await readPackage(path);
-  const file = await open(path, "r");
-  const { hash } = await hashFile(file).finally(() => file.close());
+  const hash = await hashOf(path);
   const unwritten = await readUnwrittenPackage(path, hash);
-  if (found === undefined && unwritten === undefined) {
-    const isMissing = await statIfExists(packagePath(path)) === undefined;
+  if (unwritten !== undefined && found?.resources[0].hash !== hash) {
+    const reason = "the download was killed before it wrote the package: repeat it with --resume";
+    context.printError(`${recordPath} does not belong to this file: ${reason}`);
+    return 1;
+  }
+  if (found === undefined) {
+    const isMissing = await statIfExists(recordPath) === undefined;
     throw new FileError(
-      `${packagePath(path)} is ${isMissing ? "missing" : "not a data package of weir"}: ` +
+      `${recordPath} is ${isMissing ? "missing" : "not a data package of weir"}: ` +
         "only a file with its package can be verified",
     );
   }
-  if (unwritten !== undefined && found?.resources[0].hash !== hash) {
-    context.printError(
-      `${
-        packagePath(path)
-      } does not belong to this file: the download was killed before it wrote ` +
-        "the package: repeat it with --resume",
-    );
-    return 1;
-  }
-  const { resources: [resource] } = (found ?? unwritten)!;
+  const { resources: [resource] } = found;
   if (typeof resource.hash !== "string") {
     throw new FileError(
-      `${packagePath(path)} has no hash: download the file with weir, or request the package ` +
+      `${recordPath} has no hash: download the file with weir, or request the package ` +
         "from the server again, right after the file",
     );
   }
-  const { rows, differences } = await compareContent(path, stats.size, resource);
+  const { bytes = size } = resource;
+  const isAppended = size > bytes && await hashOf(path, bytes) === resource.hash;
+  const { rows, differences } = isAppended && resource.compression !== undefined
+    ? { differences: [] } // what follows the end of its gzip data is no content
+    : await compareContent(path, resource);
   if (hash !== resource.hash) differences.unshift(`hash: ${hash} instead of ${resource.hash}`);
-  if (resource.bytes !== undefined && resource.bytes !== stats.size) {
-    differences.unshift(`bytes: ${stats.size} instead of ${resource.bytes}`);
+  if (size !== bytes) {
+    const reason = isAppended ? `, ${size - bytes} after the end of the download` : "";
+    differences.unshift(`bytes: ${size} instead of ${bytes}${reason}`);
   }
   if (differences.length > 0) {
     context.printError(
       hash === resource.hash
-        ? `${packagePath(path)} was changed: ${path} has the hash in it, and differs otherwise`
-        : `${
-          packagePath(path)
-        } does not belong to this file, which was changed, or is of another download`,
+        ? `${recordPath} was changed: ${path} has the hash in it, and differs otherwise`
+        : `${recordPath} does not belong to this file, which was changed, or is of another download`,
     );
     differences.forEach((line) => context.printError(`  ${line}`));
     return 1;
   }
   const counted = rows === undefined ? "" : `${countText(rows)}, `;
-  await context.print(`${path} is intact: ${counted}${stats.size} bytes, ${hash}\n`);
-  return flags.has("online") ? await compareVersions(path, found!, flags, context) : 0;
+  await context.print(`${path} is intact: ${counted}${size} bytes, ${hash}\n`);
+  return flags.has("online") ? await compareVersions(path, found, flags, context) : 0;
 }
 
 /** Compares the versions in the package with those of the service. Sends one request. */
@@ -135,22 +133,11 @@ function readFilter(path: string, flags: readonly [name: string, values: string[
   }
 }
 
-/** Result of comparing the content of a file with the rows and columns in its package. */
-interface Compared {
-  /** Number of rows, if they were counted. */
-  rows?: number | undefined;
-  differences: string[];
-}
-
+/** Compares the rows and columns of a file with those in its package. `rows` is absent if they are not counted. */
 async function compareContent(
   path: string,
-  size: number,
   resource: PackageResource,
-): Promise<Compared> {
-  if (resource.format === "parquet") {
-    const rows = await readParquetRows(path, size);
-    return { rows, differences: compareRows(rows, resource) };
-  }
+): Promise<{ rows?: number; differences: string[] }> {
   const counter = createCounter(resource);
   if (counter === undefined) return { differences: [] };
   const stream = createReadStream(path);
@@ -162,60 +149,29 @@ async function compareContent(
   try {
     for await (const bytes of data) counter.add(bytes);
   } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith("Z_")) {
+      throw new FileError(`Cannot read ${path}: ${oneLine(error)}`);
+    }
     return { differences: [`content: cannot be decompressed (${oneLine(error)})`] };
   } finally {
     stream.destroy();
   }
   const { rows, header } = counter.end();
-  const differences = compareRows(rows, resource);
+  const differences: string[] = [];
+  if (resource.rows !== undefined && rows !== resource.rows) {
+    differences.push(`rows: ${rows} instead of ${resource.rows}`);
+  }
   const names = resource.schema.fields.map(({ name }) => name);
-  if (header === undefined) return { rows, differences };
-  const at = Array.from({ length: Math.max(header.length, names.length) }, (_, index) => index)
-    .find((index) => header[index] !== names[index]);
-  if (at !== undefined) {
+  // One name more than there are columns: a column that is missing, or too many.
+  const at = header === undefined
+    ? -1
+    : [...names, undefined].findIndex((name, index) => header[index] !== name);
+  if (at >= 0) {
     const show = (name: string | undefined) => name === undefined ? "none" : `"${name}"`;
-    differences.push(
-      `header: column ${at + 1} is ${show(header[at])} instead of ${show(names[at])}`,
-    );
+    const [found, expected] = [show(header![at]), show(names[at])];
+    differences.push(`header: column ${at + 1} is ${found} instead of ${expected}`);
   }
   return { rows, differences };
-}
-
-function compareRows(rows: number | undefined, resource: PackageResource): string[] {
-  if (resource.rows === undefined || rows === resource.rows) return [];
-  return [`rows: ${rows ?? "unknown"} instead of ${resource.rows}`];
-}
-
-/** Length (bytes) of the end of a Parquet file: the length of its metadata (4) and `PAR1` (4). */
-const PARQUET_END = 8;
-
-/** Maximum number of bytes to read from the end of the metadata. A damaged length can be 4 GB. */
-const MAX_METADATA = 1 << 24;
-
-/**
- * Returns the number of rows in the metadata that Weir writes to Parquet; `undefined` without them.
- * Source: Apache Parquet, "File Format"; Thrift compact protocol, in which a text follows 0x18 and its length.
- */
-async function readParquetRows(path: string, size: number): Promise<number | undefined> {
-  const file = await open(path, "r");
-  try {
-    const read = async (end: number, length: number) => {
-      const bytes = Buffer.alloc(Math.min(length, Math.max(0, end)));
-      await file.read(bytes, 0, bytes.length, end - bytes.length);
-      return bytes;
-    };
-    const end = await read(size, PARQUET_END);
-    if (end.length < PARQUET_END) return undefined;
-    const metadata = await read(size - PARQUET_END, Math.min(MAX_METADATA, end.readUInt32LE()));
-    const start = metadata.indexOf('{"version"', metadata.lastIndexOf("\x18\x04weir\x18"));
-    const { rows } = JSON.parse(metadata.toString("utf8", start, metadata.indexOf(0, start)));
-    return typeof rows === "number" ? rows : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  } finally {
-    await file.close();
-  }
 }
 
 /** Counts the rows of a document that arrives in chunks. */
@@ -262,23 +218,12 @@ function csvCounter(
     },
     end() {
       const rows = Math.max(0, lines + (isInLine ? 1 : 0) - (header ? 1 : 0));
-      return header
-        ? { rows, header: parseRecord(utf8Decoder.decode(first), delimiter) }
-        : { rows };
+      if (!header) return { rows };
+      // Names of columns need no quotes.
+      const names = utf8Decoder.decode(first).replace(/\r$/, "").split(delimiter);
+      return { rows, header: names };
     },
   };
-}
-
-/** Returns the cells of a line of CSV. */
-function parseRecord(line: string, delimiter: string): string[] {
-  const cells = [""];
-  let isQuoted = false;
-  for (const char of line.replace(/\r$/, "")) {
-    if (char === '"') isQuoted = !isQuoted;
-    else if (char === delimiter && !isQuoted) cells.push("");
-    else cells[cells.length - 1] += char;
-  }
-  return cells;
 }
 
 /** Counts the objects in the list of the outer object. */

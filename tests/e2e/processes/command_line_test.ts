@@ -220,29 +220,27 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
   }, async ({ port }, baseUrl) => {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
     const line = { port: port!, hasFiles: true, environment };
-    const setup = new Deno.Command("sh", {
-      args: [
-        "-c",
-        `printf 'key-of-a-test\\n' | "$@"`,
-        "sh",
-        Deno.execPath(),
-        ...setupArguments(line),
-      ],
-      cwd: FOLDER,
-      env: environment,
-    });
-    const { code, stderr } = await setup.output();
-    const errorText = new TextDecoder().decode(stderr);
-    assertEquals([code, errorText.includes("key-of-a-test")], [0, false]);
-    assertMatch(errorText, /^Saved in config.weir.key, which only you can read\. /m);
-    assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
+    const setup = async (key: string, ...flags: string[]) => {
+      const script = ["-c", `printf '${key}\\n' | "$@"`, "sh", Deno.execPath()];
+      const args = [...script, ...denoArguments(line, ["setup", ...flags])];
+      const ended = await new Deno.Command("sh", { args, cwd: FOLDER, env: environment }).output();
+      const errors = new TextDecoder().decode(ended.stderr);
+      assertEquals(errors.includes(key), false);
+      return { code: ended.code, errors };
+    };
+    const saved = await setup("old-key");
+    assertEquals(saved.code, 0);
+    assertMatch(saved.errors, /^Saved in config.weir.key, which only you can read\. /m);
     const modeOf = async (name: string) =>
       ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
     assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
     // A file that others can read becomes private.
     await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
-    const again = new TextDecoder().decode((await setup.output()).stderr);
-    assertStringIncludes(again, "which only you can read, in place of the earlier key. ");
+    const kept = await setup("key-of-a-test");
+    assertEquals([kept.code, await readFile("config/weir/key")], [1, "old-key\n"]);
+    assertMatch(kept.errors, /config.weir.key already has a key: pass --force to replace it\n$/);
+    assertEquals((await setup("key-of-a-test", "--force")).code, 0);
+    assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
     assertEquals(await modeOf("config/weir/key"), 0o600);
     const refused = await runToEnd(line, "locations", baseUrl);
     assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
@@ -253,10 +251,6 @@ Deno.test("weir setup saves a key that only its owner can read, weir uses it, an
     assertEquals(refused.stderr.includes("key-of-a-test"), false);
   });
 });
-
-function setupArguments(line: CommandLine): string[] {
-  return denoArguments(line, ["setup"]);
-}
 
 Deno.test("weir exits with 1 when the disk is full, and ignores a closed standard error", () =>
   withFiles(async () => {

@@ -498,10 +498,10 @@ for (const [name, edit] of Object.entries(EDITS)) {
     await using download = await Download.create();
     await download.break();
     const path = `${download.folder}/a.csv.part`;
-    await Deno.writeTextFile(path, edit(await Deno.readTextFile(path)));
-    const files = await download.files();
+    const edited = edit(await Deno.readTextFile(path));
+    await Deno.writeTextFile(path, edited);
     const { code, errors } = await download.run(NONE, ["--resume"]);
-    assertEquals([code, download.pages, await download.files()], [1, 0, files]);
+    assertEquals([code, download.pages, await Deno.readTextFile(path)], [1, 0, edited]);
     assertStringIncludes(errors.join(), "a.csv.part was changed");
     assertStringIncludes(errors.join(), "start again with --force");
   });

@@ -82,32 +82,42 @@ Deno.test({
 });
 
 Deno.test({
-  name: "weir setup on a terminal does not show the key, and exits with 130 on Ctrl-C",
+  name:
+    "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
   ignore: !hasTmux,
   async fn() {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
     const args = denoArguments({ hasFiles: true, environment }, ["setup"]);
-    await withFiles(async () => {
+    const setup = async (use: (terminal: Terminal) => Promise<void>) => {
       const terminal = new Terminal();
       try {
         await terminal.open(100, environment, shell([Deno.execPath(), ...args]));
         await terminal.shows(/API key \(not shown\):/);
-        await terminal.type("key-of-a-test", "Enter");
-        const done = await terminal.shows(/exit 0/);
-        assertEquals(done.includes("key-of-a-test"), false);
-        assertEquals(await Deno.readTextFile(`${FOLDER}/config/weir/key`), "key-of-a-test\n");
+        await use(terminal);
       } finally {
         await terminal.close();
       }
-      const another = new Terminal();
-      try {
-        await another.open(100, environment, shell([Deno.execPath(), ...args]));
-        await another.shows(/API key \(not shown\):/);
-        await another.type("C-c");
-        await another.shows(/exit 130/);
-      } finally {
-        await another.close();
+    };
+    const saved = () => Deno.readTextFile(`${FOLDER}/config/weir/key`);
+    await withFiles(async () => {
+      await setup(async (terminal) => {
+        await terminal.type("key-of-a-test", "Enter");
+        assertEquals((await terminal.shows(/exit 0/)).includes("key-of-a-test"), false);
+      });
+      assertEquals(await saved(), "key-of-a-test\n");
+      for (const [answer, code, key] of [["n", 1, "key-of-a-test\n"], ["y", 0, "other-key\n"]]) {
+        await setup(async (terminal) => {
+          await terminal.type("other-key", "Enter");
+          await terminal.shows(/config.weir.key already has a key\. Replace it\? \(y\/N\)/);
+          await terminal.type(`${answer}`, "Enter");
+          await terminal.shows(new RegExp(`exit ${code}`));
+        });
+        assertEquals(await saved(), key);
       }
+      await setup(async (terminal) => {
+        await terminal.type("C-c");
+        await terminal.shows(/exit 130/);
+      });
     });
   },
 });

@@ -5,6 +5,7 @@ import { concatBytes } from "../../../src/formats/page_writer.ts";
 import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { overSandbox } from "../../helpers/edge.ts";
+import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { Random } from "../../properties/random.ts";
 
@@ -46,7 +47,6 @@ const FILES: readonly (readonly [name: string, rows: number, ...line: string[]])
   ["a.ndjson", 30, "records", "--limit=30"],
   ["a.json", 30, "observations", "--limit=30"],
   ["a.geojson", 30, "locations", "--limit=30"],
-  ["a.parquet", 30, "locations", "--limit=30"],
 ];
 for (const [name, rows, ...line] of FILES) {
   Deno.test(`weir verify accepts ${name} of weir ${line.join(" ")}, and counts its rows`, async () => {
@@ -140,9 +140,28 @@ Deno.test("weir verify finds a file in gzip that was cut at each of its flushes,
   for (const kind of ["a missing row", "an appended row"]) {
     assert(await isFound(gzipSync(DAMAGES[kind]!(csv, random))), kind);
   }
-  assert(await isFound(concatBytes([bytes, gzipSync("a,second,member\r\n")])));
+  for (const appended of [gzipSync("a,second,member\r\n"), encoder.encode("\n")]) {
+    await Deno.writeFile(file.path, concatBytes([bytes, appended]));
+    const { code, errors } = await file.verify();
+    assertEquals([code, errors.length], [1, 3]);
+    const size = bytes.length + appended.length;
+    assertEquals(
+      errors[1],
+      `  bytes: ${size} instead of ${bytes.length}, ${appended.length} after the end of the download`,
+    );
+  }
   await Deno.writeFile(file.path, bytes);
   assertMatch((await file.verify()).output, /is intact: 10,000 rows/);
+});
+
+Deno.test("weir verify names the error of a file that cannot be read", async () => {
+  await using file = await Downloaded.create("a.csv.gz", "locations", "--limit=9");
+  // A read of this file at 0 is an error of input and output.
+  await runProgram("ln", "-sf", "/proc/self/mem", file.path);
+  const args = ["run", "--allow-all", "src/cli/main.ts", "verify", file.path];
+  const { code, stderr } = (await runProgram(Deno.execPath(), ...args))!;
+  assertEquals(code, 1);
+  assertMatch(stderr, /^Cannot read [^\n]*mem: EIO: i\/o error, read\n$/);
 });
 
 Deno.test("weir verify says which rows and columns a damaged file has instead", async () => {
@@ -203,7 +222,8 @@ for (const format of FORMAT_NAMES) {
     await Deno.writeFile(`${path}.datapackage.json`, found);
     const { code, output, errors } = await weir(["verify", path]);
     assertEquals([code, errors], [0, []]);
-    assertStringIncludes(output, `${path} is intact: 12 rows, `);
+    const rows = format === "parquet" ? "" : "12 rows, ";
+    assertMatch(output, new RegExp(`a\\.${format} is intact: ${rows}\\d+ bytes, sha256:`));
   });
 }
 
