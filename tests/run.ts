@@ -10,7 +10,7 @@
  * total.
  */
 import { type TestCase, testsIn } from "./junit.ts";
-import { isTimed, type TestCommand, testCommands } from "./suites.ts";
+import { type TestCommand, testCommands } from "./suites.ts";
 import { sourceFiles } from "./helpers/project.ts";
 
 /** Result of a command of the gate. */
@@ -64,16 +64,9 @@ function withPaths(files: readonly string[]): string[] {
   return own < 0 ? [...flags, ...files] : [...flags.slice(0, own), ...files, ...flags.slice(own)];
 }
 
-/** Runs everything, as much as possible in parallel; returns the exit code. */
+/** Runs everything in parallel; returns the exit code. */
 async function runGate(): Promise<number> {
-  const isAlone = ({ files }: TestCommand) => files.every(isTimed);
-  const together = await Promise.all([
-    runChecks(),
-    ...commands.filter((command) => !isAlone(command)).map(runTests),
-  ]);
-  const alone: Result[] = [];
-  for (const command of commands.filter(isAlone)) alone.push(await runTests(command));
-  const results = [...together, ...alone];
+  const results = await Promise.all([runChecks(), ...commands.map(runTests)]);
   const tests = results.flatMap((result) => result.tests);
   const failed = tests.filter(({ failure }) => failure !== undefined);
   for (const { problems } of results) for (const problem of problems) console.error(problem);
@@ -105,6 +98,7 @@ async function runChecks(): Promise<Result> {
     const { success, output } = await run(args);
     if (!success) result.problems.push(`deno ${args.join(" ")} failed:\n${output.trim()}`);
   }
+  // The task `check` has checked the types of these examples.
   const { problems, tests } = await runTests({
     flags: ["-P=none", "--doc"],
     files: ["mod.ts", "edge", "src"],
@@ -115,8 +109,8 @@ async function runChecks(): Promise<Result> {
 /** Runs test files and reads their results. */
 async function runTests({ flags, files }: TestCommand): Promise<Result> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
-  const check = flags.includes("--doc") ? [] : ["--no-check"];
-  const args = ["test", ...check, "--reporter=dot", `--junit-path=${report}`, ...flags, ...files];
+  const options = ["--no-check", "--reporter=dot", `--junit-path=${report}`];
+  const args = ["test", ...options, ...flags, ...files];
   const { success, output } = await run(args);
   const tests = [...testsIn(await Deno.readTextFile(report)), ...unloadedFiles(output)];
   await Deno.remove(report);

@@ -7,7 +7,7 @@ export interface Suite {
   isInGate?: boolean;
 }
 
-/** Files that measure time: they run one after another, when nothing else runs. */
+/** Files that measure CPU time: they run one after another, in a process of their own. */
 export const isTimed = (path: string): boolean => path.endsWith("/linear_time_test.ts");
 
 const SUITES: readonly Suite[] = [
@@ -25,7 +25,7 @@ export interface TestCommand {
 }
 
 /**
- * Returns the calls of `deno test` that run files: those that measure time come last.
+ * Returns the calls of `deno test` that run files: those that measure time have their own.
  *
  * @param files All test files of the project
  * @param paths Files and folders to run. Default: the gate

@@ -7,8 +7,6 @@ export interface ArrivalStats {
   overlapping: number;
   /** Number of responses with status 429. */
   tooMany: number;
-  /** Smallest time (ms) between two arrivals; `null` before the second one. */
-  smallestGap: number | null;
   /** Longest time (ms) between two arrivals. */
   largestGap: number;
 }
@@ -33,7 +31,6 @@ export function recordArrivals(
     early: 0,
     overlapping: 0,
     tooMany: 0,
-    smallestGap: null,
     largestGap: 0,
   };
   let arrivals: number[] = [];
@@ -47,10 +44,7 @@ export function recordArrivals(
       stats.requests++;
       if (arrivals.length >= 2) stats.early++;
       if (inFlight > 0) stats.overlapping++;
-      if (last !== undefined) {
-        stats.smallestGap = Math.min(stats.smallestGap ?? Infinity, now - last);
-        stats.largestGap = Math.max(stats.largestGap, now - last);
-      }
+      if (last !== undefined) stats.largestGap = Math.max(stats.largestGap, now - last);
       arrivals.push(now);
       inFlight++;
       const response = await respond(request);

@@ -14,10 +14,10 @@ const LONG_TEXTS = [
 ];
 
 /** Replaces the value of a cell; the index is the number of its row plus that of its column. */
-export type ChangeValue = (value: unknown, index: number) => unknown;
+type ChangeValue = (value: unknown, index: number) => unknown;
 
 /** Changes of the sandbox's values, by the kind of the values. */
-export const VALUE_KINDS = {
+const VALUE_KINDS = {
   "typical values": (value) => value,
   "mostly nulls": (value, index) => index % 5 === 0 ? value : null,
   "long texts": (value, index) =>
@@ -25,10 +25,10 @@ export const VALUE_KINDS = {
 } as const satisfies Record<string, ChangeValue>;
 
 /** Kind of the values of a page. */
-export type ValueKind = keyof typeof VALUE_KINDS;
+type ValueKind = keyof typeof VALUE_KINDS;
 
 /** Returns a row with changed values. */
-export function changeRow(row: object, rowIndex: number, kind: ValueKind): object {
+function changeRow(row: object, rowIndex: number, kind: ValueKind): object {
   const change: ChangeValue = VALUE_KINDS[kind];
   const cells = Object.entries(row);
   return Object.fromEntries(

@@ -18,7 +18,7 @@ import {
   SHAPE_WITH_DEFAULTS,
   withThreeLevels,
 } from "./endpoint_calls.ts";
-import { formatNumber, logProgress, median, report, requireAtLeast } from "./measurement.ts";
+import { formatNumber, logProgress, median, report } from "./measurement.ts";
 
 /** Minimum ratio of the time of `@octokit/endpoint` to Weir's. */
 const MIN_RATIO = 1.5;
@@ -52,7 +52,8 @@ function compare(name: string, shape: EndpointShape, ours: Builder, theirs: Buil
   report({
     name: `${name}, compared with @octokit/endpoint`,
     value: `${formatNumber(ratio)} times (${ourRate} and ${theirRate} calls/s)`,
-    ...requireAtLeast(MIN_RATIO, [ratio]),
+    target: `at least ${MIN_RATIO}`,
+    isMet: ratio >= MIN_RATIO,
   });
 }
 

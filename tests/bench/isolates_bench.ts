@@ -29,8 +29,6 @@ const PATH = "/Records.csv?$select=Id,ResultValue";
 interface Result extends ServiceStats {
   /** Number of messages to the Durable Object. */
   messages: number;
-  /** Number of writes to its storage. */
-  writes: number;
   complete: number;
   seconds: number;
 }
@@ -53,11 +51,11 @@ async function measure(storage?: string): Promise<Result> {
   const started = performance.now();
   const complete = await countComplete(isolates);
   const seconds = (performance.now() - started) / 1000;
-  const { messages, writes }: ObjectUse = storage === undefined
-    ? { messages: {}, writes: 0 }
+  const { messages }: Pick<ObjectUse, "messages"> = storage === undefined
+    ? { messages: {} }
     : await (await sendToObject(isolates, "/use", service.root, API_KEY)).json();
   const sent = Object.values(messages).reduce((sum, count) => sum + count, 0);
-  return { ...await statsOf(service), messages: sent, writes, complete, seconds };
+  return { ...await statsOf(service), messages: sent, complete, seconds };
 }
 
 /** Downloads concurrently from all isolates. Returns the number of complete downloads. */
@@ -92,9 +90,7 @@ console.log(alignColumns([
   row("early starts", ({ early }) => early),
   row("overlapping requests", ({ overlapping }) => overlapping),
   row("responses with status 429", ({ tooMany }) => tooMany),
-  row("smallest time between two arrivals (ms)", ({ smallestGap }) => smallestGap ?? NaN),
   row("complete downloads", ({ complete }) => complete),
   row("time (s)", ({ seconds }) => seconds, 1),
   row("messages to the object per request", ({ messages, requests }) => messages / requests, 1),
-  row("rows written per request", ({ writes, requests }) => writes / requests, 1),
 ]));

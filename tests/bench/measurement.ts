@@ -33,23 +33,6 @@ export function logProgress(step: string): void {
   console.error(`  ${step}`);
 }
 
-/** Returns a target that all values meet if none is below the limit. */
-export function requireAtLeast(
-  limit: number,
-  values: readonly number[],
-): Pick<Measurement, "target" | "isMet"> {
-  return { target: `at least ${limit}`, isMet: values.every((value) => value >= limit) };
-}
-
-/** Returns a target that all values meet if none is above the limit. */
-export function requireAtMost(
-  limit: number,
-  values: readonly number[],
-  unit = "",
-): Pick<Measurement, "target" | "isMet"> {
-  return { target: `at most ${limit}${unit}`, isMet: values.every((value) => value <= limit) };
-}
-
 /** Formats a number with three significant digits and thousands separators. */
 export function formatNumber(value: number): string {
   return value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });

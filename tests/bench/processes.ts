@@ -19,24 +19,17 @@ export interface ServiceStats extends ArrivalStats {
  * Starts the sandbox in a separate process.
  *
  * @param latency Time (ms) before it responds, if it has a rate limit
- * @param isCompressed Whether it compresses its responses, if it has no rate limit
  */
 export function startSandbox(
   records: number,
   requestsPerSecond: number,
   latency = 0,
-  isCompressed = false,
 ): Promise<ServerProcess> {
-  const args = [records, requestsPerSecond, latency, Number(isCompressed)].map(String);
-  return startService("tests/bench/sandbox_server.ts", ...args);
-}
-
-/** Starts a file of the project that serves on loopback in a separate process. */
-export function startService(file: string, ...args: string[]): Promise<ServerProcess> {
   // Without the last flag, Deno warns about requests whose signal the sandbox reads.
-  const allow = ["--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
-  const flags = ["--quiet", ...allow, PROJECT + file];
-  return startProcess(Deno.execPath(), ["run", ...flags, ...args]);
+  const flags = ["--quiet", "--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
+  const args = [records, requestsPerSecond, latency].map(String);
+  const file = `${PROJECT}tests/bench/sandbox_server.ts`;
+  return startProcess(Deno.execPath(), ["run", ...flags, file, ...args]);
 }
 
 /** Returns the base URL of the service, for a client's options. */
@@ -74,7 +67,7 @@ export async function startServer(
   return await startProcess(Deno.execPath(), [command!, ...all], env, project);
 }
 
-/** Starts a program and waits until it prints its URL, or workerd its port, on standard error. */
+/** Starts a program and waits until it prints its URL on standard error. */
 export async function startProcess(
   program: string,
   args: string[],
@@ -95,8 +88,7 @@ export async function startProcess(
     const { done, value } = await reader.read();
     if (done) throw new Error(`${program} ${args[0]} ended before it listened: ${printed}`);
     printed += value;
-    const port = /http:\/\/127\.0\.0\.1:(\d+)|"port":(\d+)/.exec(printed);
-    if (port !== null) root = `http://127.0.0.1:${port[1] ?? port[2]}`;
+    root = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0];
   }
   const logging = (async () => {
     for (;;) {

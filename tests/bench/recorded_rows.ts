@@ -1,10 +1,9 @@
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { changeRow, type ValueKind } from "./csv_pages.ts";
 
 /** Maximum number of rows to hold. A larger result repeats them with other Ids. */
 const MAX_ROWS = 100_000;
 /** Number before the first Id, so that all Ids have eight digits and can be overwritten in place. */
-export const ID_BASE = 10_000_000;
+const ID_BASE = 10_000_000;
 const ID_DIGITS = 8;
 
 /**
@@ -32,8 +31,8 @@ export class RecordedRows {
     encoded.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
   }
 
-  /** Reads a number of records from a sandbox, and changes their values to a kind. */
-  static async create(records: number, kind: ValueKind = "typical values"): Promise<RecordedRows> {
+  /** Reads a number of records from a sandbox. */
+  static async create(records: number): Promise<RecordedRows> {
     const { apiKey, url, fetch } = createSandbox({
       records: Math.min(records, MAX_ROWS),
       requestsPerSecond: Infinity,
@@ -45,10 +44,7 @@ export class RecordedRows {
       rows.push(...page.value);
       next = page["@odata.nextLink"]?.replaceAll("$", "%24");
     }
-    return new RecordedRows(
-      records,
-      rows.map((row, index) => changeRow(row as object, index, kind)),
-    );
+    return new RecordedRows(records, rows);
   }
 
   /**

@@ -1,15 +1,14 @@
 /**
  * Serves the sandbox on loopback. Prints its URL to standard error and serves request counts at
- * `/stats`. Arguments: number of records, requests per second, latency in milliseconds (default 0),
- * and 1 for compressed responses if the rate is not limited.
+ * `/stats`. Arguments: number of records, requests per second, latency in milliseconds (default 0).
  */
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { recordArrivals } from "./arrivals.ts";
 import { RecordedRows } from "./recorded_rows.ts";
 
-const [records, requestsPerSecond, latency, isCompressed] = process.argv.slice(2)
-  .map(Number) as [number, number, number?, number?];
+const [records, requestsPerSecond, latency] = process.argv.slice(2)
+  .map(Number) as [number, number, number?];
 const sandbox = createSandbox({ records, requestsPerSecond });
 const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
 let requests = 0;
@@ -21,16 +20,6 @@ const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (re
     return Response.json({ ...arrivals.stats, requests, violations: tooFast + parallel });
   }
   requests++;
-  const response = recorded?.respond(request);
-  return response === undefined
-    ? arrivals.fetch(request)
-    : isCompressed
-    ? compress(response)
-    : response;
+  return recorded?.respond(request) ?? arrivals.fetch(request);
 });
 console.error(`http://127.0.0.1:${server.addr.port}`);
-
-function compress({ body }: Response): Response {
-  const headers = { "content-type": "application/json", "content-encoding": "gzip" };
-  return new Response(body!.pipeThrough(new CompressionStream("gzip")), { headers });
-}

@@ -23,8 +23,8 @@ const SIZES = 3;
  * Compares two times on the same machine, never a time with a constant. The size grows until the
  * work takes half a millisecond. Each time is the minimum of several runs.
  *
- * Use it only in files named `linear_time_test.ts`. The gate runs these one after another,
- * after all others, because the CPU time of a process includes all tests that run in parallel.
+ * Use it only in files named `linear_time_test.ts`. The gate runs these one after another in a process
+ * of their own, because the CPU time of a process includes all tests that run in parallel.
  *
  * @param make Creates an input of the given size; not measured
  * @param work The work to measure; may throw

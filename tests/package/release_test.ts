@@ -11,7 +11,7 @@ import { output, run } from "./project.ts";
 const TESTS = [
   "tests/unit/project",
   "tests/unit/cli/arguments_test.ts",
-  "tests/e2e/processes/code_blocks_test.ts",
+  "tests/e2e/examples/code_blocks_test.ts",
 ];
 const ENVIRONMENT = { GIT_CONFIG_GLOBAL: "/dev/null", NO_COLOR: "1" };
 

@@ -445,7 +445,7 @@ const LOOPBACK =
  */
 async function realCommand(
   { path, commands: [command] }: Example,
-  service = `--preload ${PROJECT}tests/e2e/processes/readme_service.ts`,
+  service = `--preload ${PROJECT}tests/e2e/examples/readme_service.ts`,
 ): Promise<string> {
   await useRealData(`${clone()}examples/${path}`);
   const flags = "--check --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org";

@@ -1,5 +1,5 @@
 // Checks the form of the documents: code fences, links and the status of the release.
-// tests/e2e/processes/code_blocks_test.ts runs the code.
+// tests/e2e/examples/code_blocks_test.ts runs the code.
 import { assert, assertEquals } from "@std/assert";
 import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
@@ -9,11 +9,11 @@ import { PROJECT, sourceFiles } from "../../helpers/project.ts";
 
 /** Languages of code blocks, and how they are tested. */
 const LANGUAGES: Record<string, string> = {
-  ts: "checked and run by tests/e2e/processes/code_blocks_test.ts",
-  js: "run by tests/e2e/processes/code_blocks_test.ts and, in Node, by tests/package",
-  sh: "run by tests/e2e/processes/code_blocks_test.ts",
-  python: "run by tests/e2e/processes/code_blocks_test.ts, if pandas is installed",
-  r: "run by tests/e2e/processes/code_blocks_test.ts, if R is installed",
+  ts: "checked and run by tests/e2e/examples/code_blocks_test.ts",
+  js: "run by tests/e2e/examples/code_blocks_test.ts and, in Node, by tests/package",
+  sh: "run by tests/e2e/examples/code_blocks_test.ts",
+  python: "run by tests/e2e/examples/code_blocks_test.ts, if pandas is installed",
+  r: "run by tests/e2e/examples/code_blocks_test.ts, if R is installed",
   html: "run by tests/package/browser_test.ts",
   json: "parsed by this file",
   yaml: "configuration of another program, not tested",

@@ -18,7 +18,7 @@ import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/pr
 import { PROJECT } from "../../helpers/project.ts";
 
 const blocks = documentBlocks();
-const SERVICE = `${PROJECT}tests/e2e/processes/readme_service.ts`;
+const SERVICE = `${PROJECT}tests/e2e/examples/readme_service.ts`;
 const ENVIRONMENT = {
   DATASTREAM_API_KEY: "sandbox",
   WEIR_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
@@ -35,7 +35,10 @@ const OTHER_JS: Record<string, string> = { "service-worker": "tests/e2e/browser/
 
 /** Command lines that this file does not run, and why. */
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
-  [/^(?:npx -y deno@2\.9|deno) task /, "documents_test.ts checks the name; CI runs the tasks"],
+  [
+    /^(?:npx -y deno@2\.9|deno) task /,
+    "tests/unit/project/documents_test.ts checks the name; CI runs the tasks",
+  ],
   [/^(?:npm (?:install|ci)|bun (?:install|add))\b/, "tests/package installs the package"],
   [/^npx(?: -y)? wrangler |^cp \.dev\.vars/, "deploys, or needs npm; tests/e2e/examples"],
   [/^(?:apt-get|systemctl|journalctl|touch) /, "sets up a server; needs root and systemd"],
