@@ -81,7 +81,12 @@ export interface RetryDecision {
 /** `top` is `undefined` for a count. Source: DataStream Public API, "Errors". */
 export function decide(attempts: Attempts, error: DataStreamError, top?: number): RetryDecision {
   const { policy } = attempts;
-  const { status, retryAfter = -1 } = error;
+  const { status } = error;
+  // A timeout has two possible causes: an outage, which is temporary, and a page that is too large.
+  const isLarge = status === 413 || isTimeout(error) && attempts.timeouts++ > 0;
+  const canHalve = isLarge && top !== undefined && top > 1;
+  // A smaller page is another request, which need not wait.
+  const retryAfter = status === 413 && canHalve ? -1 : error.retryAfter ?? -1;
   const isBlock = status === 429;
   const times = isBlock && policy.attempts > 1 ? ++attempts.blocks : ++attempts.failed;
   const backoff = randomBackoff(times);
@@ -89,9 +94,6 @@ export function decide(attempts: Attempts, error: DataStreamError, top?: number)
   const blockTime = isBlock
     ? Math.min(retryAfter < 0 ? blockDelay : retryAfter, policy.retryAfter)
     : undefined;
-  // A timeout has two possible causes: an outage, which is temporary, and a page that is too large.
-  const isLarge = status === 413 || isTimeout(error) && attempts.timeouts++ > 0;
-  const canHalve = isLarge && top !== undefined && top > 1;
   const decision = { delay: 0, top: canHalve ? Math.floor(top / 2) : top, blockTime };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 

@@ -100,7 +100,7 @@ Deno.test("retry.attempts and retry.backoff limit the retries of each page", asy
 Deno.test("locations() halves the page size after status 413, without backoff, and keeps it for later pages", async () => {
   const { client, tops, times } = retryingClient([
     statusResponse(413),
-    statusResponse(413),
+    statusResponse(413, { "retry-after": "119" }), // about the larger page
     page([{ Id: 1 }], next),
     page([{ Id: 2 }]),
   ]);
