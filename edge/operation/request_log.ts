@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { RateLimiter } from "../../src/client/rate_limiter.ts";
-import { defaultFetch } from "../../src/client/transport.ts";
+import { defaultFetch } from "../../src/client/options.ts";
 import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";

@@ -19,7 +19,6 @@ import {
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { processLimiter, type RateLimiter } from "./rate_limiter.ts";
-import { defaultFetch, type Timeouts, type TransportOptions } from "./transport.ts";
 
 /** Maximum (ms) of each time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;
@@ -106,10 +105,19 @@ export interface DataStreamOptions {
 
 export type RetryPolicy = Required<NonNullable<DataStreamOptions["retry"]>>;
 
-export interface ClientSettings extends TransportOptions {
+export interface ClientSettings
+  extends
+    Required<Pick<DataStreamOptions, "fetch" | "requestsPerSecond" | "clock" | "rateLimiter">> {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
+  timeouts: Required<NonNullable<DataStreamOptions["timeouts"]>>;
+  /** Maximum wait (ms) for a permit. Default: no maximum. */
+  maxWait?: number | undefined;
+  /** Error messages that quote the service show `[key]` instead of it. */
+  apiKey: string | undefined;
+  /** SHA-256 of the API key, or the key itself for the limiter of the process. */
+  keyHash: () => string | undefined | Promise<string>;
 }
 
 /** Rule of a time in milliseconds. */
@@ -162,7 +170,12 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     baseUrl: new URL(baseUrl).href,
     requestsPerSecond,
     retry: readOptions("DataStream", given.retry as RetryPolicy, RETRY_OPTIONS, "retry"),
-    timeouts: readOptions("DataStream", given.timeouts as Timeouts, TIMEOUT_OPTIONS, "timeouts"),
+    timeouts: readOptions(
+      "DataStream",
+      given.timeouts as ClientSettings["timeouts"],
+      TIMEOUT_OPTIONS,
+      "timeouts",
+    ),
     fetch,
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
@@ -252,4 +265,28 @@ function requireUserAgent(option: string, product: unknown): void {
     ` ${product}`.replace(USER_AGENT_PART, "") === "";
   if (isProduct) return;
   throw invalidValue(option, 'a product and its version such as "my-app/1.0"', product);
+}
+
+/**
+ * In Deno and Bun over a new HTTP/1.1 connection: an HTTP client may repeat a GET by itself when its connection breaks
+ * (RFC 9110, section 9.2.2) or an HTTP/2 server refuses its stream (RFC 9113, section 8.7). The service counts the
+ * repetition, the rate limiter does not. Repetitions with a reused connection, 2026-11-22: Deno 2.9.6 (denoland/deno#32566),
+ * Bun 1.4.5 (oven-sh/bun#28706), workerd 1.20261117 (capnproto/capnproto#2785), Chromium 156, and in HTTP/2
+ * Node 26 (nodejs/undici#5598). Only Deno and Bun have an option that prevents it. Cost over TLS on loopback: 1 ms,
+ * plus two round trips on a network. `Deno.test` can report a shared HTTP client as a leak, so each request has its own.
+ */
+export async function defaultFetch(request: Request): Promise<Response> {
+  const { Bun: bun, Deno: deno } = globalThis as RuntimeGlobals;
+  const client = deno?.createHttpClient?.({ http2: false });
+  const options = bun ? { keepalive: false, protocol: "http1.1" } : client && { client };
+  try {
+    return await fetch(request, options as RequestInit | undefined);
+  } finally {
+    client?.close(); // the connection stays open until the body has been read
+  }
+}
+
+interface RuntimeGlobals {
+  Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
+  Bun?: unknown;
 }

@@ -13,7 +13,6 @@ import {
   startRowConversion,
 } from "./page_reader.ts";
 import {
-  type Attempts,
   decide,
   grow,
   isRefusal,
@@ -163,50 +162,29 @@ export async function* readParts<T>(
 }
 
 /** The state of one call of `readParts()`. */
-interface Reading extends GroupState {
-  readonly run: Run;
-  readonly query: CheckedQuery;
-  readonly options: ReadOptions;
-  position: Position;
-  /** Attempts since rows were last delivered. */
-  attempts: Attempts;
-  /** Earlier skip tokens of another form than `Id:<digits>`. */
-  readonly tokens: Set<string>;
-  /** Whether a link or the position has shown the form of skip tokens. */
-  isTokenKnown: boolean;
-}
+type Reading = ReturnType<typeof startReading>;
 
-/** State of the current group that {@linkcode nextStep} needs in addition to the position. */
-export interface GroupState {
-  /** Number of responses with status 200 since the start of the query. */
-  responses: number;
-  /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
-  countsLeft: number;
-  /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
-  isProbe: boolean;
-  /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
-  canContinue: boolean;
-}
-
-function startReading(
-  run: Run,
-  query: CheckedQuery,
-  position: Position,
-  options: ReadOptions,
-): Reading {
-  const { shards, rows, groupRows, groupCount } = position;
+function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {
+  const { shards: [shard], rows, groupRows, groupCount } = position;
   return {
     run,
     query,
     options,
     position,
+    /** Attempts since rows were last delivered. */
     attempts: startAttempts(run.settings.retry),
+    /** Number of responses with status 200 since the start of the query. */
     responses: groupRows > 0 || rows > 0 ? 1 : 0,
-    tokens: new Set(),
-    isProbe: false,
-    isTokenKnown: shards[0]?.after !== undefined,
-    canContinue: shards[0]?.after?.startsWith("Id:") ?? true,
+    /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
     countsLeft: countsOf(query, groupCount),
+    /** Earlier skip tokens of another form than `Id:<digits>`. */
+    tokens: new Set<string>(),
+    /** Whether a link or the position has shown the form of skip tokens. */
+    isTokenKnown: shard?.after !== undefined,
+    /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
+    canContinue: shard?.after?.startsWith("Id:") ?? true,
+    /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
+    isProbe: false,
   };
 }
 
@@ -454,7 +432,10 @@ const COUNT_INACCURACY = 0.000_005;
 export function nextStep(
   page: Pick<PageEnd<unknown>, "length" | "isFull" | "nextToken">,
   { shards: [shard, next], groupRows, groupCount }: Position,
-  { responses, countsLeft, isProbe, canContinue }: GroupState,
+  { responses, countsLeft, isProbe, canContinue }: Pick<
+    Reading,
+    "responses" | "countsLeft" | "isProbe" | "canContinue"
+  >,
 ): "next page" | "next shard" | "count" | "fail" {
   if (page.nextToken !== undefined) return "next page";
   const isCounted = groupCount !== undefined;

@@ -11,26 +11,8 @@ import {
   permitRefusal,
   statusError,
 } from "./http_error.ts";
-import type { Permit, PermitRefusal, RateLimiter } from "./rate_limiter.ts";
-
-export interface Timeouts {
-  headers: number;
-  bytes: number;
-}
-
-export interface TransportOptions {
-  fetch: (request: Request) => Promise<Response>;
-  requestsPerSecond: number;
-  timeouts: Timeouts;
-  clock: Clock;
-  rateLimiter: RateLimiter;
-  /** SHA-256 of the API key, or the key itself for the limiter of the process. */
-  keyHash: () => string | undefined | Promise<string>;
-  /** Maximum wait (ms) for a permit. Default: no maximum. */
-  maxWait?: number | undefined;
-  /** Error messages that quote the service show `[key]` instead of it. */
-  apiKey: string | undefined;
-}
+import type { ClientSettings } from "./options.ts";
+import type { Permit, PermitRefusal } from "./rate_limiter.ts";
 
 export interface ServiceResponse {
   url: string;
@@ -51,19 +33,19 @@ const MAX_ERROR_BODY = 2_000;
  */
 export async function sendRequest(
   options: RequestOptions,
-  transport: TransportOptions,
+  settings: ClientSettings,
   signal: AbortSignal,
   onStart: () => void,
 ): Promise<ServiceResponse> {
   const { url } = options;
-  const { fetch, timeouts, clock, apiKey } = transport;
+  const { fetch, timeouts, clock, apiKey } = settings;
   const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
       : text;
   const attempt = new AbortController();
   const request = toRequest(options, { signal: attempt.signal });
-  const permit = await acquirePermit(url, transport, signal);
+  const permit = await acquirePermit(url, settings, signal);
   let body: BodyReader | undefined;
   const stop = (reason: unknown) => {
     attempt.abort(reason);
@@ -150,7 +132,7 @@ const LIMITER_GRACE_PERIOD = 2_000;
 
 async function acquirePermit(
   url: string,
-  { rateLimiter, keyHash, requestsPerSecond, maxWait, clock }: TransportOptions,
+  { rateLimiter, keyHash, requestsPerSecond, maxWait, clock }: ClientSettings,
   signal: AbortSignal,
 ): Promise<Permit> {
   const { origin } = new URL(url);
@@ -198,14 +180,14 @@ const CHECK_INTERVAL = 1_000;
  * `TimeoutError`, or with the error of `clock.sleep()`.
  */
 function startTimeouts(
-  timeouts: Timeouts,
+  timeouts: ClientSettings["timeouts"],
   clock: Clock,
   onCheck: () => void,
   onTimeout: (error: unknown) => void,
 ) {
   const stopped = new AbortController();
   let startedAt = clock.now();
-  let missing: keyof Timeouts = "headers";
+  let missing: keyof typeof timeouts = "headers";
   const remaining = () => startedAt + timeouts[missing] - clock.now();
   const run = async () => {
     while (remaining() > 0) {
@@ -306,41 +288,4 @@ async function readStart(
     return ""; // the status explains the failure better than this error
   }
   return text + decoder.decode();
-}
-
-/**
- * In Deno and Bun over a new HTTP/1.1 connection: an HTTP client may repeat a GET by itself when
- * its connection breaks (RFC 9110, section 9.2.2) or an HTTP/2 server refuses its stream (RFC 9113,
- * section 8.7). The service counts the repetition, the rate limiter does not. Requests that a
- * loopback server received for one call of `fetch`, 2026-11-22:
- *
- * | runtime | reused connection reset | stream refused | reason | option that prevents it |
- * |---|---|---|---|---|
- * | Deno 2.9.6 | 2 | 2 | denoland/deno#32566 | `Deno.createHttpClient({ http2: false })` |
- * | Bun 1.4.5 | 2 | 6, HTTP/2 is opt-in | oven-sh/bun#28706 | `keepalive: false`, `protocol: "http1.1"` |
- * | Node 20, 24 | 1 | no HTTP/2 | | not needed |
- * | Node 26 | 1 | 2 | nodejs/undici#5598 | none |
- * | workerd 1.20261117 | 2 | no HTTP/2 | capnproto/capnproto#2785 | none |
- * | Chromium 156 | 2 | 3 | `HttpNetworkTransaction::ShouldResendRequest` | none |
- *
- * Deno without denoland/deno#36415 also repeats a request on a new connection. The header
- * `connection: close` helps in Deno and Bun only, and HTTP/2 does not allow it. Cost of an empty
- * response over TLS on loopback: 1.1 to 1.5 ms in Deno instead of 0.2 ms, 0.9 ms in Bun instead of
- * 0.05 ms, plus two round trips on a network. `Deno.test` can report a shared HTTP client as a
- * leaked resource, so each request gets its own (0.03 ms).
- */
-export async function defaultFetch(request: Request): Promise<Response> {
-  const { Bun: bun, Deno: deno } = globalThis as RuntimeGlobals;
-  const client = deno?.createHttpClient?.({ http2: false });
-  const options = bun ? { keepalive: false, protocol: "http1.1" } : client && { client };
-  try {
-    return await fetch(request, options as RequestInit | undefined);
-  } finally {
-    client?.close(); // the connection stays open until the body has been read
-  }
-}
-
-interface RuntimeGlobals {
-  Deno?: { createHttpClient?: (options: { http2: boolean }) => { close(): void } };
-  Bun?: unknown;
 }

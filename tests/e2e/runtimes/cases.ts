@@ -137,7 +137,7 @@ export const CASES: Record<BehaviourName, Case> = {
   "Progress.requests counts each request when the service resets connections": {
     resetsConnections: true,
     result: { rows: 60, uncounted: 0, tooSoon: 0 },
-    // These runtimes repeat each request on a reused connection: see src/client/transport.ts.
+    // These runtimes repeat each request on a reused connection: see src/client/options.ts.
     resultsIn: {
       workerd: { rows: 60, uncounted: 3, tooSoon: 3 },
       Chromium: { rows: 60, uncounted: 3, tooSoon: 3 },

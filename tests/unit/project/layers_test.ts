@@ -183,7 +183,7 @@ const SHARED_NAMES: Record<string, string> = {
   "src/client/shared_limiter.ts sendUntilAnswered":
     "sends messages to a rate limiter of several processes",
   // A function that the server wraps to count its requests.
-  "src/client/transport.ts defaultFetch": "default of the option fetch",
+  "src/client/options.ts defaultFetch": "default of the option fetch",
   // The server wraps the rate limiter of the process, so that requests of its page wait for few others.
   "src/client/rate_limiter.ts processLimiter": "default of the option rateLimiter",
   // Units have one form on the command line and in URLs.
