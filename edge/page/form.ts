@@ -33,6 +33,8 @@ export interface Form {
   view: string;
   selected: string;
   series: string;
+  /** Not empty if the map shows the other locations of its view, too. */
+  others: string;
   scale: "" | "log" | "linear";
   hasMoreColumns: boolean;
   language: Language;
@@ -53,7 +55,7 @@ const FORM_SIDES = ["west", "south", "east", "north"] as const;
 /** Parameters of the selection that have one value. */
 const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
 /** Parameters of the display. */
-const DISPLAY = ["view", "selected", "series"] as const;
+const DISPLAY = ["view", "selected", "series", "others"] as const;
 
 export function readForm(parameters: URLSearchParams, language: Language): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();

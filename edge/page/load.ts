@@ -14,6 +14,8 @@ import {
   type RowSelection,
   toSelection,
 } from "./form.ts";
+import { boundsOfView, parseView } from "./map_view.ts";
+import { CANADA_WIDTH } from "./projection.ts";
 import { TABLE_FIELDS } from "./table.ts";
 import { findRegion, fold, regionsIn } from "./text.ts";
 
@@ -51,6 +53,8 @@ export interface Results {
   /** Whether `rows` are all rows. */
   isComplete: boolean;
   locations: Locations;
+  /** Locations of the map's view that do not match; `undefined` if not wanted, or if they would need another request. */
+  others: readonly LocationInfo[] | undefined;
   /** `undefined` if they would need another request. */
   datasets: readonly DatasetInfo[] | undefined;
   /** DOIs of the datasets with results, with their number if it is known. */
@@ -233,19 +237,32 @@ export async function findPlace(
   return ofDatasets(parts, parts.length === 1 ? parts[0]!.name : where);
 }
 
+/** Maximum number of tasks with requests for a screen. */
+const MAX_TASKS = 3;
+
 /** Sends one request at a time; the data that a reader needs first comes first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
-  const found = await findPlace(source, form);
+  let tasks = 0;
+  const counting: Source = {
+    ...source,
+    run(task) {
+      tasks++;
+      return source.run(task);
+    },
+  };
+  const found = await findPlace(counting, form);
   const { place, name: placeName, locations: named } = found;
   const selection = toSelection(form, place);
-  const rows = isFiltered(form) ? await loadSelected(source, form, selection, found) : undefined;
+  const rows = isFiltered(form) ? await loadSelected(counting, form, selection, found) : undefined;
   const isComplete = rows !== undefined && rows.length < MAXIMUM_TOP;
-  const count = isComplete ? rows.length : await loadCount(source, selection);
+  const count = isComplete ? rows.length : await loadCount(counting, selection);
   const locations = named ??
-    (count === 0 ? { list: [], missing: 0 } : await loadLocations(source, selection));
-  const cached = source.stores.datasets.get("all");
-  // A full page needs a count, so the datasets would be a fourth request.
-  const datasets = cached ?? (rows && !isComplete ? undefined : await loadDatasets(source));
+    (count === 0 ? { list: [], missing: 0 } : await loadLocations(counting, selection));
+  const others = tasks < MAX_TASKS ? await loadOthers(counting, form, locations) : undefined;
+  // After a count or other locations, the datasets would be a fourth request.
+  const isFull = rows !== undefined && !isComplete || others !== undefined;
+  const datasets = source.stores.datasets.get("all") ??
+    (isFull ? undefined : await loadDatasets(source));
   const reasons = count === 0 && isFiltered(form) ? await explain(source, selection) : [];
   return {
     selection,
@@ -254,6 +271,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     rows: rows ?? [],
     isComplete,
     locations,
+    others,
     datasets,
     cited: rows && isComplete
       ? countBy(rows, ({ DOI = "" }) => DOI).map(([doi, results]) => ({ doi, results }))
@@ -261,6 +279,20 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     years: isComplete ? yearsOf(rows) : source.stores.years.get(JSON.stringify(selection)),
     reasons,
   };
+}
+
+async function loadOthers(
+  source: Source,
+  form: Form,
+  { list, missing }: Locations,
+): Promise<readonly LocationInfo[] | undefined> {
+  const view = parseView(form.view);
+  if (form.others === "" || view === undefined || missing > 0) return undefined;
+  // Most locations are in Canada, of which a wide view shows all.
+  const within = view.width < CANADA_WIDTH ? boundsOfView(view) : undefined;
+  const inView = await loadLocations(source, { filter: undefined, within });
+  const matching = new Set(list.map(({ id }) => id));
+  return inView.list.filter(({ id }) => !matching.has(id));
 }
 
 async function loadSelected(

@@ -38,7 +38,7 @@ import {
 } from "./load.ts";
 import type { YearResults } from "./bars.ts";
 import type { Measurement } from "./series.ts";
-import { parseView } from "./map.ts";
+import { parseView } from "./map_view.ts";
 import { boundsOfPixels } from "./projection.ts";
 import { type Links, renderCode, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";

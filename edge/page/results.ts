@@ -8,10 +8,11 @@ import { characteristicName, findCharacteristic, nearCharacteristics } from "./c
 import { fieldLabel } from "./field_texts.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
-import { type Form, isFiltered, pageUrl } from "./form.ts";
+import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
 import { extentOf, type Html, nameInForm } from "./html.ts";
 import { type DatasetInfo, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
-import { drawMap, formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map.ts";
+import { drawMap } from "./map.ts";
+import { formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map_view.ts";
 import { CANADA } from "./projection.ts";
 import { formatSeries, parseSeries, selectSeries } from "./series.ts";
 import { measurementsTable } from "./table.ts";
@@ -181,22 +182,35 @@ function renderChart({ form, results }: ResultsContent, text: Text): Html {
 
 export function renderMap({ form, results }: ResultsContent, isLead: boolean, path = "/"): Html {
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
-  const { list, missing } = results.locations;
-  const box = results.selection.within;
+  const { locations: { list, missing }, others, selection: { within: box } } = results;
+  const view = parseView(form.view) ??
+    (box !== undefined ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA);
+  const unfiltered = readForm(new URLSearchParams(), form.language);
+  const toOthers = { others: others ? "" : "1", view: formatView(view) };
   return drawMap({
-    locations: list.map((location) => ({ ...location, matches: true })),
-    view: parseView(form.view) ??
-      (box !== undefined ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA),
+    locations: [
+      ...list.map((location) => ({ ...location, matches: true })),
+      ...(others ?? []).map((location) => ({ ...location, matches: false })),
+    ],
+    view,
     size,
     language: form.language,
     box,
     selected: form.selected || undefined,
     missing: missing || undefined,
+    hasOthers: others !== undefined,
     hrefOfView: (view) => pageUrl(form, { view: formatView(view) }, path),
     hrefOfLocation: ({ id }) => pageUrl(form, { selected: id }, path),
-    hrefOfOnly: ({ id }) =>
-      pageUrl(form, { locations: [Number(id)], where: "", selected: "", view: "" }),
+    hrefOfOnly: ({ id, matches }) =>
+      pageUrl(matches ? form : unfiltered, {
+        locations: [Number(id)],
+        where: "",
+        selected: "",
+        view: "",
+        others: "",
+      }),
     hrefOfBox: path === "/" ? "#box" : undefined,
+    hrefOfOthers: isFiltered(form) && missing === 0 ? pageUrl(form, toOthers, path) : undefined,
   });
 }
 

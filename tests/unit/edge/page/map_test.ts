@@ -1,17 +1,16 @@
 // The map that the server draws: projection, points, labels, views and links.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { drawMap, type MapContent } from "../../../../edge/page/map.ts";
+import type { MapLocation } from "../../../../edge/page/map_points.ts";
 import {
-  drawMap,
   formatView,
   LEAD_SIZE,
-  type MapContent,
-  type MapLocation,
   parseView,
   RAIL_SIZE,
   viewOf,
   viewOfBox,
-} from "../../../../edge/page/map.ts";
+} from "../../../../edge/page/map_view.ts";
 import { boundsOfPixels, CANADA, createFrame } from "../../../../edge/page/projection.ts";
 import { Random } from "../../../properties/random.ts";
 
@@ -154,12 +153,19 @@ Deno.test("drawMap() draws other locations apart and hollow, and counts those ou
     location(3, -60, 46),
   ];
   const view = { longitude: -97, latitude: 50, width: 500 };
-  const map = await draw({ locations, view, missing: 5000 });
+  const map = await draw({
+    locations,
+    view,
+    missing: 5000,
+    hasOthers: true,
+    hrefOfOthers: "?others=",
+  });
   assertEquals(wideOf(map).match(/class="map-point map-other"/g)?.length, 1);
   const legend = /<p class="map-legend">.*?<\/p>/.exec(map)![0].replace(/<[^>]*>|\s+/g, " ");
   assertStringIncludes(legend, "1 of 2 locations");
   assertStringIncludes(legend, "1 other location: not in this selection");
   assertStringIncludes(legend, "5,000 more are not shown");
+  assertStringIncludes(legend, "hide others");
 });
 
 Deno.test("drawMap() omits the label of a place that a point covers", async () => {

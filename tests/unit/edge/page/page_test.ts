@@ -52,6 +52,7 @@ const requests: [query: string, cold: number, warm: number][] = [
   ["where=pigeon", 3, 0],
   ["where=Synthetic%20Community%20Stream%20Watch", 3, 0], // locations, datasets, rows
   ["from=2000", 3, 0], // rows, count, locations; the datasets would be a fourth
+  [`${PH}&others=1&view=-97,51,500`, 3, 0], // rows, locations, locations of the view
 ];
 for (const [query, cold, warm] of requests) {
   Deno.test(`GET / sends ${cold} requests, and none again, when the form has "${query}"`, async () => {
@@ -66,6 +67,16 @@ for (const [query, cold, warm] of requests) {
     assert(stats.requests > cold);
   });
 }
+
+Deno.test("GET / shows the other locations of the map's view in one further request", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false });
+  const html = await get(app, "/?characteristic=pH&where=Nova+Scotia&view=-64,46,900");
+  const [, link] = /<p class="map-legend">.*?href="([^"]*)">show others/s.exec(html)!;
+  const withOthers = await get(app, link!.replaceAll("&amp;", "&"));
+  assertEquals(stats.requests, 4);
+  assertMatch(withOthers, /[1-9]\d* other locations?: not in this selection/);
+  assertStringIncludes(withOthers, 'class="map-point map-other"');
+});
 
 Deno.test("GET / counts as many results as the download has rows", async () => {
   const { app } = overSandbox({ hostileNames: false });

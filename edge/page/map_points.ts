@@ -1,0 +1,195 @@
+// The points and labels of a map. Positions are percentages, so that the browser can scale the map.
+import {
+  DRAWING_TEXT,
+  formatNumber,
+  formatPlural,
+  type Html,
+  type Language,
+} from "./drawing_text.ts";
+import { viewOf } from "./map_view.ts";
+import { PLACES } from "./outlines.ts";
+import {
+  CANADA_WIDTH,
+  createFrame,
+  type Frame,
+  type MapView,
+  type Pixel,
+  type Size,
+} from "./projection.ts";
+import { percent, svg } from "./svg.ts";
+
+/** Location of a map. */
+export interface MapLocation {
+  id: string;
+  name: string;
+  /** `MonitoringLocationType`. */
+  type: string;
+  longitude: number;
+  latitude: number;
+  /** Whether the location matches the whole filter. Others are drawn hollow. */
+  matches: boolean;
+}
+
+/** Content of the points of a map. */
+export interface PointsContent {
+  locations: readonly MapLocation[];
+  view: MapView;
+  language: Language;
+  /** Id of the location with a ring and a card: name, type, position and link. */
+  selected?: string | undefined;
+  /** URL of the page with another view. */
+  hrefOfView: (view: MapView) => string;
+  /** URL of the page with the card of a location. */
+  hrefOfLocation: (location: MapLocation) => string;
+}
+
+/** Locations that are drawn as one point. */
+interface Cluster {
+  x: number;
+  y: number;
+  members: MapLocation[];
+}
+
+/** Draws points and labels for a map of one size. */
+export function drawPoints(content: PointsContent, size: Size, className: string): Html {
+  const frame = createFrame(content.view, size);
+  const points = content.locations.map((location): Cluster => {
+    const [x, y] = frame.toPixel([location.longitude, location.latitude]);
+    return { x, y, members: [location] };
+  }).filter(({ x, y }) => isInside([x, y], size));
+  const clusters = [false, true].flatMap((matches) =>
+    mergePoints(points.filter(({ members }) => members[0]!.matches === matches))
+  );
+  const selected = clusters.filter(({ members }) =>
+    members.some(({ id }) => id === content.selected)
+  );
+  const rings = selected.map((cluster) => {
+    const [cx, cy] = formatPixel([cluster.x, cluster.y], size);
+    return svg("circle", { class: "map-ring", cx, cy, r: radiusOf(cluster) + 4 });
+  });
+  return svg(
+    "g",
+    { class: className },
+    drawLabels(clusters, frame, size, content.view.width).flat(),
+    clusters.map((cluster) => drawPoint(cluster, size, content)),
+    rings,
+  );
+}
+
+export function isInside([x, y]: Pixel, { width, height }: Size): boolean {
+  return x >= 0 && y >= 0 && x <= width && y <= height;
+}
+
+export function formatPixel([x, y]: Pixel, { width, height }: Size): [x: string, y: string] {
+  return [percent(x / width, 1), percent(y / height, 1)];
+}
+
+/** Distance (pixels) under which points merge. */
+const MERGE_DISTANCE = 20;
+
+/** Merges points until no two are closer than the distance, at the mean position of their locations. */
+function mergePoints(points: readonly Cluster[]): readonly Cluster[] {
+  const clusters: Cluster[] = [];
+  for (const { x, y, members } of points) {
+    const near = clusters.find((other) =>
+      (other.x - x) ** 2 + (other.y - y) ** 2 < MERGE_DISTANCE ** 2
+    );
+    if (near) {
+      const part = members.length / (near.members.length + members.length);
+      near.x += (x - near.x) * part;
+      near.y += (y - near.y) * part;
+      near.members.push(...members);
+    } else {
+      clusters.push({ x, y, members: [...members] });
+    }
+  }
+  return clusters.length < points.length ? mergePoints(clusters) : clusters;
+}
+
+const POINT_RADIUS = 6;
+
+function radiusOf({ members: { length } }: Cluster): number {
+  return length === 1 ? POINT_RADIUS : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
+}
+
+function drawPoint(cluster: Cluster, size: Size, content: PointsContent): Html {
+  const { view, language, hrefOfView, hrefOfLocation } = content;
+  const { members } = cluster;
+  const [first] = members as [MapLocation];
+  const [x, y] = formatPixel([cluster.x, cluster.y], size);
+  const isSingle = members.length === 1;
+  const closer = viewOf(members, size);
+  const isCloser = !isSingle && closer.width < view.width / 1.2;
+  const title = isSingle
+    ? first.name
+    : formatPlural(DRAWING_TEXT[language].locations, members.length, language);
+  const number = formatNumber(members.length, language, { notation: "compact" });
+  return svg(
+    "a",
+    {
+      class: first.matches ? "map-point" : "map-point map-other",
+      href: isCloser ? hrefOfView(closer) : hrefOfLocation(first),
+    },
+    svg("title", {}, title),
+    svg("circle", { cx: x, cy: y, r: radiusOf(cluster) }),
+    !isSingle && svg("text", { x, y, dy: 4 }, number),
+  );
+}
+
+/** Pixels from the left and from the top. */
+type Rectangle = readonly [left: number, top: number, right: number, bottom: number];
+
+/** Positions of a label relative to its place, the best first. Pixels; `part` is that of its width left of the place. */
+const SIDES = [
+  { dx: 7, dy: 4, anchor: "start", part: 0 },
+  { dx: -7, dy: 4, anchor: "end", part: 1 },
+  { dx: 0, dy: 17, anchor: "middle", part: 0.5 },
+  { dx: 0, dy: -8, anchor: "middle", part: 0.5 },
+];
+
+/** Pixels: mean width of a character, height of a label, and distance from the edges of the map. */
+const [CHARACTER_WIDTH, LABEL_HEIGHT, LABEL_MARGIN] = [6.6, 13, 4];
+
+/** Draws the names of towns where they cover neither a point nor each other; the largest towns first. */
+function drawLabels(
+  clusters: readonly Cluster[],
+  frame: Frame,
+  { width, height }: Size,
+  viewWidth: number,
+): readonly Html[][] {
+  const around = (x: number, y: number, radius: number): Rectangle => [
+    x - radius,
+    y - radius,
+    x + radius,
+    y + radius,
+  ];
+  const taken = [
+    // The buttons, the legend and the scale.
+    [width - 60, 0, width, 180],
+    [0, height - 50, 170, height],
+    [width - 120, height - 50, width, height],
+    ...clusters.map((cluster) => around(cluster.x, cluster.y, radiusOf(cluster) + 2)),
+  ];
+  const isFree = ([left, top, right, bottom]: Rectangle) =>
+    left > LABEL_MARGIN && top > LABEL_MARGIN && right < width - LABEL_MARGIN &&
+    bottom < height - LABEL_MARGIN &&
+    !taken.some(([otherLeft, otherTop, otherRight, otherBottom]) =>
+      left < otherRight! && right > otherLeft! && top < otherBottom! && bottom > otherTop!
+    );
+  const maxRank = viewWidth >= CANADA_WIDTH ? 3 : 4;
+  return PLACES.filter(({ rank }) => rank <= maxRank).map(({ name, longitude, latitude }) => {
+    const [x, y] = frame.toPixel([longitude, latitude]);
+    const length = name.length * CHARACTER_WIDTH;
+    for (const { dx, dy, anchor, part } of SIDES) {
+      const left = x + dx - part * length;
+      const bottom = y + dy + 3;
+      const label: Rectangle = [left, bottom - LABEL_HEIGHT, left + length, bottom];
+      if (!isFree(label)) continue;
+      taken.push(label, around(x, y, 3));
+      const [cx, cy] = formatPixel([x, y], { width, height });
+      const text = { class: "map-label", x: cx, y: cy, dx, dy, "text-anchor": anchor };
+      return [svg("circle", { class: "map-place", cx, cy, r: 1.6 }), svg("text", text, name)];
+    }
+    return [];
+  });
+}

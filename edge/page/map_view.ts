@@ -1,0 +1,107 @@
+// The part of the world that a map shows: as text in a URL, or around locations and boxes.
+import {
+  type Bounds,
+  CANADA,
+  type Coordinates,
+  createFrame,
+  type MapView,
+  sampleBox,
+  type Size,
+} from "./projection.ts";
+
+/** Pixels of a map that leads the page, and of one in the narrow column. */
+export const LEAD_SIZE: Size = { width: 804, height: 588 };
+export const RAIL_SIZE: Size = { width: 402, height: 348 };
+
+/** Range of the width (km) of a view. */
+export const [MIN_VIEW_WIDTH, MAX_VIEW_WIDTH] = [2, 7000];
+
+/** Formats a view for a URL, such as `-97.21,51.3,420`. */
+export function formatView({ longitude, latitude, width }: MapView): string {
+  return [+longitude.toFixed(3), +latitude.toFixed(3), +width.toPrecision(4)].join();
+}
+
+/** Parses a view of a URL. Returns `undefined` if it is malformed or outside the range of the map. */
+export function parseView(text: string): MapView | undefined {
+  const [longitude = NaN, latitude = NaN, width = NaN, ...rest] = text.split(",").map(Number);
+  const isValid = Math.abs(longitude) <= 180 && latitude >= 20 && latitude <= 88 &&
+    width >= MIN_VIEW_WIDTH && width <= MAX_VIEW_WIDTH && rest.length === 0;
+  return isValid ? { longitude, latitude, width } : undefined;
+}
+
+/** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
+const INSETS = { left: 44, right: 64, top: 44, bottom: 56 };
+/** Width (km) of the view of a single position. */
+const MIN_FITTED_WIDTH = 120;
+/** Part of the map's width above which all of Canada is shown. */
+const CANADA_PART = 0.6;
+const [SOUTH_LIMIT, NORTH_LIMIT] = [38, 84];
+
+/** Returns the view that shows all positions; all of Canada if they are spread over it. */
+export function viewOf(
+  positions: readonly { longitude: number; latitude: number }[],
+  size: Size,
+): MapView {
+  const inCanada = positions.filter(({ longitude, latitude }) =>
+    longitude >= -145 && longitude <= -48 && latitude === clampLatitude(latitude)
+  );
+  const pairs = inCanada.map(({ longitude, latitude }): Coordinates => [longitude, latitude]);
+  return fitView(pairs, size, MIN_FITTED_WIDTH);
+}
+
+/** Returns the view that shows a whole box. */
+export function viewOfBox(box: Bounds, size: Size): MapView {
+  return fitView(sampleBox(box).map(([x, y]) => [x, clampLatitude(y)]), size, MIN_VIEW_WIDTH);
+}
+
+/** Returns the nearest latitude of the map. */
+export function clampLatitude(latitude: number): number {
+  return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
+}
+
+function fitView(positions: readonly Coordinates[], size: Size, minWidth: number): MapView {
+  if (positions.length === 0) return CANADA;
+  const { left, right, top, bottom } = INSETS;
+  let view = CANADA;
+  // The central meridian depends on the view, so a second pass fits better.
+  for (let turn = 0; turn < 2; turn++) {
+    const frame = createFrame(view, size);
+    const pixels = positions.map(frame.toPixel);
+    const [west, east] = rangeOf(pixels.map(([x]) => x));
+    const [north, south] = rangeOf(pixels.map(([, y]) => y));
+    const isInCanada = west > 0 && east < size.width && north > 0 && south < size.height;
+    if (turn === 0 && isInCanada && east - west > size.width * CANADA_PART) return CANADA;
+    const part = Math.max(
+      (east - west) / (size.width - left - right),
+      (south - north) / (size.height - top - bottom),
+    );
+    const width = Math.min(Math.max(view.width * part, minWidth), MAX_VIEW_WIDTH);
+    const zoom = width / view.width;
+    const [longitude, latitude] = frame.toPosition([
+      (west + east + (right - left) * zoom) / 2,
+      (north + south + (bottom - top) * zoom) / 2,
+    ]);
+    view = { longitude, latitude, width };
+  }
+  return view;
+}
+
+/** Returns the box around a map with this view, on which the edges of the map are curves. */
+export function boundsOfView(view: MapView): Bounds {
+  // The higher of both maps.
+  const { width, height } = RAIL_SIZE;
+  const { toPosition } = createFrame(view, RAIL_SIZE);
+  const edges = [0, 0.25, 0.5, 0.75, 1].flatMap((part) =>
+    [[part, 0], [part, 1], [0, part], [1, part]] as const
+  ).map(([x, y]) => toPosition([x * width, y * height]));
+  const [west, east] = rangeOf(edges.map(([longitude]) => longitude));
+  const [south, north] = rangeOf(edges.map(([, latitude]) => latitude));
+  return { west, south, east, north };
+}
+
+function rangeOf(numbers: readonly number[]): [low: number, high: number] {
+  return numbers.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], [
+    Infinity,
+    -Infinity,
+  ]);
+}
