@@ -23,7 +23,7 @@ try {
 
 function introduction(root: string): string {
   const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
-  const lines = createCodeSnippets("public", ph, "ph")
+  const lines = createCodeSnippets("public", { csv: ph, parquet: ph }, "ph")
     .filter(({ id }) => id === "r" || id === "python" || id === "curl")
     .map(({ label, code }) => `  ${label.padEnd(16)}  ${code.split("\n").at(-1)}`);
   return `Weir serves synthetic data on this computer. Press Ctrl-C to stop it.

@@ -27,8 +27,8 @@ export interface AccessControl {
    * @throws {HttpProblem} 401 or 403 if not authorized
    */
   authorize(exchange: Exchange): Promise<Authorized>;
-  /** `undefined` without credentials. Without JavaScript, a form sends `token` in the body. */
-  authorizePage(request: Request, token?: string): Promise<Authorized | undefined>;
+  /** `undefined` without credentials. */
+  authorizePage(request: Request): Promise<Authorized | undefined>;
 }
 
 /** Request header that responses vary by. */
@@ -46,17 +46,14 @@ export function createAccessControl(settings: Settings): AccessControl {
     ? { dataStream: dataStream.with({ apiKey: undefined }), apiKey: undefined }
     : { dataStream, apiKey };
 
-  async function authorizePage(
-    request: Request,
-    formToken?: string,
-  ): Promise<Authorized | undefined> {
+  async function authorizePage(request: Request): Promise<Authorized | undefined> {
     if (access === "public") return server;
     if (isCaller) {
       const key = request.headers.get("x-api-key")?.trim();
       if (!key) return undefined;
       return { dataStream: dataStream.with({ apiKey: key }), apiKey: key, credential: key };
     }
-    const token = formToken ?? bearerToken(request);
+    const token = bearerToken(request);
     if (token === undefined) return undefined;
     await requireKnownToken(token, tokens);
     return { ...server, credential: token };

@@ -86,12 +86,14 @@ export class Exchange {
   /** Whether the response has content. */
   #hasContent = false;
   readonly #startedAt: number;
+  readonly #method: string;
   readonly #secrets: Set<string>;
   readonly #recorders: Recorders;
 
   /** `waitUntil` keeps the request of a Worker alive. */
   constructor(
-    readonly request: Request,
+    /** The page replaces a form by the request of its file. */
+    public request: Request,
     readonly connection: unknown,
     recorders: Recorders,
     readonly waitUntil: (promise: Promise<unknown>) => void = () => {},
@@ -99,6 +101,7 @@ export class Exchange {
     this.#recorders = recorders;
     recorders.open?.add(this);
     this.#startedAt = readTime(() => recorders.settings.clock.now());
+    this.#method = request.method;
     this.#secrets = secretsOf(request);
     const given = request.headers.get("x-request-id") ?? "";
     const isValid = REQUEST_ID_PATTERN.test(given) && this.#redact(given) === given;
@@ -222,7 +225,7 @@ export class Exchange {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#recorders.open?.delete(this);
-    const { method } = this.request;
+    const method = this.#method;
     const { settings: { clock, logRequests }, metrics } = this.#recorders;
     const milliseconds = Math.max(0, Math.round(readTime(() => clock.now()) - this.#startedAt));
     const query = Object.entries(this.query).map(([name, value]) =>

@@ -74,18 +74,45 @@ export function commonNames(): readonly string[] {
   return Object.values(COMMON).flat();
 }
 
-/**
- * Content of `/names.json`, from which the script suggests: groups with their names, the other names, French names,
- * and synonyms.
- */
-export function suggestionsJson(): string {
-  const groups = GROUPS.map((id) => ({
-    en: GROUP_NAMES.en[id],
-    fr: GROUP_NAMES.fr[id],
-    common: COMMON[id] ?? [],
-    others: OF_SCHEMA[id] ?? [],
-  }));
-  const grouped = new Set(groups.flatMap(({ common, others }) => [...common, ...others]));
-  const others = NAMES.filter((name) => !grouped.has(name));
-  return JSON.stringify({ groups, others, french: FRENCH, synonyms: SYNONYMS });
+/** All names by group; those without a group come last. */
+const NAMES_BY_GROUP = groupNames();
+
+function groupNames(): { id: GroupId | undefined; names: string[] }[] {
+  const groups = GROUPS.map((id) => ({ id, names: [...COMMON[id] ?? [], ...OF_SCHEMA[id] ?? []] }));
+  const grouped = new Set(groups.flatMap(({ names }) => names));
+  return [...groups, { id: undefined, names: NAMES.filter((name) => !grouped.has(name)) }];
+}
+
+const MAX_SUGGESTED = 12;
+const MAX_OF_GROUP = 5;
+
+/** Names that contain a text, by group. */
+export interface Suggestions {
+  groups: { label: string; names: readonly string[] }[];
+  /** Number of further names. */
+  more: number;
+}
+
+/** Finds names, and names of groups, by any part of them. What the text itself means comes first. */
+export function suggestCharacteristics(text: string, language: Language): Suggestions {
+  const wanted = fold(text);
+  const { names: meant, isKnown, group } = findCharacteristic(text);
+  const exact = isKnown && group === undefined ? meant : [];
+  const contains = (name: string) =>
+    fold(name).includes(wanted) || fold(FRENCH[name] ?? "").includes(wanted);
+  const found = NAMES_BY_GROUP.map(({ id, names }) => {
+    const label = id === undefined ? "" : GROUP_NAMES[language][id];
+    const first = names.filter((name) => exact.includes(name));
+    const others = names.filter((name) => !exact.includes(name) && contains(name));
+    if (label !== "" && fold(label).includes(wanted)) first.push(label);
+    return { label, names: [...first, ...others], isMeant: first.length > 0 };
+  }).sort((a, b) => Number(b.isMeant) - Number(a.isMeant));
+  let room = MAX_SUGGESTED;
+  const groups = found.map(({ label, names }) => {
+    const shown = names.slice(0, Math.min(MAX_OF_GROUP, room));
+    room -= shown.length;
+    return { label, names: shown };
+  }).filter(({ names }) => names.length > 0);
+  const total = found.reduce((sum, { names }) => sum + names.length, 0);
+  return { groups, more: total - (MAX_SUGGESTED - room) };
 }

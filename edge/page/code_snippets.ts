@@ -15,15 +15,17 @@ export const CREDENTIALS: Partial<Record<AccessMode, Credential>> = {
 interface Snippet {
   id: string;
   label: string;
+  format: "csv" | "parquet";
   /** `name` is a variable. */
   code: (url: string, name: string, credential: Credential | undefined) => string;
 }
 
-/** Code that reads the CSV. It never contains a key or token. */
+/** Code that reads a download. It never contains a key or token. */
 export const SNIPPETS: readonly Snippet[] = [
   {
     id: "r",
     label: "R",
+    format: "csv",
     code(url, name, credential) {
       if (!credential) return `options(timeout = 3600)\n${name} <- read.csv("${url}")`;
       const { header, prefix, variable } = credential;
@@ -35,6 +37,7 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: "python",
     label: "Python",
+    format: "csv",
     code(url, name, credential) {
       const options = credential
         ? `,\n  storage_options={"${credential.header}": "${credential.prefix}" + ` +
@@ -47,18 +50,20 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: "duckdb",
     label: "DuckDB",
+    format: "parquet",
     code(url, name, credential) {
       const secret = credential
         ? `CREATE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {\n` +
           `  '${credential.header}': '${credential.prefix}' || getenv('${credential.variable}')});\n`
         : "";
       return `INSTALL httpfs; LOAD httpfs;\n${secret}CREATE TABLE ${name} AS\n` +
-        `  SELECT * FROM read_csv('${url.replaceAll("'", "''")}');`;
+        `  SELECT * FROM read_parquet('${url.replaceAll("'", "''")}');`;
     },
   },
   {
     id: "julia",
     label: "Julia",
+    format: "csv",
     code(url, name, credential) {
       const headers = credential
         ? `; headers = ["${credential.header}" => "${credential.prefix}" * ` +
@@ -73,6 +78,7 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: "curl",
     label: "curl",
+    format: "csv",
     code(url, name, credential) {
       const header = credential
         ? `--header "${credential.header}: ${credential.prefix}$${credential.variable}" `
@@ -83,6 +89,7 @@ export const SNIPPETS: readonly Snippet[] = [
   {
     id: "powershell",
     label: "PowerShell",
+    format: "csv",
     code(url, name, credential) {
       const header = credential
         ? ` \`\n  -Headers @{ '${credential.header}' = "${credential.prefix}$env:${credential.variable}" }`
@@ -94,12 +101,12 @@ export const SNIPPETS: readonly Snippet[] = [
 
 export function createCodeSnippets(
   access: AccessMode,
-  csv: string,
+  urls: { csv: string; parquet: string },
   name: string,
 ): { id: string; label: string; code: string }[] {
-  return SNIPPETS.map(({ id, label, code }) => ({
+  return SNIPPETS.map(({ id, label, format, code }) => ({
     id,
     label,
-    code: code(csv, name, CREDENTIALS[access]),
+    code: code(urls[format], name, CREDENTIALS[access]),
   }));
 }

@@ -1,12 +1,14 @@
-// The link and the size of a download.
+// The files that the page offers: their names, sizes and URLs.
+import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
-import { FORMATS } from "../../src/formats/formats.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import { characteristicName, findCharacteristic } from "./characteristics.ts";
 import type { Form, RowSelection } from "./form.ts";
+import { extentOf } from "./html.ts";
+import type { DatasetInfo, Results } from "./load.ts";
 import { fold, GROUP_NAMES } from "./text.ts";
-import { type Tool, type ToolId, TOOLS } from "./tools.ts";
+import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /** Fields of `/Records` that most readers need. */
 export const MAIN_FIELDS: readonly string[] = [
@@ -24,73 +26,166 @@ export const MAIN_FIELDS: readonly string[] = [
   "ResultDetectionCondition",
 ];
 
-/** Bytes of a row of the sandbox in CSV. */
-const ROW_BYTES = { main: 150, all: 460, tidy: 60 };
+/** Average bytes per row of the sandbox's 40,000 records as CSV, and of its 60 locations as GeoJSON. */
+const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };
+/** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
+const SIZE_RATIOS = { parquet: 1 / 20, ndjsonMain: 2.8, ndjsonAll: 4.5 };
+/** Rows to measure. */
+const SAMPLE_ROWS = 500;
 /** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
 const ROWS_PER_REQUEST = 10_000;
 
-/** Estimated bytes and seconds of a download. */
-export function estimateSize(rows: number, form: Form): { bytes: number; seconds: number } {
-  const perRow = (form.hasAllColumns ? ROW_BYTES.all : ROW_BYTES.main) +
-    (form.isTidy ? ROW_BYTES.tidy : 0);
-  return { bytes: rows * perRow, seconds: Math.ceil(rows / ROWS_PER_REQUEST) * PAGE_SECONDS };
+/** Estimates the rows, bytes and seconds of a download from the rows that the page has read. */
+export function estimateSize(
+  tool: ToolId,
+  form: Form,
+  results: Results,
+): { rows: number; bytes: number; seconds: number } {
+  const { resource, extension } = partsOf(TOOLS[tool]);
+  const { list, missing } = results.locations;
+  const rows = resource === "Records" ? results.count : list.length + missing;
+  const csv = (measureRow(results) ?? SANDBOX_BYTES.main) +
+    (form.isTidy ? SANDBOX_BYTES.tidy : 0) + (form.hasAllColumns ? SANDBOX_BYTES.others : 0);
+  const { parquet, ndjsonMain, ndjsonAll } = SIZE_RATIOS;
+  const perRow: Record<string, number> = {
+    csv,
+    parquet: csv * parquet,
+    ndjson: csv * (form.hasAllColumns ? ndjsonAll : ndjsonMain),
+    geojson: SANDBOX_BYTES.location,
+  };
+  const seconds = Math.ceil(rows / ROWS_PER_REQUEST) * PAGE_SECONDS;
+  return { rows, bytes: rows * perRow[extension]!, seconds };
+}
+
+/** Average bytes of the main columns as CSV; `undefined` without rows. */
+function measureRow({ rows, locations, datasets }: Results): number | undefined {
+  if (rows.length === 0) return undefined;
+  const datasetNames = new Map(datasets?.map(({ doi, name }) => [doi, name]));
+  const places = new Map(locations.list.map((place) => [place.id, place]));
+  const lines = rows.slice(0, SAMPLE_ROWS).map((row) => {
+    const place = places.get(row.LocationId ?? "");
+    const cells: Record<string, string | number | undefined> = {
+      ...row,
+      DatasetName: datasetNames.get(row.DOI ?? ""),
+      MonitoringLocationName: place?.name,
+      MonitoringLocationLatitude: place?.latitude,
+      MonitoringLocationLongitude: place?.longitude,
+      ResultValue: row.value,
+      ResultUnit: row.unit,
+    };
+    return `${MAIN_FIELDS.map((field) => cells[field] ?? "").join()}\r\n`;
+  });
+  return utf8Encoder.encode(lines.join("")).length / lines.length;
+}
+
+/** Such as `Records` and `csv` of `/Records.csv`. */
+function partsOf({ path }: OfferedFile): { resource: string; extension: string } {
+  const [resource = "", extension = ""] = path.slice(1).split(".");
+  return { resource, extension };
 }
 
 const DAY = 86_400_000;
-const MAX_SLUG = 60;
 
-/** Such as `total-phosphorus-lake-winnipeg-2015-2024`. */
-export function slugOf(form: Form, placeName: string): string {
-  const [first] = form.characteristics;
-  const found = first === undefined ? undefined : findCharacteristic(first);
-  const what = form.characteristics.length !== 1 || found === undefined
-    ? form.characteristics.length > 1 ? `${form.characteristics.length}-characteristics` : ""
-    : found.group !== undefined
-    ? GROUP_NAMES[form.language][found.group]
-    : characteristicName(found.names[0]!, form.language).replace(/,.*/, "");
-  const years = form.from === form.to ? form.from : [form.from, form.to].filter(Boolean).join("-");
-  const parts = [what, placeName || form.where || "canada", years].map((part) =>
-    fold(part).replace(/[^a-z\d]+/g, "-").replace(/^-|-$/g, "")
-  );
-  return parts.filter((part) => part !== "").join("-").slice(0, MAX_SLUG).replace(/-$/, "");
+/** What the page says of its downloads. */
+export interface Downloads {
+  /** File name without extension. */
+  name: string;
+  /** URLs for the code. */
+  urls: { csv: string; parquet: string };
+  /** Set if the URLs are signed. */
+  expires: Date | undefined;
 }
 
-export interface DownloadLink {
-  url: string;
-  /** File name with extension. */
-  file: string;
-  /** Set if the URL is signed. */
-  expires?: Date | undefined;
+/** Everything that the URL of a download depends on. */
+export interface LinkContext {
+  settings: Settings;
+  origin: string;
+  form: Form;
+  selection: RowSelection;
+  placeName: string;
+  /** Datasets for the file name, if they are known. */
+  datasets: readonly DatasetInfo[] | undefined;
 }
 
-/** Returns the URL of the file for a tool, signed if the server requires it. */
+export async function createDownloads(context: LinkContext): Promise<Downloads> {
+  const { settings, form, placeName, datasets } = context;
+  const prefix = settings.synthetic ? "synthetic-" : "";
+  return {
+    name: prefix + slugOf(form, placeName, datasets),
+    urls: {
+      csv: await createLink(context, TOOLS.r),
+      parquet: await createLink(context, TOOLS.duckdb),
+    },
+    expires: expiryOf(form, settings),
+  };
+}
+
+export function fileName(tool: ToolId, { name }: Downloads): string {
+  return `${name}.${partsOf(TOOLS[tool]).extension}`;
+}
+
+function expiryOf({ days }: Form, { access, now }: Settings): Date | undefined {
+  return access === "signed" ? new Date(now() + Number(days) * DAY) : undefined;
+}
+
+/** Returns the URL of a file, signed if the server requires it. */
 export async function createLink(
-  { access, signingSecret, now, synthetic }: Settings,
-  origin: string,
-  form: Form,
-  { filter, within }: RowSelection,
-  tool: ToolId,
-  name: string,
-): Promise<DownloadLink> {
-  const { resource, format, parameters }: Tool = TOOLS[tool];
+  { settings, origin, form, selection, placeName, datasets }: LinkContext,
+  file: OfferedFile,
+): Promise<string> {
+  const { filter, within } = selection;
+  const { resource } = partsOf(file);
   const isMeasured = resource === "Records";
-  const { extension } = FORMATS[format];
   const { url } = endpoint({
     method: "GET",
     baseUrl: origin,
-    url: `/${resource}.${extension}`,
+    url: file.path,
     $filter: filter,
     $select: isMeasured && !form.hasAllColumns ? MAIN_FIELDS.join(",") : undefined,
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
     ...(isMeasured && form.isTidy && { tidy: "true" }),
-    ...parameters,
-    filename: name,
+    ...file.parameters,
+    ...(resource !== "Citations" && { filename: slugOf(form, placeName, datasets) }),
   });
-  const file = `${synthetic ? "synthetic-" : ""}${name}.${extension}`;
-  if (access !== "signed") return { url, file };
-  const expires = new Date(now() + Number(form.days) * DAY);
-  return { url: await signUrl(url, { secret: signingSecret, expires }), file, expires };
+  const expires = expiryOf(form, settings);
+  return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
+}
+
+const MAX_WORDS = 40;
+
+/** Such as `total-phosphorus-lake-winnipeg-2015-2024`. Without chosen years, it has those of all datasets. */
+function slugOf(
+  form: Form,
+  placeName: string,
+  datasets: readonly DatasetInfo[] | undefined,
+): string {
+  const { characteristics, language } = form;
+  const found = characteristics.length === 1 ? findCharacteristic(characteristics[0]!) : undefined;
+  const what = found === undefined
+    ? characteristics.length > 1 ? `${characteristics.length}-characteristics` : ""
+    : found.group !== undefined
+    ? GROUP_NAMES[language][found.group]
+    : characteristicName(found.names[0]!, language).replace(/,.*/, "");
+  const [doi] = form.datasets;
+  const dataset = datasets?.find((dataset) => dataset.doi === doi);
+  const [, suffix = ""] = doi?.split("/") ?? [];
+  const place = placeName || form.where ||
+    (form.datasets.length > 1
+      ? `${form.datasets.length}-datasets`
+      : [suffix, dataset?.name].filter(Boolean).join(" ")) ||
+    "canada";
+  const hasYears = form.from !== "" || form.to !== "";
+  // A version says more of a dataset than its years.
+  const version = !hasYears && dataset?.version ? `v${dataset.version}` : "";
+  const [first = "", last = ""] = version ? [] : extentOf(datasets);
+  const years = [...new Set([form.from || first, form.to || last])].filter(Boolean);
+  const words = [what, place].map((part) =>
+    fold(part).replace(/[^a-z\d]+/g, "-").slice(0, MAX_WORDS).replace(/^-|-$/g, "")
+  );
+  return [...words, version.replace(/[^\w.]+/g, "-"), ...years].filter((part) => part !== "").join(
+    "-",
+  );
 }
 
 /** A client can forge the headers of a proxy: use it only in the response to the same client. */
@@ -104,4 +199,10 @@ export function publicOrigin({ url, headers }: Request): string {
   const { href, origin: forwardedOrigin } = new URL(forwarded);
   // A host with a path or a user name is not an origin.
   return href === `${forwardedOrigin}/` ? forwardedOrigin : origin;
+}
+
+/** Removes the origin, so that a link works at any origin of the page. */
+export function toPath(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
 }

@@ -45,13 +45,14 @@ export class FormError extends Error {
   constructor(
     readonly text: keyof Text,
     readonly values: Readonly<Record<string, string | number>> = {},
+    readonly status = 400,
   ) {
     super(text);
   }
 }
 
 const MAX_DAYS = 366;
-const FORM_SIDES = ["west", "south", "east", "north"] as const;
+export const FORM_SIDES = ["west", "south", "east", "north"] as const;
 /** Parameters of the selection that have one value. */
 const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
 /** Parameters of the display. */

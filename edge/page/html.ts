@@ -5,32 +5,42 @@ import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
 import type { Html } from "./drawing_text.ts";
-import type { Form } from "./form.ts";
+import { type Form, FORM_SIDES } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";
 import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS, valueName } from "./text.ts";
 
 export type { Html };
 
-export interface PageFrame {
+/** The parts of a page that differ between pages. */
+export interface View {
+  content: Html;
+  /** Before the name of the site. */
+  title?: string;
+  /** The form, if the page has one. */
+  form?: Html;
+  /** Whether the page shows results of the form: a phone folds the form then. */
+  isFolded?: boolean;
+  /** Whether the content is text to read, in short lines. */
+  isText?: boolean;
+}
+
+export interface PageFrame extends View {
   language: Language;
   isSynthetic: boolean;
   /** URL of this state of the page. */
   url: string;
   /** URL of the same page in the other language. */
   otherLanguage: string;
-  /** Before the name of the site. */
-  title?: string | undefined;
-  /** Whether the page shows results of a form: a phone folds the form then. */
-  isFolded?: boolean;
 }
 
 const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 
-export function renderFrame(frame: PageFrame, content: Html): Html {
-  const { language, isSynthetic, url, otherLanguage, title, isFolded = false } = frame;
+export function renderFrame(frame: PageFrame): Html {
+  const { language, url, otherLanguage, title } = frame;
   const text = TEXTS[language];
   const other = language === "en" ? "fr" : "en";
+  const scriptTexts = Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]]));
   const links = html`
     <a href="/datasets?lang=${language}">${text.datasets}</a>
     <a href="/fields?lang=${language}">${text.fields}</a>
@@ -52,27 +62,29 @@ export function renderFrame(frame: PageFrame, content: Html): Html {
       <body>
         <a class="skip" href="#results">${text.skip}</a>
         <header>
-        <div class="top">
-              <a class="brand" href="/?lang=${language}"><img src="/weir.svg" alt="" width="32"
-                height="32"><strong>Weir</strong></a>
-              <p class="tagline">${text.tagline}</p>
-              <nav>
-                <span class="wide">${links}</span>
-                <a class="language" href="${otherLanguage}" hreflang="${other}" lang="${other}">${text
-                  .otherLanguage}</a>
-                <a class="narrow" href="#menu">${text.menu}</a>
-              </nav>
-            </div>
-            ${isSynthetic && html`
-              <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
-            `}
+          <div class="top">
+            <a class="brand" href="/?lang=${language}"><img src="/weir.svg" alt="" width="32"
+              height="32"><strong>Weir</strong></a>
+            <p class="tagline">${text.tagline}</p>
+            <nav>
+              <span class="wide">${links}</span>
+              <a class="language" href="${otherLanguage}" hreflang="${other}" lang="${other}">${text
+                .otherLanguage}</a>
+              <a class="narrow" href="#menu">${text.menu}</a>
+            </nav>
+          </div>
+          ${frame.isSynthetic && html`
+            <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
+          `}
         </header>
-        <main class="${isFolded ? "folded" : ""}" data-url="${url}" data-texts="${scriptTexts(
-          text,
-        )}">${content}</main>
+        <main class="${frame.isFolded ? "folded" : ""}" data-url="${url}"
+          data-texts="${JSON.stringify(scriptTexts)}">
+          ${frame.form}
+          <div id="results" class="${frame.isText ? "reading" : ""}" tabindex="-1" role="region"
+            aria-label="${title ?? text.results}">${frame.content}</div>
+        </main>
         <footer>
-          <p>${text.dataFrom} <a href="https://datastream.org">DataStream</a>; ${text
-            .footer}</p>
+          <p>${text.dataFrom} <a href="https://datastream.org">DataStream</a>; ${text.footer}</p>
           <nav id="menu" class="narrow" aria-label="${text.menu}">${links}</nav>
         </footer>
       </body>
@@ -80,45 +92,39 @@ export function renderFrame(frame: PageFrame, content: Html): Html {
   `;
 }
 
-function scriptTexts(text: Text): string {
-  return JSON.stringify(Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]])));
-}
-
 export interface FormContent {
   access: AccessMode;
   form: Form;
   datasets: readonly DatasetInfo[] | undefined;
-  results: Results | undefined;
+  results?: Results;
 }
 
-export function renderForm({ access, form, datasets, results }: FormContent): Html {
-  const text = TEXTS[form.language];
-  const method = access === "signed" || access === "token" ? "post" : "get";
+export function renderForm(content: FormContent): Html {
+  const { access, form, datasets } = content;
+  const { language, characteristics } = form;
+  const text = TEXTS[language];
   const [first = "", last = ""] = extentOf(datasets);
   return html`
-    ${renderFold(form, results?.placeName ?? form.where, text)}
-    <form id="query" class="query" method="${method}" action="/#results" autocomplete="off"
-      data-access="${access}">
-      <input type="hidden" name="lang" value="${form.language}">
+    ${renderFold(content)}
+    <form id="query" class="query" method="${methodOf(access)}" action="/#results"
+      autocomplete="off" data-access="${access}">
+      <input type="hidden" name="lang" value="${language}">
       ${renderCredential(access, text)}
       <div class="row">
         <div class="what">
           <label for="what">${text.what}</label>
           <div class="chips">
-            ${form.characteristics.map((name) =>
-              renderChip("characteristic", name, nameInForm(name, form.language))
+            ${characteristics.map((name) =>
+              renderChip("characteristic", name, nameInForm(name, language))
             )}
             <input id="what" name="characteristic" list="names" autocomplete="off" spellcheck="false"
-              placeholder="${form.characteristics.length > 0 ? text.addAnother : text.whatHint}">
+              placeholder="${characteristics.length > 0 ? text.addAnother : text.whatHint}">
           </div>
           <datalist id="names">
-            ${Object.values(GROUP_NAMES[form.language]).map((name) =>
-              html`<option value="${name}"></option>`
+            ${Object.values(GROUP_NAMES[language]).map((name) => renderSuggested(name))}
+            ${commonNames().map((name) =>
+              renderSuggested(name, characteristicName(name, language))
             )}
-            ${commonNames().map((name) => {
-              const local = characteristicName(name, form.language);
-              return html`<option value="${name}">${local === name ? "" : local}</option>`;
-            })}
           </datalist>
           <div id="suggestions" hidden></div>
         </div>
@@ -128,8 +134,8 @@ export function renderForm({ access, form, datasets, results }: FormContent): Ht
             placeholder="${text.allOfCanada}" aria-describedby="where-note">
           <span id="where-note" class="hidden">${text.whereNote}</span>
           <datalist id="places">
-            ${regionsIn(form.language).map(([, name]) => html`<option value="${name}"></option>`)}
-            ${datasets?.map(({ name }) => html`<option value="${name}"></option>`)}
+            ${regionsIn(language).map(([, name]) => renderSuggested(name))}
+            ${datasets?.map(({ name }) => renderSuggested(name))}
           </datalist>
         </div>
         <fieldset class="years">
@@ -142,10 +148,30 @@ export function renderForm({ access, form, datasets, results }: FormContent): Ht
         </fieldset>
         <button type="submit" class="show">${text.show}</button>
       </div>
-      ${renderMore(access, form, text, results)}
+      ${renderMore(content, text)}
       <p id="form-status" class="hidden" role="status"></p>
     </form>
   `;
+}
+
+/** Returns the form of a page without its own fields: the download needs the selection and the credential. */
+export function renderHiddenForm({ access, form }: FormContent): Html {
+  return html`
+    <form id="query" method="${methodOf(access)}" action="/" data-access="${access}" hidden>
+      <input type="hidden" name="lang" value="${form.language}">
+      <input type="hidden" name="dataset" value="${form.datasets.join(",")}">
+      ${renderCredential(access, TEXTS[form.language])}
+    </form>
+  `;
+}
+
+/** A key or token must not be in a URL, because URLs are logged. */
+function methodOf(access: AccessMode): "get" | "post" {
+  return access === "public" ? "get" : "post";
+}
+
+function renderSuggested(value: string, label = value): Html {
+  return html`<option value="${value}">${label === value ? "" : label}</option>`;
 }
 
 /** Years of the first and the last result of all datasets. */
@@ -161,7 +187,7 @@ export function nameInForm(text: string, language: Language): string {
 }
 
 /** Selected value that can be removed without a script. */
-function renderChip(name: string, value: string, label: string): Html {
+export function renderChip(name: string, value: string, label: string): Html {
   return html`
     <label
       class="chip"><input type="checkbox" name="${name}" value="${value}" checked>${label}
@@ -169,65 +195,64 @@ function renderChip(name: string, value: string, label: string): Html {
   `;
 }
 
+const nameOfLocation = (results: Results | undefined, id: number): string =>
+  results?.locations.list.find((location) => location.id === String(id))?.name ?? `Id ${id}`;
+
+/** Names the places, datasets and further filters of the form; empty for all of Canada. */
+export function describePlace({ form, datasets, results }: FormContent): string {
+  const { language } = form;
+  return [
+    results?.placeName || form.where,
+    ...form.datasets.map((doi) => datasets?.find((dataset) => dataset.doi === doi)?.name ?? doi),
+    ...form.locations.map((id) => nameOfLocation(results, id)),
+    valueName(form.medium, language),
+    valueName(form.type, language),
+    FORM_SIDES.some((side) => form[side] !== "") && TEXTS[language].boxOnMap,
+  ].filter((part) => part).map((part) => shorten(String(part))).join(", ");
+}
+
 /** The form in a line, on phones. */
-function renderFold(form: Form, place: string, text: Text): Html {
-  const what = form.characteristics.map((name) => shorten(nameInForm(name, form.language)))
-    .join(", ");
-  const years = [form.from, form.to].filter((year) => year !== "").join("–");
+function renderFold(content: FormContent): Html {
+  const { characteristics, from, to, language } = content.form;
+  const text = TEXTS[language];
+  const what = characteristics.map((name) => shorten(nameInForm(name, language))).join(", ");
+  const years = [from, to].filter((year) => year !== "").join("–");
+  const where = [describePlace(content) || text.allOfCanada, years].filter(Boolean).join(", ");
   return html`
-    <div
-      class="fold"><p><strong>${what || text.everything}</strong><br>${[
-        shorten(place) || text.allOfCanada,
-        years,
-      ].filter((part) => part !== "").join(", ")}</p><a class="button" href="#query">${text
-        .change}</a></div>
+    <div class="fold">
+      <p><strong>${what || text.everything}</strong><br>${where}</p>
+      <a class="button" href="#query">${text.change}</a>
+    </div>
   `;
 }
 
 function renderCredential(access: AccessMode, text: Text): Html | undefined {
   if (access === "public") return undefined;
   const isKey = access === "caller";
-  // The input has no name, so that without JavaScript the key does not get into the URL.
-  const attributes = isKey ? html`hidden data-script` : undefined;
-  const name = isKey ? undefined : html`name="token"`;
   return html`
-    <div class="credential" ${attributes}>
+    <div class="credential">
       <label for="credential">${isKey ? text.key : text.token}</label>
-      <input id="credential" type="password" autocomplete="off" spellcheck="false"
-        aria-describedby="credential-note" ${name}>
+      <input id="credential" name="token" type="password" autocomplete="off" spellcheck="false"
+        aria-describedby="credential-note">
       <p id="credential-note">${isKey ? text.keyNote : text.tokenNote}</p>
     </div>
-    ${isKey && html`<noscript><p class="note">${text.keyNoScript}</p></noscript>`}
   `;
 }
 
-function renderMore(
-  access: AccessMode,
-  form: Form,
-  text: Text,
-  results: Results | undefined,
-): Html {
-  const { west, south, east, north, medium, type, datasets, locations } = form;
-  const isOpen = [west, south, east, north, medium, type].some((value) => value !== "") ||
-    datasets.length > 0 || locations.length > 0;
-  const nameOf = (id: number) =>
-    results?.locations.list.find((location) => location.id === String(id))?.name ?? `Id ${id}`;
+function renderMore({ access, form, results }: FormContent, text: Text): Html {
+  const { datasets, locations, language } = form;
+  const isOpen = datasets.length > 0 || locations.length > 0 ||
+    ([...FORM_SIDES, "medium", "type"] as const).some((name) => form[name] !== "");
   return html`
     <details class="more" ${isOpen && "open"}>
       <summary><span>${text.moreFilters}</span> <small>${text.moreFiltersNote}</small></summary>
-      ${locations.map((id) => renderChip("location", String(id), nameOf(id)))}
+      ${locations.map((id) => renderChip("location", String(id), nameOfLocation(results, id)))}
       <div class="row">
         <label>${text.dataset}
           <input name="dataset" value="${datasets.join(", ")}" placeholder="${text.datasetHint}">
         </label>
-        ${renderSelect("medium", text.medium, valuesOf("ActivityMediaName"), medium, form.language)}
-        ${renderSelect(
-          "type",
-          text.placeType,
-          valuesOf("MonitoringLocationType"),
-          type,
-          form.language,
-        )}
+        ${renderSelect("medium", text.medium, "ActivityMediaName", form)}
+        ${renderSelect("type", text.placeType, "MonitoringLocationType", form)}
         ${access === "signed" && html`
           <label>${text.linkDays}<input name="days" value="${form
             .days}" inputmode="numeric"></label>
@@ -235,36 +260,26 @@ function renderMore(
       </div>
       <fieldset id="box" class="box">
         <legend>${text.box}</legend>
-        ${(["west", "south", "east", "north"] as const).map((side) =>
-          html`
-            <label>${text[side]}<input name="${side}" value="${form[
-              side
-            ]}" inputmode="text"></label>
-          `
+        ${FORM_SIDES.map((side) =>
+          html`<label>${text[side]}<input name="${side}" value="${form[side]}"></label>`
         )}
       </fieldset>
     </details>
-    <a class="clear" href="/?lang=${form.language}">${text.clear}</a>
+    <a class="clear" href="/?lang=${language}">${text.clear}</a>
   `;
 }
 
-const valuesOf = (field: string) => KNOWN_VALUES[field]!.map(([value]) => value!);
-
-function renderSelect(
-  name: string,
-  label: string,
-  known: readonly string[],
-  selected: string,
-  language: Language,
-): Html {
+function renderSelect(name: "medium" | "type", label: string, field: string, form: Form): Html {
+  const selected = form[name];
+  const known = KNOWN_VALUES[field]!.map(([value]) => value!);
   const values = selected === "" || known.includes(selected) ? known : [selected, ...known];
   return html`
     <label>${label}
       <select name="${name}">
-        <option value="">${TEXTS[language].any}</option>
+        <option value="">${TEXTS[form.language].any}</option>
         ${values.map((value) =>
           html`<option value="${value}" ${value === selected && "selected"}>${
-            valueName(value, language)
+            valueName(value, form.language)
           }</option>`
         )}
       </select>

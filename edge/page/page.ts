@@ -1,19 +1,15 @@
 // The routes of the web page.
 import { html } from "hono/html";
 import { bodyLimit } from "hono/body-limit";
-import { CITATION_FORMATS } from "../../src/formats/citations.ts";
-import { endpoint } from "../../src/endpoint/endpoint.ts";
-import { messageFor, ValidationError } from "../../src/errors.ts";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
-import { signUrl } from "../../src/signing/signed_url.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
 import { TtlCache } from "./ttl_cache.ts";
-import { drawBars } from "./bars.ts";
-import { suggestionsJson } from "./characteristics.ts";
+import { drawBars, type YearResults } from "./bars.ts";
 import { renderDataset, renderDatasetList, renderFields } from "./dataset.ts";
+import { describeFailure, type Failure } from "./failure.ts";
 import {
   type Form,
   FormError,
@@ -21,10 +17,9 @@ import {
   pageUrl,
   type PlaceFilter,
   readForm,
-  type RowSelection,
   toSelection,
 } from "./form.ts";
-import { type Html, renderForm, renderFrame } from "./html.ts";
+import { renderForm, renderFrame, type View } from "./html.ts";
 import {
   type DatasetInfo,
   findPlace,
@@ -32,26 +27,30 @@ import {
   loadResults,
   loadYears,
   type Locations,
-  type Results,
   type Source,
   type Stores,
 } from "./load.ts";
-import type { YearResults } from "./bars.ts";
 import type { Measurement } from "./series.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels } from "./projection.ts";
-import { type Links, renderCode, renderResults } from "./results.ts";
+import { renderCode, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
-import { chooseLanguage, fill, findRegion, type Text, TEXTS } from "./text.ts";
-import { createLink, type DownloadLink, publicOrigin, slugOf } from "./download_link.ts";
-import { type ToolId, TOOLS } from "./tools.ts";
+import { renderSuggestions } from "./suggestions.ts";
+import { chooseLanguage, findRegion, TEXTS } from "./text.ts";
+import {
+  createDownloads,
+  createLink,
+  type LinkContext,
+  publicOrigin,
+  toPath,
+} from "./download_link.ts";
+import { CITATION_FILES, type OfferedFile, TOOLS } from "./tools.ts";
 
 const FILES: Record<string, { type: string; body: () => string }> = {
   "/weir.css": { type: "text/css; charset=utf-8", body: () => STYLE },
   "/weir.js": { type: "text/javascript; charset=utf-8", body: script },
   "/weir.svg": { type: "image/svg+xml", body: () => ICON },
-  "/names.json": { type: "application/json", body: suggestionsJson },
 };
 /** Maximum length (bytes) of a form. */
 const MAX_FORM_SIZE = 100_000;
@@ -64,6 +63,11 @@ const RESULTS_TTL = 300_000;
 /** Maximum number of entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
 const MAX_LARGE_ENTRIES = 6;
 const MAX_SMALL_ENTRIES = 200;
+/** Maximum length of a text to suggest names for. */
+const MAX_SUGGESTED_LENGTH = 100;
+
+const NOT_STORED = { "cache-control": "no-store" };
+const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
 /** Adds the routes, unless access requires a token and the server has no tokens. */
 export function addPage(app: Router, context: AppContext): void {
@@ -75,16 +79,22 @@ export function addPage(app: Router, context: AppContext): void {
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, () => new Response(body(), { headers }));
   }
-  const pages = createPages(context);
+  app.get("/suggestions", ({ req }) => {
+    const text = (req.query("text") ?? "").trim().slice(0, MAX_SUGGESTED_LENGTH);
+    const content = renderSuggestions(text, chooseLanguage(req.query("lang") ?? null, null));
+    return new Response(String(content), {
+      headers: { ...HTML_TYPE, "cache-control": "no-cache" },
+    });
+  });
+  const pages = createPages(context, (exchange) => app.fetch(exchange.request, { exchange }));
   for (const [path, respond] of Object.entries(pages)) {
     app.get(path, ({ req, env: { exchange } }) => {
       exchange.route = path.replace("/*", "");
-      const url = new URL(req.url);
-      return respond({ exchange, parameters: url.searchParams, path: url.pathname });
+      return respond(exchange, new URL(req.url).searchParams);
     });
   }
-  if (!requiresToken) return;
-  // Without JavaScript, the form sends the token in the request body, because URLs are logged.
+  if (access === "public") return;
+  // The form sends the key or token in the request body, because URLs are logged.
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
@@ -98,12 +108,22 @@ export function addPage(app: Router, context: AppContext): void {
           throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
         });
         const parameters = new URLSearchParams(text);
-        const token = parameters.get("token")?.trim() || undefined;
-        exchange.addSecret(token);
-        return pages[path]!({ exchange, parameters, path, token });
+        exchange.request = withCredential(exchange, access === "caller", parameters.get("token"));
+        return pages[path]!(exchange, parameters);
       },
     );
   }
+}
+
+/** Returns a request like those of programs, which send the key or token as a header. */
+function withCredential(exchange: Exchange, isKey: boolean, credential: string | null): Request {
+  const { url, headers: sent, signal } = exchange.request;
+  const headers = new Headers(sent);
+  // A header cannot have other characters, such as invisible ones of a copied text.
+  const value = credential?.replace(/[^\x21-\x7e]/g, "");
+  exchange.addSecret(value);
+  if (value) headers.set(isKey ? "x-api-key" : "authorization", isKey ? value : `Bearer ${value}`);
+  return new Request(url, { headers, signal });
 }
 
 const FORM_INCOMPLETE = new HttpProblem({
@@ -120,25 +140,28 @@ const FORM_TOO_LARGE = new HttpProblem({
   hint: "choose fewer datasets or fields",
 });
 
-interface FormRequest {
+interface PageRequest {
   exchange: Exchange;
-  parameters: URLSearchParams;
+  /** Path of the request. */
   path: string;
-  token?: string | undefined;
+  parameters: URLSearchParams;
+  form: Form;
 }
 
-type Respond = (request: FormRequest) => Promise<Response>;
+type Respond = (exchange: Exchange, parameters: URLSearchParams) => Promise<Response>;
 
-const NOT_STORED = { "cache-control": "no-store" };
-const HTML_HEADERS = { "content-type": "text/html; charset=utf-8", ...NOT_STORED };
-
-function createPages(context: AppContext): Record<string, Respond> {
+/** `dispatch` responds to the request of an exchange again, after it was changed. */
+function createPages(
+  context: AppContext,
+  dispatch: (exchange: Exchange) => Response | Promise<Response>,
+): Record<string, Respond> {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
   const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
   const small = { ttl: RESULTS_TTL, maxEntries: MAX_SMALL_ENTRIES, clock };
   const large = { ...small, maxEntries: MAX_LARGE_ENTRIES };
   const datasetsStore = new TtlCache<readonly DatasetInfo[]>({ ttl: DATASETS_TTL, clock });
+  const knownDatasets = () => datasetsStore.getStale("all");
   const newStores = (): Stores => ({
     datasets: datasetsStore,
     locations: new TtlCache<Locations>(large),
@@ -150,8 +173,8 @@ function createPages(context: AppContext): Record<string, Respond> {
   const shared = newStores();
 
   /** Returns `undefined` if the request has no key or token. */
-  async function openSource({ exchange, token }: FormRequest): Promise<Source | undefined> {
-    const authorized = await accessControl.authorizePage(exchange.request, token);
+  async function openSource({ exchange }: PageRequest): Promise<Source | undefined> {
+    const authorized = await accessControl.authorizePage(exchange.request);
     if (authorized === undefined) return undefined;
     const { signal } = exchange;
     return {
@@ -169,223 +192,151 @@ function createPages(context: AppContext): Record<string, Respond> {
     };
   }
 
-  async function createLinks(
-    request: Request,
-    form: Form,
-    selection: RowSelection,
-    placeName: string,
-  ): Promise<Links> {
-    const origin = publicOrigin(request);
-    const name = slugOf(form, placeName);
-    const downloads = {} as Record<ToolId, DownloadLink>;
-    for (const tool of Object.keys(TOOLS) as ToolId[]) {
-      downloads[tool] = await createLink(settings, origin, form, selection, tool, name);
-    }
-    const { expires } = downloads[form.tool];
-    const citations = [];
-    for (
-      const [label, id] of [[TEXTS[form.language].plainText, "text"], ["BibTeX", "bibtex"], [
-        "RIS",
-        "ris",
-      ]] as const
-    ) {
-      const { filter, within } = selection;
-      const { url } = endpoint({
-        method: "GET",
-        baseUrl: origin,
-        url: `/Citations.${CITATION_FORMATS[id].extension}`,
-        $filter: filter,
-        bbox: within && [within.west, within.south, within.east, within.north].join(","),
-      });
-      const signed = expires
-        ? await signUrl(url, { secret: settings.signingSecret, expires })
-        : url;
-      citations.push({ label, url: signed });
-    }
-    return { downloads, citations };
+  async function requireSource(request: PageRequest): Promise<Source> {
+    const source = await openSource(request);
+    if (source !== undefined) return source;
+    throw new FormError(access === "caller" ? "keyRequired" : "tokenRequired", {}, 401);
   }
 
-  function readPage({ exchange, parameters }: FormRequest): Form {
-    const header = exchange.request.headers.get("accept-language");
-    const form = readForm(parameters, chooseLanguage(parameters.get("lang"), header));
-    return { ...form, ...boxOfPixels(parameters.get("drawn"), form.view) };
+  function linkContext(
+    { exchange, form }: Pick<PageRequest, "exchange" | "form">,
+    { place, name: placeName }: { place: PlaceFilter; name: string },
+  ): LinkContext {
+    const [origin, datasets] = [publicOrigin(exchange.request), knownDatasets()];
+    return { settings, origin, form, selection: toSelection(form, place), placeName, datasets };
   }
 
-  function respondWithPage(
-    form: Form,
-    path: string,
-    title: string | undefined,
-    content: Html,
-    alerts: Alerts,
-    isFolded = false,
-  ): Response {
+  /** The form, without data that needs a key. */
+  const renderEmptyForm = (form: Form) =>
+    renderForm({ access, form, datasets: access === "caller" ? undefined : knownDatasets() });
+
+  /** Loads and describes the results of a form. */
+  async function loadContent(request: PageRequest, source: Source) {
+    const { form, path, exchange } = request;
+    const results = await loadResults(source, form);
+    const { selection, placeName } = results;
+    const datasets = results.datasets ?? knownDatasets();
+    const origin = publicOrigin(exchange.request);
+    const downloads = await createDownloads({
+      ...{ settings, origin, form, selection, placeName, datasets },
+    });
+    return { access, form, path, results, datasets, downloads };
+  }
+
+  const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
+    async "/"(request) {
+      const { form } = request;
+      const text = TEXTS[form.language];
+      if (access !== "caller" && isFiltered(form)) await requireSource(request);
+      const source = await openSource(request);
+      if (source !== undefined) {
+        const content = await loadContent(request, source);
+        return {
+          form: renderForm(content),
+          content: renderResults(content),
+          isFolded: isFiltered(form),
+        };
+      }
+      const code = access === "caller" && renderCode({
+        ...{ access, form },
+        downloads: await createDownloads(
+          linkContext(request, { place: placeWithoutService(form), name: "" }),
+        ),
+      }, text);
+      const content = html`<h1 class="hidden">${text.results}</h1>
+        ${code && html`<p class="info"><span>${text.needsKey}</span></p>${code}`}`;
+      return { form: renderEmptyForm(form), content };
+    },
+
+    async "/download"(request) {
+      const { exchange, form, parameters } = request;
+      const source = await requireSource(request);
+      const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
+      const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
+      const link = await createLink(linkContext(request, await findPlace(source, form)), file);
+      const { url, headers, method, signal } = exchange.request;
+      exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });
+      const response = await dispatch(exchange);
+      response.headers.set("content-location", toPath(link));
+      if (response.status < 400) return response;
+      const retry = response.headers.get("retry-after");
+      throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
+    },
+
+    async "/years"(request) {
+      const { form } = request;
+      const text = TEXTS[form.language];
+      const source = await requireSource(request);
+      const { place } = await findPlace(source, form);
+      const years = await loadYears(source, toSelection(form, place));
+      const content = html`
+        <h1>${text.perYear}</h1>
+        <div class="fragment">${years.length > 0
+          ? drawBars(years, form.language)
+          : html`<p>${text.noYears} ${text.removeFilter}</p>`}</div>
+        <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
+      `;
+      return { title: text.perYear, content };
+    },
+
+    "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
+
+    async "/datasets"(request) {
+      return renderDatasetList(
+        request.form.language,
+        await loadDatasets(await requireSource(request)),
+      );
+    },
+
+    async "/datasets/*"(request) {
+      const source = await requireSource(request);
+      const datasets = await loadDatasets(source);
+      const doi = decodePath(request.path.slice("/datasets/".length)).toLowerCase();
+      const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
+      if (dataset === undefined) throw new FormError("noDataset", {}, 404);
+      const form = { ...request.form, datasets: [dataset.doi] };
+      return renderDataset(await loadContent({ ...request, form }, source), dataset);
+    },
+  };
+
+  /** Renders the page, or the form with the reason why there is none. */
+  const respondWith = (page: string): Respond => async (exchange, parameters) => {
+    const { pathname: path } = new URL(exchange.request.url);
+    const form = readPage(exchange.request, parameters);
+    let view: View | Response;
+    let failure: Failure | undefined;
+    try {
+      const isHead = exchange.request.method === "HEAD" && page !== "/download";
+      view = isHead
+        ? { content: html`` }
+        : await pages[page]!({ exchange, path, parameters, form });
+    } catch (error) {
+      failure = describeFailure(error, form, path, exchange.id);
+      view = { form: renderEmptyForm(form), content: failure.content };
+    }
+    if (view instanceof Response) return view;
+    const shown = path === "/download" ? "/" : path;
     const language = form.language === "en" ? "fr" : "en";
-    const frame = {
+    const body = renderFrame({
+      ...view,
       language: form.language,
       isSynthetic: settings.synthetic,
-      url: pageUrl(form, {}, path),
-      otherLanguage: pageUrl(form, { language }, path),
-      title,
-      isFolded,
-    };
-    return new Response(String(renderFrame(frame, content)), {
-      status: alerts.status,
-      headers: { ...alerts.headers, ...HTML_HEADERS },
+      url: pageUrl(form, {}, shown),
+      otherLanguage: pageUrl(form, { language }, shown),
     });
-  }
-
-  const showForm: Respond = async (request) => {
-    const { exchange } = request;
-    if (exchange.request.method === "HEAD") return new Response(null, { headers: HTML_HEADERS });
-    const form = readPage(request);
-    const text = TEXTS[form.language];
-    const alerts = new Alerts(form, exchange.id);
-    const source = await alerts.capture(() => openSource(request));
-    let results: Results | undefined;
-    let content: Html | undefined;
-    if (source !== undefined) {
-      await alerts.capture(async () => {
-        results = await loadResults(source, form);
-        const { selection, placeName } = results;
-        const links = await createLinks(exchange.request, form, selection, placeName);
-        content = renderResults({ access, form, results, links });
-      });
-    } else if (alerts.isEmpty && access === "caller") {
-      await alerts.capture(async () => {
-        const selection = toSelection(form, placeWithoutService(form));
-        const links = await createLinks(exchange.request, form, selection, "");
-        content = html`<p class="info"><span>${text.needsKey}</span></p>
-          ${renderCode({ access, form, links }, text)}`;
-      });
-    } else if (alerts.isEmpty && isFiltered(form)) {
-      alerts.add(401, html`<p><strong>${text.noAccess}</strong> ${text.tokenRequired}</p>`, {
-        "www-authenticate": "Bearer",
-      });
-    }
-    const datasets = results?.datasets ?? datasetsStore.getStale("all");
-    const known = access === "caller" && source === undefined ? undefined : datasets;
-    const isFolded = isFiltered(form) && (content !== undefined || !alerts.isEmpty);
-    return respondWithPage(
-      form,
-      "/",
-      undefined,
-      html`${renderForm({ access, form, datasets: known, results })}
-        <div id="results" tabindex="-1" role="region" aria-label="${text.results}">
-          ${alerts.content}${
-        results === undefined && alerts.isEmpty &&
-        html`<h1 class="hidden">${text.results}</h1>`
-      }${content}
-        </div>`,
-      alerts,
-      isFolded,
-    );
-  };
-
-  /** Redirects to the file, so that the form needs no script. */
-  const download: Respond = async (request) => {
-    const form = readPage(request);
-    const alerts = new Alerts(form, request.exchange.id);
-    const url = await alerts.capture(async () => {
-      const source = await openSource(request);
-      if (source === undefined) throw new FormError("tokenRequired");
-      const { place, name } = await findPlace(source, form);
-      const selection = toSelection(form, place);
-      const { downloads } = await createLinks(request.exchange.request, form, selection, name);
-      return downloads[form.tool].url;
-    });
-    if (url === undefined) {
-      const content = html`<div id="results">${alerts.content}</div>`;
-      return respondWithPage(form, "/", undefined, content, alerts);
-    }
-    const { pathname, search } = new URL(url);
-    return new Response(null, {
-      status: 303,
-      headers: { location: pathname + search, ...NOT_STORED },
+    const { status = 200, headers = {} } = failure ?? {};
+    return new Response(String(body), {
+      status,
+      headers: { ...headers, ...HTML_TYPE, ...NOT_STORED },
     });
   };
+  return Object.fromEntries(Object.keys(pages).map((path) => [path, respondWith(path)]));
+}
 
-  const showYears: Respond = async (request) => {
-    const form = readPage(request);
-    const text = TEXTS[form.language];
-    const alerts = new Alerts(form, request.exchange.id);
-    const years = await alerts.capture(async () => {
-      const source = await openSource(request);
-      if (source === undefined) throw new FormError("tokenRequired");
-      const { place } = await findPlace(source, form);
-      return await loadYears(source, toSelection(form, place));
-    });
-    return respondWithPage(
-      form,
-      "/years",
-      text.perYear,
-      html`<div id="results">${alerts.content}<div class="fragment">${
-        years &&
-        drawBars(years, form.language)
-      }</div></div>`,
-      alerts,
-    );
-  };
-
-  /** Creates a page whose content needs the list of datasets. */
-  const withDatasets = (
-    render: (
-      form: Form,
-      datasets: readonly DatasetInfo[],
-      source: Source,
-      request: FormRequest,
-    ) => Promise<{ title: string; content: Html; status?: number }>,
-  ): Respond =>
-  async (request) => {
-    const form = readPage(request);
-    const alerts = new Alerts(form, request.exchange.id);
-    const rendered = await alerts.capture(async () => {
-      const source = await openSource(request);
-      if (source === undefined) throw new FormError("tokenRequired");
-      return await render(form, await loadDatasets(source), source, request);
-    });
-    if (rendered?.status !== undefined) alerts.status = rendered.status;
-    return respondWithPage(
-      form,
-      request.path,
-      rendered?.title,
-      rendered?.content ?? html`<div id="results">${alerts.content}</div>`,
-      alerts,
-    );
-  };
-
-  return {
-    "/": showForm,
-    "/download": download,
-    "/years": showYears,
-    "/fields": (request) => {
-      const form = readPage(request);
-      const { title, content } = renderFields(form.language);
-      const alerts = new Alerts(form, request.exchange.id);
-      return Promise.resolve(respondWithPage(form, "/fields", title, content, alerts));
-    },
-    "/datasets": withDatasets((form, datasets) =>
-      Promise.resolve(renderDatasetList(form.language, datasets))
-    ),
-    "/datasets/*": withDatasets(async (form, datasets, source, { exchange, path }) => {
-      const doi = decodePath(path.slice("/datasets/".length)).toLowerCase();
-      const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
-      if (dataset === undefined) {
-        const text = TEXTS[form.language];
-        const content = html`
-          <div id="results">
-            <h1>${text.noDataset}</h1>
-          </div>
-        `;
-        return { title: text.noDataset, content, status: 404 };
-      }
-      const ofDataset = { ...form, datasets: [dataset.doi] };
-      const results = await loadResults(source, ofDataset);
-      const { selection } = results;
-      const links = await createLinks(exchange.request, ofDataset, selection, dataset.name);
-      const content = renderDataset({ access, form: ofDataset, results, links }, dataset, path);
-      return { title: dataset.name, content };
-    }),
-  };
+function readPage({ headers }: Request, parameters: URLSearchParams): Form {
+  const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
+  const form = readForm(parameters, language);
+  return { ...form, ...boxOfPixels(parameters.get("drawn"), form.view) };
 }
 
 /** Returns the text itself if its percent-encoding is invalid. */
@@ -415,83 +366,4 @@ function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
   const bounds = boundsOfPixels(view, size, [x1!, y1!], [x2!, y2!]);
   const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(2)]);
   return { ...Object.fromEntries(sides), view: "" };
-}
-
-const WAIT_STATUSES = [429, 503];
-
-class Alerts {
-  status = 200;
-  headers: Record<string, string> = {};
-  readonly #list: Html[] = [];
-  readonly #text: Text;
-
-  constructor(readonly form: Form, readonly requestId: string) {
-    this.#text = TEXTS[form.language];
-  }
-
-  get isEmpty(): boolean {
-    return this.#list.length === 0;
-  }
-
-  get content(): Html {
-    return this.isEmpty ? html`` : html`<h1 class="hidden">${this.#text.results}</h1>${this.#list}`;
-  }
-
-  add(status: number, content: Html, headers: Record<string, string> = {}, kind = "alert"): void {
-    if (this.isEmpty) {
-      this.status = status;
-      this.headers = headers;
-    }
-    const retry = headers["retry-after"];
-    const state = retry && kind === "info" && html`data-retry="${retry}"`;
-    this.#list.push(
-      html`<div class="${kind}" role="alert" tabindex="-1" ${state}>${content}</div>`,
-    );
-  }
-
-  /** Runs a task. Adds an error for the reader to the alerts and rethrows any other. */
-  async capture<T>(task: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await task();
-    } catch (error) {
-      const text = this.#text;
-      const { language } = this.form;
-      const tryAgain = html`<a href="${pageUrl(this.form)}">${text.tryAgain}</a>`;
-      const request = html`<p class="note">${text.request} ${this.requestId}</p>`;
-      if (error instanceof FormError) {
-        this.add(
-          400,
-          html`<p><strong>${fill(text[error.text], error.values, language)}</strong></p>`,
-        );
-      } else if (error instanceof ValidationError) {
-        this.add(400, html`<p><strong>${text.badFilter}</strong> ${messageFor(error, {})}</p>`);
-      } else if (!(error instanceof HttpProblem)) {
-        throw error;
-      } else {
-        const { details: { status, detail, hint }, headers } = error;
-        const wait = Number(headers["retry-after"]);
-        if (WAIT_STATUSES.includes(status) && wait > 0) {
-          const note = fill(text.busyNote, { n: wait }, language);
-          this.add(
-            status,
-            html`<p><strong>${text.busy}</strong> <span class="wait">${note}</span> ${tryAgain}</p>
-              <progress max="${wait}" value="0"></progress>
-              <p class="note" lang="en">${detail}${hint && `: ${hint}`}.</p>${request}`,
-            headers,
-            "info",
-          );
-        } else {
-          const isRefused = status === 401 || status === 403;
-          this.add(
-            status,
-            html`<p><strong>${isRefused ? text.noAccess : text.failed}</strong>
-                ${isRefused ? "" : text.failedNote} ${tryAgain}</p>
-              <p class="note" lang="en">${hint === undefined ? detail : `${detail}: ${hint}`}</p>
-              ${request}`,
-            headers,
-          );
-        }
-      }
-    }
-  }
 }

@@ -1,7 +1,6 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
 import { html } from "hono/html";
 import { shorten } from "../downloads/parameters.ts";
-import type { AccessMode } from "../options.ts";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { drawBars } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
@@ -9,7 +8,7 @@ import { fieldLabel } from "./field_texts.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
-import { extentOf, type Html, nameInForm } from "./html.ts";
+import { describePlace, extentOf, type FormContent, type Html, nameInForm } from "./html.ts";
 import { type DatasetInfo, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map_view.ts";
@@ -28,20 +27,14 @@ import {
   TEXTS,
   valueName,
 } from "./text.ts";
-import { type DownloadLink, estimateSize } from "./download_link.ts";
-import { type ToolId, TOOLS } from "./tools.ts";
+import { type Downloads, estimateSize, fileName } from "./download_link.ts";
+import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
-/** Links of the results. Links of citations can require a header. */
-export interface Links {
-  downloads: Readonly<Record<ToolId, DownloadLink>>;
-  citations: readonly { label: string; url: string }[];
-}
-
-export interface ResultsContent {
-  access: AccessMode;
-  form: Form;
+export interface ResultsContent extends FormContent {
   results: Results;
-  links: Links;
+  downloads: Downloads;
+  /** Path of the page, to which links to other views of the results lead. */
+  path: string;
 }
 
 export function renderResults(content: ResultsContent): Html {
@@ -52,50 +45,48 @@ export function renderResults(content: ResultsContent): Html {
   if (!isFiltered(form)) {
     return html`
       ${notices}
-            <div class="columns">
+      <div class="columns">
         <div class="lead">${renderMap(content, true)}</div>
         <div class="rail">
-                <section class="card number">${renderNumber(content)} ${renderYears(
-                  content,
-                  text,
-                )}</section>
-                ${renderDownload(content, text)}
-              </div>
+          <section class="card number">${renderNumber(content, text)} ${renderYears(
+            content,
+            text,
+          )}</section>
+          ${renderDownload(content, text)}
+        </div>
       </div>
     `;
   }
   const hasName = form.characteristics.length > 0;
   return html`
     ${notices}
-        <div class="heading">
-      <div>${renderNumber(content)}</div>
+    <div class="heading">
+      <div>${renderNumber(content, text)}</div>
       <a class="copy-link" href="${pageUrl(form)}">${text.copyLink}</a>
     </div>
-        <div class="columns">
+    <div class="columns">
       <div class="lead">
-            ${!hasName && renderMap(content, true)} ${renderChart(content, text)}
-            ${measurementsTable({
-              rows: results.rows,
-              count: results.count,
-              nameOf: namesOf(results),
-              more: form.hasMoreColumns
-                ? FURTHER_FIELDS.map((field) => ({
-                  field,
-                  label: fieldLabel(field, form.language),
-                }))
-                : undefined,
-              language: form.language,
-              hrefOfColumns: pageUrl(form, { hasMoreColumns: !form.hasMoreColumns }),
-            })}
-            ${renderCode(content, text)}
-          </div>
+        ${!hasName && renderMap(content, true)} ${renderChart(content) ??
+          renderNoChart(content, text)}
+        ${measurementsTable({
+          rows: results.rows,
+          count: results.count,
+          nameOf: namesOf(results),
+          more: form.hasMoreColumns
+            ? FURTHER_FIELDS.map((field) => ({ field, label: fieldLabel(field, form.language) }))
+            : undefined,
+          language: form.language,
+          hrefOfColumns: pageUrl(form, { hasMoreColumns: !form.hasMoreColumns }),
+        })}
+        ${renderCode(content, text)}
+      </div>
       <div class="rail">
-            ${renderDownload(content, text)} ${hasName && renderMap(content, false)}
-            <section class="card years-card">
-              <h3>${text.perYear}</h3>${renderYears(content, text)}
-            </section>
-            ${renderCitations(content, text)}
-          </div>
+        ${renderDownload(content, text)} ${hasName && renderMap(content, false)}
+        <section class="card years-card">
+          <h3>${text.perYear}</h3>${renderYears(content, text)}
+        </section>
+        ${renderCitations(content, text)}
+      </div>
     </div>
   `;
 }
@@ -114,24 +105,20 @@ export function formatCount(count: number, language: Language): string {
   return `${estimate}${formatNumber(count, language)} ${count === 1 ? measurement : measurements}`;
 }
 
-function countOf(count: number, one: string, many: string, language: Language): string {
-  return `${formatNumber(count, language)} ${count === 1 ? one : many}`;
-}
-
-function renderNumber({ form, results }: ResultsContent): Html {
+function renderNumber(content: ResultsContent, text: Text): Html {
+  const { form, datasets, results } = content;
   const { language } = form;
-  const text = TEXTS[language];
   const { list, missing } = results.locations;
-  const names = form.characteristics.map((name) => nameInForm(name, language)).join(", ");
+  const locations = list.length + missing;
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
-  const years = isFiltered(form) ? [form.from, form.to] : extentOf(results.datasets);
+  const years = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
   const facts = [
-    names,
-    countOf(list.length + missing, text.location, text.locations, language),
-    results.placeName,
-    !isFiltered(form) && results.datasets &&
-    `${formatNumber(results.datasets.length, language)} ${text.datasets.toLowerCase()}`,
-    years[0] === years[1] ? years[0] : years.join("–"),
+    form.characteristics.map((name) => nameInForm(name, language)).join(", "),
+    `${formatNumber(locations, language)} ${locations === 1 ? text.location : text.locations}`,
+    describePlace(content),
+    !isFiltered(form) && datasets &&
+    `${formatNumber(datasets.length, language)} ${text.datasets.toLowerCase()}`,
+    [...new Set(years)].join("–"),
   ].filter((fact) => fact);
   return html`
     <h1 id="count" tabindex="-1">${formatCount(results.count, language)}</h1>
@@ -148,39 +135,37 @@ function renderYears({ form, results }: ResultsContent, text: Text): Html | unde
     }</span> <span>${text.source}</span></p>`;
   }
   if (results.count > MAX_COUNTED_BY_YEAR) return undefined;
-  return html`<p><a data-fragment href="${
-    pageUrl(form, {}, "/years")
-  }">${text.showPerYear}</a></p>`;
+  const href = pageUrl(form, {}, "/years");
+  return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
 }
 
-function renderChart({ form, results }: ResultsContent, text: Text): Html {
-  if (!results.isComplete) {
-    const sentence = fill(text.noChart, { n: results.count }, form.language);
-    return html`
-      <section class="card chart-card">
-        <p>${sentence}</p>
-      </section>
-    `;
-  }
+/** Returns `undefined` if the rows are not all rows, or none of them can be drawn. */
+export function renderChart({ form, results, path }: ResultsContent): Html | undefined {
+  if (!results.isComplete) return undefined;
   const series = selectSeries(results.rows, form.series ? parseSeries(form.series) : undefined);
-  if (series === undefined) {
-    return html`
-      <section class="card chart-card">
-        <p>${text.noSeries}</p>
-      </section>
-    `;
-  }
-  return drawChart({
+  return series && drawChart({
     series,
     nameOf: namesOf(results),
     isLogarithmic: form.scale === "" ? undefined : form.scale === "log",
     language: form.language,
-    hrefOfScale: (isLogarithmic) => pageUrl(form, { scale: isLogarithmic ? "log" : "linear" }),
-    hrefOfSeries: (key) => pageUrl(form, { series: formatSeries(key), scale: "" }),
+    hrefOfScale: (isLogarithmic) =>
+      pageUrl(form, { scale: isLogarithmic ? "log" : "linear" }, path),
+    hrefOfSeries: (key) => pageUrl(form, { series: formatSeries(key), scale: "" }, path),
   });
 }
 
-export function renderMap({ form, results }: ResultsContent, isLead: boolean, path = "/"): Html {
+function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
+  const sentence = results.isComplete
+    ? text.noSeries
+    : fill(text.noChart, { n: results.count }, form.language);
+  return html`
+    <section class="card chart-card">
+      <p>${sentence}</p>
+    </section>
+  `;
+}
+
+export function renderMap({ form, results, path }: ResultsContent, isLead: boolean): Html {
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
   const { locations: { list, missing }, others, selection: { within: box } } = results;
   const view = parseView(form.view) ??
@@ -216,85 +201,72 @@ export function renderMap({ form, results }: ResultsContent, isLead: boolean, pa
 
 const MAX_EXCEL_ROWS = 1_048_575;
 
-export function renderDownload({ access, form, results, links }: ResultsContent, text: Text): Html {
-  const { language, tool } = form;
-  const { count } = results;
-  const { bytes, seconds } = estimateSize(count, form);
-  const size = fill(text.size, {
-    rows: count,
-    bytes: formatBytes(bytes, language),
-    time: formatTime(seconds, language),
-  }, language);
-  const needsHeader = access in CREDENTIALS;
-  const ids = Object.keys(TOOLS) as ToolId[];
-  const { expires } = links.downloads[tool];
-  const button = html`${
-    ids.map((id) =>
-      html`<span class="for-${id}">${
-        id === "other"
-          ? text.downloadOther
-          : fill(text.downloadFor, { tool: TOOLS[id].label }, language)
-      }</span>`
-    )
-  }`;
+export function renderDownload(
+  { form, results, downloads }: ResultsContent,
+  text: Text,
+): Html {
+  const { language } = form;
+  /** The style sheet shows the text of the chosen tool. */
+  const ofEach = (textOf: (tool: ToolId) => string) =>
+    TOOL_IDS.map((tool) => html`<span class="for-${tool}">${textOf(tool)}</span>`);
+  const size = ofEach((tool) => {
+    const { rows, bytes, seconds } = estimateSize(tool, form, results);
+    const [size, time] = [formatBytes(bytes, language), formatTime(seconds, language)];
+    return fill(text.size, { rows, bytes: size, time }, language);
+  });
+  const button = ofEach((tool) =>
+    tool === "other"
+      ? text.downloadOther
+      : fill(text.downloadFor, { tool: TOOLS[tool].label }, language)
+  );
+  const option = (name: string, type: string, value: string, isChecked: boolean) =>
+    html`<input form="query" type="${type}" name="${name}" value="${value}" ${
+      isChecked && "checked"
+    }>`;
+  const expires = downloads.expires?.toISOString().slice(0, 16).replace("T", " ");
   return html`
     <section class="card take" aria-labelledby="take">
       <div class="title"><h2 id="take">${text.download}</h2><p>${size}</p></div>
       <fieldset class="tools">
         <legend>${text.tool}</legend>
-        ${ids.map((id) =>
-          html`
-            <label><input form="query" type="radio" name="tool" value="${id}" ${id === tool &&
-              "checked"}><span>${TOOLS[id].label || text.other}</span></label>
-          `
+        ${TOOL_IDS.map((id) =>
+          html`<label>${option("tool", "radio", id, id === form.tool)}<span>${
+            TOOLS[id].label || text.other
+          }</span></label>`
         )}
       </fieldset>
       <p class="choices">
-        <label><input form="query" type="radio" name="columns" value="main"
-          ${!form.hasAllColumns && "checked"}> ${text.mainColumns}</label>
-        <label><input form="query" type="radio" name="columns" value="all" ${form.hasAllColumns &&
-          "checked"}> ${text.allColumns}</label>
+        <label>${option("columns", "radio", "main", !form.hasAllColumns)} ${text
+          .mainColumns}</label>
+        <label>${option("columns", "radio", "all", form.hasAllColumns)} ${text.allColumns}</label>
       </p>
-      <p class="choices"><label><input form="query" type="checkbox" name="tidy" value="1"
-        ${form.isTidy && "checked"}> <span>${text.tidy}<small>${text
-          .tidyNote}</small></span></label></p>
-      ${count > MAX_EXCEL_ROWS && html`<p class="notice for-excel">${text.excelLimit}</p>`}
+      <p class="choices"><label>${option("tidy", "checkbox", "1", form.isTidy)} <span>${text
+        .tidy}<small>${text.tidyNote}</small></span></label></p>
+      ${results.count > MAX_EXCEL_ROWS &&
+        html`<p class="notice for-excel">${text.excelLimit}</p>`}
       <p class="note for-qgis">${text.qgisNote}</p>
-      <button type="submit" form="query" formaction="/download" class="download"
-        ${needsHeader && html`data-needs-header hidden`}>${button}</button>
+      <button type="submit" form="query" formaction="/download" class="download">${button}</button>
       <p id="stale-reason" class="note" hidden>${text.staleDownload}</p>
-      ${needsHeader && html`<noscript><p class="note">${text.needsHeader}</p></noscript>`}
-      <p class="file">${ids.map((id) =>
-        html`<code class="for-${id}">${links.downloads[id].file}</code>`
-      )}</p>
-      ${expires && html`<p class="note">${
-        fill(text.expires, {
-          time: `${expires.toISOString().slice(0, 16).replace("T", " ")} UTC`,
-        }, language)
-      }</p>`}
-      <div id="progress" role="status"></div>
+      <p class="file"><code>${ofEach((tool) => fileName(tool, downloads))}</code></p>
+      ${expires &&
+        html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
     </section>
     <div class="download-bar" hidden><p>${size}</p><button type="submit" form="query"
-      formaction="/download" class="download" ${needsHeader && html`data-needs-header`}>${text
-        .download}</button></div>
+      formaction="/download" class="download">${text.download}</button></div>
   `;
 }
 
 export function renderCode(
-  { access, form, links }: Pick<ResultsContent, "access" | "form" | "links">,
+  { access, form, downloads }: Pick<ResultsContent, "access" | "form" | "downloads">,
   text: Text,
 ): Html {
-  const variable = "data";
-  const snippets = createCodeSnippets(access, links.downloads.r.url, variable);
-  const credential = CREDENTIALS[access];
+  const snippets = createCodeSnippets(access, downloads.urls, "data");
+  const variable = CREDENTIALS[access]?.variable;
   return html`
     <section class="card code" aria-labelledby="code">
       <div class="title"><h2 id="code">${text.code}</h2>
         <button type="button" class="copy" data-script hidden>${text.copy}</button></div>
-      ${credential &&
-        html`<p class="note">${
-          fill(text.codeToken, { variable: credential.variable }, form.language)
-        }</p>`}
+      ${variable && html`<p class="note">${fill(text.codeToken, { variable }, form.language)}</p>`}
       <div class="tabs">
         ${snippets.map(({ id, label, code }, index) =>
           html`
@@ -308,39 +280,41 @@ export function renderCode(
   `;
 }
 
+/** The heading of citations, with a button for each format. */
+export function renderCiteHeading(count: number, language: Language): Html {
+  const text = TEXTS[language];
+  const title = count === 1 ? text.citeOne : fill(text.cite, { n: count }, language);
+  return html`
+    <div class="title">
+      <h2 id="cite">${title}</h2>
+      <p>${Object.entries(CITATION_FILES).map(([id, { label }]) =>
+        html`
+          <button type="submit" form="query" formaction="/download" class="link" name="file"
+            value="${id}">${label || text.plainText}</button>
+        `
+      )}</p>
+    </div>
+  `;
+}
+
 const MAX_CITED = 10;
 
-export function renderCitations(
-  { access, form, results, links }: ResultsContent,
-  text: Text,
-): Html {
+function renderCitations({ form, datasets, results }: ResultsContent, text: Text): Html {
   const { language } = form;
   const { cited } = results;
-  const title = cited.length === 1 ? text.citeOne : fill(text.cite, { n: cited.length }, language);
-  const known = new Map(results.datasets?.map((dataset) => [dataset.doi, dataset]));
-  const state = access in CREDENTIALS && html`data-needs-header hidden`;
+  const known = new Map(datasets?.map((dataset) => [dataset.doi, dataset]));
   return html`
     <section class="card cite" aria-labelledby="cite">
-      <div class="title">
-        <h2 id="cite">${title}</h2>
-        <p>${links.citations.map(({ label, url }) =>
-          html`
-            <a rel="nofollow" download href="${toPath(url)}" ${state}>${label}</a>
-          `
-        )}</p>
-      </div>
+      ${renderCiteHeading(cited.length, language)}
       <p class="note">${text.citeNote}</p>
       <ul>${cited.slice(0, MAX_CITED).map(({ doi, results: count }) => {
         const dataset = known.get(doi);
-        const facts = [
-          count !== undefined && formatCount(count, language),
-          dataset && renderLicence(dataset.licence),
-          html`<a href="${datasetPath(doi, language)}">${text.datasetPage}</a>`,
-        ].filter((fact) => fact);
         return html`<li>${dataset ? renderCitation(dataset) : doi}
-          <p class="note">${
-          facts.map((fact, index) => html`${index > 0 ? ", " : ""}${fact}`)
-        }</p></li>`;
+          <p class="note">${count !== undefined && `${formatCount(count, language)}, `}${
+          dataset && html`
+            ${renderLicence(dataset.licence)},
+          `
+        }<a href="${datasetPath(doi, language)}">${text.datasetPage}</a></p></li>`;
       })}</ul>
     </section>
   `;
@@ -348,12 +322,6 @@ export function renderCitations(
 
 export function datasetPath(doi: string, language: Language): string {
   return `/datasets/${doi.split("/").map(encodeURIComponent).join("/")}?lang=${language}`;
-}
-
-/** Removes the origin, so that a link works at any origin of the page. */
-export function toPath(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
 }
 
 export function renderCitation({ citation, link, doi }: DatasetInfo): Html {
@@ -380,26 +348,23 @@ function renderStale(text: Text): Html {
 }
 
 /** Renders names that are not in the list, with near matches. The search includes them: the service can have more names. */
-function renderUnknown(form: Form, text: Text): Html {
+function renderUnknown(form: Form, text: Text): Html[] {
   const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
-  return html`${
-    unknown.map((name) => {
-      const near = nearCharacteristics(name);
-      const others = form.characteristics.filter((other) => other !== name);
-      return html`
-        <div class="notice near">
-          <p><strong>${fill(text.notInList, { name: shorten(name) }, form.language)}</strong>
-          ${near.length > 0 && text.near} ${near.map((other, index) =>
-            html`${index > 0 ? ", " : ""}<a href="${
-              pageUrl(form, {
-                characteristics: [...others, other],
-              })
-            }">${nameInForm(other, form.language)}</a>`
-          )}</p>
-        </div>
-      `;
-    })
-  }`;
+  return unknown.map((name) => {
+    const others = form.characteristics.filter((other) => other !== name);
+    const links = nearCharacteristics(name).map((near, index) => {
+      const href = pageUrl(form, { characteristics: [...others, near] });
+      return html`${index > 0 ? ", " : text.near} <a href="${href}">${
+        nameInForm(near, form.language)
+      }</a>`;
+    });
+    const sentence = fill(text.notInList, { name: shorten(name) }, form.language);
+    return html`
+      <div class="notice near">
+        <p><strong>${sentence}</strong> ${links}</p>
+      </div>
+    `;
+  });
 }
 
 const MAX_TERMS = 3;

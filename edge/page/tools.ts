@@ -1,31 +1,35 @@
-// Tools that read a download. A new tool is a row of `TOOLS`, and perhaps one of `SNIPPETS` in code_snippets.ts.
-import type { FileFormat } from "../../src/formats/formats.ts";
-import type { ResourceName } from "../../src/odata/resources.ts";
+// The files that the page offers. A new tool is a row of `TOOLS`, and perhaps one of `SNIPPETS` in code_snippets.ts.
 
-export interface Tool {
-  /** Name of the program; the page has a text for the last one. */
+export interface OfferedFile {
+  /** Name of the program or format; the page has texts for the empty ones. */
   label: string;
-  resource: ResourceName;
-  format: FileFormat;
+  path: string;
   /** Further parameters of the URL. */
-  parameters: Readonly<Record<string, string>>;
+  parameters?: Readonly<Record<string, string>>;
 }
 
+/** Programs that read a download, with the file for each. */
 export const TOOLS = {
   excel: {
     label: "Excel",
-    resource: "Records",
-    format: "csv",
+    path: "/Records.csv",
     parameters: { bom: "true", escapeFormulas: "true" },
   },
-  r: { label: "R", resource: "Records", format: "csv", parameters: {} },
-  python: { label: "Python", resource: "Records", format: "csv", parameters: {} },
-  duckdb: { label: "DuckDB", resource: "Records", format: "parquet", parameters: {} },
-  qgis: { label: "QGIS", resource: "Locations", format: "geojson", parameters: {} },
-  other: { label: "", resource: "Records", format: "ndjson", parameters: {} },
-} as const satisfies Record<string, Tool>;
+  r: { label: "R", path: "/Records.csv" },
+  python: { label: "Python", path: "/Records.csv" },
+  duckdb: { label: "DuckDB", path: "/Records.parquet" },
+  qgis: { label: "QGIS", path: "/Locations.geojson" },
+  other: { label: "", path: "/Records.ndjson" },
+} as const satisfies Record<string, OfferedFile>;
 
 export type ToolId = keyof typeof TOOLS;
+export const TOOL_IDS = Object.keys(TOOLS) as readonly ToolId[];
+
+export const CITATION_FILES = {
+  text: { label: "", path: "/Citations.txt" },
+  bibtex: { label: "BibTeX", path: "/Citations.bib" },
+  ris: { label: "RIS", path: "/Citations.ris" },
+} as const satisfies Record<string, OfferedFile>;
 
 export function isTool(text: string): text is ToolId {
   return Object.hasOwn(TOOLS, text);

@@ -12,18 +12,15 @@ export function script(): string {
 }
 
 /** Names of texts in `data-texts` of the page. */
-export const SCRIPT_TEXTS = [
-  ...["loading", "copied", "busyNote", "received", "complete", "downloadFailed"] as const,
-  ...["downloading", "cancel", "tryAgain", "failed", "moreNames", "suggestions"] as const,
-  ...["remove", "drawBox"] as const,
-];
+export const SCRIPT_TEXTS = ["loading", "copied", "busyNote", "failed", "drawBox"] as const;
 
-/** Loads pages within this one, marks changed forms, and downloads with a header. */
+/** Loads pages within this one, and marks changed forms. */
 export function enhancePage(): void {
   const main = (): HTMLElement => document.querySelector("main")!;
   const form = (): HTMLFormElement | null => document.querySelector("#query");
   const texts = (): Record<string, string> => JSON.parse(main().dataset.texts ?? "{}");
   const fillIn = (text = "", value: string) => text.replace(/\{\w+\}/, value);
+  const FILE_BUTTON = "[formaction='/download']";
   /** Settings of the form that the results are for. */
   let shown = "";
   /** Aborts the request of the previous page. */
@@ -49,9 +46,6 @@ export function enhancePage(): void {
   /** Makes new content ready. */
   function prepare(): void {
     for (const element of document.querySelectorAll<HTMLElement>("[data-script]")) {
-      element.hidden = false;
-    }
-    for (const element of document.querySelectorAll<HTMLElement>("[data-needs-header]")) {
       element.hidden = false;
     }
     const source = new DOMParser().parseFromString(form()?.outerHTML ?? "", "text/html");
@@ -101,7 +95,7 @@ export function enhancePage(): void {
     const typed = document.querySelector<HTMLInputElement>("#what:focus")?.value.trim();
     const isStale = settingsOf(form(), typed) !== shown;
     document.body.classList.toggle("stale", isStale);
-    for (const button of document.querySelectorAll<HTMLButtonElement>(".download")) {
+    for (const button of document.querySelectorAll<HTMLButtonElement>(FILE_BUTTON)) {
       button.disabled = isStale;
     }
     for (const note of document.querySelectorAll<HTMLElement>("#stale, #stale-reason")) {
@@ -125,14 +119,8 @@ export function enhancePage(): void {
 
   function onSubmit(event: SubmitEvent): void {
     const own = form();
-    if (!own || event.target !== own) return;
-    const button = event.submitter as HTMLButtonElement | null;
-    if (button?.matches(".download")) {
-      if (!button.matches("[data-needs-header]")) return; // the browser downloads
-      event.preventDefault();
-      download(`/download?${parametersOf(own)}`);
-      return;
-    }
+    // The browser itself downloads files.
+    if (!own || event.target !== own || event.submitter?.matches(FILE_BUTTON)) return;
     event.preventDefault();
     load(`/?${parametersOf(own)}`, true, true);
   }
@@ -146,24 +134,14 @@ export function enhancePage(): void {
     if (link.matches(".copy-link")) {
       event.preventDefault();
       copy(link, link.href);
-    } else if (link.matches("[data-needs-header]")) {
-      event.preventDefault();
-      download(link.href);
     } else if (link.matches("[href='#query']")) {
       event.preventDefault();
       form()!.classList.add("open");
       document.querySelector<HTMLElement>("#what")!.focus();
-    } else if (isPage(link)) {
+    } else if (link.origin === location.origin && link.hash === "") {
       event.preventDefault();
-      load(link.href, false, true);
+      load(link.href, link.pathname !== location.pathname, true);
     }
-  }
-
-  /** Whether a link in the content is to a state of this page. */
-  function isPage(link: HTMLAnchorElement): boolean {
-    const { origin, pathname, hash } = new URL(link.href, location.href);
-    return main().contains(link) && !link.hasAttribute("download") && hash === "" &&
-      origin === location.origin && (pathname === "/" || pathname === location.pathname);
   }
 
   function visibleCode(): string {
@@ -181,7 +159,7 @@ export function enhancePage(): void {
   async function fetchPage(url: string, signal?: AbortSignal): Promise<Document> {
     const response = await fetch(url, { headers: credentialHeader(), signal: signal ?? null });
     if (!response.headers.get("content-type")?.startsWith("text/html")) {
-      throw await toError(response);
+      throw new Error(String(response.status));
     }
     return new DOMParser().parseFromString(await response.text(), "text/html");
   }
@@ -265,80 +243,5 @@ export function enhancePage(): void {
     const page = await fetchPage(link.href).catch(() => undefined);
     const fragment = page?.querySelector(".fragment");
     if (fragment) link.parentElement?.replaceWith(fragment);
-  }
-
-  /** Downloads with a header, which a form cannot send, to a file or to memory. */
-  async function download(url: string): Promise<void> {
-    const progress = document.querySelector("#progress")!;
-    const report = document.createElement("p");
-    const cancel = document.createElement("button");
-    const stop = new AbortController();
-    cancel.type = "button";
-    cancel.className = "copy-link link";
-    cancel.textContent = texts().cancel!;
-    cancel.addEventListener("click", () => stop.abort());
-    report.textContent = `${texts().downloading} …`;
-    progress.replaceChildren(report, cancel);
-    const pick = (window as unknown as {
-      showSaveFilePicker?: (options: object) => Promise<FileSystemFileHandle>;
-    }).showSaveFilePicker;
-    let file: FileSystemFileHandle | undefined;
-    try {
-      const code = [...document.querySelectorAll<HTMLElement>(".file code")]
-        .find((element) => element.getClientRects().length > 0);
-      const suggestedName = code?.textContent ?? "data.csv";
-      if (pick && url.startsWith("/download")) file = await pick.call(window, { suggestedName });
-      const response = await fetch(url, { headers: credentialHeader(), signal: stop.signal });
-      if (!response.ok || !response.body) throw await toError(response);
-      const disposition = response.headers.get("content-disposition") ?? "";
-      const name = /filename="([^"]*)"/.exec(disposition)?.[1] ?? suggestedName;
-      let bytes = 0;
-      let reportedAt = 0;
-      const body = response.body.pipeThrough(
-        new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-          transform(chunk, controller) {
-            bytes += chunk.length;
-            controller.enqueue(chunk);
-            // At most every 5 s, because a screen reader reads each report aloud.
-            if (Date.now() - reportedAt < 5000) return;
-            reportedAt = Date.now();
-            report.textContent = fillIn(texts().received, megabytes(bytes));
-          },
-        }),
-      );
-      if (file) await body.pipeTo(await file.createWritable());
-      else saveBlob(await new Response(body).blob(), name);
-      report.textContent = fillIn(texts().complete, megabytes(bytes));
-    } catch (error) {
-      const { name, message } = error as Error;
-      // Removes the empty file that the dialog has created.
-      await (file as { remove?: () => Promise<void> } | undefined)?.remove?.().catch(() => {});
-      report.textContent = name === "AbortError"
-        ? ""
-        : `${texts().downloadFailed} (${message}) ${texts().tryAgain}.`;
-    }
-    cancel.remove();
-  }
-
-  function saveBlob(blob: Blob, name: string): void {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  }
-
-  /** Converts a problem details object (RFC 9457), or any other unexpected response. */
-  async function toError(response: Response): Promise<Error> {
-    const { detail, hint } = await response.json().catch(() => ({}));
-    return new Error(
-      detail ? [detail, hint].filter(Boolean).join(": ") : `status ${response.status}`,
-    );
-  }
-
-  function megabytes(bytes: number): string {
-    return `${
-      (bytes / 1e6).toLocaleString(document.documentElement.lang, { maximumFractionDigits: 1 })
-    } MB`;
   }
 }

@@ -35,11 +35,11 @@ const elementOf = (html: string, attribute: string) =>
 
 const numberOf = (html: string) => elementOf(html, 'id="count"');
 
-/** Follows the download of a form. */
-async function downloadOf(app: EdgeApp, query: string, init?: RequestInit): Promise<Response> {
-  const response = await app.request(`/download?${query}`, { redirect: "manual", ...init });
-  assertEquals(response.status, 303, await response.clone().text());
-  return await app.request(response.headers.get("location")!, init);
+/** Returns the URL of the file of a form; `HEAD` reads no rows. */
+async function fileOf(app: EdgeApp, query: string): Promise<URL> {
+  const response = await app.request(`/download?${query}`, { method: "HEAD" });
+  assertEquals(response.status, 200);
+  return new URL(response.headers.get("content-location")!, "http://localhost");
 }
 
 const PH = "characteristic=pH&where=Manitoba&from=2015&to=2020";
@@ -81,7 +81,7 @@ Deno.test("GET / shows the other locations of the map's view in one further requ
 Deno.test("GET / counts as many results as the download has rows", async () => {
   const { app } = overSandbox({ hostileNames: false });
   const html = await get(app, `/?${PH}`);
-  const download = await downloadOf(app, `${PH}&tool=python`);
+  const download = await app.request(`/download?${PH}&tool=python`);
   const [header, ...rows] = readCsv(await download.text());
   assertEquals(numberOf(html), `${rows.length} measurements`);
   assertEquals(header!.length, 12 + 7); // the main and the tidy columns
@@ -100,13 +100,13 @@ const files: [query: string, path: string, parameters: Record<string, string | n
   ["tool=qgis", "/Locations.geojson", { $select: null, tidy: null }],
   ["tool=other", "/Records.ndjson", { tidy: "true" }],
   ["tool=unknown", "/Records.csv", { bom: "true" }],
+  ["file=bibtex", "/Citations.bib", { $select: null, filename: null }],
 ];
 for (const [query, path, parameters] of files) {
-  Deno.test(`GET /download redirects to ${path} when the form has ${query}`, async () => {
-    const { app, stats } = overSandbox();
-    const response = await app.request(`/download?characteristic=pH&${query}`);
-    const url = new URL(response.headers.get("location")!, "http://localhost");
-    assertEquals([response.status, url.pathname, stats.requests], [303, path, 0]);
+  Deno.test(`GET /download is ${path} when the form has ${query}`, async () => {
+    const { app } = overSandbox({ records: 3 });
+    const url = await fileOf(app, `characteristic=pH&${query}`);
+    assertEquals(url.pathname, path);
     assertEquals(url.searchParams.get("$filter"), "CharacteristicName eq 'pH'");
     for (const [name, value] of Object.entries(parameters)) {
       assertEquals(url.searchParams.get(name), value, name);
@@ -138,10 +138,9 @@ const filters: [query: string, filter: string, box?: string][] = [
 for (const [query, filter, box] of filters) {
   Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
     const { app } = overSandbox({ hostileNames: false });
-    const response = await app.request(`/download?${query}`);
-    const url = new URL(response.headers.get("location")!, "http://localhost");
-    assertEquals(url.searchParams.get("$filter")?.replaceAll("B'", "b'"), filter);
-    assertEquals(url.searchParams.get("bbox"), box ?? null);
+    const { searchParams } = await fileOf(app, query);
+    assertEquals(searchParams.get("$filter")?.replaceAll("B'", "b'"), filter);
+    assertEquals(searchParams.get("bbox"), box ?? null);
   });
 }
 
@@ -233,9 +232,11 @@ Deno.test("GET / formats numbers by language, and the file stays the same", asyn
   const { app } = overSandbox();
   assertEquals(numberOf(await get(app, "/?lang=fr")), "40 000 mesures");
   assertEquals(numberOf(await get(app, "/")), "40,000 measurements");
-  const french = await app.request("/download?characteristic=pH&lang=fr");
-  const english = await app.request("/download?characteristic=pH");
-  assertEquals(french.headers.get("location"), english.headers.get("location"));
+  const [french, english] = [
+    await fileOf(app, "characteristic=pH&lang=fr"),
+    await fileOf(app, "characteristic=pH&lang=en"),
+  ];
+  assertEquals(french.href, english.href);
 });
 
 Deno.test("GET /fields has a label, a group and a meaning for each field", async () => {
@@ -277,8 +278,8 @@ Deno.test("GET / has code for six programs, which contains no key or token", asy
     const html = await get(app, "/?characteristic=pH", { headers });
     const code = [...html.matchAll(/<pre[^>]*><code>(.*?)<\/code>/gs)].map(([, text]) => text!);
     assertEquals(code.length, 6);
-    for (const text of code) {
-      assertStringIncludes(text, "/Records.csv?");
+    for (const [index, text] of code.entries()) {
+      assertStringIncludes(text, index === 2 ? "/Records.parquet?" : "/Records.csv?");
       assertStringIncludes(text, variable);
     }
     assertEquals(html.includes('"sandbox"') || html.includes(token), false);
@@ -351,7 +352,10 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
   assertEquals(stats.requests, 5);
   assertStringIncludes(html, "enter your key above");
   assertStringIncludes(html, "$DATASTREAM_API_KEY");
-  assertEquals(/id="credential"[^>]*name=/.test(html), false);
+  // The key must not get into the URL.
+  assertEquals([...html.matchAll(/<form[^>]*method="(\w+)"/g)].map(([, method]) => method), [
+    "post",
+  ]);
   const refused = await app.request("/", { headers: { "x-api-key": "wrong" } });
   assertEquals(refused.status, 403);
   assertEquals((await refused.text()).includes("wrong"), false);
@@ -372,13 +376,12 @@ Deno.test("GET / and POST / require a token, and sign the links, when access is 
   const html = await get(app, "/", { method: "POST", body });
   assertStringIncludes(html, "valid until 2027-02-14 08:00 UTC");
   assertEquals(html.includes(token), false);
-  const [, bibtex] = /href="(\/Citations\.bib[^"]*)"/.exec(html)!;
-  assertEquals((await app.request(bibtex!.replaceAll("&amp;", "&"))).status, 200);
-  const redirect = await app.request("/download", { method: "POST", body });
-  assertEquals(redirect.status, 303);
-  const file = await app.request(redirect.headers.get("location")!);
+  const file = await app.request("/download", { method: "POST", body });
   assertEquals(file.status, 200);
   await file.body?.cancel();
+  // The URL of the file is signed: it needs no token.
+  const signed = await app.request(file.headers.get("content-location")!, { method: "HEAD" });
+  assertEquals(signed.status, 200);
 });
 
 Deno.test("POST / rejects a form that is too large", async () => {
@@ -389,7 +392,7 @@ Deno.test("POST / rejects a form that is too large", async () => {
 
 Deno.test("GET / returns 404 when access is signed and there are no tokens", async () => {
   const { app } = overSandbox({}, { ...signedAccess, tokens: [] });
-  for (const path of ["/", "/weir.js", "/weir.css", "/names.json", "/datasets", "/fields"]) {
+  for (const path of ["/", "/weir.js", "/weir.css", "/suggestions", "/datasets", "/fields"]) {
     assertEquals((await app.request(path)).status, 404);
   }
   assertEquals((await app.request("/", { method: "POST" })).status, 404);
@@ -462,7 +465,6 @@ Deno.test("GET / names its files, has no inline script or style, and is small", 
     "/weir.css": "text/css",
     "/weir.js": "text/javascript",
     "/weir.svg": "image/svg+xml",
-    "/names.json": "application/json",
   };
   const html = await get(app, "/");
   let bytes = await compressedSize(html);

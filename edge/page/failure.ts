@@ -1,0 +1,68 @@
+// What the page says when it cannot show or download a selection.
+import { html } from "hono/html";
+import { toProblem } from "../downloads/problem.ts";
+import { type Form, FormError, pageUrl } from "./form.ts";
+import type { Html } from "./html.ts";
+import { fill, type Text, TEXTS } from "./text.ts";
+
+export interface Failure {
+  status: number;
+  headers: Record<string, string>;
+  content: Html;
+}
+
+/** Problem and remedy by status; other statuses have those of 502. */
+const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]>> = {
+  400: ["badFilter", "badFilterNote"],
+  401: ["noAccess", "checkCredential"],
+  403: ["noAccess", "checkCredential"],
+  413: ["tooLarge", "failedNote"],
+  502: ["failed", "failedNote"],
+};
+
+/**
+ * Describes an error in the language of the form. Messages of the service are quoted, because they are in English.
+ *
+ * @throws The error itself, if it is none that a reader can mend
+ */
+export function describeFailure(
+  error: unknown,
+  form: Form,
+  path: string,
+  requestId: string,
+): Failure {
+  const text = TEXTS[form.language];
+  if (error instanceof FormError) {
+    const { status, values } = error;
+    const sentence = fill(text[error.text], values, form.language);
+    const remedy = error.text === "noDataset" &&
+      html`<a href="/datasets?lang=${form.language}">${text.allDatasets}</a>`;
+    const headers: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
+    const content = html`<p><strong>${sentence}</strong> ${remedy}</p>`;
+    return { status, headers, content: renderAlert(content, text) };
+  }
+  const problem = toProblem(error);
+  if (problem === undefined) throw error;
+  const { details: { status, detail, hint }, headers } = problem;
+  const wait = Number(headers["retry-after"]) || 0;
+  const [title, remedy] = TEXTS_BY_STATUS[status] ?? TEXTS_BY_STATUS[502]!;
+  const tryAgain = html`<a href="${pageUrl(form, {}, path)}">${text.tryAgain}</a>`;
+  const content = html`
+    <p><strong>${text[wait > 0 ? "busy" : title]}</strong> ${wait > 0
+      ? html`<span class="wait">${fill(text.busyNote, { n: wait }, form.language)}</span>`
+      : text[remedy]} ${status >= 500 && tryAgain}</p>
+    ${wait > 0 && html`<progress max="${wait}" value="0"></progress>`}
+    <p class="note">${text.message} <q lang="en">${hint ? `${detail}: ${hint}` : detail}</q></p>
+    <p class="note">${text.request} ${requestId}</p>
+  `;
+  return { status, headers, content: renderAlert(content, text, wait) };
+}
+
+/** The script requests the page again after `wait` seconds. */
+function renderAlert(content: Html, text: Text, wait = 0): Html {
+  return html`
+    <h1 class="hidden">${text.results}</h1>
+    <div class="${wait > 0 ? "info" : "alert"}" role="alert" tabindex="-1" ${wait > 0 &&
+      html`data-retry="${wait}"`}>${content}</div>
+  `;
+}

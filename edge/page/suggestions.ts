@@ -1,0 +1,45 @@
+// The list of suggested characteristics, which the script requests while a name is typed.
+import { html } from "hono/html";
+import { characteristicName, suggestCharacteristics } from "./characteristics.ts";
+import { type Html, nameInForm, renderChip } from "./html.ts";
+import { fill, type Language, TEXTS } from "./text.ts";
+
+/** Renders a listbox, or nothing if no name contains the text. */
+export function renderSuggestions(text: string, language: Language): Html {
+  const { groups, more } = suggestCharacteristics(text, language);
+  if (groups.length === 0) return html``;
+  const texts = TEXTS[language];
+  return html`
+    <div role="listbox" aria-label="${texts.suggestions}">
+      ${groups.map(({ label, names }) =>
+        html`
+          <div role="group" ${label && html`aria-label="${label}"`}>
+            ${label && html`<div class="group" role="presentation">${label}</div>`}
+            ${names.map((name) => renderOption(name, text, language))}
+          </div>
+        `
+      )}
+    </div>
+    ${more > 0 && html`<p class="foot">${fill(texts.moreNames, { n: more, text }, language)}</p>`}
+  `;
+}
+
+/** The template is the chip that the script adds to the form. The French name is beside the English one. */
+function renderOption(name: string, text: string, language: Language): Html {
+  const french = characteristicName(name, "fr");
+  const at = name.toLowerCase().indexOf(text.toLowerCase());
+  const end = at + text.length;
+  return html`
+    <div role="option" aria-selected="false"
+      data-name="${name}"><span>${at < 0
+        ? name
+        : html`${name.slice(0, at)}<b>${name.slice(at, end)}</b>${
+          name.slice(end)
+        }`}</span>${french !== name &&
+        html`<small lang="fr">${french.toLowerCase()}</small>`}<template>${renderChip(
+          "characteristic",
+          name,
+          nameInForm(name, language),
+        )}</template></div>
+  `;
+}
