@@ -49,35 +49,25 @@ export async function respondWithDownload(
   const dataStream = await authorize(exchange, context);
   const download = await parseDownload(request, resource, formatInPath, dataStream, context);
   exchange.query = download.logged;
-  const { headers, query, count } = download;
-  const validators = (state: DatasetState | undefined) => validatorsOf(download, state, settings);
+  const { headers, query, document } = download;
   const isConditional = request.method === "HEAD" || request.headers.has("if-none-match");
   const known = await findState(isConditional, exchange, dataStream, query, context);
   if (isConditional) {
     const complete: Record<string, string> = {
       ...headers,
       "cache-control": cacheControl(feeds.remainingTtl(known?.at)),
-      ...await validators(known?.state),
+      ...await validatorsOf(document, known?.state, settings),
     };
     if (isNotModified(request, complete.etag)) return notModified(complete);
     // For HEAD, Hono calls this handler and drops the body, so the download must not start.
     if (request.method === "HEAD") return new Response(null, { headers: complete });
   }
-  const source = count
-    ? countSource(dataStream, download, exchange)
-    : documentSource(dataStream, download, exchange);
-  const key = keyOf(download.document, exchange, settings);
-  const reader = feeds.open(key, source, exchange.client);
-  return await streamFeed({
-    reader,
-    exchange,
-    settings,
+  return await streamDocument(exchange, context, {
+    id: document,
+    source: sourceOf(dataStream, download, exchange),
     task: `Download of ${resource}`,
-    headers: async () => ({
-      ...headers,
-      "cache-control": cacheControl(reader.remainingTtl),
-      ...await validators(settings.access === "caller" ? undefined : reader.stateOf(known)),
-    }),
+    headers,
+    validators: (reader) => validatorsOf(document, reader.stateOf(known), settings),
   });
 }
 
@@ -86,6 +76,7 @@ interface Download extends DownloadParameters {
   format: FileFormat;
   loadedFormat: FormatName | LoadedFormat;
   options: AnyResourceQuery;
+  /** Everything that determines the bytes, except the datasets. */
   document: unknown;
   /** Headers that depend neither on the rows nor on the datasets. */
   headers: Record<string, string>;
@@ -122,7 +113,8 @@ export async function parseDownload(
     isNegotiated,
     accessControl,
   });
-  const document = [checked.url, options, count || [format, csv]];
+  const { top: _, ...rows } = query; // the page size does not change the rows
+  const document = { resource, ...rows, format: count || [format, csv] };
   return { ...parameters, resource, format, loadedFormat, options, document, headers };
 }
 
@@ -131,11 +123,17 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
   return JSON.stringify([document, access === "caller" && client]);
 }
 
-function documentSource(
+function sourceOf(
   dataStream: DataStream,
-  { resource, loadedFormat: format, csv, query, options }: Download,
+  { resource, loadedFormat: format, csv, query, options, count }: Download,
   exchange: Exchange,
 ): FeedSource {
+  if (count) {
+    return valueSource(exchange, async (signal) => {
+      const count = await dataStream.query(resource, { ...options, signal }).count();
+      return { text: `${JSON.stringify({ count })}\n`, rows: 0 };
+    });
+  }
   // A reader that has rows must not fail because a page waits for its turn.
   const patient = dataStream.with({ maxWait: undefined });
   return {
@@ -153,19 +151,8 @@ function documentSource(
   };
 }
 
-function countSource(
-  dataStream: DataStream,
-  { resource, options }: Download,
-  exchange: Exchange,
-): FeedSource {
-  return valueSource(exchange, async (signal) => {
-    const count = await dataStream.query(resource, { ...options, signal }).count();
-    return { text: `${JSON.stringify({ count })}\n`, rows: 0 };
-  });
-}
-
 /** Creates a source whose document is one part. */
-export function valueSource(
+function valueSource(
   exchange: Exchange,
   request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
 ): FeedSource {
@@ -291,49 +278,48 @@ export async function respondWithText(
 /** Sends a document that concurrent and later requests share. */
 export async function sendDocument(
   exchange: Exchange,
-  { accessControl: { cacheControl, vary }, feeds, settings }: AppContext,
+  context: AppContext,
   { mediaType, id, task, request }: TextDocument,
 ): Promise<Response> {
+  const { accessControl: { cacheControl, vary }, settings } = context;
   const headers = {
     "content-type": `${mediaType}; charset=utf-8`,
     "cache-control": cacheControl(settings.cacheTtl),
     ...(vary && { vary }),
   };
   if (exchange.request.method === "HEAD") return new Response(null, { headers });
-  const key = keyOf(id, exchange, settings);
-  const reader = feeds.open(key, valueSource(exchange, request), exchange.client);
-  return await streamFeed({
-    reader,
-    exchange,
-    settings,
-    task,
-    headers: () => ({ ...headers, "cache-control": cacheControl(reader.remainingTtl) }),
-  });
+  const source = valueSource(exchange, request);
+  return await streamDocument(exchange, context, { id, source, task, headers });
 }
 
-interface FeedResponse {
-  reader: Reader;
-  exchange: Exchange;
-  settings: Settings;
-  /** For the log, such as "Download of Records". */
-  task: string;
+interface StreamedDocument extends Pick<TextDocument, "id" | "task"> {
+  source: FeedSource;
+  headers: Record<string, string>;
   /** Called after the first part has arrived. */
-  headers: () => Record<string, string> | Promise<Record<string, string>>;
+  validators?: (reader: Reader) => Promise<Record<string, string>>;
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
-async function streamFeed(response: FeedResponse): Promise<Response> {
-  const { reader, exchange, settings, task } = response;
+async function streamDocument(
+  exchange: Exchange,
+  { feeds, settings, accessControl: { cacheControl } }: AppContext,
+  { id, source, task, headers, validators }: StreamedDocument,
+): Promise<Response> {
   const { request: { signal } } = exchange;
+  const reader = feeds.open(keyOf(id, exchange, settings), source, exchange.client);
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
   signal.addEventListener("abort", close, { once: true });
   try {
     const first = await reader.read(signal);
-    const headers = await response.headers();
+    const complete = {
+      ...headers,
+      "cache-control": cacheControl(reader.remainingTtl),
+      ...await validators?.(reader),
+    };
     signal.throwIfAborted();
     exchange.isStream = true;
-    return new Response(createBody(first, response), { headers });
+    return new Response(createBody(first, reader, exchange, settings, task), { headers: complete });
   } catch (error) {
     close();
     throw toServiceProblem(error, task, settings, exchange);
@@ -349,7 +335,10 @@ const MAX_CHUNK = 65_536;
 /** Reads the next part when the client has read the last one. */
 function createBody(
   first: FeedPart | undefined,
-  { reader, exchange, settings: { clock, readerTimeout }, task }: FeedResponse,
+  reader: Reader,
+  exchange: Exchange,
+  { clock, readerTimeout }: Settings,
+  task: string,
 ): ReadableStream<Bytes> {
   let part = first;
   /** Bytes of the part that were passed to the runtime. */

@@ -3,9 +3,7 @@ import { ifNoneMatch } from "@std/http/etag";
 import { sha256Hex } from "../../src/bytes.ts";
 import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { FileFormat } from "../../src/formats/formats.ts";
 import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
-import type { ResourceName } from "../../src/odata/resources.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "../options.ts";
@@ -33,32 +31,16 @@ export async function requestState(
   };
 }
 
-/** Everything that determines the bytes, except the datasets. */
-interface Representation extends Pick<DownloadParameters, "query" | "csv" | "count"> {
-  resource: ResourceName;
-  format: FileFormat;
-}
-
 /** The ETag is weak, because the server compares versions and not bytes. */
 export async function validatorsOf(
-  { resource, format, query: { select, filter, within, limit, skipToken }, csv, count }:
-    Representation,
+  document: unknown,
   state: DatasetState | undefined,
-  { dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
+  { access, dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
 ): Promise<Record<string, string>> {
-  if (state === undefined) return {};
+  if (state === undefined || access === "caller") return {};
   const { digest, publishedAt } = state;
-  const representation = [
-    resource,
-    select,
-    filter,
-    within,
-    limit,
-    skipToken,
-    count || [format, csv],
-  ];
   return {
-    etag: `W/"${await hash([VERSION, baseUrl, digest, representation])}"`,
+    etag: `W/"${await hash([VERSION, baseUrl, digest, document])}"`,
     // RFC 9110, section 8.8.2.1: a time in the future must be replaced by the current one.
     ...(publishedAt !== undefined && {
       "last-modified": new Date(Math.min(publishedAt, now())).toUTCString(),

@@ -2,7 +2,7 @@ import { VERSION } from "../../src/version.ts";
 import type { Feeds } from "../downloads/feeds.ts";
 import type { RequestQueue } from "../downloads/queue.ts";
 import type { Settings } from "../options.ts";
-import { readTime, type RequestFacts } from "./request_log.ts";
+import type { RequestFacts } from "./request_log.ts";
 
 /** Prometheus text exposition format, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -81,7 +81,7 @@ export class Metrics {
   constructor(limits: MeasuredLimits, { now }: Pick<Settings, "now">) {
     this.#limits = limits;
     this.#now = now;
-    this.#startedAt = readTime(this.#now);
+    this.#startedAt = this.#now();
     this.#add("weir_build_info", { version: VERSION });
   }
 
@@ -89,7 +89,7 @@ export class Metrics {
     { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
   ): void {
     // On Workers, the clock returns 0 until the first request.
-    this.#startedAt ||= readTime(this.#now);
+    this.#startedAt ||= this.#now();
     this.#add("weir_requests_total", { route, method, status: String(status) });
     if (rows > 0) this.#add("weir_rows_total", { route }, rows);
     if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);

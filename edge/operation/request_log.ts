@@ -88,19 +88,17 @@ export class Exchange {
   readonly #startedAt: number;
   readonly #method: string;
   readonly #secrets: Set<string>;
-  readonly #recorders: Recorders;
 
   /** `waitUntil` keeps the request of a Worker alive. */
   constructor(
     /** The page replaces a form by the request of its file. */
     public request: Request,
     readonly connection: unknown,
-    recorders: Recorders,
+    readonly recorders: Recorders,
     readonly waitUntil: (promise: Promise<unknown>) => void = () => {},
   ) {
-    this.#recorders = recorders;
     recorders.open?.add(this);
-    this.#startedAt = readTime(() => recorders.settings.clock.now());
+    this.#startedAt = recorders.settings.clock.now();
     this.#method = request.method;
     this.#secrets = secretsOf(request);
     const given = request.headers.get("x-request-id") ?? "";
@@ -124,7 +122,7 @@ export class Exchange {
 
   /** Counts the requests of a client, and limits their silence. */
   countRequests(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream {
-    const { metrics, readiness, settings } = this.#recorders;
+    const { metrics, readiness, settings } = this.recorders;
     const { fetch = defaultFetch } = settings.dataStreamOptions;
     return dataStream.with({
       ...(rateLimiter && { rateLimiter }),
@@ -152,8 +150,7 @@ export class Exchange {
 
   #limitSilence(): void {
     if (this.#hasContent) return;
-    const { clock, dataStreamOptions: { baseUrl: url = PRODUCTION_URL } } =
-      this.#recorders.settings;
+    const { clock, dataStreamOptions: { baseUrl: url = PRODUCTION_URL } } = this.recorders.settings;
     const limit = this.#silenceLimit = startTimeLimit(clock, MAX_SILENCE, "no response");
     limit.signal.addEventListener("abort", () => {
       const cause = new DOMException("silence", "TimeoutError");
@@ -166,7 +163,7 @@ export class Exchange {
   }
 
   logFailure(failure: string, error: unknown): void {
-    if (error instanceof DataStreamError) this.#recorders.readiness.recordError(error);
+    if (error instanceof DataStreamError) this.recorders.readiness.recordError(error);
     const message = error instanceof Error ? error.message : String(error);
     this.#logMessage("error", `${failure}: ${message}`);
   }
@@ -180,7 +177,7 @@ export class Exchange {
   }
 
   #log(level: LogLevel, text: string, members: LogMembers): void {
-    const { settings } = this.#recorders;
+    const { settings } = this.recorders;
     settings.log(formatLine(settings, level, text, members), level);
   }
 
@@ -188,7 +185,7 @@ export class Exchange {
   createBodyError(): Error {
     const message = "The download was interrupted (the log has the reason)";
     const members = { message, requestId: this.id };
-    const line = formatLine(this.#recorders.settings, "info", message, members);
+    const line = formatLine(this.recorders.settings, "info", message, members);
     return Object.assign(new Error(message), {
       stack: `Error: ${message}`,
       [Symbol.for("nodejs.util.inspect.custom")]: () => line,
@@ -203,11 +200,9 @@ export class Exchange {
     response.headers.set("x-request-id", this.id);
     if (this.isStream) return response;
     let body: BodyInit | null = null;
-    if (response.status === NOT_MODIFIED) {
-      body = null; // a response with this status cannot have a body
-    } else if (this.request.method === "HEAD") {
+    if (this.request.method === "HEAD" && response.status !== NOT_MODIFIED) {
       // Is open when the headers are sent, so that no server adds `content-length: 0`.
-      const { clock } = this.#recorders.settings;
+      const { clock } = this.recorders.settings;
       const pull = (body: ReadableStreamDefaultController) =>
         clock.sleep(0).then(() => body.close());
       body = new ReadableStream({ pull }, { highWaterMark: 0 });
@@ -224,10 +219,9 @@ export class Exchange {
   end(outcome: RequestOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#recorders.open?.delete(this);
+    this.recorders.open?.delete(this);
     const method = this.#method;
-    const { settings: { clock, logRequests }, metrics } = this.#recorders;
-    const milliseconds = Math.max(0, Math.round(readTime(() => clock.now()) - this.#startedAt));
+    const { settings: { clock, logRequests }, metrics } = this.recorders;
     const query = Object.entries(this.query).map(([name, value]) =>
       [name, limitLength(this.#redact(value))] as const
     );
@@ -240,7 +234,7 @@ export class Exchange {
       outcome,
       rows: this.rows,
       bytes: this.bytes,
-      milliseconds,
+      milliseconds: Math.round(clock.now() - this.#startedAt),
       upstreamRequests: this.#upstreamRequests,
     };
     metrics.addRequest(facts);
@@ -248,8 +242,9 @@ export class Exchange {
     this.#log(levelOf(facts), describeRequest(facts), { message: "request", ...facts });
   }
 
-  readonly #redact = (text: string): string =>
-    createRedactor([...this.#recorders.settings.secrets, ...this.#secrets])(text);
+  #redact(text: string): string {
+    return redact(text, [...this.recorders.settings.secrets, ...this.#secrets]);
+  }
 }
 
 function secretsOf({ headers, url }: Request): Set<string> {
@@ -258,11 +253,10 @@ function secretsOf({ headers, url }: Request): Set<string> {
     headers.get("x-api-key")?.trim() ?? "",
     authorization,
     authorization.replace(/^\S+\s+/, ""),
-    ...searchParamsOf(url).getAll("signature"),
+    // In Deno and Bun, an invalid `host` header makes the URL invalid.
+    ...(URL.canParse(url) ? new URL(url).searchParams.getAll("signature") : []),
   ]);
 }
-
-type Redact = (text: string) => string;
 
 interface LogMembers {
   message: string;
@@ -308,17 +302,8 @@ function levelOf({ status, outcome }: RequestFacts): LogLevel {
   return status >= 400 && outcome === "complete" ? "warn" : "info";
 }
 
-/** 0 if the function of the user fails: logging never throws. */
-export function readTime(now: () => number): number {
-  try {
-    return now() || 0;
-  } catch {
-    return 0;
-  }
-}
-
 export function toIsoTime(now: () => number): string {
-  return new Date(readTime(now)).toISOString();
+  return new Date(now()).toISOString();
 }
 
 /** Characters. */
@@ -341,14 +326,12 @@ function escapeInvisible(line: string): string {
 const REDACTED = "[secret]";
 
 /** Replaces secrets, also in the forms that a URL, a message, a filter and JSON have. */
-export function createRedactor(secrets: Iterable<string>): Redact {
-  const forms = new Set([...secrets].flatMap(formsOf).filter((form) => form !== ""));
-  if (forms.size === 0) return (text) => text;
-  // Longest first, because one secret can be the beginning of another.
-  const alternatives = [...forms].sort((a, b) => b.length - a.length)
+function redact(text: string, secrets: readonly string[]): string {
+  // Longest first, because one secret can be the beginning of another. In one pass, because one can be in `REDACTED`.
+  const forms = secrets.flatMap(formsOf).filter((form) => form !== "")
+    .sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  const pattern = new RegExp(alternatives.join("|"), "g");
-  return (text) => text.replace(pattern, REDACTED);
+  return forms.length === 0 ? text : text.replace(new RegExp(forms.join("|"), "g"), REDACTED);
 }
 
 function formsOf(secret: string): string[] {
@@ -361,9 +344,4 @@ function formsOf(secret: string): string[] {
     encodeURIComponent(text.toWellFormed()),
     JSON.stringify(text).slice(1, -1),
   ]);
-}
-
-/** In Deno and Bun, an invalid `host` header makes the URL invalid. */
-export function searchParamsOf(url: string): URLSearchParams {
-  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams();
 }
