@@ -179,8 +179,8 @@ test("EdgeApp.request() refuses query options with the recorded problems", async
     ...VALUES.$filter!.map((value) => `/Locations?${pairOf("$filter", value)}`),
     ...first.map((query) => `/Locations.geojson?${query}`),
     ...[...first, pairOf("bbox", "1,2"), "$orderby=Id"].map((query) => `/Citations.txt?${query}`),
+    ...[...VALUES.$format!, "geojson"].map((value) => `/Records?${pairOf("$format", value)}`),
     "/Records?$format=json&separator=tab",
-    "/Records?$format=geojson",
     "/Locations?$count=true&limit=3",
     "/Records?$count=true&$skiptoken=Id:5",
     "/Locations?$skiptoken=Id:5&bbox=-64,46,-62,47",
@@ -302,7 +302,7 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
   await add("/Observations.ndjson?$select=Id,LocationId&$skiptoken=Id:2&limit=3");
   await add("/Records.ndjson?$select=Id,DOI&bbox=-180,-90,180,90");
   for (const path of CITATION_PATHS) await add(`${path}?$filter=DOI eq '10.25976/weir-bb00'`);
-  await add("/healthz");
+  for (const path of ["/healthz", "/nothing", "/Records.csv?x=1"]) await add(path);
   await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
 });
 

@@ -2,7 +2,7 @@
 // Measures functions directly, because a request takes more time than they do.
 
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import {
   citeAs,
@@ -78,12 +78,6 @@ for (const part of [".", " ", " .", "a.", ".csv", "/", "-"]) {
   Deno.test(`toFileName() takes linear time when a name repeats "${part}"`, async () =>
     await assertLinear((n) => `a${part.repeat(n)}b`, (name) => toFileName(name, "csv")));
 }
-
-Deno.test("toFileName() throws when a name has only dots and spaces", () => {
-  for (const name of [". .", "...", " . "]) {
-    assertThrows(() => toFileName(name, "csv"), ValidationError);
-  }
-});
 
 const texts: [name: string, text: Text, read: (text: string) => unknown][] = [
   [

@@ -1,8 +1,8 @@
 // Extension and Accept header choose the format of a download.
 import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { fileFormatsOf, FORMAT_SYNONYMS, FORMATS } from "../../../helpers/resources.ts";
-import { overSandbox, problemOf } from "../../../helpers/edge.ts";
+import { FORMATS } from "../../../helpers/resources.ts";
+import { overSandbox } from "../../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
   const { app } = overSandbox({ records: 1 });
@@ -50,27 +50,5 @@ const formats: [format: string, type: string][] = [
 for (const [format, type] of formats) {
   Deno.test(`EdgeApp.request() returns ${type} for /Locations?$format=${format}, whatever accept is`, async () => {
     assertEquals(await typeOf(`/Locations?$format=${format}`, "text/plain"), [200, type]);
-  });
-}
-
-const wrongFormats: [format: string, hint: string][] = [
-  ["xml", ""],
-  ["geojson", "GeoJSON is only for Locations"],
-  ["cvs", 'did you mean "csv"?'],
-  ["jsonl", "use ndjson"],
-  ...Object.entries(FORMAT_SYNONYMS).map(([name, use]): [string, string] => [
-    name.toUpperCase(),
-    `use ${use.replace("{bom: true}", "bom=true").replace('{separator: "\\t"}', "separator=tab")}`,
-  ]),
-];
-for (const [format, wanted] of wrongFormats) {
-  Deno.test(`EdgeApp.request() returns 400 with a hint for /Records?$format=${format}`, async () => {
-    const { app, stats } = overSandbox();
-    const response = await app.request(`/Records?$format=${format}`);
-    assertEquals([response.status, stats.requests], [400, 0]);
-    const { detail, hint } = await problemOf(response);
-    const known = fileFormatsOf("Records").join(", ");
-    assertEquals(detail, `$format must be one of ${known} for Records, got "${format}"`);
-    assertEquals(hint, wanted);
   });
 }

@@ -1,6 +1,6 @@
 // The headers of a download name the file, its type and its caching.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { overSandbox } from "../../../helpers/edge.ts";
 
 async function head(path: string): Promise<Headers> {
@@ -46,18 +46,6 @@ for (const [wanted, ascii, encoded = ascii] of names) {
     assertEquals(headers.has("set-cookie"), false);
   });
 }
-
-Deno.test("EdgeApp.request() names the file by resource and format when there is no filename", async () => {
-  for (const path of ["/Locations.geojson", "/Observations.ndjson", "/Metadata.json"]) {
-    const name = path.slice(1).toLowerCase();
-    const disposition = (await head(path)).get("content-disposition")!;
-    assertEquals(disposition, `attachment; filename="${name}"; filename*=UTF-8''${name}`);
-  }
-  const negotiated = (await head("/Records?$format=json&filename=a.csv")).get(
-    "content-disposition",
-  )!;
-  assert(negotiated.includes('"a.json"'));
-});
 
 const filters: [filter: string | undefined, link: string | null][] = [
   [undefined, null],

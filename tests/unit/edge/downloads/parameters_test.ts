@@ -34,12 +34,6 @@ for (const [name, query] of spellings) {
   });
 }
 
-Deno.test("EdgeApp.request() returns only the CSV header when no row matches", async () => {
-  const { app } = overSandbox();
-  const response = await app.request("/Records.csv?$select=Id,%20DOI&$filter=DOI eq 'none'");
-  assertEquals([response.status, await response.text()], [200, "Id,DOI\r\n"]);
-});
-
 Deno.test("EdgeApp.request() accepts a DOI in any usual form when $filter compares it", async () => {
   const { app } = overSandbox();
   const textOf = async (doi: string) => {

@@ -56,13 +56,6 @@ test("EdgeApp.request() suggests a smaller query when the service times out or r
   }
 });
 
-test("EdgeApp.request() refers to the operator when the service refuses the server's key", async () => {
-  const { app, log } = overUpstream([Response.json({}, { status: 403 })]);
-  const response = await app.request("/Records.csv");
-  assertStringIncludes((await problemOf(response)).hint, "the operator of this server");
-  assertStringIncludes(log.join(), "check the API key");
-});
-
 test("EdgeApp.request() shows no address or network error of the service", async () => {
   for (
     const reply of [

@@ -2,16 +2,13 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
-import { Metrics } from "../../../../edge/operation/metrics.ts";
 import { VERSION } from "../../../../src/version.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
-import { feedsOver } from "../downloads/feeds.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const token = "metrics-token-of-a-test";
 const NOW = Date.UTC(2026, 10, 22);
-const LIMITS = { feeds: feedsOver({ maxDownloads: Infinity }).feeds, requests: { size: 0 } };
 
 /** Returns the values of a text by name and labels. Fails if a line is neither a sample nor a comment. */
 function samplesOf(text: string): Record<string, number> {
@@ -209,22 +206,11 @@ Deno.test("EdgeApp.metrics() has a limited number of lines when paths, methods a
   assertEquals(/path-|METHOD-|x-/.test(app.metrics()), false);
 });
 
-Deno.test("Metrics.toText() has the time of the first request when the clock is 0 at the start", () => {
+Deno.test("EdgeApp.metrics() has the time of the first request when the clock is 0 at the start", async () => {
   // As in a Worker, whose clock starts with the first request.
   let now = 0;
-  const metrics = new Metrics(LIMITS, { now: () => now });
+  const { app } = overSandbox({}, { now: () => now });
   now = NOW;
-  metrics.addRequest({
-    requestId: "x",
-    method: "GET",
-    path: "/healthz",
-    query: {},
-    status: 200,
-    outcome: "complete",
-    rows: 0,
-    bytes: 0,
-    milliseconds: 1,
-    upstreamRequests: 0,
-  });
-  assertMatch(metrics.toText(), new RegExp(`^process_start_time_seconds ${NOW / 1000}$`, "m"));
+  await read(app, "/healthz");
+  assertEquals(samplesOf(app.metrics()).process_start_time_seconds, NOW / 1000);
 });

@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
 
 /** Registers a test that fails instead of hanging. */
@@ -25,13 +25,6 @@ Deno.test("EdgeApp.request() returns 200 for /readyz after the cheapest request 
   assertEquals([pathname, search], ["/v1/odata/v4/Metadata", "?%24select=DOI&%24top=1"]);
   assertEquals(requests[0]!.headers.get("x-api-key"), "k3y-of-a-test");
 });
-
-for (const access of ["public", "token", "signed"] as const) {
-  Deno.test(`EdgeApp.request() needs no credentials for /readyz when access is ${access}`, async () => {
-    const options = { access, tokens: ["the-token-of-a-test"], signingSecret: SECRET };
-    assertEquals(await statusOf(overSandbox({}, options).app), 200);
-  });
-}
 
 test("EdgeApp.request() probes at most once a minute for /readyz", async () => {
   const { app, stats, clock } = overSandbox();
