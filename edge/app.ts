@@ -105,7 +105,7 @@ import {
   type Router,
 } from "./operation/request_log.ts";
 import { Metrics, METRICS_TYPE } from "./operation/metrics.ts";
-import { type AppOptions, isWorkers, type Settings, toSettings } from "./options.ts";
+import { type AppOptions, isWorkers, toSettings } from "./options.ts";
 import { addPage } from "./page/page.ts";
 import { problemResponse, requestIdHint, toProblem } from "./downloads/problem.ts";
 import { Readiness } from "./operation/readiness.ts";
@@ -166,7 +166,13 @@ export interface EdgeApp {
  */
 export function createApp(options: AppOptions): EdgeApp {
   const settings = toSettings(options);
-  const context = createContext(settings);
+  const { clock, dataStreamOptions: { rateLimiter } } = settings;
+  const context: AppContext = {
+    settings,
+    accessControl: createAccessControl(settings), // checks the options of the client
+    feeds: new Feeds(settings),
+    requests: new RequestQueue(rateLimiter, clock),
+  };
   const metrics = new Metrics(context, settings);
   const readiness = new Readiness(settings);
   const recorders: Recorders = {
@@ -211,17 +217,6 @@ export function createApp(options: AppOptions): EdgeApp {
   };
 }
 
-function createContext(settings: Settings): AppContext {
-  const accessControl = createAccessControl(settings); // checks the options of the client
-  const { clock, dataStreamOptions: { rateLimiter } } = settings;
-  return {
-    settings,
-    accessControl,
-    feeds: new Feeds(settings),
-    requests: new RequestQueue(rateLimiter, clock),
-  };
-}
-
 const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
@@ -230,15 +225,11 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   const { settings, accessControl } = context;
   const { corsOrigins, metricsToken, synthetic } = settings;
   const app: Router = new Hono();
-  let paths: Set<string> | undefined;
-  const knownPaths = () =>
-    paths ??= new Set(
-      app.routes.filter(({ method }) => method !== "ALL").map(({ path }) => path),
-    );
+  const knownPaths = new Set<string>();
 
   app.use(async ({ req, env }, next) => {
     // Also for a method that is not allowed, and for a preflight request.
-    if (knownPaths().has(req.path)) env.exchange.route = req.path;
+    if (knownPaths.has(req.path)) env.exchange.route = req.path;
     await next();
   });
   app.use(secureHeaders(SECURE_HEADERS));
@@ -292,13 +283,14 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   }
   app.get(SUMMARY_PATH, ({ env }) => respondWithSummary(env.exchange, context));
   addPage(app, context);
+  for (const { method, path } of app.routes) if (method !== "ALL") knownPaths.add(path);
 
   app.notFound(({ req: { path } }) =>
     problemResponse({
       status: 404,
       title: "Not found",
       detail: `Unknown path ${oneLine(path)}`,
-      hint: pathHint(path, [...knownPaths()]),
+      hint: pathHint(path, [...knownPaths]),
     })
   );
   app.onError((error, { env }) => respondToError(error, env.exchange));

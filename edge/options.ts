@@ -143,13 +143,16 @@ export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_PORT = 8000;
 /** So that no download occupies the service for hours. */
 const PUBLIC_MAX_ROWS = 5_000_000;
-/** A page that arrives takes about 5 MB; an isolate of Workers has 128 MB. */
-const MAX_DOWNLOADS = { process: 20, workers: 8 };
-/** Bytes. */
-const MAX_CACHED_BYTES = { process: 64_000_000, workers: 32_000_000 };
 /** Seconds: a day. */
 const MAX_CACHE_TTL = 86_400;
 const MAX_READER_TIMEOUT = 3_600_000;
+
+function defaultsOf({ process, workers }: { process: number; workers: number }) {
+  return {
+    defaultFor: () => isWorkers() ? workers : process,
+    defaultText: `${process}, on Workers ${workers}`,
+  };
+}
 
 const secret: Setting = { show: (value) => value?.length > 0 ? "(set)" : "(not set)" };
 
@@ -193,8 +196,8 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     variable: "WEIR_MAX_DOWNLOADS",
     help: "maximum number of downloads, counts and requests for citations that are open " +
       "concurrently; further ones wait",
-    defaultFor: () => isWorkers() ? MAX_DOWNLOADS.workers : MAX_DOWNLOADS.process,
-    defaultText: `${MAX_DOWNLOADS.process}, on Workers ${MAX_DOWNLOADS.workers}`,
+    // A page that arrives takes about 5 MB; an isolate of Workers has 128 MB.
+    ...defaultsOf({ process: 20, workers: 8 }),
   },
   maxDownloadsPerClient: {
     min: 1,
@@ -214,8 +217,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     min: 1,
     variable: "WEIR_MAX_CACHED_BYTES",
     help: "maximum number of bytes of all downloads in memory",
-    defaultFor: () => isWorkers() ? MAX_CACHED_BYTES.workers : MAX_CACHED_BYTES.process,
-    defaultText: `${MAX_CACHED_BYTES.process}, on Workers ${MAX_CACHED_BYTES.workers}`,
+    ...defaultsOf({ process: 64_000_000, workers: 32_000_000 }),
   },
   cacheTtl: {
     variable: "WEIR_CACHE_TTL",
@@ -412,12 +414,8 @@ function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | u
 }
 
 function requireLog(option: string, log: LogTarget): void {
-  try {
-    if (typeof log === "function") return;
-    if (LOG_LEVELS.every((level) => typeof log[level] === "function")) return;
-  } catch {
-    // Null, or an object whose properties cannot be read.
-  }
+  if (typeof log === "function") return;
+  if (LOG_LEVELS.every((level) => typeof log?.[level] === "function")) return;
   throw invalidValue(option, "a function, or an object with info, warn and error", log);
 }
 

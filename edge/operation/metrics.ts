@@ -1,6 +1,5 @@
 import { VERSION } from "../../src/version.ts";
-import type { Feeds } from "../downloads/feeds.ts";
-import type { RequestQueue } from "../downloads/queue.ts";
+import type { AppContext } from "../downloads/download.ts";
 import type { Settings } from "../options.ts";
 import type { RequestFacts } from "./request_log.ts";
 
@@ -10,10 +9,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Seconds. A download takes at least half a second per page. */
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
-interface MeasuredLimits {
-  feeds: Pick<Feeds, "slots" | "hits" | "misses" | "bytes" | "disconnected">;
-  requests: Pick<RequestQueue, "size">;
-}
+type MeasuredLimits = Pick<AppContext, "feeds" | "requests">;
 
 /** Type, meaning, and the value if requests do not count it. */
 type Metric = [
