@@ -373,8 +373,14 @@ export function toSettings(options: AppOptions): Settings {
     clock: clock ?? systemClock,
     log: safeLog(given.log as LogTarget),
     dataStreamOptions: {
-      ...{ userAgent, retry, timeouts, fetch, rateLimiter },
-      ...{ clock, baseUrl, requestsPerSecond },
+      userAgent,
+      retry,
+      timeouts,
+      fetch,
+      rateLimiter,
+      clock,
+      baseUrl,
+      requestsPerSecond,
     },
   } as unknown as Settings;
   requireCredentials(settings);

@@ -21,11 +21,7 @@ export interface AccessControl {
   cacheControl(ttl: number): string;
   vary: string | undefined;
   server: Authorized;
-  /**
-   * Also sets the client of the exchange.
-   *
-   * @throws {HttpProblem} 401 or 403 if not authorized
-   */
+  /** Also sets the client of the exchange. Throws an {@linkcode HttpProblem} with status 401 or 403. */
   authorize(exchange: Exchange): Promise<Authorized>;
   /** `undefined` without credentials. */
   authorizePage(request: Request): Promise<Authorized | undefined>;
@@ -111,7 +107,6 @@ async function requireSignature(
   throw new HttpProblem({ status: 403, title: title!, detail: detail!, hint });
 }
 
-/** @throws {HttpProblem} 401 if the token is not one of the known tokens */
 export async function requireKnownToken(
   token: string | undefined,
   known: readonly string[],

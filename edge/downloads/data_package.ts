@@ -44,16 +44,18 @@ export async function respondWithDataPackage(
         : undefined;
       const { select, tidy, limit = Infinity } = query;
       const found = toDataPackage({
-        ...{ fileName: fileNameOf(resource, format, download, settings.synthetic), resource },
-        ...{
-          format,
-          csv,
-          columns: select === undefined ? fieldNames(resource) : parseSelect(select),
-        },
-        ...{ tidy, created: new Date(settings.now()), url, citations },
-        ...facts,
+        fileName: fileNameOf(resource, format, download, settings.synthetic),
+        resource,
+        format,
+        csv,
+        columns: select === undefined ? fieldNames(resource) : parseSelect(select),
+        tidy,
+        created: new Date(settings.now()),
+        url,
+        citations,
         datasets: versionsOf(citations),
         more: { expectedRows: expectedRows && Math.min(expectedRows, limit) },
+        ...facts,
       });
       return { text: `${JSON.stringify(found, null, 2)}\n`, rows: citations.length };
     },

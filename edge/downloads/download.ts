@@ -7,7 +7,7 @@ import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resour
 import type { AccessControl } from "./access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
-import { type RequestQueue, startHeartbeat } from "./queue.ts";
+import type { RequestQueue } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
 import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
@@ -28,7 +28,6 @@ export interface AppContext {
   requests: RequestQueue;
 }
 
-/** @throws {HttpProblem} 401 or 403 if the request may not use the service */
 export async function authorize(
   exchange: Exchange,
   { accessControl, requests }: AppContext,
@@ -82,7 +81,6 @@ interface Download extends DownloadParameters {
   headers: Record<string, string>;
 }
 
-/** @throws {HttpProblem} 406 if `accept` excludes every format */
 export async function parseDownload(
   request: Request,
   resource: ResourceName,
@@ -151,7 +149,6 @@ function sourceOf(
   };
 }
 
-/** Creates a source whose document is one part. */
 function valueSource(
   exchange: Exchange,
   request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
@@ -237,7 +234,6 @@ function requireValidCombination(
 /** Lower bound for `$top`, because the service allows only two requests per second. */
 const MIN_PAGE_ROWS = 1_000;
 
-/** Raises a low `$top` to `MIN_PAGE_ROWS`, or to `limit` if that is lower. */
 function pageSize(
   resource: ResourceName,
   { top, limit = Infinity }: DownloadParameters["query"],
@@ -345,9 +341,7 @@ function createBody(
   let taken = 0;
   /** Since when a chunk waits for the client. */
   let idleSince: number | undefined = clock.now();
-  let stopHeartbeat = () => {};
   const end = (outcome: RequestOutcome) => {
-    stopHeartbeat();
     reader.close();
     exchange.end(outcome);
   };
@@ -358,17 +352,16 @@ function createBody(
   exchange.rows += first?.rows ?? 0;
   return new ReadableStream<Bytes>({
     start(controller) {
-      stopHeartbeat = startHeartbeat(clock, () => {
-        const idle = idleSince === undefined ? 0 : clock.now() - idleSince;
-        const error = idle >= readerTimeout
+      reader.onHeartbeat = () => {
+        if (idleSince === undefined) return;
+        const isIdle = clock.now() - idleSince >= readerTimeout;
+        const error = isIdle
           ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)
-          : idleSince === undefined
-          ? undefined
           : reader.error;
         if (error === undefined) return;
         controller.error(exchange.createBodyError());
         disconnect(error);
-      });
+      };
     },
     async pull(controller) {
       idleSince = undefined;

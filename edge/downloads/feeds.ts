@@ -66,13 +66,10 @@ const SLOW_READER_TIME = 10_000;
 /** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
 const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
-/** A document. */
 class Feed {
   /** Parts that are in memory, and `undefined` for those that were dropped. */
   readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[] = [];
-  /** Number of parts that were dropped. */
   dropped = 0;
-  /** Number of bytes of the parts in memory. */
   bytes = 0;
   /** Number of bytes of rows that the writer of the document has not written yet. */
   held = 0;
@@ -82,11 +79,9 @@ class Feed {
   pageLength = 0;
   /** Length of the current page so far. */
   arrived = 0;
-  /** Number of complete pages. */
   pages = 0;
   /** Index of the first part of the last page. */
   pageStart = 0;
-  /** Position after the last part. */
   position: Cursor | undefined;
   /** State of the datasets after the first page; `undefined` until a second page is needed. */
   state: DatasetState | undefined;
@@ -111,7 +106,6 @@ class Feed {
 /** Fetches the document of a feed, with the requests of one reader. */
 interface FeedRun {
   readonly reader: Reader;
-  /** Time of the last heartbeat. */
   seenAt: number;
   isWaiting: boolean;
   /** Ends the run. Only its own request calls it. */
@@ -133,6 +127,7 @@ export class Reader {
   behindSince: number | undefined;
   isClosed = false;
   wake: () => void = () => {};
+  onHeartbeat: () => void = () => {};
   readonly #stopHeartbeat: () => void;
 
   constructor(
@@ -146,6 +141,7 @@ export class Reader {
     this.#stopHeartbeat = startHeartbeat(feeds.limits.clock, () => {
       this.#renew();
       this.wake();
+      this.onHeartbeat();
     });
   }
 
@@ -159,21 +155,13 @@ export class Reader {
     return this.feeds.remainingTtl(this.feed.startedAt);
   }
 
-  /**
-   * Returns the state of the datasets of the document, if it is known.
-   *
-   * @param known State that was requested. It must be older than the rows
-   */
+  /** Returns the state of the datasets of the document. A state that was requested must be older than the rows. */
   stateOf(known: KnownState | undefined): DatasetState | undefined {
     const { state, startedAt = Infinity } = this.feed;
     return state ?? (known && known.at <= startedAt ? known.state : undefined);
   }
 
-  /**
-   * Returns the next part, or `undefined` after the last one. Fetches the document if no other reader does.
-   *
-   * @throws The error of the service, of a limit of the server, or the reason of the signal
-   */
+  /** Returns the next part, or `undefined` after the last one. Fetches the document if no other reader does. */
   async read(signal?: AbortSignal): Promise<FeedPart | undefined> {
     const wake = () => this.wake();
     signal?.addEventListener("abort", wake);
@@ -211,7 +199,6 @@ export class Reader {
     }
   }
 
-  /** Ends the reader. Further calls have no effect. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -233,7 +220,6 @@ export class Feeds {
   hits = 0;
   /** Number of pages that runs have fetched. */
   misses = 0;
-  /** Number of slow readers that were disconnected. */
   disconnected = 0;
   /** All feeds with parts in memory or readers, the oldest first. */
   readonly #feeds = new Set<Feed>();
@@ -248,19 +234,13 @@ export class Feeds {
     });
   }
 
-  /** Number of bytes in memory. */
   get bytes(): number {
     let bytes = 0;
     for (const feed of this.#feeds) bytes += feed.bytes;
     return bytes;
   }
 
-  /**
-   * Opens a document: one that is being fetched or was fetched recently, or else a new one.
-   *
-   * @param key Everything that determines the bytes of the document
-   * @param client Client for which the document is fetched
-   */
+  /** Opens a document: one that is being fetched or was fetched recently, or else a new one. */
   open(key: string, source: FeedSource, client: string | undefined): Reader {
     for (const feed of this.#feeds) {
       if (this.#readersOf(feed).length === 0 && !this.#canJoin(feed)) this.#feeds.delete(feed);
@@ -304,7 +284,6 @@ export class Feeds {
     if (feed.end === undefined && this.#isNeeded(feed)) this.fetch(reader);
   }
 
-  /** Called when a client has read a part. */
   onRead({ feed }: Reader): void {
     this.#dropReadParts(feed);
     for (const other of this.#feeds) other.run?.wake();
@@ -397,8 +376,11 @@ export class Feeds {
       held.push(part);
       const { isPageEnd, hasMore, isLast } = part;
       if (isLast) {
-        if (feed.state !== undefined) await this.#compareState(feed, run);
-        else if (part.expectedRows !== undefined) await this.#checkFirstPage(feed, run);
+        if (feed.state !== undefined) {
+          const { digest } = await run.reader.source.requestState!(run.stop.signal);
+          this.#requireCurrent(feed, run);
+          if (digest !== feed.state.digest) throw dataChanged();
+        } else if (part.expectedRows !== undefined) await this.#checkFirstPage(feed, run);
       } else if (feed.pages > 0 && feed.isUnchecked) {
         // A page that no link announced. While it arrives, no other request can be sent.
         if (!isPageEnd) continue;
@@ -420,10 +402,8 @@ export class Feeds {
   }
 
   /**
-   * Requests the state of the datasets after the first page, if it is not known. Requests the page again if a dataset
-   * was published after it or shortly before it.
-   *
-   * @throws {HttpProblem} If the page has changed
+   * Requests the state of the datasets after the first page. Requests the page again, and fails if it has changed, if a
+   * dataset was published after it or shortly before it.
    */
   async #checkFirstPage(feed: Feed, run: FeedRun): Promise<void> {
     if (!feed.isUnchecked) return;
@@ -453,17 +433,6 @@ export class Feeds {
       }
     }
     feed.state = state;
-  }
-
-  /**
-   * Compares the state of the datasets with the one after the first page.
-   *
-   * @throws {HttpProblem} If it has changed
-   */
-  async #compareState(feed: Feed, run: FeedRun): Promise<void> {
-    const { digest } = await run.reader.source.requestState!(run.stop.signal);
-    this.#requireCurrent(feed, run);
-    if (digest !== feed.state!.digest) throw dataChanged();
   }
 
   /** Throws if the run was replaced by another one, or is abandoned. */
@@ -511,11 +480,7 @@ export class Feeds {
     feed.reserved = this.#expectedLength(feed);
   }
 
-  /**
-   * Waits for room in memory. If a reader waits for the feed, slow readers are disconnected.
-   *
-   * @throws {HttpProblem} 503 if the document has no part after 20 s
-   */
+  /** Waits for room in memory. If a reader waits for the feed, slow readers are disconnected. */
   async #waitForRoom(feed: Feed, run: FeedRun, hasRoom: () => boolean): Promise<void> {
     const { clock } = this.limits;
     const since = clock.now();
@@ -581,10 +546,8 @@ export class Feeds {
   }
 
   /**
-   * Drops the parts that all readers have read. Keeps them if further clients can join, or the first page may have
-   * to be compared.
-   *
-   * @param isForced Whether to drop them even then, because other downloads need the memory
+   * Drops the parts that all readers have read. Unless it is forced, because other downloads need the memory, it keeps
+   * them if further clients can join, or the first page may have to be compared.
    */
   #dropReadParts(feed: Feed, isForced = false): void {
     const isKept = this.#canJoin(feed) || feed.isUnchecked && feed.readers.size > 0;
@@ -607,7 +570,6 @@ export class Feeds {
   }
 }
 
-/** A dataset was published while its rows were being fetched. */
 function dataChanged(): HttpProblem {
   return new HttpProblem({
     status: 503,

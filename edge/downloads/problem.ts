@@ -131,30 +131,26 @@ export function toServiceProblem(
     });
   }
   const status = statusFor(error, access);
+  const isOfLimiter = error.kind === "rate-limit";
   // The rate limiter refused a request because of its queue: a limit, not a failure.
-  const isRefusal = error.kind === "rate-limit" && error.retryAfter !== undefined;
+  const isRefusal = isOfLimiter && error.retryAfter !== undefined;
   if (status >= 500 && !isRefusal) exchange.logFailure(`${task} failed`, error);
-  const isLimiterFailure = error.kind === "rate-limit" && !isRefusal;
-  const title = isLimiterFailure ? "Rate limiter failed" : TITLES[status]!;
+  const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
+  const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
-  const hidesDetails = isSilent || status === 502;
-  if (hidesDetails) {
-    const detail = isLimiterFailure
+  if (isSilent || status === 502) {
+    const detail = isOfLimiter
       ? "The rate limiter of this server failed"
       : "DataStream did not return a complete response";
-    const details = { status, title, detail, hint: requestIdHint(exchange.id) };
-    return new HttpProblem(details, status === 503 ? retryAfterHeader(error) : {});
+    return new HttpProblem({ status, title, detail, hint: requestIdHint(exchange.id) }, headers);
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
   const detail = text.replaceAll(new URL(error.url).origin, "DataStream");
-  if (status === 503) {
-    const headers = retryAfterHeader(error);
-    const hint = `try again after ${headers["retry-after"]} s`;
-    return new HttpProblem({ status, title, detail, hint }, headers);
-  }
-  const hint = STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
-  return new HttpProblem({ status, title, detail, hint });
+  const hint = status === 503
+    ? `try again after ${headers["retry-after"]} s`
+    : STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
+  return new HttpProblem({ status, title, detail, hint }, headers);
 }
 
 function statusFor(

@@ -47,9 +47,8 @@ export interface Recorders {
 /** Handlers read `env.exchange`. */
 export type Router = Hono<{ Bindings: { exchange: Exchange } }>;
 
-/** The client has already disconnected; as in nginx. */
+/** As in nginx. */
 export const CLIENT_CLOSED_REQUEST = 499;
-/** Has no body (RFC 9110, section 15.4.5). */
 const NOT_MODIFIED = 304;
 /** For the log and metrics: the path itself may contain a key. */
 const UNKNOWN_PATH = "(unknown)";
@@ -69,7 +68,6 @@ export class Exchange {
   /** URL parameters to log, set when all are valid. */
   query: Readonly<Record<string, string>> = {};
   rows = 0;
-  /** Bytes of the body that the server has passed to the runtime. */
   bytes = 0;
   /** A stream calls {@linkcode end} itself. */
   isStream = false;
@@ -115,7 +113,6 @@ export class Exchange {
     return this.#silence.signal;
   }
 
-  /** Also aborts when the client disconnects. */
   get signal(): AbortSignal {
     return AbortSignal.any([this.request.signal, this.silence]);
   }
@@ -156,7 +153,10 @@ export class Exchange {
       const cause = new DOMException("silence", "TimeoutError");
       this.#silence.abort(
         new DataStreamError(`DataStream sent nothing for ${MAX_SILENCE / 1000} s`, {
-          ...{ kind: "network", url, hint: "try again later", cause },
+          kind: "network",
+          url,
+          hint: "try again later",
+          cause,
         }),
       );
     });
@@ -325,7 +325,6 @@ function escapeInvisible(line: string): string {
 
 const REDACTED = "[secret]";
 
-/** Replaces secrets, also in the forms that a URL, a message, a filter and JSON have. */
 function redact(text: string, secrets: readonly string[]): string {
   // Longest first, because one secret can be the beginning of another. In one pass, because one can be in `REDACTED`.
   const forms = secrets.flatMap(formsOf).filter((form) => form !== "")
