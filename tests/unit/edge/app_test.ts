@@ -1,15 +1,9 @@
 // Routes, common headers, internal errors and options of the app.
 import "../../helpers/no_permission.ts";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { fieldsOf, FORMATS, formatsOf } from "../../helpers/resources.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import {
   answerVersionRequests,
@@ -18,8 +12,7 @@ import {
   problemOf,
   SECRET,
 } from "../../helpers/edge.ts";
-import { READ_ROWS, readCsv } from "../../helpers/rfc4180.ts";
-import { sandboxRequests } from "../../helpers/sandbox.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
 import { upstream } from "../../helpers/upstream.ts";
 
 Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
@@ -34,29 +27,7 @@ Deno.test("EdgeApp.request() returns every record with all columns for /Records.
   assertEquals([stats.requests, stats.tooFast, stats.parallel], [6, 0, 0]);
 });
 
-/** Converts the values of a row to texts, as in CSV. */
-const textsOf = (row: Record<string, unknown>) => Object.values(row).map(String);
-
-const resources = Object.keys(RESOURCES) as ResourceName[];
-
-for (const resource of resources) {
-  const wantedOf = async (select: readonly string[]): Promise<Record<string, unknown>[]> => {
-    const rows = await sandboxRequests({ records: 40 }).rows(resource, { $select: select.join() });
-    return JSON.parse(JSON.stringify(rows));
-  };
-  for (const format of formatsOf(resource)) {
-    const { label, extension, mediaType, requiredFields = [] } = FORMATS[format];
-    Deno.test(`EdgeApp.request() returns ${label} for /${resource}.${extension}`, async () => {
-      const { app } = overSandbox({ records: 40 });
-      const select = ["Id", "DOI", ...requiredFields];
-      const response = await app.request(`/${resource}.${extension}?$select=${select}`);
-      assertEquals(response.headers.get("content-type"), `${mediaType}; charset=utf-8`);
-      const rows = READ_ROWS[format](await response.text());
-      assertEquals(rows.map((row) => Object.keys(row)), rows.map(() => select));
-      assertEquals(rows.map(textsOf), (await wantedOf(select)).map(textsOf));
-    });
-  }
-
+for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
   Deno.test(`EdgeApp.request() returns the headers of GET and requests only the versions when the method is HEAD: ${resource}`, async () => {
     const { app, stats } = overSandbox({ records: 10 });
     const headers = { "x-request-id": "of-a-test" };
@@ -75,17 +46,6 @@ for (const resource of resources) {
     assertEquals([wrong.status, await wrong.text()], [400, ""]);
   });
 }
-
-Deno.test("EdgeApp.request() returns the points inside bbox for /Locations.geojson", async () => {
-  const { app } = overSandbox();
-  const response = await app.request("/Locations.geojson?bbox=-64,46,-62,47");
-  assertEquals(response.headers.get("content-type"), "application/geo+json; charset=utf-8");
-  const { type, features } = await response.json();
-  assertEquals([type, features.length > 0], ["FeatureCollection", true]);
-  for (const { geometry: { coordinates: [longitude, latitude] } } of features) {
-    assert(longitude > -64 && longitude < -62 && latitude > 46 && latitude < 47);
-  }
-});
 
 /** A programming error, as it occurs in JavaScript. */
 const fail = () => (undefined as unknown as string).length;

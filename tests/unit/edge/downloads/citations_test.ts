@@ -28,15 +28,6 @@ Deno.test(
   },
 );
 
-Deno.test("EdgeApp.request() returns objects for /Citations.json", DEADLINE, async () => {
-  const { app } = overSandbox();
-  const response = await app.request("/Citations.json?$filter=DOI eq '10.25976/weir-cc00'");
-  assertEquals(response.headers.get("content-type"), "application/json; charset=utf-8");
-  const [citation, ...others] = await response.json();
-  assertEquals([citation.link, others], ["https://doi.org/10.25976/weir-cc00", []]);
-  assertEquals(citation.organization.length > 0, true);
-});
-
 Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
   const { app, requests } = overUpstream([page([])]);
   const response = await app.request("/Citations.txt?bbox=-64,46,-62,47&$filter=DOI eq 'x'");

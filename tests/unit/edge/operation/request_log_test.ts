@@ -7,7 +7,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { type AppOptions, type EdgeApp, signUrl } from "../../../../edge/app.ts";
+import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../../edge/downloads/parameters.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
@@ -495,18 +495,4 @@ Deno.test("EdgeApp.request() logs no path of the base URL when it is not DataStr
   assertStringIncludes(log[0]!, "https://proxy.invalid[secret]v1/odata/v4/");
   assertStringIncludes(log[1]!, "https://proxy.invalid[secret]Records");
   assertEquals(log.join().includes("a-key"), false);
-});
-
-Deno.test("EdgeApp.request() logs no signature when a URL is signed", async () => {
-  const { app, log } = overSandbox({ records: 1 }, {
-    ...text,
-    access: "signed",
-    signingSecret: SECRET,
-  });
-  const url = await signUrl("http://localhost/Records.csv?$select=Id", {
-    secret: SECRET,
-    expires: Math.ceil(NOW / 1000) + 60,
-  });
-  await get(app, url);
-  assertMatch(log[0]!, / 200 complete: 1 row, .* query "\$select=Id"$/);
 });
