@@ -1,6 +1,6 @@
 // After each end of each stream: no listener, no timer and no permit of the rate limiter is left.
 import "../../helpers/no_permission.ts";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -23,6 +23,8 @@ interface Service {
   clock: FakeClock;
   /** Start times of the requests. */
   starts: number[];
+  /** Requests that get no response. */
+  hanging: Request[];
   /** Resolves when the request of that number, from 1, is sent. */
   sent: (number: number) => Promise<void>;
   stop: AbortController;
@@ -38,12 +40,16 @@ function serve(answers: readonly Answer[]): Service {
     now: () => clock.now(),
   });
   const starts: number[] = [];
+  const hanging: Request[] = [];
   const waiting = new Map<number, () => void>();
   const fetch = (request: Request) => {
     starts.push(clock.now());
     waiting.get(starts.length)?.();
     const answer = answers[starts.length - 1] ?? "page";
-    if (answer === "none") return new Promise<never>(() => {});
+    if (answer === "none") {
+      hanging.push(request);
+      return new Promise<never>(() => {});
+    }
     if (answer === "page") return sandbox.fetch(request);
     if (answer === "half a page") {
       const body = new ReadableStream({
@@ -60,6 +66,7 @@ function serve(answers: readonly Answer[]): Service {
     client,
     clock,
     starts,
+    hanging,
     sent: (number) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.set(number, resolve);
@@ -199,12 +206,13 @@ async function rejects(work: Promise<unknown>): Promise<void> {
   assertEquals(await work.catch((error) => error) instanceof DataStreamError, true);
 }
 
-/** Checks that nothing is left of a query that has ended, and that the next one starts in time. */
+/** Checks that nothing is left of a query that has ended, also no request in flight, and that the next one starts in time. */
 async function assertNothingLeft(
-  { client, clock, starts }: Service,
+  { client, clock, starts, hanging }: Service,
   listeners: ListenerCount,
 ): Promise<void> {
   await settle();
+  assert(hanging.every(({ signal }) => signal.aborted));
   assertEquals({ timers: clock.pending, listeners: listeners.left }, { timers: 0, listeners: 0 });
   const earliest = Math.max(clock.now(), (starts.at(-1) ?? -Infinity) + GAP);
   await client.metadata({ limit: 1 }).toArray();

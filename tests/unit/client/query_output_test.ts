@@ -33,27 +33,6 @@ for (const method of ["metadata", "locations", "observations"] as const) {
   });
 }
 
-for (const format of FORMAT_NAMES) {
-  Deno.test(`bytes("${format}") writes the same document when a page was broken and requested again`, async () => {
-    const select = ["Id", "Longitude", "Latitude"] as const;
-    const pages = [
-      () => page([{ Id: 1 }], next(1)),
-      () => page([{ Id: 2 }], next(2)),
-      () => page([{ Id: 3 }]),
-    ];
-    const broken = () => pageOf('{"value":[{"Id":1},{"Id":');
-    const documents = await Promise.all([[], [0], [1], [0, 1, 2]].map((breaks) => {
-      const replies = pages.flatMap((whole, index) => [
-        ...(breaks.includes(index) ? [broken()] : []),
-        whole(),
-      ]);
-      const client = new DataStream({ ...upstream(...replies).options, retry: {} });
-      return read(client.locations({ select }).bytes(format));
-    }));
-    assertEquals(documents, Array(4).fill(documents[0]));
-  });
-}
-
 for (const header of [true, false]) {
   Deno.test(`csv() writes one byte order mark when there are several pages and header is ${header}`, async () => {
     const { options } = upstream(page([{ Id: 1 }], next(1)), page([{ Id: 2 }]));
@@ -150,15 +129,6 @@ Deno.test("bytes() deliver no row of a broken page, and request it again", async
     const error = await assertRejects(() => read(failing), DataStreamError, "broken JSON");
     assertEquals(error.kind, "page");
   }
-});
-
-Deno.test("bytes() fail when a page has another media type", async () => {
-  const { options } = upstream(
-    new Response('{"value":[]}', { headers: { "content-type": "text/html" } }),
-  );
-  const csv = new DataStream(options).locations().csv();
-  const error = await assertRejects(() => read(csv), DataStreamError, "got text/html");
-  assert(error.kind === "page");
 });
 
 Deno.test("metadata() leaves out the Id that it requests for its checks when the Ids are strings", async () => {

@@ -93,64 +93,6 @@ test("rows() and the iterator stop between two rows when the signal aborts", asy
   assertEquals(await aborted.toArray().catch((error) => error), "before");
 });
 
-for (const way of ["cancel", "signal"] as const) {
-  test(`${way} stops the request in flight and releases the rate limiter`, async () => {
-    const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
-    const { options } = upstream(
-      (request) => {
-        tell(request);
-        return new Promise((_, reject) =>
-          request.signal.addEventListener("abort", () => reject(request.signal.reason))
-        );
-      },
-      page([]),
-    );
-    const client = new DataStream(options);
-    const stop = new AbortController();
-    const reader = client.records({ signal: stop.signal }).pages().getReader();
-    const read = reader.read().catch((error) => error);
-    const request = await sent;
-    if (way === "cancel") await reader.cancel("enough");
-    else stop.abort("enough");
-    assertEquals(request.signal.aborted, true);
-    assertEquals(await read, way === "cancel" ? { done: true, value: undefined } : "enough");
-    assertEquals(await client.records().toArray(), []);
-  });
-}
-
-test("return() stops the request in flight", async () => {
-  const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
-  const { options } = upstream((request) => {
-    tell(request);
-    return new Promise((_, reject) =>
-      request.signal.addEventListener("abort", () => reject(request.signal.reason))
-    );
-  }, page([]));
-  const client = new DataStream(options);
-  const rows = client.records()[Symbol.asyncIterator]();
-  const next = rows.next();
-  const request = await sent;
-  assertEquals(await rows.return?.(), { done: true, value: undefined });
-  assertEquals([request.signal.aborted, (await next).done], [true, true]);
-  assertEquals(await client.records().toArray(), []);
-});
-
-test("toArray() rejects when the signal aborts and the body ignores it", async () => {
-  const { promise: reading, resolve: tell } = Promise.withResolvers<void>();
-  const body = new ReadableStream({ pull: () => tell(), type: "bytes" });
-  const { options } = upstream(
-    new Response(body, { headers: { "content-type": "application/json" } }),
-    page([]),
-  );
-  const client = new DataStream(options);
-  const stop = new AbortController();
-  const rows = client.records({ signal: stop.signal }).toArray().catch((error) => error);
-  await reading;
-  stop.abort("enough");
-  assertEquals(await rows, "enough");
-  assertEquals(await client.records().toArray(), []);
-});
-
 Deno.test("return() has no error when next() has failed with it", async () => {
   const { options } = upstream(new Error("broken"));
   const rows = new DataStream(options).records()[Symbol.asyncIterator]();

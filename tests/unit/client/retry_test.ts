@@ -47,20 +47,19 @@ for (const [name, reply] of temporary) {
   });
 }
 
-const permanent: [name: string, reply: () => ScriptedResponse, kind: string][] = [
-  ["status 400", () => statusResponse(400), "status"],
-  ["status 401", () => statusResponse(401), "status"],
-  ["status 403", () => statusResponse(403), "status"],
-  ["status 404", () => statusResponse(404), "status"],
-  ["a redirect", () => new Response(null, { status: 302 }), "status"],
-  ["status 206", () => statusResponse(206), "status"],
-  ["a next link to another origin", () => page([], "https://evil.invalid/x"), "next-link"],
+const permanent: [name: string, reply: () => ScriptedResponse][] = [
+  ["status 400", () => statusResponse(400)],
+  ["status 401", () => statusResponse(401)],
+  ["status 403", () => statusResponse(403)],
+  ["status 404", () => statusResponse(404)],
+  ["a redirect", () => new Response(null, { status: 302 })],
+  ["status 206", () => statusResponse(206)],
 ];
-for (const [name, reply, kind] of permanent) {
+for (const [name, reply] of permanent) {
   Deno.test(`locations() fails without a retry after ${name}`, async () => {
     const { client, requests } = retryingClient([reply()]);
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
-    assertEquals([error.kind, requests.length], [kind, 1]);
+    assertEquals([error.kind, requests.length], ["status", 1]);
     assertEquals(error.message.includes("times"), false);
   });
 }
@@ -201,17 +200,6 @@ Deno.test("locations() compares a date in Retry-After with the local clock when 
   ]);
   await client.locations().toArray();
   assert(times[1]! > 40_000 && times[1]! <= 50_000, `retried at ${times[1]}`);
-});
-
-Deno.test("a 429 delays every request, and then lengthens the interval", async () => {
-  const { client, times } = retryingClient([
-    statusResponse(429, { "retry-after": "10" }),
-    ...Array.from({ length: 4 }, () => page([])),
-  ]);
-  await Promise.all([1, 2, 3, 4].map(() => client.locations().toArray()));
-  const [, second, third] = times;
-  assertEquals(second, 10_000);
-  assert(third! - second! > 900, `the interval is ${third! - second!} ms`);
 });
 
 Deno.test("locations() stops waiting for a retry when the signal aborts", async () => {
