@@ -192,6 +192,14 @@ Deno.test("locations() backs off when Retry-After is shorter than the backoff", 
   assert(clock.now() >= 15_000, `gave up after ${clock.now()} ms`);
 });
 
+Deno.test("locations() fails after 15 minutes of responses with status 429", async () => {
+  const { client, clock } = retryingClient(
+    Array.from({ length: 40 }, () => statusResponse(429, { "retry-after": "60" })),
+  );
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "status 429");
+  assert(clock.now() >= 900_000 && clock.now() < 960_000, `gave up after ${clock.now()} ms`);
+});
+
 Deno.test("locations() compares a date in Retry-After with the local clock when there is no Date header", async () => {
   const soon = new Date(Date.now() + 50_000).toUTCString();
   const { client, times } = retryingClient([
