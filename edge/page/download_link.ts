@@ -152,7 +152,8 @@ export async function createLink(
   return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
 }
 
-const MAX_WORDS = 40;
+/** Characters of each part of a file name, without the years. */
+const MAX_SLUG = 50;
 
 /** Such as `total-phosphorus-lake-winnipeg-2015-2024`. Without chosen years, it has those of all datasets. */
 function slugOf(
@@ -180,9 +181,10 @@ function slugOf(
   const version = !hasYears && dataset?.version ? `v${dataset.version}` : "";
   const [first = "", last = ""] = version ? [] : extentOf(datasets);
   const years = [...new Set([form.from || first, form.to || last])].filter(Boolean);
-  const words = [what, place].map((part) =>
-    fold(part).replace(/[^a-z\d]+/g, "-").slice(0, MAX_WORDS).replace(/^-|-$/g, "")
-  );
+  const words = [what, place].map((part) => {
+    const slug = fold(part).replace(/[^a-z\d]+/g, "-").replace(/^-|-$/g, "");
+    return slug.length > MAX_SLUG ? slug.slice(0, MAX_SLUG).replace(/-[^-]*$/, "") : slug;
+  });
   return [...words, version.replace(/[^\w.]+/g, "-"), ...years].filter((part) => part !== "").join(
     "-",
   );

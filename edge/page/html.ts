@@ -190,7 +190,7 @@ export function nameInForm(text: string, language: Language): string {
 export function renderChip(name: string, value: string, label: string): Html {
   return html`
     <label
-      class="chip"><input type="checkbox" name="${name}" value="${value}" checked>${label}
+      class="chip"><input type="checkbox" name="${name}" value="${value}" checked>${shorten(label)}
       <span aria-hidden="true">×</span></label>
   `;
 }

@@ -303,6 +303,8 @@ function createPages(
   const respondWith = (page: string): Respond => async (exchange, parameters) => {
     const { pathname: path } = new URL(exchange.request.url);
     const form = readPage(exchange.request, parameters);
+    // A failed download shows the page instead.
+    const shown = path === "/download" ? "/" : path;
     let view: View | Response;
     let failure: Failure | undefined;
     try {
@@ -311,11 +313,10 @@ function createPages(
         ? { content: html`` }
         : await pages[page]!({ exchange, path, parameters, form });
     } catch (error) {
-      failure = describeFailure(error, form, path, exchange.id);
+      failure = describeFailure(error, form, shown, exchange.id);
       view = { form: renderEmptyForm(form), content: failure.content };
     }
     if (view instanceof Response) return view;
-    const shown = path === "/download" ? "/" : path;
     const language = form.language === "en" ? "fr" : "en";
     const body = renderFrame({
       ...view,

@@ -1,4 +1,5 @@
 import { DRAWING_STYLE } from "./drawing_style.ts";
+import { TOOL_IDS } from "./tools.ts";
 
 // The style sheet. Colours, type and spacing are the variables at its beginning.
 const LIGHT = `
@@ -139,8 +140,8 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .download { width: 100%; background: var(--accent); color: var(--on-accent); border-color: var(--accent); margin-top: 4px; }
 .file { margin-top: 8px; overflow-wrap: anywhere; color: var(--soft); }
 ${
-  ["excel", "r", "python", "duckdb", "qgis", "other"].map((id) =>
-    `body:not(:has([name=tool][value=${id}]:checked)) .take .for-${id} { display: none; }`
+  TOOL_IDS.map((id) =>
+    `body:not(:has([name=tool][value=${id}]:checked)) .for-${id} { display: none; }`
   ).join("\n")
 }
 body:has([name=tool][value=qgis]:checked) .choices { opacity: .5; }

@@ -36,7 +36,9 @@ function renderOption(name: string, text: string, language: Language): Html {
         : html`${name.slice(0, at)}<b>${name.slice(at, end)}</b>${
           name.slice(end)
         }`}</span>${french !== name &&
-        html`<small lang="fr">${french.toLowerCase()}</small>`}<template>${renderChip(
+        html`<small lang="fr">${
+          french[0]!.toLowerCase() + french.slice(1)
+        }</small>`}<template>${renderChip(
           "characteristic",
           name,
           nameInForm(name, language),

@@ -32,6 +32,8 @@ export function enhancePage(): void {
   });
 
   document.documentElement.classList.add("scripted");
+  // The page of a failed download has the address of the form.
+  if (location.pathname === "/download") history.replaceState(null, "", main().dataset.url!);
   prepare();
   for (const type of ["input", "change"]) document.addEventListener(type, onChange);
   document.addEventListener("submit", onSubmit);
@@ -235,7 +237,7 @@ export function enhancePage(): void {
       notice.querySelector(".wait")!.textContent = fillIn(texts().busyNote, String(seconds));
       const progress = notice.querySelector("progress")!;
       progress.value = progress.max - seconds;
-      if (seconds <= 0) load(location.href, true);
+      if (seconds <= 0) load(main().dataset.url!, true);
     }, 1000) as unknown as number;
   }
 

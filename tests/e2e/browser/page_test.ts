@@ -284,6 +284,15 @@ browserTest("page tries again when the service is busy, and explains other failu
     answer = undefined;
     await page.locator("#count").waitFor();
     assert(await countOf(page) > 0);
+    // A download that fails before its first row shows the form and the reason.
+    answer = Response.json({}, { status: 504 });
+    await page.locator(".take .download").click();
+    await page.getByRole("alert").getByText("The service did not answer.").waitFor();
+    assertEquals(await page.locator("#where").inputValue(), "Alberta");
+    answer = undefined;
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.locator("#count").waitFor();
+    assertMatch(page.url(), /\/\?where=Alberta/);
   });
 });
 
@@ -431,6 +440,7 @@ browserTest(
       assertEquals(await page.locator("#count").isVisible(), true);
       await page.locator(".cite").scrollIntoViewIfNeeded();
       await bar.waitFor();
+      assertMatch(await bar.innerText(), /^\d+ rows, [\d.]+ kB, about 2 s\s+Download$/);
       await page.getByRole("link", { name: "Change" }).click();
       await page.locator("#what:focus").waitFor();
       await page.emulateMedia({ media: "print" });

@@ -300,6 +300,8 @@ Deno.test("GET / escapes data and form values that contain a script", async () =
     const query = new URLSearchParams({ [name]: evil });
     assertEquals((await get(app, `/?${query}`)).includes("<script>"), false, name);
   }
+  const query = new URLSearchParams({ text: "<script>", lang: evil });
+  assertEquals((await get(app, `/suggestions?${query}`)).includes("<script>"), false);
 });
 
 Deno.test("GET / renders a licence as text when it is a javascript: URL", async () => {
@@ -311,20 +313,92 @@ Deno.test("GET / renders a licence as text when it is a javascript: URL", async 
   assertEquals(/href="javascript/.test(html), false);
 });
 
-const failures: [answer: Response, status: number, expected: RegExp][] = [
-  [Response.json({}, { status: 504 }), 504, /did not answer\. Choose fewer years.*Request \S{8}/],
+const failures: [answer: Response, status: number, english: RegExp, french: RegExp][] = [
+  [
+    Response.json({}, { status: 504 }),
+    504,
+    /did not answer\. Choose fewer years.*Message of the server: DataStream .*Request \S{8}/,
+    /n’a pas répondu\. Choisissez moins d’années.*en anglais : DataStream .*Requête \S{8}/,
+  ],
   [
     Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
     503,
-    /The service is busy\. Trying again in 9 s\./,
+    /The service is busy\. Trying again in 9 s\..*Message of the server: /,
+    /Le service est occupé\. Nouvel essai dans 9 s\..*Message du serveur, en anglais : /,
+  ],
+  [
+    Response.json({}, { status: 413 }),
+    413,
+    /The result is too large\. Choose fewer years/,
+    /Le résultat est trop grand\. Choisissez moins d’années/,
   ],
 ];
-for (const [answer, status, expected] of failures) {
-  Deno.test(`GET / returns ${status} with the remedy and its request Id when the service does not answer`, async () => {
-    const { app } = overUpstream([answer]);
-    const response = await app.request("/?characteristic=pH");
-    assertEquals(response.status, status);
-    assertMatch(elementOf(await response.text(), 'role="alert"'), expected);
+for (const [answer, status, english, french] of failures) {
+  for (const path of ["/", "/download"]) {
+    Deno.test(`GET ${path} returns ${status} with the form, the remedy and its request Id when the service fails`, async () => {
+      for (const [language, expected] of [["en", english], ["fr", french]] as const) {
+        const { app } = overUpstream([answer.clone()], { retry: { attempts: 1 } });
+        const response = await app.request(`${path}?characteristic=pH&lang=${language}`);
+        assertEquals(response.status, status);
+        const html = await response.text();
+        assertMatch(elementOf(html, 'role="alert"'), expected);
+        assertMatch(html, /name="characteristic" value="pH" checked/);
+        assertStringIncludes(html, response.headers.get("x-request-id")!);
+      }
+    });
+  }
+}
+
+Deno.test("GET /years names what is missing and leads back when no measurement has a year", async () => {
+  const { app } = overSandbox({ records: 3 });
+  const html = await get(app, "/years?from=1800&to=1801");
+  assertStringIncludes(
+    textOf(html),
+    "This selection has no measurement with a year. Remove a filter",
+  );
+  assertStringIncludes(
+    html,
+    'href="/?from=1800&amp;to=1801&amp;lang=en">Back to the selection</a>',
+  );
+});
+
+Deno.test("GET / names the dataset in the line of a folded form, in the facts and in the file name", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  await get(app, "/datasets");
+  const html = await get(app, "/?dataset=10.25976/weir-aa00&characteristic=pH");
+  assertEquals(elementOf(html, 'class="fold"'), "pHSynthetic Lakes, Long-Term Monitoring Change");
+  assertMatch(elementOf(html, 'class="facts"'), /^pH, \d+ locations, Synthetic Lakes, Long-Term/);
+  assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
+});
+
+Deno.test("GET / estimates the size of each file from the rows that it read", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  const html = await get(app, "/?characteristic=Nitrate");
+  const sizeOf = (tool: string) => elementOf(html, `class="for-${tool}"`).split(", ")[1]!;
+  for (const [tool, limits] of Object.entries({ r: [0.9, 1.1], other: [0.8, 1.2] })) {
+    const file = await app.request(`/download?characteristic=Nitrate&tool=${tool}`);
+    const [number = "", unit] = sizeOf(tool).split(" ");
+    const bytes = Number(number) * (unit === "MB" ? 1e6 : 1e3);
+    const ratio = bytes / (await file.arrayBuffer()).byteLength;
+    assert(ratio > limits[0]! && ratio < limits[1]!, `${tool}: ${ratio}`);
+  }
+});
+
+const suggestions: [text: string, first: string, others: string[]][] = [
+  ["TP", "Total Phosphorus, mixed forms", []],
+  ["plomb", "Lead", []],
+  ["metals", "Metals", []],
+  ["PHOS", "Organic phosphorus", ["Orthophosphate", "Phosmet"]],
+];
+for (const [text, first, others] of suggestions) {
+  Deno.test(`GET /suggestions has "${first}" first when the text is "${text}"`, async () => {
+    const { app, stats } = overSandbox();
+    const html = await get(app, `/suggestions?text=${text}`);
+    const names = [...html.matchAll(/data-name="([^"]*)"/g)].map(([, name]) => name);
+    assertEquals(names[0], first);
+    for (const name of others) assert(names.includes(name), name);
+    assert(names.length <= 12);
+    assertEquals(stats.requests, 0);
   });
 }
 
