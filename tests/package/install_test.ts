@@ -1,4 +1,4 @@
-// Installs the published packages in empty folders, with an empty home and empty caches, and runs them.
+// Installs the published packages in empty folders, with a home and caches that are empty at first, and runs them.
 // `deno publish` uploads to a JSR registry on loopback. An npm registry on loopback serves the file of
 // `deno task pack`. Other packages come from npm.
 import { assert, assertEquals, assertMatch } from "@std/assert";
@@ -9,7 +9,7 @@ import type { Server } from "../e2e/servers/server.ts";
 import { bun, node, workerd } from "../e2e/runtime_programs.ts";
 import { sandboxRequests } from "../helpers/sandbox.ts";
 import { importsIn, resolve } from "../helpers/project.ts";
-import { type JsrRegistry, PUBLISH_TOKEN, startJsrRegistry } from "./jsr_registry.ts";
+import { type JsrRegistry, startJsrRegistry } from "./jsr_registry.ts";
 import { type NpmRegistry, startNpmRegistry } from "./npm_registry.ts";
 import { packPackage, run } from "./project.ts";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "./workspace.ts";
@@ -22,15 +22,18 @@ let registry: JsrRegistry;
 let npmRegistry: NpmRegistry;
 /** Path of a copy of the clone with a trailing slash. */
 let clone = "";
+/** Path of the home of all workspaces with a trailing slash. */
+let home = "";
 /** Number of records in the sandbox. */
 let total: number;
 
 Deno.test.beforeAll(async () => {
   registry = await startJsrRegistry();
   clone = await copyClone();
-  const args = ["task", "publish", "--allow-dirty", "--token", PUBLISH_TOKEN];
+  home = `${await Deno.makeTempDir({ prefix: "weir-home-" })}/`;
+  const args = ["task", "publish", "--allow-dirty", "--token", "none"];
   const [published, tarball] = await Promise.all([
-    run(clone, { JSR_URL: registry.urlFor("publisher") }, Deno.execPath(), ...args),
+    run(clone, { JSR_URL: registry.url }, Deno.execPath(), ...args),
     packPackage(),
   ]);
   assert(published.code === 0, published.stdout + published.stderr);
@@ -41,7 +44,9 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(async () => {
   await npmRegistry?.[Symbol.asyncDispose]();
   await registry?.[Symbol.asyncDispose]();
-  if (clone !== "") await Deno.remove(clone, { recursive: true });
+  for (const folder of [clone, home]) {
+    if (folder !== "") await Deno.remove(folder, { recursive: true });
+  }
 });
 
 for (const [name, program] of Object.entries({ Node: node, Bun: bun, workerd })) {
@@ -53,7 +58,7 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun, workerd }))
 /** Registers a test in an empty folder; skips it if a program is not installed. */
 function testInWorkspace(
   name: string,
-  fn: (workspace: Workspace, requests: () => string[]) => Promise<void>,
+  fn: (workspace: Workspace) => Promise<void>,
   { isPossible = true, ...options }:
     & Partial<Pick<WorkspaceOptions, "environment" | "programs" | "hasOnlyPrograms">>
     & { isPossible?: boolean } = {},
@@ -62,10 +67,9 @@ function testInWorkspace(
     name,
     ignore: !isPossible,
     fn: async () => {
-      const id = name.replaceAll(/\W+/g, "-");
       const registries = { jsr: registry, npm: npmRegistry };
-      await using workspace = await createWorkspace({ ...registries, name: id, ...options });
-      await fn(workspace, () => registry.requestsOf(id));
+      await using workspace = await createWorkspace({ ...registries, home, ...options });
+      await fn(workspace);
     },
   });
 }
@@ -139,7 +143,6 @@ testInWorkspace(
 );
 
 testInWorkspace(`deno install --global installs weir from jsr:${NAME}/cli`, async (workspace) => {
-  const { home } = workspace;
   await workspace.output(
     `deno install --global --name weir --allow-env --allow-read=. --allow-write=. jsr:${NAME}/cli`,
   );

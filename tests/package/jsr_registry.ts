@@ -9,13 +9,8 @@ import { filesIn, importsOf, PROJECT, resolve } from "../helpers/project.ts";
 
 /** A JSR registry on loopback. */
 export interface JsrRegistry extends AsyncDisposable {
-  /**
-   * Returns the value of the variable `JSR_URL` for a program. Each program has its own URL, so that the
-   * registry can tell its requests apart.
-   */
-  urlFor(program: string): string;
-  /** Returns the paths that a program requested, for example `/@weir/datastream/meta.json`. */
-  requestsOf(program: string): string[];
+  /** Value of the variable `JSR_URL`. Its random path avoids the cache of another registry at the same address. */
+  url: string;
   /** Returns the files of a published version by their paths, for example `/mod.ts`. */
   filesOf(name: string, version: string): ReadonlyMap<string, Bytes>;
 }
@@ -31,9 +26,6 @@ interface PublishedVersion {
   exports: Record<string, string>;
 }
 
-/** Token that the publish API accepts. */
-export const PUBLISH_TOKEN = "token-of-the-loopback-registry";
-
 /** Media types of responses, by extension of the path. */
 const MEDIA_TYPES: Record<string, string> = {
   ts: "text/typescript",
@@ -48,22 +40,17 @@ const MEDIA_TYPES: Record<string, string> = {
  */
 export async function startJsrRegistry(stdVersion?: string): Promise<JsrRegistry> {
   const packages = await stdPackages(stdVersion);
-  const requests = new Map<string, string[]>();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => {
       const { pathname } = new URL(request.url);
       // Deno requests the API at the root, not below the path of `JSR_URL`.
       if (pathname.startsWith("/api/")) return await respondToApi(packages, request, pathname);
-      const [, program, path] = /^\/([^/]+)(\/.*)$/.exec(pathname) ?? [];
-      if (program === undefined || path === undefined) return notFound();
-      requests.set(program, [...requests.get(program) ?? [], path]);
-      return await respondWithFile(packages, path);
+      return await respondWithFile(packages, pathname.replace(/^\/[^/]+/, ""));
     },
   );
   return {
-    urlFor: (program) => `http://127.0.0.1:${server.addr.port}/${program}/`,
-    requestsOf: (program) => requests.get(program) ?? [],
+    url: `http://127.0.0.1:${server.addr.port}/${crypto.randomUUID()}/`,
     filesOf: (name, version) => packages.get(name)?.get(version)?.files ?? new Map(),
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
@@ -83,15 +70,7 @@ async function respondToApi(
     const exists = version === undefined ? scope !== undefined : versions?.has(version);
     return exists ? Response.json({ scope, name, version }) : notFound();
   }
-  if (request.headers.get("authorization") !== `Bearer ${PUBLISH_TOKEN}`) {
-    const error = { code: "missingAuthentication", message: "The token is invalid" };
-    return Response.json(error, { status: 401 });
-  }
   if (!scope || !name || !version || request.method !== "POST") return notFound();
-  if (versions?.has(version)) {
-    const error = { code: "duplicateVersionPublish", message: "The version exists" };
-    return Response.json(error, { status: 409 });
-  }
   const files = await untar(request);
   const config = new URL(request.url).searchParams.get("config") ?? "/jsr.json";
   const { exports } = JSON.parse(new TextDecoder().decode(files.get(config)));

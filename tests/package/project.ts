@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import { type ProgramResult, runProgramWith } from "../helpers/programs.ts";
-import { PROJECT } from "../helpers/project.ts";
+import { PROJECT, VERSION } from "../helpers/project.ts";
 
 /** A temporary project in which the package is installed. */
 export interface ConsumerProject {
@@ -12,12 +12,19 @@ export interface ConsumerProject {
   tarball: string;
 }
 
-/** Builds the npm package. Returns the path of its tarball. */
+/** Builds the npm package, unless it is newer than its sources. Returns the path of its tarball. */
 export async function packPackage(): Promise<string> {
-  const printed = await output(PROJECT, Deno.execPath(), "task", "pack");
-  const tarball = /^dist\/.*\.tgz$/m.exec(printed)?.[0];
-  assert(tarball, printed);
-  return PROJECT + tarball;
+  const tarball = `${PROJECT}dist/weir-datastream-${VERSION}.tgz`;
+  const packed = (await Deno.stat(tarball).catch(() => undefined))?.mtime ?? new Date(0);
+  const sources = [".ci", "*.json", "*.md", "LICENSE", "deno.lock", "edge", "mod.ts", "src"];
+  const files = (await output(PROJECT, "git", "ls-files", "--", ...sources)).trim().split("\n");
+  const changes = await Promise.all(
+    files.map(async (file) => (await Deno.stat(PROJECT + file)).mtime!),
+  );
+  if (changes.some((change) => change >= packed)) {
+    await output(PROJECT, Deno.execPath(), "task", "pack");
+  }
+  return tarball;
 }
 
 /**

@@ -1,55 +1,327 @@
-// Releases the next version in a copy of the project, with the tests of the documents in place of the
-// task `test`: the text and the code blocks must be right after the release, too.
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+// Runs `deno task release` and the scripts of the release workflow in a small repository, which has the
+// scripts of this project, documents of its own, and tasks that replace the checks.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { parse } from "@std/yaml/parse";
+import { dirname } from "node:path";
 import deno from "../../deno.json" with { type: "json" };
-import { findSection, hasEntries } from "../../.ci/changelog.ts";
-import { copyClone } from "./copy_clone.ts";
-import { VERSION } from "../helpers/project.ts";
-import { output, run } from "./project.ts";
+import { FOLDER, readFile, withFiles, writeFile } from "../e2e/command_line.ts";
+import { type ProgramResult, runProgramWith } from "../helpers/programs.ts";
+import { filesIn, PROJECT } from "../helpers/project.ts";
 
-/** Tests that read the documents or the version. */
-const TESTS = [
-  "tests/unit/project",
-  "tests/unit/cli/arguments_test.ts",
-  "tests/e2e/examples/code_blocks_test.ts",
-];
-const ENVIRONMENT = { GIT_CONFIG_GLOBAL: "/dev/null", NO_COLOR: "1" };
+const ADDRESS = "https://github.com/owner/weir";
+const SCRIPTS = ["release", "release:verify", "release:notes", "publish:npm"] as const;
+/** Tasks in place of the checks. Each one prints its name and the version that it finds. */
+const CHECKS: Record<string, string> = Object.fromEntries(
+  ["test", "publish:check", "pack"].map((name) => [name, `echo ran ${name} && cat src/version.ts`]),
+);
+const FILES: Record<string, string> = {
+  ".ci/project.json": `{\n  "repository": "${ADDRESS}"\n}\n`,
+  ".gitignore": "dist/\n",
+  "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n- The first feature.\n",
+  "README.md": `# Weir
 
-Deno.test("the documents are right in the commit that deno task release makes", async () => {
-  const folder = await copyClone();
-  try {
-    const write = async (path: string, change: (text: string) => string) =>
-      await Deno.writeTextFile(folder + path, change(await Deno.readTextFile(folder + path)));
-    await write(
-      ".ci/project.json",
-      () => `{\n  "repository": "https://github.com/owner/weir"\n}\n`,
-    );
-    await write(
-      "CHANGELOG.md",
-      (text) =>
-        hasEntries(findSection(text)) ? text : text.replace("## [Unreleased]", "$&\n\n- A change."),
-    );
-    // The other parts of the gate have tests of their own.
-    const tasks = {
-      ...deno.tasks,
-      test: `deno test -P --parallel --no-check ${TESTS.join(" ")}`,
-      "publish:check": "echo",
-      pack: "echo",
-    };
-    await write("deno.json", (text) => JSON.stringify({ ...JSON.parse(text), tasks }));
-    const git = (...args: string[]) => output(folder, "git", ...args);
+**Status:** not yet released.
+
+Install it.
+`,
+  "docs/a.md": "    npm install dist/weir-datastream-0.4.0.tgz\n",
+  "examples/node/package.json": `{ "dependencies": { "@weir/datastream": "^0.4.0" } }\n`,
+  "image.bin": "\0 0.4.0",
+  "jsr.json": `{ "name": "@weir/datastream", "version": "0.4.0" }\n`,
+  "src/version.ts": `export const VERSION = "0.4.0";\n`,
+};
+
+/** Runs a program in the repository. The settings of this computer have no effect. */
+async function run(program: string, ...args: string[]): Promise<ProgramResult> {
+  const name = "Weir Test";
+  const env = {
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_CONFIG_SYSTEM: "/dev/null",
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: "test@weir.example",
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: "test@weir.example",
+    NO_COLOR: "1",
+  };
+  const cwd = `${PROJECT}${FOLDER}`;
+  const result = await runProgramWith({ cwd, env }, program, ...args);
+  assert(result, `${program} is not installed`);
+  return result;
+}
+
+async function git(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run("git", ...args);
+  assertEquals(code, 0, stderr);
+  return stdout;
+}
+
+function task(name: typeof SCRIPTS[number], ...args: string[]): Promise<ProgramResult> {
+  return run(Deno.execPath(), "task", "--quiet", name, ...args);
+}
+
+/** Creates the repository, runs a test in it, and removes it. */
+function inRepository(
+  { files = {}, tasks = {} }: { files?: Record<string, string>; tasks?: Record<string, string> },
+  test: () => Promise<void>,
+): Promise<void> {
+  return withFiles(async () => {
+    const scripts = (await Array.fromAsync(filesIn(`${PROJECT}.ci/`))).map((path) => `.ci/${path}`);
+    for (const path of [...scripts, "deno.lock", "tests/helpers/project.ts", "tests/std.d.ts"]) {
+      await write(path, await Deno.readTextFile(PROJECT + path));
+    }
+    const own = Object.fromEntries(SCRIPTS.map((name) => [name, deno.tasks[name].command]));
+    const types = { types: ["./tests/std.d.ts"] };
+    const config = { ...deno, compilerOptions: types, tasks: { ...CHECKS, ...own, ...tasks } };
+    await write("deno.json", JSON.stringify(config, null, 2));
+    for (const [path, text] of Object.entries({ ...FILES, ...files })) await write(path, text);
     await git("init", "--quiet", "--initial-branch", "main");
-    await git("config", "user.name", "Weir Test");
-    await git("config", "user.email", "test@weir.example");
-    await git("add", "--all");
-    await git("commit", "--quiet", "--message", "Copy");
+    await commitAll("Start");
+    await test();
+  });
+}
 
-    const version = `${Number(VERSION.split(".")[0]) + 1}.0.0`;
-    const released = await run(folder, ENVIRONMENT, Deno.execPath(), "task", "release", version);
-    assertEquals(released.code, 0, released.stdout + released.stderr);
-    assertMatch(released.stdout, /\d{3,} passed/);
-    assertStringIncludes(await Deno.readTextFile(`${folder}README.md`), `version ${version} of `);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+async function write(path: string, text: string): Promise<void> {
+  await Deno.mkdir(dirname(`${FOLDER}/${path}`), { recursive: true });
+  await writeFile(path, text);
+}
+
+async function commitAll(message: string): Promise<void> {
+  await git("add", "--all");
+  await git("commit", "--quiet", "--message", message);
+}
+
+/** Returns everything that a release could change. */
+async function snapshot(): Promise<string[]> {
+  return [
+    await git("log", "--format=%H"),
+    await git("status", "--porcelain"),
+    await git("diff", "HEAD"),
+    await git("tag"),
+  ];
+}
+
+async function assertReleased(version: string): Promise<ProgramResult> {
+  const result = await task("release", version);
+  assertEquals(result.code, 0, result.stdout + result.stderr);
+  assertEquals(await git("status", "--porcelain"), "");
+  assertEquals(await git("log", "-1", "--format=%s"), `Release ${version}\n`);
+  assertEquals(await git("cat-file", "-t", `v${version}`), "tag\n");
+  assertEquals(await git("rev-parse", `v${version}^{commit}`), await git("rev-parse", "HEAD"));
+  return result;
+}
+
+async function assertRefused(version: string, ...messages: string[]): Promise<void> {
+  const before = await snapshot();
+  const { code, stdout, stderr } = await task("release", version);
+  assertEquals([code, stdout], [1, ""], stderr);
+  for (const message of messages) assertStringIncludes(stderr, message);
+  assertEquals(stderr.match(/^- /gm)?.length, messages.length, stderr);
+  assertStringIncludes(stderr, "Nothing was changed.");
+  assertEquals(await snapshot(), before);
+}
+
+Deno.test("release sets the version, runs the checks, commits and tags when it is the first release", () =>
+  inRepository({}, async () => {
+    const { stdout } = await assertReleased("0.4.0");
+    assertEquals(stdout.match(/^ran \S+$/gm), ["ran test", "ran publish:check", "ran pack"]);
+    assertStringIncludes(stdout, "git push --atomic origin main v0.4.0\n");
+    const readme = await readFile("README.md");
+    assertMatch(
+      readme,
+      /^# Weir\n\n\*\*Status:\*\* version 0\.4\.0 of \d{4}-\d\d-\d\d, on \[JSR\].*\n\nInstall it\.\n$/,
+    );
+    assertEquals(await readFile("docs/a.md"), FILES["docs/a.md"]);
+    assertMatch(
+      await readFile("CHANGELOG.md"),
+      /^## \[Unreleased\]\n\n## \[0\.4\.0\] - \d{4}-\d\d-\d\d\n\n- The first feature\.\n\n\[Unr/m,
+    );
+  }));
+
+Deno.test("release prints the changes and changes nothing when it is a dry run", () =>
+  inRepository({}, async () => {
+    const before = await snapshot();
+    const { code, stdout, stderr } = await task("release", "0.5.0", "--dry-run");
+    assertEquals([code, stderr], [0, ""]);
+    for (const line of ['-export const VERSION = "0.4.0";', '+export const VERSION = "0.5.0";']) {
+      assertStringIncludes(stdout, `\n${line}\n`);
+    }
+    for (const path of ["CHANGELOG.md", "README.md", "docs/a.md", "jsr.json"]) {
+      assertStringIncludes(stdout, `\n+++ b/${path}\n`);
+    }
+    assertEquals(stdout.includes("ran test"), false);
+    assertEquals(await snapshot(), before);
+  }));
+
+Deno.test("release names every problem and changes nothing when a check fails", () =>
+  inRepository({
+    files: {
+      ".ci/project.json": `{ "repository": "" }\n`,
+      "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n### Added\n",
+    },
+  }, async () => {
+    await git("switch", "--quiet", "--create", "topic");
+    await git("tag", "v0.3.0");
+    await write("new.txt", "new\n");
+    await assertRefused(
+      "0.3.0",
+      "0.3.0 is smaller than 0.4.0",
+      'No repository is set: write its address, such as https://github.com/owner/weir, as "repository" in .ci/project.json',
+      'The branch is "topic": switch to main',
+      "Files are not committed: commit or remove them.\n    ?? new.txt\n",
+      "The tag v0.3.0 exists",
+      'CHANGELOG.md has no entries below "## [Unreleased]"',
+    );
+  }));
+
+Deno.test("release restores all files when the last check fails", () =>
+  inRepository({ tasks: { pack: "cat src/version.ts && exit 1" } }, async () => {
+    const before = await snapshot();
+    const { code, stdout, stderr } = await task("release", "0.5.0");
+    assertEquals(code, 1);
+    assertStringIncludes(stdout, 'VERSION = "0.5.0"');
+    assertStringIncludes(stderr, "deno task pack failed");
+    assertStringIncludes(stderr, "0.5.0 is not released. The files are as before.");
+    assertEquals(await snapshot(), before);
+  }));
+
+Deno.test({
+  name: "release restores all files when Ctrl-C interrupts the checks",
+  // Without a session of its own, the interrupt would reach this test.
+  ignore: await runProgramWith({}, "setsid", "--version") === undefined,
+  fn: () =>
+    // Like Ctrl-C in a terminal, `kill` interrupts all processes of the session.
+    inRepository(
+      { tasks: { "test": "cat src/version.ts && kill -INT 0 && sleep 30" } },
+      async () => {
+        const before = await snapshot();
+        const command = ["task", "--quiet", "release", "0.5.0"];
+        const { code, stdout, stderr } = await run("setsid", "--wait", Deno.execPath(), ...command);
+        assert(code !== 0);
+        assertStringIncludes(stderr, "Interrupted\n0.5.0 is not released.");
+        assertStringIncludes(stdout, 'VERSION = "0.5.0"');
+        assertEquals(await snapshot(), before);
+      },
+    ),
 });
+
+Deno.test("release:verify accepts only the tag of the version on the main branch", () =>
+  inRepository({}, async () => {
+    await assertReleased("0.4.0");
+    // What `git fetch` makes in the workflow.
+    await git("update-ref", "refs/remotes/origin/main", "main");
+    const { code, stdout } = await task("release:verify", "v0.4.0");
+    assertEquals([code, stdout], [0, "v0.4.0 is version 0.4.0 on origin/main\n"]);
+
+    const wrongTag = await task("release:verify", "v0.5.0");
+    assertEquals(wrongTag.code, 1);
+    assertStringIncludes(
+      wrongTag.stderr,
+      'The tag is "v0.5.0", but the version in jsr.json is 0.4.0.',
+    );
+
+    await write("src/version.ts", 'export const VERSION = "0.4.1";\n');
+    await write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n");
+    await commitAll("Change the version by hand");
+    const changed = await task("release:verify", "v0.4.0");
+    assertEquals(changed.code, 1);
+    assertStringIncludes(changed.stderr, "The version in src/version.ts is 0.4.1");
+    assertStringIncludes(changed.stderr, "CHANGELOG.md has no heading for 0.4.0");
+    assertStringIncludes(changed.stderr, "The commit is not on origin/main");
+  }));
+
+Deno.test("release:notes prints the changes and the hash of the file for browsers", () =>
+  inRepository({}, async () => {
+    await assertReleased("0.4.0-rc.1");
+    await write("dist/package/dist/weir.js", "export {};\n");
+    // printf 'export {};\n' | openssl dgst -sha384 -binary | base64
+    const hash = "sha384-z0dQZuTpVhlJhRpzBVjQTCgdq+BUSh89DMD4c8ea5gn4XTF+416jeLVKPWSl2O8q";
+    for (const version of ["0.4.0-rc.1", "0.4.0"]) {
+      if (version === "0.4.0") await assertReleased(version);
+      const { code, stdout, stderr } = await task("release:notes");
+      assertEquals([code, stderr], [0, ""]);
+      assertMatch(stdout, /^- The first feature\.\n\n### Packages\n/);
+      assertStringIncludes(stdout, `https://jsr.io/@weir/datastream@${version}\n`);
+      assertStringIncludes(
+        stdout,
+        `datastream@${version}/dist/weir.js, with\n  \`integrity="${hash}"\`\n`,
+      );
+    }
+    const { stdout } = await task(
+      "release:notes",
+      "weir:1@sha256:0",
+      "a:2@sha256:1",
+      "b:3@sha256:2",
+    );
+    const images = "`weir:1@sha256:0`, built from `a:2@sha256:1` and `b:3@sha256:2`";
+    assertStringIncludes(stdout, `"\`\n- Container image: ${images}\n`);
+  }));
+
+Deno.test("the release workflow pushes an image once, and records its digest", () =>
+  withFiles(async () => {
+    const { jobs } = parse(await Deno.readTextFile(`${PROJECT}.github/workflows/release.yml`)) as {
+      jobs: Record<string, { steps: { id?: string; run?: string }[] }>;
+    };
+    const script = jobs.image!.steps.find(({ id }) => id === "push")!.run!;
+    // Records its arguments; `pull` succeeds if the tag is in the registry.
+    await write(
+      "docker",
+      `#!/bin/sh
+printf '%s\\n' "$*" >> calls.txt
+case $1 in
+  pull) test -f pushed ;;
+  push) touch pushed ;;
+  inspect) printf '%s\\n' other.example/x@sha256:1 ghcr.io/owner/weir@sha256:2 ;;
+esac
+`,
+    );
+    await Deno.chmod(`${FOLDER}/docker`, 0o755);
+    await write("dist/base-images.txt", "a:2@sha256:3\nb:3@sha256:4\n");
+    const push = async () => {
+      await write("calls.txt", "");
+      const env = {
+        ...{ GITHUB_REPOSITORY: "Owner/Weir", GITHUB_REF_NAME: "v1.2.0", GITHUB_ACTOR: "someone" },
+        ...{ GITHUB_OUTPUT: "output.txt", GITHUB_STEP_SUMMARY: "summary.txt", TOKEN: "a-token" },
+      };
+      const cwd = `${PROJECT}${FOLDER}`;
+      const command = [
+        "--noprofile",
+        "--norc",
+        "-eo",
+        "pipefail",
+        "-c",
+        `PATH=$PWD:$PATH\n${script}`,
+      ];
+      const result = await runProgramWith({ cwd, env }, "bash", ...command);
+      assertEquals(result?.code, 0, result?.stderr);
+      const calls = (await readFile("calls.txt")).split("\n");
+      assert(!calls.join().includes("a-token"));
+      return calls.map((call) => call.split(" ")[0]).filter(Boolean);
+    };
+    assertEquals(await push(), ["login", "pull", "build", "push", "inspect"]);
+    const image = "images=ghcr.io/owner/weir:1.2.0@sha256:2 ";
+    assertEquals(await readFile("output.txt"), `${image}a:2@sha256:3 b:3@sha256:4\n`);
+    assertEquals(await push(), ["login", "pull", "inspect"]);
+    assert((await readFile("output.txt")).endsWith(`\n${image}\n`));
+  }));
+
+Deno.test("publish:npm publishes with the tag of the version, unless npm has it", () =>
+  inRepository({}, async () => {
+    const publish = async (published: string) => {
+      // Prints its arguments; `npm view` prints the version that is published.
+      const npm =
+        `#!/bin/sh\nif [ "$1" = view ]; then echo ${published}; else echo "$@"; exit 3; fi\n`;
+      await write("bin/npm", npm);
+      await Deno.chmod(`${FOLDER}/bin/npm`, 0o755);
+      const command = `PATH="$PWD/bin:$PATH" "${Deno.execPath()}" task --quiet publish:npm`;
+      const { code, stdout } = await run("sh", "-c", command);
+      return [code, stdout];
+    };
+    const tarball = "./dist/weir-datastream-0.4.0";
+    assertEquals(await publish(""), [3, `publish ${tarball}.tgz --tag latest\n`]);
+    assertEquals(await publish("0.4.0"), [
+      0,
+      "npm has @weir/datastream@0.4.0; it is not published again\n",
+    ]);
+    await write("jsr.json", FILES["jsr.json"]!.replace("0.4.0", "0.4.0-rc.1"));
+    assertEquals(await publish("0.4.0"), [3, `publish ${tarball}-rc.1.tgz --tag next\n`]);
+  }));

@@ -5,22 +5,24 @@ import { docstringBlocks, documentBlocks, programOf } from "../helpers/documents
 import { PROJECT } from "../helpers/project.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
-/** The oldest supported version of TypeScript and the newest one. */
-const COMPILERS = ["5.7.3", "7.0.2"];
-/** Versions of `@types/node`; `undefined` without it. */
-const NODE_TYPES = [undefined, 20, 24] as const;
+/** The oldest supported version of TypeScript and the newest one, with versions of `@types/node`. */
+const COMPILERS: Record<string, readonly (number | undefined)[]> = {
+  "5.7.3": [undefined, 20],
+  "7.0.2": [undefined, 24],
+};
 
 let project: ConsumerProject;
 
 Deno.test.beforeAll(async () => {
-  const compilers = COMPILERS.map((version) => `${aliasOf(version)}@npm:typescript@${version}`);
+  const compilers = Object.keys(COMPILERS)
+    .map((version) => `${aliasOf(version)}@npm:typescript@${version}`);
   project = await createProject(...compilers);
-  await Promise.all(NODE_TYPES.map(createFolder));
+  await Promise.all([...new Set(Object.values(COMPILERS).flat())].map(createFolder));
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
-for (const compiler of COMPILERS) {
-  for (const node of NODE_TYPES) {
+for (const [compiler, nodes] of Object.entries(COMPILERS)) {
+  for (const node of nodes) {
     const types = node ? `@types/node ${node}` : "no @types/node";
     Deno.test(`tsc accepts all programs with TypeScript ${compiler} and ${types}`, async () => {
       assertEquals(await compile(compiler, node), "");
@@ -32,12 +34,12 @@ function aliasOf(version: string): string {
   return `typescript-${version.replace(/\W/g, "")}`;
 }
 
-function folderOf(node: typeof NODE_TYPES[number]): string {
+function folderOf(node: number | undefined): string {
   return `${project.folder}node-${node ?? "none"}`;
 }
 
 /** Creates a folder with the programs and one version of `@types/node`. */
-async function createFolder(node: typeof NODE_TYPES[number]): Promise<void> {
+async function createFolder(node: number | undefined): Promise<void> {
   const folder = folderOf(node);
   await Deno.mkdir(folder);
   await Deno.writeTextFile(`${folder}/package.json`, `{ "private": true, "type": "module" }`);
@@ -80,7 +82,7 @@ async function createFolder(node: typeof NODE_TYPES[number]): Promise<void> {
 }
 
 /** Compiles the programs. Returns the errors of the compiler. */
-async function compile(compiler: string, node: typeof NODE_TYPES[number]): Promise<string> {
+async function compile(compiler: string, node: number | undefined): Promise<string> {
   const tsc = `${project.folder}node_modules/${aliasOf(compiler)}/bin/tsc`;
   const { code, stdout, stderr } = await run(folderOf(node), {}, "node", tsc, "--pretty", "false");
   return code === 0 ? "" : stdout + stderr;

@@ -1,22 +1,21 @@
-// Runs commands as after a first installation: in an empty folder, with an empty home, empty caches and the
-// packages of two registries.
+// Runs commands as after a first installation: in an empty folder, with a home and caches of its own and the packages
+// of two registries.
 import { assert } from "@std/assert";
 import { type Server, startServer } from "../e2e/servers/server.ts";
-import { type ProgramResult, runProgram, runProgramWith } from "../helpers/programs.ts";
+import { runProgram, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import type { JsrRegistry } from "./jsr_registry.ts";
 import type { NpmRegistry } from "./npm_registry.ts";
 import { output } from "./project.ts";
 
-/** An empty folder with its own home, caches and environment variables. */
+/** An empty folder with its own environment variables. */
 export interface Workspace extends AsyncDisposable {
   /** Path of the empty folder with a trailing slash. */
   folder: string;
-  /** Path of the home with a trailing slash. */
-  home: string;
-  /** Runs a command in the folder. A single space separates two words of it. */
-  run(command: string): Promise<ProgramResult>;
-  /** Runs a command in the folder, asserts that it succeeds, and returns its standard output. */
+  /**
+   * Runs a command in the folder, asserts that it succeeds, and returns its standard output. A single space
+   * separates two words of it.
+   */
   output(command: string): Promise<string>;
   /** Starts a server in the folder. The group in `port` matches the port number in its output. */
   serve(command: string, port: RegExp): Promise<Server>;
@@ -26,8 +25,8 @@ export interface Workspace extends AsyncDisposable {
 export interface WorkspaceOptions {
   jsr: JsrRegistry;
   npm: NpmRegistry;
-  /** Name under which the JSR registry records requests. */
-  name: string;
+  /** Path of the home, with a trailing slash, which has all caches. */
+  home: string;
   /** More environment variables. */
   environment?: Record<string, string>;
   /** Paths of programs to put first on the `PATH`, by name. */
@@ -50,11 +49,11 @@ const TOOLS = ["setpriv", "setsid"];
 
 /** Creates a workspace. */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
-  const { programs = {}, hasOnlyPrograms = false } = options;
+  const { home, programs = {}, hasOnlyPrograms = false } = options;
   const root = `${await Deno.makeTempDir({ prefix: "weir-workspace-" })}/`;
   const folder = `${root}project/`;
-  for (const name of ["project", "home", "temporary", "bin"]) await Deno.mkdir(root + name);
-  await Deno.writeTextFile(`${root}home/.npmrc`, options.npm.npmrc);
+  for (const name of ["project", "temporary", "bin"]) await Deno.mkdir(root + name);
+  await Deno.writeTextFile(`${home}.npmrc`, options.npm.npmrc);
   for (const [name, path] of Object.entries({ deno: Deno.execPath(), ...programs })) {
     await Deno.symlink(path, `${root}bin/${name}`);
   }
@@ -67,30 +66,25 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const env = {
     NPM_CONFIG_REGISTRY: npmRegistryUrl,
     ...Object.fromEntries(network),
-    HOME: `${root}home`,
-    JSR_URL: options.jsr.urlFor(options.name),
+    HOME: home,
+    JSR_URL: options.jsr.url,
     NO_COLOR: "1",
     NPM_CONFIG_UPDATE_NOTIFIER: "false",
     PATH: hasOnlyPrograms ? `${root}bin` : `${root}bin:${variables.PATH}`,
     TMPDIR: `${root}temporary`,
     ...options.environment,
   };
-  const run: Workspace["run"] = async (command) => {
-    const [program, ...args] = command.split(" ");
-    // A command that does not end fails the test instead of blocking it.
-    const signal = AbortSignal.timeout(60_000);
-    const settings = { cwd: folder, env, clearEnv: true, signal };
-    const result = await runProgramWith(settings, program!, ...args);
-    assert(result, `${program} is not installed`);
-    assert(!signal.aborted, `${command} does not end: ${result.stdout}${result.stderr}`);
-    return result;
-  };
   return {
     folder,
-    home: `${root}home/`,
-    run,
     async output(command) {
-      const { code, stdout, stderr } = await run(command);
+      const [program, ...args] = command.split(" ");
+      // A command that does not end fails the test instead of blocking it.
+      const signal = AbortSignal.timeout(60_000);
+      const settings = { cwd: folder, env, clearEnv: true, signal };
+      const result = await runProgramWith(settings, program!, ...args);
+      assert(result, `${program} is not installed`);
+      const { code, stdout, stderr } = result;
+      assert(!signal.aborted, `${command} does not end: ${stdout}${stderr}`);
       assert(code === 0, `${command}: ${code}\n${stdout}${stderr}`);
       return stdout;
     },

@@ -53,7 +53,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
 /** Documents whose commands another test runs. */
 const OTHER_DOCUMENTS: Record<string, string> = {
   "examples/README.md": "tests/e2e/examples/examples_test.ts",
-  "docs/releasing.md": "tests/e2e/processes/release_test.ts; the other commands publish",
+  "docs/releasing.md": "tests/package/release_test.ts; the other commands publish",
 };
 
 /** Writes a deno.json that resolves the package, in the clone and by its name on JSR, to this project. */

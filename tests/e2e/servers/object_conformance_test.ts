@@ -2,7 +2,7 @@
 import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { createObjectLimiters } from "../../unit/edge/cloudflare/object_limiters.ts";
-import { testRateLimiter } from "../../helpers/rate_limiter_conformance.ts";
+import { testRateLimiter } from "../../unit/client/rate_limiter_conformance.ts";
 import { workerd } from "../runtime_programs.ts";
 import { createStorage, objectsOf, startIsolates } from "./isolates.ts";
 

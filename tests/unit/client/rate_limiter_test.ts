@@ -17,7 +17,7 @@ import {
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { Random } from "../../properties/random.ts";
-import { testRateLimiter } from "../../helpers/rate_limiter_conformance.ts";
+import { testRateLimiter } from "./rate_limiter_conformance.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, retryingClient, upstream } from "../../helpers/upstream.ts";
 

@@ -1,4 +1,4 @@
-// The parts of `deno task release`. tests/e2e/processes/release_test.ts runs the task.
+// The parts of `deno task release`. tests/package/release_test.ts runs the task.
 import { assertEquals } from "@std/assert";
 import { headingProblems } from "../../../.ci/changelog.ts";
 import { versionProblem } from "../../../.ci/semver.ts";

@@ -1,6 +1,6 @@
 import { durableObjectRateLimiter, type ObjectNamespace } from "../../../../edge/cloudflare/mod.ts";
 import type { Clock, RateLimiter } from "../../../../mod.ts";
-import type { LimiterSetup } from "../../../helpers/rate_limiter_conformance.ts";
+import type { LimiterSetup } from "../../client/rate_limiter_conformance.ts";
 
 /** Creates limiters with the same Durable Objects, which a test can disconnect from them. */
 export function createObjectLimiters(

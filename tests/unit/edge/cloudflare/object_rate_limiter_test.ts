@@ -8,7 +8,7 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryObjects } from "./memory_objects.ts";
 import { createObjectLimiters } from "./object_limiters.ts";
-import { testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
+import { testRateLimiter } from "../../client/rate_limiter_conformance.ts";
 
 const REQUEST = { origin: "https://api.invalid", keyHash: "0123", requestsPerSecond: 2 };
 /** Interval (ms) between two requests at two per second. */

@@ -7,7 +7,7 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { Random } from "../../../properties/random.ts";
 import { MemoryKv } from "./memory_kv.ts";
-import { type LimiterSetup, testRateLimiter } from "../../../helpers/rate_limiter_conformance.ts";
+import { type LimiterSetup, testRateLimiter } from "../../client/rate_limiter_conformance.ts";
 
 const REQUEST = {
   origin: "https://upstream.invalid",

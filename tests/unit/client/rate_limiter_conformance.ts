@@ -1,7 +1,7 @@
 // Tests that every implementation of `RateLimiter` must pass.
 import { assert, assertEquals } from "@std/assert";
-import type { Clock, RateLimiter } from "../../mod.ts";
-import type { Permit, PermitRefusal, PermitRequest } from "../../src/client/rate_limiter.ts";
+import type { Clock, RateLimiter } from "../../../mod.ts";
+import type { Permit, PermitRefusal, PermitRequest } from "../../../src/client/rate_limiter.ts";
 
 /** Limiters of one implementation. */
 export interface LimiterSetup {
