@@ -421,7 +421,11 @@ function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | u
 
 function requireLog(option: string, log: LogTarget): void {
   if (typeof log === "function") return;
-  if (LOG_LEVELS.every((level) => typeof log?.[level] === "function")) return;
+  try {
+    if (LOG_LEVELS.every((level) => typeof log[level] === "function")) return;
+  } catch {
+    // Null, or an object whose properties cannot be read.
+  }
   throw invalidValue(option, "a function, or an object with info, warn and error", log);
 }
 
