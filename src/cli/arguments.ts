@@ -4,18 +4,37 @@ import { UsageError } from "./context.ts";
 
 export interface Flag {
   /** Placeholder in the help; `undefined` for a flag without a value. */
-  value?: string;
-  choices?: readonly string[];
+  value?: string | undefined;
+  choices?: readonly string[] | undefined;
   /** Returns the error for a value that is not one of the choices. */
   explain?: (value: string) => Error;
   /** Can be given several times. */
   isList?: boolean;
   /** One-letter form. */
-  letter?: string;
+  letter?: string | undefined;
   help: string;
 }
 
 export type Flags = Readonly<Record<string, Flag>>;
+
+/**
+ * Reads flags in the notation of the help, such as `-n, --limit N`, with their help texts. A flag such as
+ * `--doi DOI...` can be given several times.
+ *
+ * @param choices Values of some flags, by their names
+ */
+export function flagTable(
+  table: Readonly<Record<string, string>>,
+  choices: Readonly<Record<string, readonly string[]>> = {},
+): Flags {
+  const flags = Object.entries(table).map(([usage, help]): [string, Flag] => {
+    const [, letter, name, value, dots] = /^(?:-(.), )?--(\S+)(?: (.+?)(\.{3})?)?$/.exec(usage)!;
+    const isList = dots !== undefined;
+    const text = isList ? `${help}; can be repeated, or @FILE` : help;
+    return [name!, { letter, value, isList, help: text, choices: choices[name!] }];
+  });
+  return Object.fromEntries(flags);
+}
 
 export interface Syntax {
   /** The argument that is not a flag, if any. `noun` is for the message of a value that is not a choice. */

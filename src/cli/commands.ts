@@ -1,15 +1,18 @@
 // Parsing, help and completion derive from this table.
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
-import type { Flags, Syntax } from "./arguments.ts";
+import { flagTable, type Syntax } from "./arguments.ts";
+import type * as functions from "./command_functions.ts";
 import {
   DEFAULT_EXPIRES,
   downloadFlags,
   EXPIRES_FORM,
   FILTER_FLAGS,
+  ONLINE_FLAGS,
+  QUALITY_FLAG,
   QUERY_FLAGS,
   RESOURCE_COMMANDS,
-  ROW_RULE_FLAGS,
+  SANDBOX_FLAG,
   SERVICE_FLAGS,
   VALUE_FIELDS,
 } from "./flags.ts";
@@ -17,8 +20,8 @@ import {
 export interface Command extends Syntax {
   summary: string;
   examples: readonly string[];
-  /** Name in `RUNNERS`. */
-  run: string;
+  /** The function that runs it. */
+  run: Exclude<keyof typeof functions, "confirm" | "promptSecret" | "serverVariables">;
 }
 
 const RESOURCE_OPERAND = {
@@ -28,10 +31,9 @@ const RESOURCE_OPERAND = {
   choices: Object.keys(RESOURCE_COMMANDS),
 };
 /** Copied, because only `serve` loads the modules of the server. */
-const SERVER_ACCESS_MODES = ["caller", "signed", "token", "public"];
-/** Shells with a completion script. */
+const ACCESS_MODES = ["caller", "signed", "token", "public"];
 const SHELLS = ["bash", "zsh", "fish"];
-const { "base-url": baseUrl, qa, sandbox } = SERVICE_FLAGS;
+const FORMAT_NAMES = Object.keys(CITATION_FORMATS);
 
 /** In the order of the help, without the flags of every command. */
 const TABLE: Readonly<Record<string, Command>> = {
@@ -73,7 +75,7 @@ const TABLE: Readonly<Record<string, Command>> = {
     summary: "compare a file with its data package: bytes, hash, rows and columns",
     operand: { name: "FILE", help: "a file that weir wrote, beside FILE.datapackage.json" },
     flags: {
-      online: { help: "also compare the versions of its datasets, in one request" },
+      ...flagTable({ "--online": "also compare the versions of its datasets, in one request" }),
       ...SERVICE_FLAGS,
     },
     examples: ["weir verify ph.csv", "weir verify ph.csv --online"],
@@ -83,11 +85,10 @@ const TABLE: Readonly<Record<string, Command>> = {
     summary: "print the citations of the datasets that match a filter",
     flags: {
       ...FILTER_FLAGS,
-      format: {
-        value: "FORMAT",
-        choices: Object.keys(CITATION_FORMATS),
-        help: `${Object.keys(CITATION_FORMATS).join(", ")} (default: text)`,
-      },
+      ...flagTable(
+        { "--format FORMAT": `${FORMAT_NAMES.join(", ")} (default: text)` },
+        { format: FORMAT_NAMES },
+      ),
       ...SERVICE_FLAGS,
     },
     examples: [
@@ -106,9 +107,11 @@ const TABLE: Readonly<Record<string, Command>> = {
       choices: Object.keys(VALUE_FIELDS),
     },
     flags: {
-      search: { value: "TEXT", help: "only values that contain a text, in any case" },
-      live: { help: "values that occur in rows that match the filters; reads all of these rows" },
-      yes: { help: "read more than 100,000 rows" },
+      ...flagTable({
+        "--search TEXT": "only values that contain a text, in any case",
+        "--live": "values that occur in rows that match the filters; reads all of these rows",
+        "--yes": "read more than 100,000 rows",
+      }),
       ...FILTER_FLAGS,
       ...SERVICE_FLAGS,
     },
@@ -122,13 +125,12 @@ const TABLE: Readonly<Record<string, Command>> = {
     summary:
       "print, as CSV, how many results there are, with years, units and non-detects per group",
     flags: {
-      by: {
-        value: "GROUP",
-        choices: SUMMARY_KEYS,
-        help: "characteristic, location, dataset or year (default: location and characteristic)",
-      },
+      ...flagTable({
+        "--by GROUP":
+          "characteristic, location, dataset or year (default: location and characteristic)",
+      }, { by: SUMMARY_KEYS }),
       ...FILTER_FLAGS,
-      "exclude-quality-control": ROW_RULE_FLAGS["exclude-quality-control"],
+      ...QUALITY_FLAG,
       ...SERVICE_FLAGS,
     },
     examples: ["weir summary --region admin.4.ca.pe --by characteristic > summary.csv"],
@@ -144,23 +146,14 @@ const TABLE: Readonly<Record<string, Command>> = {
   url: {
     summary: "print the encoded URL of the first request, without sending it",
     operand: RESOURCE_OPERAND,
-    flags: {
-      ...QUERY_FLAGS,
-      "base-url": baseUrl,
-      qa,
-    },
+    flags: { ...QUERY_FLAGS, ...ONLINE_FLAGS },
     examples: ["weir url records --doi 10.25976/xxxx-xx00 --select Id,ResultValue"],
     run: "printUrl",
   },
   sign: {
     summary: "print a signed download URL of the server; the secret is WEIR_SIGNING_SECRET",
     operand: { name: "URL", help: "the download URL, in single quotes" },
-    flags: {
-      expires: {
-        value: "WHEN",
-        help: `${EXPIRES_FORM} (default: ${DEFAULT_EXPIRES})`,
-      },
-    },
+    flags: flagTable({ "--expires WHEN": `${EXPIRES_FORM} (default: ${DEFAULT_EXPIRES})` }),
     examples: [
       "weir sign 'https://weir.example/Records.csv?$filter=DOI eq '\\''10.25976/xxxx-xx00'\\''' --expires 30d",
     ],
@@ -169,24 +162,15 @@ const TABLE: Readonly<Record<string, Command>> = {
   serve: {
     summary: "start a server of download URLs, with a web page that makes them",
     flags: {
-      host: {
-        value: "ADDRESS",
-        help: "address to listen on; 0.0.0.0 is all (default: HOST, else 127.0.0.1)",
-      },
-      port: {
-        value: "PORT",
-        help: "port to listen on; 0 is any free port (default: PORT, else 8000)",
-      },
-      access: {
-        value: "MODE",
-        choices: SERVER_ACCESS_MODES,
-        help: `who may download: ${SERVER_ACCESS_MODES.join(", ")} (default: WEIR_ACCESS)`,
-      },
-      sandbox,
-      "env-file": {
-        value: "FILE",
-        help: "file with lines such as WEIR_TOKENS=…; the environment has priority",
-      },
+      ...flagTable({
+        "--host ADDRESS": "address to listen on; 0.0.0.0 is all (default: HOST, else 127.0.0.1)",
+        "--port PORT": "port to listen on; 0 is any free port (default: PORT, else 8000)",
+        "--access MODE": `who may download: ${ACCESS_MODES.join(", ")} (default: WEIR_ACCESS)`,
+      }, { access: ACCESS_MODES }),
+      ...SANDBOX_FLAG,
+      ...flagTable({
+        "--env-file FILE": "file with lines such as WEIR_TOKENS=…; the environment has priority",
+      }),
     },
     examples: [
       "weir serve --sandbox",
@@ -207,17 +191,17 @@ const TABLE: Readonly<Record<string, Command>> = {
   },
   setup: {
     summary: "save an API key in a file that only you can read",
-    flags: { force: { help: "replace a saved key without asking" } },
+    flags: flagTable({ "--force": "replace a saved key without asking" }),
     examples: ["weir setup", "weir setup --force < key.txt"],
     run: "setup",
   },
 };
 
-const COMMON_FLAGS = {
-  debug: { help: "print the stack of an error" },
-  help: { letter: "h", isList: true, help: "print this help" },
-  version: { letter: "V", isList: true, help: "print the version of weir" },
-} as const satisfies Flags;
+const COMMON_FLAGS = flagTable({
+  "--debug": "print the stack of an error",
+  "-h, --help": "print this help",
+  "-V, --version": "print the version of weir",
+});
 
 export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
   Object.entries(TABLE).map(([name, command]) => [

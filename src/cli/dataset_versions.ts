@@ -70,28 +70,17 @@ export function describeChanges(
   before: readonly DatasetVersion[],
   after: readonly DatasetVersion[],
 ): string | undefined {
-  const removed = changedDatasets(before, after);
-  const added = changedDatasets(after, before);
-  const texts = added.map(([doi, version, published]) => {
-    const old = removed.find((dataset) => dataset[0] === doi);
+  const byDoi = (list: readonly DatasetVersion[]) => new Map(list.map((one) => [one[0], one]));
+  const [earlier, later] = [byDoi(before), byDoi(after)];
+  const texts = [...new Set([...later.keys(), ...earlier.keys()])].flatMap((doi) => {
+    const [old, now] = [earlier.get(doi), later.get(doi)];
     if (old === undefined) return `${doi} was added`;
-    return `${doi} was version ${old[1]}, published ${old[2]}, and is now version ${version}, ` +
-      `published ${published}`;
+    if (now === undefined) return `${doi} was removed`;
+    if (old[1] === now[1] && old[2] === now[2]) return [];
+    return `${doi} was version ${old[1]}, published ${old[2]}, and is now version ${now[1]}, ` +
+      `published ${now[2]}`;
   });
-  for (const [doi] of removed) {
-    if (!added.some((dataset) => dataset[0] === doi)) texts.push(`${doi} was removed`);
-  }
-  if (texts.length === 0) return undefined;
-  const shown = texts.slice(0, MAX_CHANGES);
-  const others = texts.length - shown.length;
-  if (others > 0) shown.push(`and ${others} more`);
-  return shown.join("; ");
-}
-
-function changedDatasets(
-  list: readonly DatasetVersion[],
-  other: readonly DatasetVersion[],
-): readonly DatasetVersion[] {
-  const unchanged = new Set(other.map((dataset) => JSON.stringify(dataset)));
-  return list.filter((dataset) => !unchanged.has(JSON.stringify(dataset)));
+  const others = texts.length - MAX_CHANGES;
+  const shown = [...texts.slice(0, MAX_CHANGES), ...others > 0 ? [`and ${others} more`] : []];
+  return texts.length === 0 ? undefined : shown.join("; ");
 }

@@ -334,36 +334,37 @@ async function describeUpdate(
 
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
-  const continuing = ["resume", "update"].find(has);
-  if (continuing !== undefined && has("force")) {
-    const verb = continuing === "resume" ? "continues a download" : "keeps an unchanged file";
-    throw new UsageError(
-      `--${continuing} ${verb} and --force starts it again: pass one of them`,
-    );
-  }
-  const [cite, output] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
-  if (continuing !== undefined && (output === undefined || isStandardOutput(output))) {
-    throw new UsageError(`--${continuing} needs --output FILE`);
-  }
-  if (has("no-package") && (output === undefined || isStandardOutput(output))) {
-    throw new UsageError("--no-package needs --output FILE");
-  }
-  if (has("no-package") && has("update")) {
-    throw new UsageError("--update needs the package of FILE: remove --no-package");
-  }
-  if (has("force") && !has("output") && !has("cite")) {
-    throw new UsageError("--force needs --output FILE or --cite FILE");
-  }
-  if (cite !== undefined && isStandardOutput(cite) && isStandardOutput(output ?? "-")) {
-    throw new UsageError(
+  const [cite, output = "-"] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
+  const isStdout = isStandardOutput(output);
+  const ofFile = ["resume", "update", "no-package"].find(has);
+  const ofRows = ROW_FLAGS.find(has);
+  const conflicts: [isGiven: boolean, message: string][] = [
+    [
+      has("resume") && has("force"),
+      "--resume continues a download and --force starts it again: pass one of them",
+    ],
+    [
+      has("update") && has("force"),
+      "--update keeps an unchanged file and --force starts it again: pass one of them",
+    ],
+    [ofFile !== undefined && isStdout, `--${ofFile} needs --output FILE`],
+    [
+      has("no-package") && has("update"),
+      "--update needs the package of FILE: remove --no-package",
+    ],
+    [
+      has("force") && !has("output") && !has("cite"),
+      "--force needs --output FILE or --cite FILE",
+    ],
+    [
+      cite !== undefined && isStandardOutput(cite) && isStdout,
       "Standard output cannot have both the rows and the citations: name a file for one of them",
-    );
-  }
-  requireDifferentFiles(output, cite);
-  const unused = ROW_FLAGS.find(has);
-  if (has("count") && unused !== undefined) {
-    throw new UsageError(`--count prints only a number: remove --${unused}`);
-  }
+    ],
+    [has("count") && ofRows !== undefined, `--count prints only a number: remove --${ofRows}`],
+  ];
+  const conflict = conflicts.find(([isGiven]) => isGiven);
+  if (conflict !== undefined) throw new UsageError(conflict[1]);
+  requireDifferentFiles(isStdout ? undefined : output, cite);
 }
 
 /** `--cite` must not name FILE, FILE.part or another file that the download writes. */

@@ -20,117 +20,81 @@ import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.t
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { readKey } from "./api_key.ts";
-import type { Arguments, Flags } from "./arguments.ts";
+import { type Arguments, type Flags, flagTable } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 
 export type FlagValues = Arguments["flags"];
 
 /** Joined by `and`. */
-export const FILTER_FLAGS = {
-  filter: { value: '"…"', help: "OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"" },
-  doi: {
-    value: "DOI",
-    isList: true,
-    help: "dataset, as a DOI or https://doi.org/ link; can be repeated, or @FILE",
-  },
-  characteristic: {
-    value: "NAME",
-    isList: true,
-    help: 'measured characteristic, such as "pH"; can be repeated, or @FILE',
-  },
-  region: {
-    value: "ID",
-    isList: true,
-    help: "region, such as admin.4.ca.pe or hub.atlantic; can be repeated, or @FILE",
-  },
-  location: {
-    value: "ID",
-    isList: true,
-    help: "location, by the Id of weir locations; can be repeated, or @FILE",
-  },
-  from: {
-    value: "DATE",
-    help: "first sampling year, or day such as 2024-05-15; excludes rows without a start date",
-  },
-  to: {
-    value: "DATE",
-    help: "last sampling year, or day; excludes rows without a start date",
-  },
-  bbox: { value: "W,S,E,N", help: "bounding box of the locations, in degrees" },
-} as const satisfies Flags;
+export const FILTER_FLAGS = flagTable({
+  '--filter "…"': "OData filter: \"MonitoringLocationType eq 'Lake/Pond'\"",
+  "--doi DOI...": "dataset, as a DOI or https://doi.org/ link",
+  "--characteristic NAME...": 'measured characteristic, such as "pH"',
+  "--region ID...": "region, such as admin.4.ca.pe or hub.atlantic",
+  "--location ID...": "location, by the Id of weir locations",
+  "--from DATE":
+    "first sampling year, or day such as 2024-05-15; excludes rows without a start date",
+  "--to DATE": "last sampling year, or day; excludes rows without a start date",
+  "--bbox W,S,E,N": "bounding box of the locations, in degrees",
+});
 
-export const SERVICE_FLAGS = {
-  "base-url": {
-    value: "URL",
-    help: "root address to use instead of DataStream's (or DATASTREAM_BASE_URL)",
-  },
-  qa: { help: "use the test system of DataStream" },
-  sandbox: { help: "use built-in synthetic data: no key, no network" },
-} as const satisfies Flags;
+export const ONLINE_FLAGS = flagTable({
+  "--base-url URL": "root address to use instead of DataStream's (or DATASTREAM_BASE_URL)",
+  "--qa": "use the test system of DataStream",
+});
+export const SANDBOX_FLAG = flagTable({
+  "--sandbox": "use built-in synthetic data: no key, no network",
+});
+export const SERVICE_FLAGS = { ...ONLINE_FLAGS, ...SANDBOX_FLAG };
 
+export const QUALITY_FLAG = flagTable({
+  "--exclude-quality-control": "leave out rows of quality control",
+});
 export const ROW_RULE_FLAGS = {
-  tidy: { help: "add columns for analysis: value, unit, censoring, lower, upper, datetime_utc, …" },
-  unit: {
-    value: "NAME=UNIT",
-    isList: true,
-    help: 'with --tidy, convert a characteristic: "Nitrate=mg/L"; can be repeated, or @FILE',
-  },
-  "exclude-quality-control": { help: "leave out rows of quality control" },
-} as const satisfies Flags;
+  ...flagTable({
+    "--tidy": "add columns for analysis: value, unit, censoring, lower, upper, datetime_utc, …",
+    "--unit NAME=UNIT...": 'with --tidy, convert a characteristic: "Nitrate=mg/L"',
+  }),
+  ...QUALITY_FLAG,
+};
 
 export const QUERY_FLAGS = {
-  select: { value: "A,B,C", help: "fields, in order (default: all; see weir fields)" },
+  ...flagTable({ "--select A,B,C": "fields, in order (default: all; see weir fields)" }),
   ...FILTER_FLAGS,
-  top: { value: "N", help: `rows per request (1 to ${MAXIMUM_TOP}); for the total use --limit` },
-  limit: { value: "N", letter: "n", help: "maximum number of rows (default: all)" },
-  unchecked: { help: "accept fields and filters that weir does not know" },
-} as const satisfies Flags;
+  ...flagTable({
+    "--top N": `rows per request (1 to ${MAXIMUM_TOP}); for the total use --limit`,
+    "-n, --limit N": "maximum number of rows (default: all)",
+    "--unchecked": "accept fields and filters that weir does not know",
+  }),
+};
 
-export const CSV_FLAGS = {
-  separator: {
-    value: "MARK",
-    help: 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
-  },
-  "no-header": { help: "CSV without the header row" },
-  eol: {
-    value: "MARK",
-    choices: ["lf", "crlf"],
-    help: "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
-  },
-  bom: { help: "CSV with a byte order mark, so that Excel reads it as UTF-8" },
-  "escape-formulas": { help: "CSV with a ' before text that a spreadsheet would run as a formula" },
-} as const satisfies Flags;
+export const CSV_FLAGS = flagTable({
+  "--separator MARK": 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
+  "--no-header": "CSV without the header row",
+  "--eol MARK": "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
+  "--bom": "CSV with a byte order mark, so that Excel reads it as UTF-8",
+  "--escape-formulas": "CSV with a ' before text that a spreadsheet would run as a formula",
+}, { eol: ["lf", "crlf"] });
 
-export const PARQUET_FLAGS = {
-  "allow-invalid": {
-    help:
-      "with Parquet, write null for a value that does not fit its column, and report the number",
-  },
-} as const satisfies Flags;
+export const PARQUET_FLAGS = flagTable({
+  "--allow-invalid":
+    "with Parquet, write null for a value that does not fit its column, and report the number",
+});
 
-const OUTPUT_FLAGS = {
-  output: {
-    value: "FILE",
-    letter: "o",
-    help: "write to FILE, which is named FILE.part until complete; - is standard output",
-  },
-  resume: { help: "continue the FILE of --output after the last complete page of FILE.part" },
-  update: { help: "replace the FILE of --output if its datasets have new versions" },
-  "no-package": {
-    help: "do not write FILE.datapackage.json, which describes the FILE of --output",
-  },
-  force: { help: "overwrite the FILE of --output, its FILE.part, and the FILE of --cite" },
-  strict: { help: "exit with 1 if a value of a filter matches no row" },
-  "allow-incomplete": {
-    help: "accept another number of rows than DataStream counted, and report the difference",
-  },
-  count: { help: "print only the number of rows" },
-  cite: {
-    value: "FILE",
-    help: "write the citations of the datasets to FILE, as text, .bib, .ris or .csl.json; " +
-      "- is standard output",
-  },
-} as const satisfies Flags;
+const OUTPUT_FLAGS = flagTable({
+  "-o, --output FILE":
+    "write to FILE, which is named FILE.part until complete; - is standard output",
+  "--resume": "continue the FILE of --output after the last complete page of FILE.part",
+  "--update": "replace the FILE of --output if its datasets have new versions",
+  "--no-package": "do not write FILE.datapackage.json, which describes the FILE of --output",
+  "--force": "overwrite the FILE of --output, its FILE.part, and the FILE of --cite",
+  "--strict": "exit with 1 if a value of a filter matches no row",
+  "--allow-incomplete":
+    "accept another number of rows than DataStream counted, and report the difference",
+  "--count": "print only the number of rows",
+  "--cite FILE": "write the citations of the datasets to FILE, as text, .bib, .ris or .csl.json; " +
+    "- is standard output",
+});
 
 /** In the order of the help, without the flags of every command. */
 export function downloadFlags(resource: ResourceName): Flags {
@@ -149,7 +113,7 @@ export function downloadFlags(resource: ResourceName): Flags {
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
     ...PARQUET_FLAGS,
-    quiet: { letter: "q", help: "no progress and no citations on standard error" },
+    ...flagTable({ "-q, --quiet": "no progress and no citations on standard error" }),
     ...SERVICE_FLAGS,
   };
 }

@@ -37,40 +37,11 @@
  * | `weir observations --region admin.4.ca.pe --count` | a number |
  * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
  * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
- * | `weir cite --characteristic pH` | citations |
- * | `weir values characteristic` | names of characteristics |
- * | `weir fields records` | fields and filter names |
- * | `weir url records --characteristic pH` | the URL of the first request |
- * | `weir sign URL --expires 7d` | a signed URL of a server |
  * | `weir serve --sandbox` | a server of download URLs, with a web page |
- * | `weir setup` | a saved API key |
- * | `weir help records` | all flags of a command |
+ * | `weir help` | all commands |
  *
- * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`.
- *
- * ## Permissions in Deno
- *
- * | use | permissions |
- * |---|---|
- * | `--sandbox` without a file, `fields`, `url`, help | none |
- * | output to the terminal, `--count`, `cite` | `--allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org` |
- * | output to a file | these, and `--allow-read=. --allow-write=.` |
- * | `serve` | `--allow-env --allow-net` |
- *
- * ## Runtimes
- *
- * Deno, Node and Bun. In Bun, write `bunx` instead of `npx`.
- *
- * ## Exit codes
- *
- * | code | meaning |
- * |---|---|
- * | 0 | success |
- * | 1 | failure |
- * | 2 | invalid command line |
- * | 130 | interrupted by a signal |
- *
- * The page `docs/cli.md` in the repository describes every flag, file and variable.
+ * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`. The page `docs/cli.md`
+ * in the repository describes every flag, file, variable, permission and exit code.
  *
  * @module
  */

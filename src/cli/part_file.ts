@@ -37,7 +37,7 @@ import {
 /** The inputs that determine the content of a file: the resource, the service, and values of flags by name. */
 export type QueryRecord = Readonly<Record<string, unknown>>;
 
-/** What the package of a file has in addition to that of a server. */
+/** Part of the package of a file that the package of a server lacks. */
 export interface FileOrigin {
   query: QueryRecord;
   /** Number of rows that the service counted and did not deliver. */
@@ -121,12 +121,10 @@ const RESTART = "start again with --force";
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
 const MOVE = "move it, then resume";
 
-/** Returns the path of the package of FILE. */
 export function packagePath(path: string): string {
   return `${path}.datapackage.json`;
 }
 
-/** Returns the paths of the files of a download to FILE. */
 function filesOf(path: string) {
   return { part: `${path}.part`, state: `${path}.part.json`, record: packagePath(path) };
 }
@@ -137,13 +135,7 @@ export function pathsOf(path: string): string[] {
   return [path, part, state, record, `${state}.new`, `${record}.new`];
 }
 
-/**
- * Opens a file as the output of a download.
- *
- * @param path Path of FILE, with symbolic links resolved
- * @throws {FileError} If a file or a part exists and may not be replaced, or a part cannot be resumed
- * @throws {DataStreamError} If the dataset versions cannot be requested
- */
+/** @throws {FileError} If FILE or its part exists and may not be replaced, or the part cannot be resumed */
 export async function openFile(path: string, options: FileOptions): Promise<OpenFile> {
   return await explainingErrors(path, openPart(path, options));
 }
@@ -232,9 +224,6 @@ async function startPart(
  * portable lock is released when the process that holds it is killed. The part belongs to the run that created or
  * resumed it last: another part has another inode, and FILE.part.json names the run that resumed it. The other runs
  * fail at their next step. A write that has already begun has the bytes of the same query and dataset versions.
- *
- * @param earlier State of the part
- * @param hash Hash that the pages update
  */
 async function createOutput(
   path: string,
@@ -471,12 +460,8 @@ function changedError(path: string, changes: string): FileError {
 }
 
 /**
- * Reads the state of a part.
- *
- * @param isEmpty Whether the part is empty, as a run leaves it that is killed at its start
- * @returns `undefined` for an empty part without a state of this query
- * @throws {FileError} If the state is missing or damaged, or was written for another query or by another version of
- *   weir
+ * Returns the state of a part; `undefined` for an empty part, which a run leaves that is killed at its start, without a
+ * state of this query.
  */
 async function readState(
   path: string,
@@ -509,7 +494,7 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Number of bytes per read. */
+/** Bytes. */
 const READ_SIZE = 1 << 20;
 
 /** Returns the hash of a file, or of its first bytes. */
@@ -542,11 +527,7 @@ function hashText(hash: Hash): string {
   return `sha256:${hash.copy().digest("hex")}`;
 }
 
-/**
- * Updates a hash with the bytes of a part that are in its state.
- *
- * @throws {FileError} If the part has other bytes
- */
+/** Updates a hash with the bytes of the complete pages, which must be those that weir wrote. */
 async function hashPart(
   path: string,
   file: FileHandle,
@@ -578,7 +559,6 @@ async function removeState(path: string): Promise<void> {
   for (const name of [`${state}.new`, `${record}.new`, state]) await rm(name, { force: true });
 }
 
-/** Removes FILE.part, then its state. */
 async function removePart(path: string): Promise<void> {
   await rm(filesOf(path).part, { force: true });
   await removeState(path);

@@ -29,8 +29,8 @@ async function runCommand(given: Arguments, context: Context): Promise<number> {
   else if (flags.has("help")) await context.print(await commandHelp(command));
   else {
     // Loaded now, so that the help and a wrong command line do not load the client.
-    const { RUNNERS } = await import("./command_functions.ts");
-    return await RUNNERS[COMMANDS[command]!.run]!(await readLists(given, context), context) ?? 0;
+    const functions = await import("./command_functions.ts");
+    return await functions[COMMANDS[command]!.run](await readLists(given, context), context) ?? 0;
   }
   return 0;
 }
