@@ -80,8 +80,7 @@ export function toUrlValue(name: string, value: unknown): UrlValue | undefined {
 
 /** Made by a literal or `JSON.parse`, not an instance of a class. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
+  const prototype = typeof value === "object" && value !== null && Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
@@ -91,7 +90,7 @@ export function isDefined<T>(value: T): value is NonNullable<T> {
 
 function toText(name: string, value: unknown): string {
   if (Object(value) !== value && typeof value !== "symbol") return String(value).toWellFormed();
-  if (value instanceof Date && Number.isFinite(Number(value))) return value.toISOString();
+  if (value instanceof Date && Number.isFinite(+value)) return value.toISOString();
   throw urlValueError(name, value);
 }
 

@@ -104,7 +104,7 @@ function parse(options: MergedOptions): RequestOptions {
 
 /** The value of a variable directly after the host must not add characters to it. */
 function requireHost(url: string, hostEnd: number): string {
-  if (hostEnd === 0 || !/^[^/?#]/.test(url.slice(hostEnd))) return url;
+  if (!/^[^/?#]/.test(url.slice(hostEnd))) return url;
   const expected = "a URL on the host of its template";
   throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
 }
@@ -134,8 +134,8 @@ function withFormat(accept: string, format: string): string {
 function appendQuery(url: string, parameters: readonly [string, unknown][]): string {
   const query = parameters.map(toPair).filter(Boolean).join("&");
   if (!query) return url;
-  const [, start, fragment] = /^([^#]*)([^]*)/.exec(url)!;
-  const separator = !start!.includes("?") ? "?" : /[?&]$/.test(start!) ? "" : "&";
+  const [start, fragment = ""] = url.split(/(#.*)/s) as [string, string?];
+  const separator = !start.includes("?") ? "?" : /[?&]$/.test(start) ? "" : "&";
   return start + separator + query + fragment;
 }
 

@@ -128,11 +128,15 @@ export function mergeHeaders(
       if (!Array.isArray(pair) || pair.length !== 2) throw pair;
       const [name, value] = pair;
       const field = name.toLowerCase();
-      const before = isList && added.has(field) ? headers[field] : undefined;
-      if (!isDefined(value)) delete headers[field];
-      else if (typeof value !== "string" && typeof value !== "number") throw value;
-      else setOwn(headers, field, (before === undefined ? "" : `${before}, `) + value);
-      added.add(field);
+      const before = isList && added.has(field) ? `${headers[field]}, ` : "";
+      if (isDefined(value)) {
+        if (typeof value !== "string" && typeof value !== "number") throw value;
+        setOwn(headers, field, before + value);
+        added.add(field);
+      } else {
+        delete headers[field];
+        added.delete(field);
+      }
     }
   } catch {
     throw new ValidationError("headers", "must be an object or pairs of text");

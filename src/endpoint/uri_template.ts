@@ -7,7 +7,7 @@ import { encode, type UrlValue } from "./encode.ts";
 export interface Template {
   parts: readonly (string | Expression)[];
   names: ReadonlySet<string>;
-  /** End of the host; 0 if an expression is part of it or none follows. `undefined` for a path. */
+  /** End of the host; `Infinity` if an expression is part of it or none follows. `undefined` for a path. */
   hostEnd: number | undefined;
 }
 
@@ -42,12 +42,10 @@ export function parseTemplate(text: string): Template {
   for (let match; (match = MARK.exec(text)) !== null;) {
     const [mark, operator = "", list, colonName] = match;
     if (mark === "{" || mark === "}") throw malformed(text, match.index);
-    if (mark === "?" || mark === "#") {
-      inPath = false;
-      continue;
-    }
-    if (colonName !== undefined && (!inPath || match.index < authorityEnd)) continue;
-    const variables = (colonName ?? list!).split(",").map(readVariable);
+    if (mark === "?" || mark === "#") inPath = false;
+    const named = list ?? (inPath && match.index >= authorityEnd ? colonName : undefined);
+    if (named === undefined) continue;
+    const variables = named.split(",").map(readVariable);
     parts.push(encodeReserved(text.slice(end, match.index)), {
       operator: operator as Expression["operator"],
       variables,
@@ -62,22 +60,21 @@ export function parseTemplate(text: string): Template {
 
 function malformed(template: string, index: number): ValidationError {
   // At most the first 60 characters of the expression.
-  const [shown] = /^(?:{[^{}]{0,58}}?|})/.exec(template.slice(index))!;
+  const [shown] = /^[^}]{0,59}}?/.exec(template.slice(index))!;
   const problem = `has a malformed expression "${shown}" at character ${index + 1}`;
   const hint = shown.includes("$") ? 'write "%24" for "$", also in the name of the option' : "";
   return invalidOption("url", problem, template, hint);
 }
 
 function readVariable(text: string): Variable {
-  const end = text.search(/[*:]/);
-  if (end < 0) return { name: text, modifier: "" };
-  return { name: text.slice(0, end), modifier: text[end] === "*" ? "*" : +text.slice(end + 1) };
+  const [, name, modifier] = /([^*:]+):?(.*)/.exec(text) as unknown as string[];
+  return { name: name!, modifier: Number(modifier) || modifier as "*" | "" };
 }
 
 /** The host is incomplete if a variable can supply a label, a port or all of it. */
 function hostEndOf([literal, next]: Template["parts"]): number {
-  const isComplete = /:\/\/[^/?#]*[^/?#:.@]$/.test(literal as string);
-  return isComplete && next !== undefined ? (literal as string).length : 0;
+  const isComplete = next && /:\/\/[^/?#]*[^/?#:.@]$/.test(literal as string);
+  return isComplete ? (literal as string).length : Infinity;
 }
 
 const RESERVED_EXPANSION = parseUriTemplate("{+value}");
