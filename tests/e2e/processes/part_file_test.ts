@@ -5,17 +5,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { type DownloadPage, FileError, type Output } from "../../../src/cli/output.ts";
 import { type FileOptions, openFile } from "../../../src/cli/part_file.ts";
 import { ValidationError } from "../../../src/errors.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
-import {
-  fileNames,
-  FOLDER,
-  readFile,
-  runToEnd,
-  serving,
-  start,
-  withFiles,
-  writeFile,
-} from "../command_line.ts";
+import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
 const options: FileOptions = {
@@ -162,45 +152,3 @@ Deno.test("openFile() refuses a part that is not a regular file", () =>
     await assertRejects(resume, FileError, "a.csv.part is not a regular file");
     assertEquals(await readFile("b.csv"), "page 1\n");
   }));
-
-Deno.test("weir --resume in a second process takes over the part, and the first one fails", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  const { promise: firstWaits, resolve: tellFirst } = Promise.withResolvers<void>();
-  const { promise: firstMay, resolve: releaseFirst } = Promise.withResolvers<void>();
-  const { promise: secondWaits, resolve: tellSecond } = Promise.withResolvers<void>();
-  const { promise: secondMay, resolve: releaseSecond } = Promise.withResolvers<void>();
-  let pages = 0;
-  return serving(async (request) => {
-    const page = request.url.includes("/Locations") ? ++pages : 0;
-    if (page === 2) return new Response("", { status: 404 });
-    if (page === 3) {
-      tellFirst();
-      await firstMay;
-    }
-    if (page === 4) {
-      tellSecond();
-      await secondMay;
-    }
-    return await sandbox.fetch(request);
-  }, async (line, baseUrl) => {
-    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=15", "--output=a.csv", "--quiet"];
-    assertEquals((await runToEnd(line, ...baseArgs)).code, 1);
-    const first = start(line, ...baseArgs, "--resume");
-    await firstWaits;
-    const second = start(line, ...baseArgs, "--resume");
-    await secondWaits;
-    releaseFirst();
-    const failed = await first.output();
-    assertEquals(failed.code, 1);
-    assertStringIncludes(
-      new TextDecoder().decode(failed.stderr),
-      "was taken over by another download",
-    );
-    releaseSecond();
-    const { code, stderr } = await second.output();
-    assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
-    assertEquals(await fileNames(), ["a.csv"]);
-    await runToEnd(line, ...baseArgs.slice(0, 4), "--output=b.csv");
-    assertEquals(await readFile("a.csv"), await readFile("b.csv"));
-  });
-});

@@ -7,26 +7,36 @@ import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
 const BASE_URL = "https://service.example/v1/odata/v4";
 
-/** A command line; `undefined` leaves a flag out. */
-interface Line {
-  command?: string;
-  /** Values of flags, by their names; `true` is a flag without a value. */
-  flags?: Record<string, string | true | undefined>;
-  environment?: Record<string, string>;
-}
-
-/** A download of three pages. */
-const DOWNLOAD: Required<Line> = {
+/** A download of three pages, without its output. */
+const DOWNLOAD = {
   command: "records",
   flags: {
     "base-url": BASE_URL,
     "select": "Id,DOI,ResultValue",
     "limit": "12",
     "top": "5",
-    "quiet": true,
+    "quiet": "",
   },
   environment: { DATASTREAM_API_KEY: "sandbox" },
 };
+
+/**
+ * Reads what a command line has instead of the words of `DOWNLOAD`: another command, flags (`--limit=13`), flags that are
+ * left out (`!quiet`), and variables (`DATASTREAM_API_KEY=another`).
+ */
+function parse(line: string) {
+  let { command } = DOWNLOAD;
+  const flags: Record<string, string> = { ...DOWNLOAD.flags };
+  const environment: Record<string, string> = { ...DOWNLOAD.environment };
+  for (const word of line.split(/ (?=--|!|[A-Z_]+=)/).filter(Boolean)) {
+    const [, mark, name, value = ""] = /^(--|!|)([\w-]+)=?(.*)$/s.exec(word)!;
+    if (mark === "--") flags[name!] = value;
+    else if (mark === "!") delete flags[name!];
+    else if (value) environment[name!] = value;
+    else command = name!;
+  }
+  return { command, flags, environment };
+}
 
 /** The command line in this process, with a temporary folder and a fake service. */
 class Download implements AsyncDisposable {
@@ -80,13 +90,12 @@ class Download implements AsyncDisposable {
     await Deno.remove(this.folder, { recursive: true });
   }
 
-  /** Runs a download to `a.csv`; flags and environment replace those of the common download. */
-  run(line: Line, more: readonly string[] = [], signal?: AbortSignal): Promise<RunResult> {
+  /** Runs a download to `a.csv`. */
+  run(line = "", more: readonly string[] = [], signal?: AbortSignal): Promise<RunResult> {
     this.pages = 0;
-    const { command, environment, flags } = merge(line);
-    const words = Object.entries(flags).flatMap(([name, value]) =>
-      value === undefined ? [] : value === true ? [`--${name}`] : [`--${name}=${value}`]
-    );
+    const { command, environment, flags } = parse(line);
+    const words = Object.entries(flags)
+      .map(([name, value]) => value === "" ? `--${name}` : `--${name}=${value}`);
     const output = more.some((flag) => flag.startsWith("--output"))
       ? []
       : [`--output=${this.folder}/a.csv`];
@@ -97,14 +106,30 @@ class Download implements AsyncDisposable {
   }
 
   /** Runs a download whose second page is an error. */
-  async break(line: Line = {}): Promise<void> {
+  async break(line = ""): Promise<void> {
     // A download in a box first requests the locations.
-    const second = line.flags?.bbox ? 3 : 2;
-    this.onPage = (number) => number === second ? new Response("", { status: 404 }) : undefined;
+    this.failAt(line.includes("--bbox") ? 3 : 2);
     const { code, errors } = await this.run(line);
     assertEquals(code, 1, errors.join("\n"));
+    assertStringIncludes(errors.join(), "rows: run the same command with --resume to continue");
     assert((await this.files())["a.csv.part"], "The part has no rows");
     this.onPage = () => {};
+  }
+
+  /** Answers a request of rows, by its number in a run, with an error. */
+  failAt(page: number): void {
+    this.onPage = (number) => number === page ? new Response("", { status: 404 }) : undefined;
+  }
+
+  /** Aborts a download, as a signal does, at a request of rows. */
+  interrupt(page: number, more: readonly string[] = []): Promise<RunResult> {
+    const stop = new AbortController();
+    this.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
+    return this.run("", more, stop.signal);
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return Deno.writeTextFile(`${this.folder}/${name}`, text);
   }
 
   /** Returns the texts of the files in the folder by name, sorted, except the record of a finished file. */
@@ -122,72 +147,46 @@ class Download implements AsyncDisposable {
   }
 }
 
-function merge({ command, flags, environment }: Line): Required<Line> {
-  return {
-    command: command ?? DOWNLOAD.command,
-    flags: { ...DOWNLOAD.flags, ...flags },
-    environment: { ...DOWNLOAD.environment, ...environment },
-  };
-}
-
-const flag = (name: string, value: string | true | undefined): Line => ({
-  flags: { [name]: value },
-});
-const NONE: Line = {};
 /** Locations of the sandbox, and others between them, for a filter that is split into two groups. */
 const LOCATIONS = Array.from(
   { length: 1_800 },
   (_, index) => index % 300 === 0 ? 1001 + 7 * (index / 300) : 5_000 + index,
 );
-const BY_LOCATION: Line = { flags: { filter: `LocationId in (${LOCATIONS})`, limit: "250" } };
-const JSON_LOCATIONS: Line = {
-  command: "locations",
-  flags: { select: "Id,Longitude,Latitude", format: "json" },
-};
+const BY_LOCATION = `--filter=LocationId in (${LOCATIONS}) --limit=250`;
+const JSON_LOCATIONS = "locations --select=Id,Longitude,Latitude --format=";
+const OTHER_URL = BASE_URL.replace("service", "other");
 
 /** Pairs of downloads whose files differ. */
-const DIFFERENT: Record<string, readonly [Line, Line]> = {
-  "host of --base-url": [NONE, flag("base-url", BASE_URL.replace("service", "other"))],
-  "protocol of --base-url": [
-    flag("base-url", "http://localhost/v1/odata/v4"),
-    flag("base-url", "https://localhost/v1/odata/v4"),
-  ],
-  "DATASTREAM_BASE_URL": [NONE, {
-    flags: { "base-url": undefined },
-    environment: { DATASTREAM_BASE_URL: BASE_URL.replace("service", "other") },
-  }],
-  "--sandbox": [NONE, { flags: { "base-url": undefined, sandbox: true } }],
-  "resource": [NONE, { command: "observations" }],
-  "fields of --select": [NONE, flag("select", "Id,DOI,ResultUnit")],
-  "order of --select": [NONE, flag("select", "DOI,Id,ResultValue")],
-  "value of --filter": [
-    flag("filter", "CharacteristicName eq 'pH'"),
-    flag("filter", "CharacteristicName ne 'pH'"),
-  ],
-  "--doi": [flag("doi", "10.25976/weir-aa00"), flag("doi", "10.25976/weir-bb00")],
-  "--characteristic": [NONE, flag("characteristic", "pH")],
-  "--region": [flag("region", "hub.atlantic"), flag("region", "hub.pacific")],
-  "--from": [NONE, flag("from", "2013")],
-  "--to": [flag("to", "2022"), flag("to", "2023")],
-  "value of --bbox": [flag("bbox", "-68,44,-59,48"), flag("bbox", "-68,44,-59,49")],
-  "value of --limit": [NONE, flag("limit", "13")],
-  "--format=ndjson": [NONE, flag("format", "ndjson")],
-  "--format=json": [flag("format", "ndjson"), flag("format", "json")],
-  "--format=geojson": [JSON_LOCATIONS, {
-    ...JSON_LOCATIONS,
-    flags: { ...JSON_LOCATIONS.flags, format: "geojson" },
-  }],
-  "value of --separator": [flag("separator", "tab"), flag("separator", ";")],
-  "--no-header": [NONE, flag("no-header", true)],
-  "--bom": [NONE, flag("bom", true)],
-  "--escape-formulas": [NONE, flag("escape-formulas", true)],
-};
+const DIFFERENT: readonly (readonly [one: string, other: string])[] = [
+  ["", `--base-url=${OTHER_URL}`],
+  ["--base-url=http://localhost/v1/odata/v4", "--base-url=https://localhost/v1/odata/v4"],
+  ["", `!base-url DATASTREAM_BASE_URL=${OTHER_URL}`],
+  ["", "!base-url --sandbox"],
+  ["", "observations"],
+  ["", "--select=Id,DOI,ResultUnit"],
+  ["", "--select=DOI,Id,ResultValue"],
+  ["--filter=CharacteristicName eq 'pH'", "--filter=CharacteristicName ne 'pH'"],
+  ["--doi=10.25976/weir-aa00", "--doi=10.25976/weir-bb00"],
+  ["", "--characteristic=pH"],
+  ["--region=hub.atlantic", "--region=hub.pacific"],
+  ["", "--from=2013"],
+  ["--to=2022", "--to=2023"],
+  ["--bbox=-68,44,-59,48", "--bbox=-68,44,-59,49"],
+  ["", "--limit=13"],
+  ["", "--format=ndjson"],
+  ["--format=ndjson", "--format=json"],
+  [`${JSON_LOCATIONS}json`, `${JSON_LOCATIONS}geojson`],
+  ["--separator=tab", "--separator=;"],
+  ["", "--no-header"],
+  ["", "--bom"],
+  ["", "--escape-formulas"],
+];
 
-for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
-  Deno.test(`weir --resume refuses a part and keeps it when ${name} has changed`, async () => {
+for (const [one, other] of DIFFERENT) {
+  Deno.test(`weir --resume refuses a part of "${one}", and keeps it, when given "${other}"`, async () => {
     for (const [before, after] of [[one, other], [other, one]] as const) {
       // The sandbox of --sandbox cannot be made to fail.
-      if (before.flags?.sandbox) continue;
+      if (before.includes("--sandbox")) continue;
       await using download = await Download.create();
       await download.break(before);
       const files = await download.files();
@@ -200,57 +199,47 @@ for (const [name, [one, other]] of Object.entries(DIFFERENT)) {
       // The part can still be resumed with the original flags.
       assertEquals((await download.run(before, ["--resume"])).code, 0);
       assertEquals(await download.names(), ["a.csv"]);
-      // The finished file is refused too, and the flags that differ are named.
+      // The finished file is refused too, and what differs is named.
       const finished = await download.run(after, ["--resume"]);
       assertEquals([finished.code, await download.names()], [1, ["a.csv"]]);
       assertStringIncludes(finished.errors[0]!, "a.csv is the result of another query (");
-      const flag = /--[a-z-]+/.exec(name)?.[0] ?? "";
-      if (!/base-url|URL|sandbox/.test(name)) {
-        assertStringIncludes(finished.errors[0]!, `${flag} was`);
-      }
+      const [flag = "resource"] = /--(?!base-url|sandbox)[a-z-]+(?!.*--)/.exec(other) ?? [];
+      const name = /base-url/.test(other) ? "service" : flag;
+      assertStringIncludes(finished.errors[0]!, `${name} was`);
     }
   });
 }
 
 /** Changes of a command line that do not change the file. */
-const SAME: Record<string, readonly [Line, Line]> = {
-  "nothing": [NONE, NONE],
-  "--top": [NONE, flag("top", "3")],
-  "--quiet": [NONE, flag("quiet", undefined)],
-  "--unchecked": [NONE, flag("unchecked", true)],
-  "--allow-incomplete": [NONE, flag("allow-incomplete", true)],
-  "the API key": [NONE, { environment: { DATASTREAM_API_KEY: "another" } }],
-  "WEIR_REQUESTS_PER_SECOND": [NONE, { environment: { WEIR_REQUESTS_PER_SECOND: "1000" } }],
-  "the way in which the base URL is given": [NONE, {
-    flags: { "base-url": undefined },
-    environment: { DATASTREAM_BASE_URL: BASE_URL },
-  }],
-  "the spelling of the base URL": [NONE, flag("base-url", BASE_URL.replace("service", "SERVICE"))],
-  "the spelling of --select": [NONE, flag("select", "Id, DOI, ResultValue")],
-  "the spelling of --doi": [
-    flag("doi", "10.25976/weir-aa00"),
-    flag("doi", "https://doi.org/10.25976/weir-aa00"),
-  ],
-  "the flag of the same filter": [
-    flag("characteristic", "pH"),
-    flag("filter", "CharacteristicName eq 'pH'"),
-  ],
-  "the name of the default separator": [NONE, flag("separator", ",")],
-  "the name of the default format": [NONE, flag("format", "csv")],
-};
+const SAME: readonly (readonly [one: string, other: string])[] = [
+  ["", ""],
+  ["", "--top=3"],
+  ["", "!quiet"],
+  ["", "--unchecked"],
+  ["", "--allow-incomplete"],
+  ["", "DATASTREAM_API_KEY=another"],
+  ["", "WEIR_REQUESTS_PER_SECOND=1000"],
+  ["", `!base-url DATASTREAM_BASE_URL=${BASE_URL}`],
+  ["", `--base-url=${BASE_URL.replace("service", "SERVICE")}`],
+  ["", "--select=Id, DOI, ResultValue"],
+  ["--doi=10.25976/weir-aa00", "--doi=https://doi.org/10.25976/weir-aa00"],
+  ["--characteristic=pH", "--filter=CharacteristicName eq 'pH'"],
+  ["", "--separator=,"],
+  ["", "--format=csv"],
+];
 
-for (const [name, [one, other]] of Object.entries(SAME)) {
-  Deno.test(`weir --resume completes a part when ${name} has changed`, async () => {
+for (const [one, other] of SAME) {
+  Deno.test(`weir --resume completes a part of "${one}" when given "${other}"`, async () => {
     for (const [before, after] of [[one, other], [other, one]] as const) {
       await using download = await Download.create();
       await download.run(one);
       const whole = await download.files();
       assertEquals(Object.keys(whole), ["a.csv"]);
       await Deno.remove(`${download.folder}/a.csv`);
-      if (before.flags && "top" in before.flags && before.flags.top === undefined) continue;
       await download.break(before);
       const { code, errors } = await download.run(after, ["--resume"]);
       assertEquals(code, 0, errors.join("\n"));
+      if (after === "!quiet") assertStringIncludes(errors[0]!, "Continuing after 5 rows");
       assertEquals(await download.files(), whole);
       const finished = await download.run(before, ["--resume"]);
       assertEquals([finished.code, download.pages], [0, 0]);
@@ -263,124 +252,73 @@ Deno.test("weir --resume completes a part when its path is written in another wa
   await using download = await Download.create();
   await download.break();
   const output = `--output=${download.folder}/../${download.folder.split("/").at(-1)}/./a.csv`;
-  assertEquals((await download.run(NONE, ["--resume", output])).code, 0);
+  assertEquals((await download.run("", ["--resume", output])).code, 0);
   assertEquals(await download.names(), ["a.csv"]);
 });
 
 const PART = ["a.csv.part", "a.csv.part.json"];
-const gone = () => new Response("", { status: 404 });
+const FILE = ["a.csv"];
 
-/** Ways in which a download ends: the exit code, and the names of the remaining files. */
-const ENDS: Record<
-  string,
-  { end: (download: Download) => Promise<RunResult>; code: number; files: readonly string[] }
-> = {
-  "finishes": { end: (download) => download.run(NONE), code: 0, files: ["a.csv"] },
-  "finishes without rows": {
-    end: (download) => download.run(flag("filter", "DOI eq 'none'")),
-    code: 0,
-    files: ["a.csv"],
-  },
-  "finishes with citations": {
-    end: (download) => download.run(NONE, [`--cite=${download.folder}/b.txt`]),
-    code: 0,
-    files: ["a.csv", "b.txt"],
-  },
-  "fails at its first page": {
-    end(download) {
-      download.onPage = gone;
-      return download.run(NONE);
-    },
-    code: 1,
-    files: [],
-  },
-  "fails at its first page and replaces a file": {
-    async end(download) {
-      await Deno.writeTextFile(`${download.folder}/a.csv`, "old");
-      download.onPage = gone;
-      return await download.run(NONE, ["--force"]);
-    },
-    code: 1,
-    files: ["a.csv"],
-  },
-  "fails at its second page": {
-    end(download) {
-      download.onPage = (number) => number === 2 ? gone() : undefined;
-      return download.run(NONE);
-    },
-    code: 1,
-    files: PART,
-  },
-  "is interrupted at its first page": {
-    end: (download) => interrupt(download, 1),
-    code: 130,
-    files: [],
-  },
-  "is interrupted at its second page": {
-    end: (download) => interrupt(download, 2),
-    code: 130,
-    files: PART,
-  },
-  "is refused because a file exists": {
-    async end(download) {
-      await Deno.writeTextFile(`${download.folder}/a.csv`, "old");
-      return await download.run(NONE);
-    },
-    code: 1,
-    files: ["a.csv"],
-  },
-  "is refused because a part exists": {
-    async end(download) {
-      await download.break();
-      return await download.run(NONE);
-    },
-    code: 1,
-    files: PART,
-  },
-  "starts again over a part": {
-    async end(download) {
-      await download.break(BY_LOCATION);
-      return await download.run(NONE, ["--force"]);
-    },
-    code: 0,
-    files: ["a.csv"],
-  },
-  "resumes a part and fails": {
-    async end(download) {
-      await download.break();
-      download.onPage = gone;
-      return await download.run(NONE, ["--resume"]);
-    },
-    code: 1,
-    files: PART,
-  },
-  "resumes a part and is interrupted": {
-    async end(download) {
-      await download.break();
-      return await interrupt(download, 1, ["--resume"]);
-    },
-    code: 130,
-    files: PART,
-  },
-  "resumes where there is nothing": {
-    end: (download) => download.run(NONE, ["--resume"]),
-    code: 0,
-    files: ["a.csv"],
-  },
-};
+/** Ways in which a download ends, with the exit code and the names of the remaining files. */
+const ENDS: readonly (readonly [
+  name: string,
+  code: number,
+  files: readonly string[],
+  end: (download: Download) => Promise<RunResult>,
+])[] = [
+  ["finishes", 0, FILE, (download) => download.run()],
+  ["finishes without rows", 0, FILE, (download) => download.run("--filter=DOI eq 'none'")],
+  [
+    "finishes with citations",
+    0,
+    ["a.csv", "b.txt"],
+    (download) => download.run("", [`--cite=${download.folder}/b.txt`]),
+  ],
+  ["resumes where there is nothing", 0, FILE, (download) => download.run("", ["--resume"])],
+  ["is interrupted at its first page", 130, [], (download) => download.interrupt(1)],
+  ["is interrupted at its second page", 130, PART, (download) => download.interrupt(2)],
+  ["fails at its first page", 1, [], (download) => {
+    download.failAt(1);
+    return download.run();
+  }],
+  ["fails at its second page", 1, PART, (download) => {
+    download.failAt(2);
+    return download.run();
+  }],
+  ["fails at its first page and replaces a file", 1, FILE, async (download) => {
+    await download.write("a.csv", "old");
+    download.failAt(1);
+    return await download.run("", ["--force"]);
+  }],
+  ["is refused because a file exists", 1, FILE, async (download) => {
+    await download.write("a.csv", "old");
+    return await download.run();
+  }],
+  ["is refused because a part exists", 1, PART, async (download) => {
+    await download.break();
+    return await download.run();
+  }],
+  ["resumes a part where a file exists", 1, [...FILE, ...PART], async (download) => {
+    await download.break();
+    await download.write("a.csv", "of another");
+    return await download.run("", ["--resume"]);
+  }],
+  ["starts again over a part", 0, FILE, async (download) => {
+    await download.break(BY_LOCATION);
+    return await download.run("", ["--force"]);
+  }],
+  ["resumes a part and fails", 1, PART, async (download) => {
+    await download.break();
+    download.failAt(1);
+    return await download.run("", ["--resume"]);
+  }],
+  ["resumes a part and is interrupted", 130, PART, async (download) => {
+    await download.break();
+    return await download.interrupt(1, ["--resume"]);
+  }],
+];
 
-/** Aborts a download, as a signal does, at a request of rows. */
-function interrupt(
-  download: Download,
-  page: number,
-  more: readonly string[] = [],
-): Promise<RunResult> {
-  const stop = new AbortController();
-  download.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
-  return download.run(NONE, more, stop.signal);
-}
-
-for (const [name, { end, code, files }] of Object.entries(ENDS)) {
+for (const [name, code, files, end] of ENDS) {
   Deno.test(`weir leaves ${files.join(", ") || "no file"} when a download ${name}`, async () => {
     await using download = await Download.create();
     const ended = await end(download);
@@ -394,7 +332,7 @@ const UNRENAMED = ["a.csv.part.json.new", "a.csv.datapackage.json.new"];
 
 for (const more of ["--resume", "--force"]) {
   Deno.test(`weir ${more} removes files that a killed run did not rename`, async () => {
-    for (const line of [NONE, BY_LOCATION]) {
+    for (const line of ["", BY_LOCATION]) {
       await using download = await Download.create();
       await download.run(line);
       const whole = await download.files();
@@ -438,10 +376,10 @@ Deno.test("weir writes the package after the file, and the state until then has 
   const path = `${download.folder}/a.csv`;
   // The package cannot get its name, as if the run were killed then.
   await Deno.mkdir(`${path}.datapackage.json`);
-  assertEquals((await download.run(NONE)).code, 1);
+  assertEquals((await download.run()).code, 1);
   assertEquals(await download.names(), ["a.csv", "a.csv.datapackage.json.new", "a.csv.part.json"]);
   await Deno.remove(`${path}.datapackage.json`);
-  const { code, errors } = await download.run(NONE, ["--resume"]);
+  const { code, errors } = await download.run("", ["--resume"]);
   assertEquals([code, download.pages, await download.names()], [0, 0, ["a.csv"]], errors.join());
   const { resources: [{ rows }] } = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   assertEquals(rows, 12);
@@ -450,13 +388,13 @@ Deno.test("weir writes the package after the file, and the state until then has 
 Deno.test("weir --no-package writes no package, and removes that of the file that it replaces", async () => {
   await using download = await Download.create();
   const exists = async () => (await Array.fromAsync(Deno.readDir(download.folder))).length > 1;
-  assertEquals([(await download.run(NONE, ["--no-package"])).code, await exists()], [0, false]);
-  assertEquals([(await download.run(NONE, ["--force"])).code, await exists()], [0, true]);
-  assertEquals([(await download.run(NONE, ["--force", "--no-package"])).code, await exists()], [
+  assertEquals([(await download.run("", ["--no-package"])).code, await exists()], [0, false]);
+  assertEquals([(await download.run("", ["--force"])).code, await exists()], [0, true]);
+  assertEquals([(await download.run("", ["--force", "--no-package"])).code, await exists()], [
     0,
     false,
   ]);
-  assertEquals((await download.run(NONE, ["--update", "--no-package"])).code, 2);
+  assertEquals((await download.run("", ["--update", "--no-package"])).code, 2);
 });
 
 /** Files that --resume and --update do not accept as the result of the query, and the reason. */
@@ -476,10 +414,10 @@ for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
     Deno.test(`weir ${flag} refuses a file that ${name}`, async () => {
       await using download = await Download.create();
       const path = `${download.folder}/a.csv`;
-      await download.run(NONE);
+      await download.run();
       await change(path);
       const text = await Deno.readTextFile(path);
-      const { code, errors } = await download.run(NONE, [flag]);
+      const { code, errors } = await download.run("", [flag]);
       assertEquals([code, errors.length, await Deno.readTextFile(path)], [1, 1, text]);
       assertStringIncludes(errors[0]!, `a.csv${reason}`);
       assertStringIncludes(errors[0]!, "pass --force to download it again");
@@ -500,7 +438,7 @@ for (const [name, edit] of Object.entries(EDITS)) {
     const path = `${download.folder}/a.csv.part`;
     const edited = edit(await Deno.readTextFile(path));
     await Deno.writeTextFile(path, edited);
-    const { code, errors } = await download.run(NONE, ["--resume"]);
+    const { code, errors } = await download.run("", ["--resume"]);
     assertEquals([code, download.pages, await Deno.readTextFile(path)], [1, 0, edited]);
     assertStringIncludes(errors.join(), "a.csv.part was changed");
     assertStringIncludes(errors.join(), "start again with --force");
@@ -510,16 +448,16 @@ for (const [name, edit] of Object.entries(EDITS)) {
 Deno.test("weir --update replaces a file only if its datasets have new versions", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
-  assertEquals((await download.run(NONE, ["--update"])).code, 0);
+  assertEquals((await download.run("", ["--update"])).code, 0);
   const whole = await Deno.readTextFile(path);
   download.metadata = 0;
-  const same = await download.run(NONE, ["--update"]);
+  const same = await download.run("", ["--update"]);
   assertEquals([same.code, download.pages, download.metadata], [0, 0, 1]);
   assertEquals(same.errors, [`${path} is unchanged: its datasets have no new versions`]);
 
   download.version = "9.0.0";
-  download.onPage = (number) => number === 2 ? gone() : undefined;
-  assertEquals((await download.run(NONE, ["--update"])).code, 1);
+  download.failAt(2);
+  assertEquals((await download.run("", ["--update"])).code, 1);
   assertEquals([await Deno.readTextFile(path), await download.names()], [whole, [
     "a.csv",
     ...PART,
@@ -527,8 +465,8 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   // A newer version than that of the part.
   download.version = "9.1.0";
   download.onPage = () => {};
-  assertEquals((await download.run(NONE, ["--resume"])).code, 1);
-  const { code, errors } = await download.run(NONE, ["--update"]);
+  assertEquals((await download.run("", ["--resume"])).code, 1);
+  const { code, errors } = await download.run("", ["--update"]);
   assertEquals([code, download.pages], [0, 3], errors.join());
   assertEquals([await Deno.readTextFile(path), await download.names()], [whole, ["a.csv"]]);
   const record = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
@@ -538,7 +476,7 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
 Deno.test("weir records path, size, hash, query and versions of a file", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
-  await download.run(flag("doi", "https://doi.org/10.25976/WEIR-aa00"));
+  await download.run("--doi=https://doi.org/10.25976/WEIR-aa00");
   const { resources: [resource], weir } = JSON.parse(
     await Deno.readTextFile(`${path}.datapackage.json`),
   );
@@ -568,12 +506,12 @@ Deno.test("weir records path, size, hash, query and versions of a file", async (
 Deno.test("weir --resume gives the package of a renamed file its new name", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
-  await download.run(NONE);
+  await download.run();
   for (const extension of ["", ".datapackage.json"]) {
     await Deno.rename(path + extension, `${download.folder}/Of pH.csv${extension}`);
   }
   const renamed = `${download.folder}/Of pH.csv`;
-  const { code, errors } = await download.run(NONE, ["--resume", `--output=${renamed}`]);
+  const { code, errors } = await download.run("", ["--resume", `--output=${renamed}`]);
   assertEquals([code, download.pages], [0, 0], errors.join());
   const { name, resources: [{ path: recorded, hash }], weir } = JSON.parse(
     await Deno.readTextFile(`${renamed}.datapackage.json`),
@@ -592,8 +530,7 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
     if (isPublished) download.published = new Date().toISOString();
     else download.metadataError = () => new Response("", { status: 404 });
     const path = `${download.folder}/a.parquet`;
-    const line = { flags: { limit: "4" } };
-    const { code, errors } = await download.run(line, [`--output=${path}`]);
+    const { code, errors } = await download.run("--limit=4", [`--output=${path}`]);
     assertEquals([code, download.metadata], [0, 1], errors.join());
     const beside = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
     const bytes = await Deno.readFile(path);
@@ -605,15 +542,15 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
     // Another name and page size make the same bytes.
     const other = `${download.folder}/b.parquet`;
     const top = isPublished ? "3" : "4";
-    await download.run({ flags: { ...line.flags, top } }, [`--output=${other}`]);
+    await download.run(`--limit=4 --top=${top}`, [`--output=${other}`]);
     assertEquals(await Deno.readFile(other), bytes);
   });
 }
 
 Deno.test("weir leaves no part of a Parquet file that breaks before its first row group", async () => {
   await using download = await Download.create();
-  download.onPage = (number) => number === 2 ? new Response("", { status: 404 }) : undefined;
-  const { code, errors } = await download.run(NONE, [`--output=${download.folder}/a.parquet`]);
+  download.failAt(2);
+  const { code, errors } = await download.run("", [`--output=${download.folder}/a.parquet`]);
   assertEquals([code, errors.length, await download.names()], [1, 1, []], errors.join());
 });
 
@@ -627,10 +564,8 @@ Deno.test("weir describes the geometry of locations, and counts the values that 
   ];
   download.onPage = () => Response.json({ value: rows.map((row) => JSON.parse(row)) });
   const path = `${download.folder}/a.parquet`;
-  const flags = { select: undefined, limit: undefined, "allow-invalid": true } as const;
-  const { code, errors } = await download.run({ command: "locations", flags }, [
-    `--output=${path}`,
-  ]);
+  const line = "locations !select !limit --allow-invalid";
+  const { code, errors } = await download.run(line, [`--output=${path}`]);
   assertEquals(code, 0, errors.join());
   const { resources: [{ schema }], weir: { invalidValues, withoutGeometry } } = JSON.parse(
     await Deno.readTextFile(`${path}.datapackage.json`),
@@ -643,10 +578,10 @@ Deno.test("weir describes the geometry of locations, and counts the values that 
 Deno.test("weir records no versions of datasets that were published during the download", async () => {
   await using download = await Download.create();
   download.published = new Date().toISOString();
-  await download.run(NONE);
+  await download.run();
   const record = JSON.parse(await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`));
   assertEquals(record.weir.datasets, undefined);
-  assertEquals((await download.run(NONE, ["--update"])).code, 0);
+  assertEquals((await download.run("", ["--update"])).code, 0);
   assertEquals(download.pages, 3);
 });
 
@@ -658,7 +593,7 @@ Deno.test("weir --resume records no versions of datasets that were published jus
   const path = `${download.folder}/a.csv.part.json`;
   const state = JSON.parse(await Deno.readTextFile(path));
   await Deno.writeTextFile(path, JSON.stringify({ ...state, startedAt: minutesAgo(15) }));
-  assertEquals((await download.run(NONE, ["--resume"])).code, 0);
+  assertEquals((await download.run("", ["--resume"])).code, 0);
   const { weir } = JSON.parse(await Deno.readTextFile(`${download.folder}/a.csv.datapackage.json`));
   assertEquals(weir.datasets, undefined);
 });

@@ -8,7 +8,7 @@ import { fieldsOf, formatsOf } from "../../helpers/resources.ts";
 import { READ_ROWS, readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { screenOf } from "./screen.ts";
-import { COMMAND_NAMES, type RunResult, weir } from "../../helpers/run_weir.ts";
+import { type RunResult, weir } from "../../helpers/run_weir.ts";
 import { record } from "./transcript.ts";
 
 const sandbox = ["--sandbox", "--quiet"];
@@ -191,29 +191,14 @@ Deno.test("weir sign prints a URL with the default lifetime of signUrl() when --
   assertEquals(Math.round(left / 86_400), DEFAULT_LIFETIME_DAYS);
 });
 
-for (const command of COMMAND_NAMES) {
-  Deno.test(`weir ${command} --help has lines of at most 120 characters`, async () => {
-    const { code, output, errors } = await weir([command, "--help"]);
-    assertEquals([code, errors], [0, []]);
-    if (output.includes("--top ")) assertStringIncludes(output, "for the total use --limit");
-    assert(output.split("\n").every((text) => text.length <= 120));
-  });
-}
-
 const misused: [line: string[], ...expectedText: string[]][] = [
-  [["records", "more"], 'Unexpected "more"', "only flags"],
   [["fields"], "metadata|locations|observations|records"],
   [["url", "toString"], "Unknown resource"],
   [["sign"], "weir sign needs URL"],
-  [["records", "--fliter", "x"], '"--fliter"', 'did you mean "--filter"?'],
-  [["records", "--select", "--top=5"], "--select needs a value"],
   [["records", "--sandbox", "--top", "many"], "--top must be a whole number from 1 to 10000"],
   [["records", "--sandbox", "--top", "0"], "1 to 10000"],
   [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
-  [["records", "--sandbox", "--format=geojson"], "is only for Locations"],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
-  [["records", "--sandbox", "--format=json", "--bom"], "applies to CSV only"],
-  [["records", "--sandbox", "--separator=xx"], "must be one punctuation mark"],
   [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
   [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
@@ -223,7 +208,6 @@ const misused: [line: string[], ...expectedText: string[]][] = [
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
   [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
-  [["records", "--sandbox", "--select", "LocationId"], '"LocationId"'],
   [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
   [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],
   [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
@@ -325,24 +309,6 @@ Deno.test("run() prints one line and returns 1 when a request fails", async () =
   assertEquals([code, output, errors.length], [1, "", 1]);
   assertStringIncludes(errors[0]!, "compared with a number");
   assert(!/[\p{Cc}]/u.test(errors[0]!));
-});
-
-Deno.test("run() returns 130 when its signal aborts", async () => {
-  const interrupted = new AbortController();
-  const running = weir(["records", "--sandbox", "--top=1"], { signal: interrupted.signal });
-  interrupted.abort(new Error("interrupted"));
-  const { code, errors } = await running;
-  assertEquals([code, errors], [130, ["Interrupted"]]);
-});
-
-Deno.test("run() reports the percentage of --limit for each page when there is no terminal", async () => {
-  const line = ["observations", "--sandbox", "--limit=2500", "--top=1000", "--select=Id"];
-  const pages = (await weir(line)).errors.filter((text) => /rows/.test(text));
-  assertEquals(pages.map((text) => /^.*?\)/.exec(text)?.[0]), [
-    "1,000 of 2,500 rows (40%)",
-    "2,000 of 2,500 rows (80%)",
-    "2,500 of 2,500 rows (100%)",
-  ]);
 });
 
 Deno.test("run() refuses to print a binary format on a terminal", async () => {
