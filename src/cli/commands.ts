@@ -2,7 +2,6 @@
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
 import { flagTable, type Syntax } from "./arguments.ts";
-import type * as functions from "./command_functions.ts";
 import {
   DEFAULT_EXPIRES,
   downloadFlags,
@@ -17,11 +16,15 @@ import {
   VALUE_FIELDS,
 } from "./flags.ts";
 
+/** Functions of `command_functions.ts`. Importing their types from there would be a cycle. */
+type Runner =
+  | ("cite" | "download" | "printCompletion" | "printFields" | "printSignedUrl" | "printSummary")
+  | ("printUrl" | "printValues" | "serve" | "setup" | "verify");
+
 export interface Command extends Syntax {
   summary: string;
   examples: readonly string[];
-  /** The function that runs it. */
-  run: Exclude<keyof typeof functions, "confirm" | "promptSecret" | "serverVariables">;
+  run: Runner;
 }
 
 const RESOURCE_OPERAND = {

@@ -43,6 +43,10 @@
  * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`. The page `docs/cli.md`
  * in the repository describes every flag, file, variable, permission and exit code.
  *
+ * ## Runtimes
+ *
+ * Deno, Node and Bun. In Bun, write `bunx` instead of `npx`.
+ *
  * @module
  */
 import process from "node:process";
