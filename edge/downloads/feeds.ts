@@ -334,6 +334,7 @@ export class Feeds {
     try {
       const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
+      this.#requireCurrent(feed, run);
       run.isWaiting = false;
       feed.startedAt ??= clock.now();
       const parts = reader.source.start(feed.position, signal);
@@ -480,7 +481,7 @@ export class Feeds {
     feed.reserved = this.#expectedLength(feed);
   }
 
-  /** Waits for room in memory. If a reader waits for the feed, slow readers are disconnected. */
+  /** Waits for room in memory. If another client waits for that, slow readers are disconnected. */
   async #waitForRoom(feed: Feed, run: FeedRun, hasRoom: () => boolean): Promise<void> {
     const { clock } = this.limits;
     const since = clock.now();
@@ -488,7 +489,10 @@ export class Feeds {
       this.#requireCurrent(feed, run);
       if (hasRoom()) return;
       const waited = clock.now() - since;
-      const isAwaited = this.#readersOf(feed).some(({ next }) => next >= feed.parts.length);
+      const isReaderWaiting = this.#readersOf(feed).some(({ next }) => next >= feed.parts.length);
+      // While a page arrives, no other request is sent.
+      const isAwaited = isReaderWaiting ||
+        feed.reserved > 0 && [...this.#feeds].some(({ run: other }) => other && other !== run);
       if (isAwaited && waited >= SLOW_READER_TIME && this.#disconnectSlowest()) continue;
       if (feed.parts.length === 0 && waited >= MAX_MEMORY_WAIT) throw noMemory();
       await new Promise<void>((resolve) => run.wake = resolve);

@@ -213,3 +213,24 @@ test("EdgeApp.request() completes later downloads when the rate limiter never an
   const response = await app.request("/Records.csv?$select=Id");
   assertEquals(await response.text(), "Id\r\n1\r\n");
 });
+
+test("EdgeApp.request() disconnects a client that reads nothing when its page blocks the requests of others", async () => {
+  const rows = Array.from({ length: 3_000 }, (_, Id) => ({ Id, ResultComment: "x".repeat(1_000) }));
+  const slow = async () => {
+    await clock.sleep(1_000);
+    const { body, headers } = page(rows);
+    return new Response(body, { headers });
+  };
+  const { app, clock, log } = overUpstream([slow, page([{ Id: 1 }])], {
+    maxCachedBytes: 1_000_000,
+  });
+  const stalled = app.request("/Records.csv?$select=Id,ResultComment");
+  const other = app.request("/Locations.csv?$select=Id");
+  const reader = (await stalled).body!.getReader();
+  await reader.read();
+  assertEquals([(await other).status, await (await other).text()], [200, "Id\r\n1\r\n"]);
+  assert(clock.now() < 20_000, `${clock.now()} ms`);
+  await clock.sleep(1_000);
+  assertStringIncludes(log.join(), "another client needed its memory");
+  await reader.cancel().catch(() => {});
+});
