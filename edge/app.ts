@@ -55,9 +55,9 @@
  * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
  * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
  *
- * The parameters are `$select`, `$filter`, `$skiptoken`, `$count`, `limit`, `$top`, `bbox`, `$format`,
- * `separator`, `header`, `bom`, `escapeFormulas` and `filename`. An example:
- * `/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27&$select=Id,ResultValue`.
+ * An example is `/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27&$select=Id,ResultValue`. An error before the
+ * first row is a problem details object (RFC 9457); a later error breaks the connection. The page `docs/edge.md` in the
+ * repository describes all parameters, `docs/deploying.md` options, limits and platforms.
  *
  * ## Access
  *
@@ -67,19 +67,6 @@
  * | `signed` | anyone who has a URL that {@linkcode signUrl} signed, until it expires | the server's |
  * | `token` | anyone who sends a token as `authorization: Bearer` | the server's |
  * | `public` | anyone | the server's |
- *
- * ## Errors
- *
- * An error before the first row is a response with a problem details object (RFC 9457). Examples are status 400
- * for an invalid parameter and 503 if DataStream is busy. A later error breaks the connection.
- *
- * ## Limits
- *
- * All downloads of a server share two requests per second to DataStream, and take turns page by page.
- * {@linkcode AppOptions} limits the rows of a download, the page size, and concurrent downloads in total and per
- * client.
- *
- * The pages `docs/edge.md` and `docs/deploying.md` in the repository describe URLs, options and deployment.
  *
  * @module
  */

@@ -26,9 +26,6 @@
  *
  * To configure a server by environment variables, run `npx @weir/datastream serve` instead.
  *
- * {@linkcode NodeServerOptions} has the address, the port and the shutdown timeout. Importing this module
- * starts nothing.
- *
  * ## Stopping
  *
  * After SIGTERM or SIGINT, the server accepts no connections, and the process ends when the open downloads

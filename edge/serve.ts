@@ -34,16 +34,6 @@
  * `deno serve` listens on all addresses by default; with `--host 127.0.0.1`, only this computer can connect. Bun
  * listens on the address in the variable `HOST`, by default `127.0.0.1`.
  *
- * ## Configuration
- *
- * | variable | meaning |
- * |---|---|
- * | `WEIR_ACCESS` | who may download: `caller`, `signed`, `token` or `public` |
- * | `DATASTREAM_API_KEY` | API key of the server, for all modes except `caller` |
- * | `WEIR_SIGNING_SECRET` | secret of signed URLs, for `signed` |
- * | `WEIR_TOKENS` | tokens, for `token` |
- * | `WEIR_SANDBOX` | `1` serves synthetic data to everyone |
- *
  * The page `docs/deploying.md` in the repository lists all variables, and describes each platform. To set options
  * in code instead, use `createApp()` of the entry `@weir/datastream/edge`.
  *
