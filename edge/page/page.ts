@@ -15,8 +15,8 @@ import {
   FormError,
   isFiltered,
   pageUrl,
-  type PlaceFilter,
   readForm,
+  type RowSelection,
   toSelection,
 } from "./form.ts";
 import { renderForm, renderFrame, type View } from "./html.ts";
@@ -33,18 +33,12 @@ import {
 import type { Measurement } from "./series.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels } from "./projection.ts";
-import { renderCode, renderResults } from "./results.ts";
+import { renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
-import { chooseLanguage, findRegion, TEXTS } from "./text.ts";
-import {
-  createDownloads,
-  createLink,
-  type LinkContext,
-  publicOrigin,
-  toPath,
-} from "./download_link.ts";
+import { chooseLanguage, TEXTS } from "./text.ts";
+import { createDownloads, createLink, publicOrigin, toPath } from "./download_link.ts";
 import { CITATION_FILES, type OfferedFile, TOOLS } from "./tools.ts";
 
 const FILES: Record<string, { type: string; body: () => string }> = {
@@ -171,6 +165,7 @@ function createPages(
     reasons: new TtlCache<readonly NoRowsReason[]>(small),
   });
   const shared = newStores();
+  const credentialText = access === "caller" ? "keyRequired" : "tokenRequired";
 
   /** Returns `undefined` if the request has no key or token. */
   async function openSource({ exchange }: PageRequest): Promise<Source | undefined> {
@@ -195,15 +190,16 @@ function createPages(
   async function requireSource(request: PageRequest): Promise<Source> {
     const source = await openSource(request);
     if (source !== undefined) return source;
-    throw new FormError(access === "caller" ? "keyRequired" : "tokenRequired", {}, 401);
+    throw new FormError(credentialText, {}, 401);
   }
 
   function linkContext(
-    { exchange, form }: Pick<PageRequest, "exchange" | "form">,
-    { place, name: placeName }: { place: PlaceFilter; name: string },
-  ): LinkContext {
+    { exchange, form }: PageRequest,
+    selection: RowSelection,
+    placeName: string,
+  ) {
     const [origin, datasets] = [publicOrigin(exchange.request), knownDatasets()];
-    return { settings, origin, form, selection: toSelection(form, place), placeName, datasets };
+    return { settings, origin, form, selection, placeName, datasets };
   }
 
   /** The form, without data that needs a key. */
@@ -212,40 +208,27 @@ function createPages(
 
   /** Loads and describes the results of a form. */
   async function loadContent(request: PageRequest, source: Source) {
-    const { form, path, exchange } = request;
+    const { form, path } = request;
     const results = await loadResults(source, form);
-    const { selection, placeName } = results;
-    const datasets = results.datasets ?? knownDatasets();
-    const origin = publicOrigin(exchange.request);
-    const downloads = await createDownloads({
-      ...{ settings, origin, form, selection, placeName, datasets },
-    });
-    return { access, form, path, results, datasets, downloads };
+    const context = linkContext(request, results.selection, results.placeName);
+    const downloads = await createDownloads(context);
+    return { access, form, path, results, datasets: context.datasets, downloads };
   }
 
   const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
     async "/"(request) {
       const { form } = request;
-      const text = TEXTS[form.language];
-      if (access !== "caller" && isFiltered(form)) await requireSource(request);
-      const source = await openSource(request);
-      if (source !== undefined) {
-        const content = await loadContent(request, source);
-        return {
-          form: renderForm(content),
-          content: renderResults(content),
-          isFolded: isFiltered(form),
-        };
+      const source = isFiltered(form) ? await requireSource(request) : await openSource(request);
+      if (source === undefined) {
+        const content = html`<p class="info">${TEXTS[form.language][credentialText]}</p>`;
+        return { form: renderEmptyForm(form), content };
       }
-      const code = access === "caller" && renderCode({
-        ...{ access, form },
-        downloads: await createDownloads(
-          linkContext(request, { place: placeWithoutService(form), name: "" }),
-        ),
-      }, text);
-      const content = html`<h1 class="hidden">${text.results}</h1>
-        ${code && html`<p class="info"><span>${text.needsKey}</span></p>${code}`}`;
-      return { form: renderEmptyForm(form), content };
+      const content = await loadContent(request, source);
+      return {
+        form: renderForm(content),
+        content: renderResults(content),
+        isFolded: isFiltered(form),
+      };
     },
 
     async "/download"(request) {
@@ -253,7 +236,9 @@ function createPages(
       const source = await requireSource(request);
       const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
       const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
-      const link = await createLink(linkContext(request, await findPlace(source, form)), file);
+      const { place, name: placeName } = await findPlace(source, form);
+      const selection = toSelection(form, place);
+      const link = await createLink(linkContext(request, selection, placeName), file);
       const { url, headers, method, signal } = exchange.request;
       exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });
       const response = await dispatch(exchange);
@@ -347,15 +332,6 @@ function decodePath(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** Resolves `where` without a request, as a region or a DOI. */
-function placeWithoutService({ where }: Form): PlaceFilter {
-  if (where === "") return {};
-  const region = findRegion(where);
-  if (region !== undefined) return { region };
-  if (where.includes("10.")) return { datasets: [where] };
-  throw new FormError("noLocation", { name: where });
 }
 
 /** Converts a drawn box to degrees. `drawn` has the pixels of two corners, and the map's width and height. */

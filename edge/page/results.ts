@@ -256,10 +256,7 @@ export function renderDownload(
   `;
 }
 
-export function renderCode(
-  { access, form, downloads }: Pick<ResultsContent, "access" | "form" | "downloads">,
-  text: Text,
-): Html {
+function renderCode({ access, form, downloads }: ResultsContent, text: Text): Html {
   const snippets = createCodeSnippets(access, downloads.urls, "data");
   const variable = CREDENTIALS[access]?.variable;
   return html`

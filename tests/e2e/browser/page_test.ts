@@ -353,7 +353,7 @@ browserTest("page sends a caller's key as a header, and stores it nowhere", () =
     await page.locator("#what").fill("pH");
     await page.locator("#where").fill("Manitoba");
     await pressShow(page);
-    await page.getByText("enter your key above").waitFor();
+    await page.getByText("An API key is required").waitFor();
     assertEquals(keys, []);
     await page.locator("#credential").fill("wrong");
     await pressShow(page);
