@@ -5,7 +5,6 @@ import TABLE from "./characteristics.json" with { type: "json" };
 import type { Language } from "./drawing_text.ts";
 import { fold, GROUP_NAMES, type GroupId } from "./text.ts";
 
-/** Names of DataStream's schema. */
 const NAMES = KNOWN_VALUES.CharacteristicName!.map(([name]) => name!);
 const FRENCH: Readonly<Record<string, string>> = TABLE.french;
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = TABLE.synonyms;
@@ -23,9 +22,7 @@ const BY_TEXT = new Map([
 export interface FoundCharacteristic {
   /** Names for the filter; the text itself if it is not in the list. */
   names: readonly string[];
-  /** Set if the text is the name of a group. */
   group?: GroupId;
-  /** Whether the list has the names. */
   isKnown: boolean;
 }
 
@@ -74,7 +71,6 @@ export function commonNames(): readonly string[] {
   return Object.values(COMMON).flat();
 }
 
-/** All names by group; those without a group come last. */
 const NAMES_BY_GROUP = groupNames();
 
 function groupNames(): { id: GroupId | undefined; names: string[] }[] {
@@ -86,10 +82,8 @@ function groupNames(): { id: GroupId | undefined; names: string[] }[] {
 const MAX_SUGGESTED = 12;
 const MAX_OF_GROUP = 5;
 
-/** Names that contain a text, by group. */
 export interface Suggestions {
   groups: { label: string; names: readonly string[] }[];
-  /** Number of further names. */
   more: number;
 }
 

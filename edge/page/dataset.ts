@@ -80,7 +80,6 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
 
 const MAX_CHARACTERISTICS = 100;
 
-/** What was measured, with the median of the values of the most frequent series. */
 function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
   const { language } = form;
   if (!results.isComplete) {

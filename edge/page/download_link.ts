@@ -30,7 +30,6 @@ export const MAIN_FIELDS: readonly string[] = [
 const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
 const SIZE_RATIOS = { parquet: 1 / 20, ndjsonMain: 2.8, ndjsonAll: 4.5 };
-/** Rows to measure. */
 const SAMPLE_ROWS = 500;
 /** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
@@ -79,7 +78,6 @@ function measureRow({ rows, locations, datasets }: Results): number | undefined 
   return utf8Encoder.encode(lines.join("")).length / lines.length;
 }
 
-/** Such as `Records` and `csv` of `/Records.csv`. */
 function partsOf({ path }: OfferedFile): { resource: string; extension: string } {
   const [resource = "", extension = ""] = path.slice(1).split(".");
   return { resource, extension };
@@ -91,20 +89,16 @@ const DAY = 86_400_000;
 export interface Downloads {
   /** File name without extension. */
   name: string;
-  /** URLs for the code. */
   urls: { csv: string; parquet: string };
-  /** Set if the URLs are signed. */
   expires: Date | undefined;
 }
 
-/** Everything that the URL of a download depends on. */
 export interface LinkContext {
   settings: Settings;
   origin: string;
   form: Form;
   selection: RowSelection;
   placeName: string;
-  /** Datasets for the file name, if they are known. */
   datasets: readonly DatasetInfo[] | undefined;
 }
 

@@ -1,6 +1,6 @@
 // Texts and numbers of the map, the chart, the bars and the table in both languages.
 import type { html } from "hono/html";
-import TABLE from "./drawing_texts.json" with { type: "json" };
+import TABLE from "./texts.json" with { type: "json" };
 
 /** Escaped HTML. */
 export type Html = ReturnType<typeof html>;
@@ -8,11 +8,23 @@ export type Html = ReturnType<typeof html>;
 /** Language of the page. */
 export type Language = "en" | "fr";
 
-/** Texts of the drawings, in one language. */
-export type DrawingText = typeof TABLE["en"];
+/** Splits rows by language. A text that one language lacks is an error of the type check. */
+export function byLanguage<T extends Readonly<Record<string, { en: unknown; fr: unknown }>>>(
+  rows: T,
+): Readonly<Record<Language, { readonly [K in keyof T]: T[K]["en"] }>> {
+  const textsIn = (language: Language) =>
+    Object.fromEntries(Object.entries(rows).map(([key, row]) => [key, row[language]])) as {
+      [K in keyof T]: T[K]["en"];
+    };
+  return { en: textsIn("en"), fr: textsIn("fr") };
+}
 
-/** A text that one language lacks is an error of the type check. */
-export const DRAWING_TEXT: Readonly<Record<Language, DrawingText>> = TABLE;
+/** Texts of the drawings, in one language. */
+export type DrawingText = {
+  readonly [K in keyof typeof TABLE.drawings]: typeof TABLE.drawings[K]["en"];
+};
+
+export const DRAWING_TEXT: Readonly<Record<Language, DrawingText>> = byLanguage(TABLE.drawings);
 const FRENCH_VALUES: Readonly<Record<string, string>> = TABLE.frenchValues;
 
 const LOCALES: Record<Language, string> = { en: "en-CA", fr: "fr-CA" };

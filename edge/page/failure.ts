@@ -1,4 +1,4 @@
-// What the page says when it cannot show or download a selection.
+// The message of the page when a selection cannot be shown or downloaded.
 import { html } from "hono/html";
 import { toProblem } from "../downloads/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
@@ -20,11 +20,7 @@ const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]
   502: ["failed", "failedNote"],
 };
 
-/**
- * Describes an error in the language of the form. Messages of the service are quoted, because they are in English.
- *
- * @throws The error itself, if it is none that a reader can mend
- */
+/** Describes an error in the language of the form, and quotes English messages. Rethrows a bug. */
 export function describeFailure(
   error: unknown,
   form: Form,

@@ -7,34 +7,24 @@ import { findCharacteristic } from "./characteristics.ts";
 import type { Language, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
 
+export const FORM_SIDES = ["west", "south", "east", "north"] as const;
+/** Parameters of the selection that have one value. `where` is a region, or a part of a name. */
+const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
+/** Parameters of map, chart and table. With `others`, the map shows other locations, too. */
+const DISPLAY = ["view", "selected", "series", "others"] as const;
+
+type TextParameter = typeof TEXT_PARAMETERS[number] | typeof DISPLAY[number];
+
 /** Trimmed texts; an empty one means no value. */
-export interface Form {
+export interface Form extends Readonly<Record<TextParameter, string>> {
   characteristics: readonly string[];
-  /** Region, or a part of the name of a dataset or location. */
-  where: string;
-  from: string;
-  to: string;
-  /** DOIs. */
   datasets: readonly string[];
-  /** Ids of locations. */
   locations: readonly number[];
-  medium: string;
-  type: string;
-  west: string;
-  south: string;
-  east: string;
-  north: string;
   /** Whole number from 1 to `MAX_DAYS`. */
   days: string;
   tool: ToolId;
   hasAllColumns: boolean;
   isTidy: boolean;
-  /** Map, chart and table. */
-  view: string;
-  selected: string;
-  series: string;
-  /** Not empty if the map shows the other locations of its view, too. */
-  others: string;
   scale: "" | "log" | "linear";
   hasMoreColumns: boolean;
   language: Language;
@@ -52,32 +42,22 @@ export class FormError extends Error {
 }
 
 const MAX_DAYS = 366;
-export const FORM_SIDES = ["west", "south", "east", "north"] as const;
-/** Parameters of the selection that have one value. */
-const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
-/** Parameters of the display. */
-const DISPLAY = ["view", "selected", "series", "others"] as const;
-
 export function readForm(parameters: URLSearchParams, language: Language): Form {
   const text = (name: string) => (parameters.get(name) ?? "").trim();
-  const texts = (name: string) => [
-    ...new Set(
-      parameters.getAll(name).map((value) => value.trim()).filter((value) => value !== ""),
-    ),
-  ];
+  const texts = (name: string, separator?: RegExp) => {
+    const values = parameters.getAll(name);
+    const parts = separator ? values.flatMap((value) => value.split(separator)) : values;
+    return [...new Set(parts.map((part) => part.trim()))].filter((part) => part !== "");
+  };
   const [tool, scale] = [text("tool"), text("scale")];
   const days = Math.floor(Number(text("days") || DEFAULT_LIFETIME_DAYS)) || 1;
   return {
     ...Object.fromEntries(
       [...TEXT_PARAMETERS, ...DISPLAY].map((name) => [name, text(name)]),
-    ) as Record<
-      typeof TEXT_PARAMETERS[number] | typeof DISPLAY[number],
-      string
-    >,
+    ) as Record<TextParameter, string>,
     where: text("where") || text("region"),
     characteristics: texts("characteristic"),
-    datasets: [...new Set(texts("dataset").flatMap((dois) => dois.split(/[\s,;]+/)))]
-      .filter((doi) => doi !== ""),
+    datasets: texts("dataset", /[\s,;]+/),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
     days: String(Math.min(Math.max(1, days), MAX_DAYS)),
     tool: isTool(tool) ? tool : "excel",

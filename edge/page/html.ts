@@ -12,12 +12,10 @@ import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS, valueName } fr
 
 export type { Html };
 
-/** The parts of a page that differ between pages. */
 export interface View {
   content: Html;
   /** Before the name of the site. */
   title?: string;
-  /** The form, if the page has one. */
   form?: Html;
   /** Whether the page shows results of the form: a phone folds the form then. */
   isFolded?: boolean;
@@ -28,9 +26,7 @@ export interface View {
 export interface PageFrame extends View {
   language: Language;
   isSynthetic: boolean;
-  /** URL of this state of the page. */
   url: string;
-  /** URL of the same page in the other language. */
   otherLanguage: string;
 }
 
@@ -211,7 +207,6 @@ export function describePlace({ form, datasets, results }: FormContent): string 
   ].filter((part) => part).map((part) => shorten(String(part))).join(", ");
 }
 
-/** The form in a line, on phones. */
 function renderFold(content: FormContent): Html {
   const { characteristics, from, to, language } = content.form;
   const text = TEXTS[language];

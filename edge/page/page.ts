@@ -50,14 +50,11 @@ const FILES: Record<string, { type: string; body: () => string }> = {
 const MAX_FORM_SIZE = 100_000;
 /** Maximum number of concurrent requests to the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
-/** Cache TTL (ms) of the datasets. */
-const DATASETS_TTL = 3_600_000;
-/** Cache TTL (ms) of results. */
-const RESULTS_TTL = 300_000;
+/** Cache TTL (ms). */
+const [DATASETS_TTL, RESULTS_TTL] = [3_600_000, 300_000];
 /** Maximum number of entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
 const MAX_LARGE_ENTRIES = 6;
 const MAX_SMALL_ENTRIES = 200;
-/** Maximum length of a text to suggest names for. */
 const MAX_SUGGESTED_LENGTH = 100;
 
 const NOT_STORED = { "cache-control": "no-store" };
@@ -136,7 +133,6 @@ const FORM_TOO_LARGE = new HttpProblem({
 
 interface PageRequest {
   exchange: Exchange;
-  /** Path of the request. */
   path: string;
   parameters: URLSearchParams;
   form: Form;

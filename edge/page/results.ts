@@ -277,7 +277,6 @@ function renderCode({ access, form, downloads }: ResultsContent, text: Text): Ht
   `;
 }
 
-/** The heading of citations, with a button for each format. */
 export function renderCiteHeading(count: number, language: Language): Html {
   const text = TEXTS[language];
   const title = count === 1 ? text.citeOne : fill(text.cite, { n: count }, language);

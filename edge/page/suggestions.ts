@@ -4,7 +4,6 @@ import { characteristicName, suggestCharacteristics } from "./characteristics.ts
 import { type Html, nameInForm, renderChip } from "./html.ts";
 import { fill, type Language, TEXTS } from "./text.ts";
 
-/** Renders a listbox, or nothing if no name contains the text. */
 export function renderSuggestions(text: string, language: Language): Html {
   const { groups, more } = suggestCharacteristics(text, language);
   if (groups.length === 0) return html``;

@@ -1,30 +1,17 @@
 // The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import { fill, formatNumber, type Language, valueName } from "./drawing_text.ts";
+import { byLanguage, fill, formatNumber, type Language, valueName } from "./drawing_text.ts";
 
 export { fill, formatNumber, type Language, valueName };
 
 export type Text = Readonly<Record<keyof typeof TABLE.texts, string>>;
 export type GroupId = keyof typeof TABLE.groups;
 
-/** Splits rows by language. A text that one language lacks is an error of the type check. */
-function byLanguage<K extends string>(
-  rows: Readonly<Record<K, Readonly<Record<Language, string>>>>,
-): Readonly<Record<Language, Readonly<Record<K, string>>>> {
-  const textsIn = (language: Language) =>
-    Object.fromEntries(Object.keys(rows).map((key) => [key, rows[key as K][language]])) as Record<
-      K,
-      string
-    >;
-  return { en: textsIn("en"), fr: textsIn("fr") };
-}
-
 export const TEXTS: Readonly<Record<Language, Text>> = byLanguage(TABLE.texts);
 /** Groups of characteristics, in the order of suggestions. */
 export const GROUP_NAMES: Readonly<Record<Language, Readonly<Record<GroupId, string>>>> =
   byLanguage(TABLE.groups);
-/** Nouns of the fields that the form filters by. */
 export const FILTER_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> =
   byLanguage(TABLE.filters);
 const FRENCH_REGIONS: Readonly<Record<string, string>> = TABLE.frenchRegions;
@@ -45,7 +32,6 @@ export function findRegion(text: string): string | undefined {
     .find(([id, name]) => id === text || fold(name) === wanted)?.[0];
 }
 
-/** In lower case, and without marks such as accents. */
 export function fold(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
 }

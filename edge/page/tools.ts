@@ -1,10 +1,9 @@
-// The files that the page offers. A new tool is a row of `TOOLS`, and perhaps one of `SNIPPETS` in code_snippets.ts.
+// The files that the page offers. A new tool is a row of `TOOLS`, and perhaps one of code_snippets.json.
 
 export interface OfferedFile {
   /** Name of the program or format; the page has texts for the empty ones. */
   label: string;
   path: string;
-  /** Further parameters of the URL. */
   parameters?: Readonly<Record<string, string>>;
 }
 

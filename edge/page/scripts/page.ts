@@ -4,14 +4,12 @@ import { enhanceBox } from "./box.ts";
 import { enhanceSuggestions } from "./suggestions.ts";
 import { enhanceValues } from "./values.ts";
 
-/** Returns the content of `/weir.js`. */
 export function script(): string {
   const functions = [enhancePage, enhanceSuggestions, enhanceBox, enhanceValues];
   // Bundlers that keep names, such as esbuild in wrangler, call `__name` in each function.
   return `const __name = (value) => value;\n${functions.map((f) => `(${f})();\n`).join("")}`;
 }
 
-/** Names of texts in `data-texts` of the page. */
 export const SCRIPT_TEXTS = ["loading", "copied", "busyNote", "failed", "drawBox"] as const;
 
 /** Loads pages within this one, and marks changed forms. */
@@ -23,7 +21,6 @@ export function enhancePage(): void {
   const FILE_BUTTON = "[formaction='/download']";
   /** Settings of the form that the results are for. */
   let shown = "";
-  /** Aborts the request of the previous page. */
   let current = new AbortController();
   let timer = 0;
   const observer = new IntersectionObserver(([entry]) => {
@@ -45,7 +42,6 @@ export function enhancePage(): void {
   // A browser may restore the form's values after this script.
   addEventListener("pageshow", update);
 
-  /** Makes new content ready. */
   function prepare(): void {
     for (const element of document.querySelectorAll<HTMLElement>("[data-script]")) {
       element.hidden = false;

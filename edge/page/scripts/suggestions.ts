@@ -81,7 +81,6 @@ export function enhanceSuggestions(): void {
     input()?.removeAttribute("aria-activedescendant");
   }
 
-  /** Adds the chip of an option to the form. */
   function take(option: HTMLElement): void {
     const element = input()!;
     element.before(option.querySelector("template")!.content.cloneNode(true));

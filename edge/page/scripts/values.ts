@@ -2,8 +2,7 @@
 export function enhanceValues(): void {
   const label = document.createElement("p");
   label.className = "chart-value";
-  // Pixels.
-  const reach = 16;
+  const reachInPixels = 16;
 
   for (const type of ["pointermove", "pointerdown"] as const) {
     document.addEventListener(type, ({ target, clientX, clientY }) => {
@@ -17,7 +16,7 @@ export function enhanceValues(): void {
       const left = clientX - bounds.left - label.offsetWidth / 2;
       Object.assign(label.style, {
         left: `${Math.min(Math.max(left, 0), bounds.width - label.offsetWidth)}px`,
-        top: `${clientY - bounds.top - label.offsetHeight - reach}px`,
+        top: `${clientY - bounds.top - label.offsetHeight - reachInPixels}px`,
       });
     });
   }
@@ -31,7 +30,7 @@ export function enhanceValues(): void {
         const part = parseFloat(use.getAttribute("x")!) / 100;
         const top = bounds.top + Number(use.getAttribute("y"));
         const distance = Math.hypot(bounds.left + part * bounds.width - x, top - y);
-        if (distance < (nearest?.distance ?? reach)) {
+        if (distance < (nearest?.distance ?? reachInPixels)) {
           nearest = { distance, part, group, value: values[index]! };
         }
       });
