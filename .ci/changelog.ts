@@ -4,7 +4,6 @@ export interface ChangelogSection {
   version: string | undefined;
   /** Date of the release, YYYY-MM-DD; `undefined` for the changes since the last release. */
   date: string | undefined;
-  /** Text below the heading. */
   text: string;
 }
 
@@ -81,7 +80,6 @@ export function findSection(changelog: string, version?: string): ChangelogSecti
   return sectionsOf(changelog).find((section) => section.version === version);
 }
 
-/** Whether a section lists a change. */
 export function hasEntries(section: ChangelogSection | undefined): boolean {
   return /^[-*] /m.test(section?.text ?? "");
 }

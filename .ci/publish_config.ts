@@ -2,7 +2,6 @@ import deno from "../deno.json" with { type: "json" };
 import jsr from "../jsr.json" with { type: "json" };
 import { PROJECT } from "../tests/helpers/project.ts";
 
-/** Name of the temporary configuration file in the project's folder. */
 const NAME = `.publish-${Deno.pid}.json`;
 
 /**

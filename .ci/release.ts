@@ -15,7 +15,6 @@ import { isPreRelease, versionProblem } from "./semver.ts";
 import { statusOf, withStatus } from "./status.ts";
 import { withVersion } from "./version_places.ts";
 
-/** Tasks that must succeed before the commit. */
 const REQUIRED_TASKS = ["test", "publish:check", "pack"];
 const BRANCH = "main";
 /** Exit code after SIGINT: 128 plus its number. */
@@ -23,7 +22,6 @@ const INTERRUPTED = 130;
 const CHANGELOG = "CHANGELOG.md";
 const USAGE = "Usage: deno task release VERSION [--dry-run], such as: deno task release 1.2.0";
 
-/** A file that the release changes. */
 interface Change {
   path: string;
   before: string;
@@ -117,7 +115,6 @@ async function findChanges(version: string): Promise<Change[]> {
   return changes;
 }
 
-/** Prints the changes of a release as a diff. */
 async function showChanges(version: string): Promise<void> {
   for (const { path, after } of await findChanges(version)) {
     const args = ["diff", "--no-index", "--unified=0", "--", path, "-"];
@@ -173,7 +170,6 @@ async function commitRelease(version: string): Promise<boolean> {
   return true;
 }
 
-/** Runs a task. Returns how it ended. */
 async function runTask(task: string): Promise<Deno.CommandStatus> {
   const command = new Deno.Command(Deno.execPath(), { args: ["task", task], cwd: PROJECT });
   return await command.spawn().status;

@@ -1,13 +1,10 @@
 import { sectionsOf } from "./changelog.ts";
 import { isPreRelease } from "./semver.ts";
 
-/** Release status of the package. */
 export interface Status {
   /** The newest version in CHANGELOG.md except pre-releases; `undefined` before the first release. */
   version: string | undefined;
-  /** Date of that release, YYYY-MM-DD. */
   date: string | undefined;
-  /** Line of README.md with the status. */
   line: string;
 }
 
@@ -44,7 +41,6 @@ export function statusOf(changelog: string, current: string): Status {
   }
 }
 
-/** Replaces the line of README.md with the status. */
 export function withStatus(readme: string, { line }: Status): string {
   return readme.replace(/^\*\*Status:\*\* .*$/m, () => line);
 }

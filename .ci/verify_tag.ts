@@ -10,7 +10,6 @@ import { findSection } from "./changelog.ts";
 import { git } from "./git.ts";
 import { isPreRelease } from "./semver.ts";
 
-/** Main branch of the remote repository. */
 const MAIN = "origin/main";
 
 const [tag = ""] = Deno.args;

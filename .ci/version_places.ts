@@ -2,7 +2,6 @@ import jsr from "../jsr.json" with { type: "json" };
 
 /** A text that names the version of the package. */
 interface VersionPlace {
-  /** Paths of the files. */
   path: RegExp;
   /** The text, with {} in place of the version. */
   text: string;
@@ -24,7 +23,6 @@ const UNCHANGED: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^docs\/releasing\.md$|^\.ci\/|\/(?:release|workflows)_test\.ts$/, "has examples of versions"],
 ];
 
-/** Replaces the version in all places of a file. */
 export function withVersion(path: string, text: string, from: string, to: string): string {
   return PLACES.filter((place) => place.path.test(path)).reduce(
     (changed, place) => changed.replaceAll(placeText(place, from), placeText(place, to)),

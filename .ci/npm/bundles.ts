@@ -21,12 +21,9 @@ export const MODULES = "lib";
 const CORE_MODULES = ["bytes", "service_constants", "validation", "version"];
 /** Packages that the imported packages import. */
 const DEPENDENCIES = ["hyparquet"];
-/** Folder with links to npm packages. */
 const LINKS = "dist/node_modules";
 
-/** A bundle with its source map. */
 export interface Bundle {
-  /** Path in the package. */
   path: string;
   /** Code without the comment that names the source map. */
   code: string;

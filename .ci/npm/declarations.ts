@@ -10,11 +10,8 @@ import { PROJECT } from "../../tests/helpers/project.ts";
 /** Relative specifier of a module. Its replacement has the same length, so that the maps stay valid. */
 const SPECIFIER = /(?<=\bfrom |\bimport\()"(\.[^"]+)\.ts"/g;
 
-/** The type declarations of a module. */
 export interface Declarations {
-  /** Path of the module in the project. */
   source: string;
-  /** Path in the package. */
   path: string;
   text: string;
   /** Content of the declaration map. */

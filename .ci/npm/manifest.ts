@@ -7,7 +7,6 @@ import jsr from "../../jsr.json" with { type: "json" };
 import { BROWSER_BUNDLE, repositoryFields } from "../project.ts";
 import { MODULES } from "./bundles.ts";
 
-/** Folder of the type declarations in the package. */
 export const TYPES = "types";
 /** Name of the bundle that npm installs as the command `weir`. */
 export const EXECUTABLE = "bin";
@@ -21,7 +20,6 @@ export function bundleName(entry: string): string {
   return entry === "." ? "index" : entry.slice("./".length);
 }
 
-/** Creates the content of `package.json`. */
 export function createManifest(): object {
   const { name, version, license, exports } = jsr;
   const module = (entry: string) => `./${MODULES}/${bundleName(entry)}.js`;

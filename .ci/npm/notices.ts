@@ -4,15 +4,12 @@
  * @module
  */
 
-/** An installed npm package. */
 export interface NpmPackage {
   name: string;
   version: string;
-  /** Folder of its files. */
   localPath: string;
 }
 
-/** An npm package with its licence. */
 export interface Notice {
   /** Name and version, such as `hono@4.13.19`. */
   name: string;
@@ -46,7 +43,6 @@ export async function readNotices(packages: readonly NpmPackage[], own: string):
   }));
 }
 
-/** Formats the content of `THIRD-PARTY-LICENSES.txt`. */
 export function formatNoticesFile(notices: readonly Notice[]): string {
   const sections = notices.map(({ name, text }) =>
     `${name}\n${"-".repeat(name.length)}\n\n${text}\n`

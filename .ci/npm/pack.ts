@@ -22,7 +22,6 @@ import { bundleName, createManifest, EXECUTABLE, TYPES } from "./manifest.ts";
 import { formatNoticesComment, formatNoticesFile, readNotices } from "./notices.ts";
 import { packageReadme } from "./readme.ts";
 
-/** Path of the package's files, with a trailing slash. */
 const PACKAGE = PROJECT + PACKAGE_FOLDER;
 
 await Deno.remove(PACKAGE, { recursive: true }).catch(() => {});
@@ -63,7 +62,6 @@ console.log(`dist/${packed.trim()}`);
 const hash = createHash("sha384").update(await Deno.readFile(`${PACKAGE}${BROWSER_BUNDLE}`));
 console.log(`integrity of ${BROWSER_BUNDLE}: sha384-${hash.digest("base64")}`);
 
-/** Writes a file of the package, and its source map. */
 async function write(path: string, text: string, map?: string): Promise<void> {
   const file = PACKAGE + path;
   await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });

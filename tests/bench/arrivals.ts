@@ -5,7 +5,6 @@ export interface ArrivalStats {
   early: number;
   /** Number of requests that arrived before the response to another one was complete. */
   overlapping: number;
-  /** Number of responses with status 429. */
   tooMany: number;
   /** Longest time (ms) between two arrivals. */
   largestGap: number;

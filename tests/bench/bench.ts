@@ -19,7 +19,6 @@ async function run(program: string, ...args: string[]): Promise<string> {
   return output;
 }
 
-/** Runs a suite in a separate process; for Node, bundles it first. */
 async function runSuite(
   suite: string,
   runtime: RuntimeName,

@@ -10,7 +10,6 @@ const CLIENTS = 100;
 const RECORDS = 40_000;
 const PATH = "/Records.csv";
 
-/** What one client has received. */
 interface Visit {
   status: number;
   /** Times (s) to the first byte and to the last one. */
@@ -34,7 +33,6 @@ async function visit(url: string): Promise<Visit> {
   return { status: response.status, first, last: seconds(), bytes };
 }
 
-/** Formats the smallest, the median and the largest of some times. */
 function formatTimes(times: readonly number[]): string {
   const values = [Math.min(...times), median(times), Math.max(...times)];
   return `${values.map((value) => value.toFixed(1)).join(", ")} s`;

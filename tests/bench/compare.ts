@@ -14,7 +14,6 @@ import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
-/** Folders of both checkouts, with a trailing slash. */
 interface Checkouts {
   before: string;
   after: string;
@@ -25,7 +24,6 @@ type Values = Record<string, number>;
 
 /** Processes per runtime that run `compared_calls.ts`: a process may be slower than another one. */
 const CALL_PROCESSES = 3;
-/** Rounds of the suites that start processes. */
 const ROUNDS = 9;
 const RECORDS = 100_000;
 const DOWNLOADS = 10;
@@ -35,7 +33,6 @@ interface Cell extends Comparison {
   runtime: RuntimeName;
 }
 
-/** Runs a program in the folder of a project and returns its standard output. */
 async function outputOf(project: string, program: string, ...args: string[]): Promise<string> {
   const command = new Deno.Command(program, { args, cwd: project, stderr: "inherit" });
   const { success, stdout } = await command.output();
@@ -43,14 +40,12 @@ async function outputOf(project: string, program: string, ...args: string[]): Pr
   return new TextDecoder().decode(stdout);
 }
 
-/** Bundles a module of a project and returns the path of the bundle. */
 async function bundle(project: string, module: string, path: string): Promise<string> {
   const flags = ["--quiet", "--platform", "browser", "--output", path];
   await outputOf(project, Deno.execPath(), "bundle", ...flags, module);
   return path;
 }
 
-/** Compares calls of the public API in Deno and Node. */
 async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Cell[]> {
   const [program, ...modules] = await Promise.all([
     bundle(after, "tests/bench/compared_calls.ts", `${folder}/compared_calls.mjs`),
@@ -72,7 +67,6 @@ async function compareCalls({ before, after }: Checkouts, folder: string): Promi
   return cells;
 }
 
-/** Runs both versions in turn and returns the ratios of their values. */
 async function alternate(
   { before, after }: Checkouts,
   measure: (project: string) => Promise<Values>,
@@ -90,7 +84,6 @@ async function alternate(
   return [...ratios].map(([name, ratios]) => ({ name, ratios, runtime: "Deno" }));
 }
 
-/** Compares downloads by the command line. */
 async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]> {
   await using service = await startSandbox(RECORDS, Infinity);
   const measure = async (project: string, format: string) => {
@@ -130,7 +123,6 @@ async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]>
   });
 }
 
-/** Compares downloads from the edge server. */
 async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
   await using service = await startSandbox(RECORDS, Infinity);
   const download = async ({ root }: ServerProcess) => {
@@ -157,7 +149,6 @@ async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
   });
 }
 
-/** The suites by the names that the program accepts. */
 const SUITES: Record<string, (checkouts: Checkouts, folder: string) => Promise<Cell[]>> = {
   calls: compareCalls,
   cli: compareCli,

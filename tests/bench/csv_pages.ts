@@ -1,7 +1,6 @@
 import { fieldNames } from "../../src/odata/resources.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-/** Columns of the pages. */
 export const COLUMNS: readonly string[] = fieldNames("Records");
 
 const ROWS = 10_000;
@@ -16,7 +15,6 @@ const LONG_TEXTS = [
 /** Replaces the value of a cell; the index is the number of its row plus that of its column. */
 type ChangeValue = (value: unknown, index: number) => unknown;
 
-/** Changes of the sandbox's values, by the kind of the values. */
 const VALUE_KINDS = {
   "typical values": (value) => value,
   "mostly nulls": (value, index) => index % 5 === 0 ? value : null,
@@ -24,10 +22,8 @@ const VALUE_KINDS = {
     typeof value === "number" || index % 3 !== 0 ? value : LONG_TEXTS[index % 4],
 } as const satisfies Record<string, ChangeValue>;
 
-/** Kind of the values of a page. */
 type ValueKind = keyof typeof VALUE_KINDS;
 
-/** Returns a row with changed values. */
 function changeRow(row: object, rowIndex: number, kind: ValueKind): object {
   const change: ChangeValue = VALUE_KINDS[kind];
   const cells = Object.entries(row);

@@ -3,7 +3,6 @@ import type { endpoint } from "../../mod.ts";
 /** Builds a request: `endpoint()`, or a function of another package with the same arguments. */
 export type Builder = (...call: EndpointCall) => { url: string };
 
-/** A builder that returns builders with defaults. */
 export type BuilderWithDefaults = Pick<typeof endpoint, "defaults">;
 
 /** Arguments of a call: a route and options, or options alone. */
@@ -15,7 +14,6 @@ export type EndpointCall = [
 /** Creates the arguments of a call; they differ with the number, so that no result can be cached. */
 export type EndpointShape = (number: number) => EndpointCall;
 
-/** Creates the arguments of `count` calls, with numbers from `from`. */
 export function createCalls(shape: EndpointShape, from: number, count: number): EndpointCall[] {
   const calls = Array.from({ length: count }, (_, index) => shape(from + index));
   // V8 joins the parts of a text when it is first read, which must not be part of a measurement.
@@ -49,7 +47,6 @@ const filter = [
 ].join(" and ");
 const longFilter = Array.from({ length: 16 }, () => filter).join(" or ");
 
-/** Calls of a builder without defaults. */
 export const ENDPOINT_SHAPES: Readonly<Record<string, EndpointShape>> = {
   "GET with a variable and a query parameter": (number) => [
     "GET /locations/{id}",
@@ -73,13 +70,11 @@ export const ENDPOINT_SHAPES: Readonly<Record<string, EndpointShape>> = {
   ],
 };
 
-/** Calls of a builder from `withThreeLevels()`. */
 export const SHAPE_WITH_DEFAULTS: EndpointShape = (number: number): EndpointCall => [
   "GET /x/{org}/{id}",
   { id: number, q: "a b" },
 ];
 
-/** Returns a builder with three levels of defaults. */
 export function withThreeLevels(builder: BuilderWithDefaults): Builder {
   const levels = [
     { baseUrl, headers: { authorization: "token of a benchmark" } },

@@ -74,7 +74,6 @@ function answer(request: Request): Response {
   });
 }
 
-/** Coverage of one script, in the format of V8. */
 interface Script {
   url: string;
   functions: { functionName: string; ranges: { startOffset: number; count: number }[] }[];

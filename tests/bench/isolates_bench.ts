@@ -25,9 +25,7 @@ const LATENCY = 100;
 const API_KEY = "sandbox";
 const PATH = "/Records.csv?$select=Id,ResultValue";
 
-/** Result of the experiment with one kind of rate limiter. */
 interface Result extends ServiceStats {
-  /** Number of messages to the Durable Object. */
   messages: number;
   complete: number;
   seconds: number;
@@ -58,7 +56,6 @@ async function measure(storage?: string): Promise<Result> {
   return { ...await statsOf(service), messages: sent, complete, seconds };
 }
 
-/** Downloads concurrently from all isolates. Returns the number of complete downloads. */
 async function countComplete({ roots }: Isolates): Promise<number> {
   const urls = roots.flatMap((root) => Array(DOWNLOADS_PER_ISOLATE).fill(root + PATH));
   const results = await Promise.all(urls.map(async (url) => {

@@ -6,15 +6,11 @@ export interface Measurement {
   /** Description of the benchmark; the table has one row for each. */
   name: string;
   runtime: RuntimeName;
-  /** The measured values with their units. */
   value: string;
-  /** Requirement for the value. */
   target?: string;
-  /** Whether the value meets the target. */
   isMet?: boolean;
 }
 
-/** The runtime that runs this module. */
 export const CURRENT_RUNTIME: RuntimeName = "Deno" in globalThis ? "Deno" : "Node";
 
 /**
@@ -28,7 +24,6 @@ export function report(
   console.log(JSON.stringify({ runtime: CURRENT_RUNTIME, ...measurement }));
 }
 
-/** Writes the name of the current step to standard error. */
 export function logProgress(step: string): void {
   console.error(`  ${step}`);
 }

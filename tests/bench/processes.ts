@@ -2,7 +2,6 @@
 import type { ArrivalStats } from "./arrivals.ts";
 import { PROJECT } from "../helpers/project.ts";
 
-/** A server in a separate process. */
 export interface ServerProcess extends AsyncDisposable {
   pid: number;
   /** URL of the server without a trailing slash. */
@@ -32,12 +31,10 @@ export function startSandbox(
   return startProcess(Deno.execPath(), ["run", ...flags, file, ...args]);
 }
 
-/** Returns the base URL of the service, for a client's options. */
 export function baseUrlOf({ root }: ServerProcess): string {
   return `${root}/v1/odata/v4`;
 }
 
-/** Returns the request counts of a sandbox that `startSandbox()` started. */
 export async function statsOf(service: ServerProcess): Promise<ServiceStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }

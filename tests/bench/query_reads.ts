@@ -4,16 +4,13 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 /** Number of records of each query: four pages. */
 export const QUERY_ROWS = 40_000;
 
-/** Selected fields by the width of the rows. */
 export const SELECTIONS = {
   "3 fields": ["Id", "ActivityStartDate", "ResultValue"],
   "44 fields": undefined,
 } as const;
 
-/** Reads all rows of a query and returns their number. */
 type Read = (query: Query<unknown>) => Promise<number>;
 
-/** The ways to read a query, by the text to report. */
 export const READS: Readonly<Record<string, Read>> = {
   "rows()": async (query) => {
     let rows = 0;
@@ -86,7 +83,6 @@ export function queriesFromMemory(
   return (select) => client.records({ select: select as undefined });
 }
 
-/** Returns the pages of a query as JSON documents. */
 export async function pagesOf(query: Query<unknown>): Promise<Uint8Array[]> {
   const encoder = new TextEncoder();
   const pages: Uint8Array[] = [];

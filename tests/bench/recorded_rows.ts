@@ -31,7 +31,6 @@ export class RecordedRows {
     encoded.forEach((row, index) => this.#rows.set(row, this.#starts[index]));
   }
 
-  /** Reads a number of records from a sandbox. */
   static async create(records: number): Promise<RecordedRows> {
     const { apiKey, url, fetch } = createSandbox({
       records: Math.min(records, MAX_ROWS),

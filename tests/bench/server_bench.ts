@@ -28,7 +28,6 @@ const environment = {
   WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
 };
 
-/** Starts the server in a runtime. */
 type Start = (service: ServerProcess, variables: Record<string, string>) => Promise<ServerProcess>;
 
 const runtimes: [name: string, start: Start][] = [
@@ -36,7 +35,6 @@ const runtimes: [name: string, start: Start][] = [
 ];
 if (node !== undefined) runtimes.push(["Node", await bundleForNode(node)]);
 
-/** Bundles the server for Node. Returns the function that starts it. */
 async function bundleForNode(program: string): Promise<Start> {
   const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
   await Deno.writeTextFile(file, await bundleAsPublished("server.js", "src/cli/serve_bin.ts"));
@@ -51,7 +49,6 @@ async function bundleForNode(program: string): Promise<Start> {
     });
 }
 
-/** Reads a download, and returns the number of its bytes. */
 async function read({ root }: ServerProcess, query = ""): Promise<number> {
   const response = await fetch(`${root}/Records.csv?${query}`);
   if (response.status !== 200) {
@@ -64,7 +61,6 @@ async function read({ root }: ServerProcess, query = ""): Promise<number> {
 
 const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 
-/** Measures identical downloads one after another. */
 async function measureCpu(start: Start, ttl: string): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
   await using server = await start(service, {
@@ -86,7 +82,6 @@ async function measureCpu(start: Start, ttl: string): Promise<string> {
     `download, ${later} for each later one`;
 }
 
-/** Measures concurrent downloads of different documents. */
 async function measureMemory(start: Start): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
   await using server = await start(service, { WEIR_CACHE_TTL: "0" });

@@ -23,7 +23,6 @@ const client = new DataStream({
   requestsPerSecond: Infinity,
 });
 
-/** How often each record arrived. */
 const counts = new Uint8Array(RECORDS);
 let rows = 0;
 let firstHeap = 0;
@@ -53,7 +52,6 @@ const failures = [
 for (const failure of failures) console.error(failure);
 process.exitCode = failures.length;
 
-/** Returns the size of the heap in bytes after garbage collection. */
 async function measureHeap(): Promise<number> {
   // Finalizers run between collections.
   for (let round = 0; round < 3; round++) {

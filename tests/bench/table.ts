@@ -1,6 +1,5 @@
 import type { Measurement, RuntimeName } from "./measurement.ts";
 
-/** A measurement and the name of its suite. */
 export interface SuiteMeasurement extends Measurement {
   suite: string;
 }

@@ -1,9 +1,7 @@
 // Reads the documents for users and contributors, and the code blocks in them and in docstrings.
 import { filesIn, PROJECT, sourceFiles } from "./project.ts";
 
-/** A fenced code block. */
 export interface CodeBlock {
-  /** Path of the file in the project. */
   file: string;
   /** Line number of the opening fence, starting at 1. */
   line: number;
@@ -22,7 +20,6 @@ export interface CodeBlock {
 const FOLDERS = ["docs/", "examples/"];
 const FILES = ["README.md", "CONTRIBUTING.md", ".github/SECURITY.md"];
 
-/** Text of each document by its path in the project. */
 export const DOCUMENTS: ReadonlyMap<string, string> = await readDocuments();
 
 async function readDocuments(): Promise<Map<string, string>> {
@@ -43,12 +40,10 @@ async function readDocuments(): Promise<Map<string, string>> {
   return texts;
 }
 
-/** Returns the code blocks of all documents. */
 export function documentBlocks(documents: ReadonlyMap<string, string> = DOCUMENTS): CodeBlock[] {
   return [...documents].flatMap(([file, text]) => blocksOf(file, text));
 }
 
-/** Returns the code blocks of a Markdown text. */
 export function blocksOf(file: string, text: string): CodeBlock[] {
   let end = 0;
   return [...text.matchAll(/^```([^\s`]*) ?([^\n]*)\n([^]*?)^```$/gm)].map((match) => {
@@ -101,7 +96,6 @@ export function fileNameOf({ before }: CodeBlock): string | undefined {
     ?.[1];
 }
 
-/** Returns the last paragraph of a text. */
 export function lastParagraph(text: string): string {
   return text.trim().split(/\n\s*\n/).at(-1)!;
 }

@@ -8,7 +8,6 @@ import {
 import { FakeClock } from "./fake_clock.ts";
 import { page, type ScriptedResponse, upstream } from "./upstream.ts";
 
-/** A valid signing secret. */
 export const SECRET = "a secret of a test, of thirty-two bytes and more";
 
 /** Whether a request is the one for the versions of datasets, from which the server makes an `etag`. */
@@ -80,7 +79,6 @@ export async function problemOf(response: Response): Promise<{ detail: string; h
   return { detail, hint };
 }
 
-/** Formats the status and the headers of a response, sorted by name. */
 export function headLines({ status, headers }: Response): string[] {
   // The ETag depends on Weir's version.
   const shown: Record<string, string> = { "x-request-id": "(random)", etag: "(hash)" };

@@ -41,7 +41,6 @@ export class FakeClock implements Clock {
   #paused: Promise<unknown> = Promise.resolve();
   #fired = 0;
 
-  /** Number of timers that have not fired. */
   get pending(): number {
     return this.#timers.length;
   }

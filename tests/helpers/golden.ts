@@ -42,7 +42,6 @@ async function readIfExists(file: URL): Promise<string | undefined> {
   }
 }
 
-/** Describes the first line that differs, with the equal lines before it. */
 function describeDifference(expected: string, actual: string): string {
   const [expectedLines, actualLines] = [expected.split("\n"), actual.split("\n")];
   let index = 0;

@@ -3,15 +3,12 @@ import type { IterableStream, Query } from "../../mod.ts";
 import { type ParquetOptions, toParquet } from "../../src/formats/parquet.ts";
 import { readCsv } from "./rfc4180.ts";
 
-/** Reads all bytes of a stream. */
 export async function readAll(stream: ReadableStream<Uint8Array>): Promise<ArrayBuffer> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();
 }
 
-/** Row of a Parquet file. */
 export type ParquetRow = Record<string, unknown>;
 
-/** A Parquet file as hyparquet reads it. */
 export interface ParquetFile {
   bytes: ArrayBuffer;
   rows: ParquetRow[];
@@ -24,7 +21,6 @@ export interface ParquetFile {
   footer: number;
 }
 
-/** Reads a Parquet file with hyparquet. */
 export async function readParquet(bytes: ArrayBuffer): Promise<ParquetFile> {
   const { schema, row_groups, key_value_metadata = [], metadata_length } = parquetMetadata(bytes);
   const types: [string, string][] = [];

@@ -34,7 +34,6 @@ export function childCommand(program: string, options: Deno.CommandOptions): Den
   return new Deno.Command("setpriv", { ...options, args });
 }
 
-/** Runs a program; resolves to `undefined` if it is not installed. */
 export function runProgram(program: string, ...args: string[]): Promise<ProgramResult | undefined> {
   return runProgramWith({}, program, ...args);
 }
@@ -66,7 +65,6 @@ export function groupCommand(program: string, options: Deno.CommandOptions): Den
   return childCommand("setsid", { ...options, args: [program, ...options.args ?? []] });
 }
 
-/** Ends a process of {@linkcode groupCommand}. */
 export async function killGroup(child: Deno.ChildProcess): Promise<void> {
   if (!hasSetsid) return child.kill("SIGKILL");
   const args = ["-KILL", "--", `-${child.pid}`];

@@ -1,13 +1,10 @@
 import { fileURLToPath } from "node:url";
 import jsr from "../../jsr.json" with { type: "json" };
 
-/** Path of the project's folder with a trailing slash. */
 export const PROJECT: string = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Version of the package. */
 export const VERSION: string = jsr.version;
 
-/** Returns the sorted TypeScript files at or below paths of the project. */
 export async function sourceFiles(...paths: string[]): Promise<string[]> {
   const found = await Promise.all(paths.map(async (path) => {
     if (path.endsWith(".ts")) return [path];

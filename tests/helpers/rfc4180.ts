@@ -22,7 +22,6 @@ export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   return rows;
 }
 
-/** A row of a document; the values of CSV are texts. */
 type ReadRow = Record<string, unknown>;
 
 /** Functions that read the rows of a document, by format. */

@@ -1,7 +1,6 @@
 import { run } from "../../src/cli/run.ts";
 import { withDeadline } from "./deadline.ts";
 
-/** Names of the commands. */
 export const COMMAND_NAMES = [
   ...["records", "observations", "locations", "metadata"],
   ...[
@@ -18,11 +17,9 @@ export const COMMAND_NAMES = [
   ],
 ] as const;
 
-/** Exit code and output of a command line. */
 export interface RunResult {
   code: number;
   output: string;
-  /** Lines of standard error. */
   errors: string[];
   /** Text that was written to the terminal. */
   drawn: string;
@@ -31,15 +28,12 @@ export interface RunResult {
 /** Environment of a command line in this process. */
 export interface RunOptions {
   environment?: Record<string, string>;
-  /** Whether standard error is a terminal. */
   isTerminal?: boolean;
-  /** Whether standard output is a terminal. */
   isStdoutTerminal?: boolean;
   /** Answer to a question. Default: no. */
   confirms?: boolean;
   /** Text that the user enters at the prompt for the key. */
   secret?: string;
-  /** Standard input. */
   input?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
@@ -47,7 +41,6 @@ export interface RunOptions {
   print?: (text: string) => Promise<void>;
 }
 
-/** Runs a command line in this process. */
 export async function weir(line: readonly string[], given: RunOptions = {}): Promise<RunResult> {
   const chunks: string[] = [];
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

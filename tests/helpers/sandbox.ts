@@ -2,7 +2,6 @@ import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
 import { FakeClock } from "./fake_clock.ts";
 
-/** Creates a sandbox with hostile names and a client with a shared fake clock. */
 export function sandboxAndClient(
   options: SandboxOptions = {},
   clientOptions: DataStreamOptions = {},

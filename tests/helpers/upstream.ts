@@ -7,10 +7,8 @@ export type ScriptedResponse =
   | Error
   | ((request: Request) => Response | Promise<Response>);
 
-/** Responses whose rows are counted. */
 const pages = new WeakSet<Response>();
 
-/** Creates the response of the service for a page. */
 export function page(rows: object[], nextLink?: string, headers: HeadersInit = {}): Response {
   const body = { value: rows, ...(nextLink && { "@odata.nextLink": nextLink }) };
   const response = Response.json(body, { headers });
@@ -18,7 +16,6 @@ export function page(rows: object[], nextLink?: string, headers: HeadersInit = {
   return response;
 }
 
-/** Creates the response of the service for a page from its body. */
 export function pageOf(body: string): Response {
   const response = new Response(body, { headers: { "content-type": "application/json" } });
   pages.add(response);
@@ -72,7 +69,6 @@ async function countRows(pages: readonly Response[]): Promise<number> {
   return rows.size;
 }
 
-/** Base URL of that service. */
 export const ROOT = "https://upstream.invalid/v1/odata/v4";
 
 /** A client with the default retry options, and its requests to a scripted service. */
@@ -82,7 +78,6 @@ interface RetryingClient {
   requests: Request[];
   /** Times (ms) at which the requests were sent. */
   times: number[];
-  /** Returns the page sizes of the requests. */
   tops(): number[];
 }
 

@@ -3,7 +3,6 @@ import { cp } from "node:fs/promises";
 /** Entries of the project's folder that no test reads, or that are too large to copy. */
 const NOT_COPIED = [".git", "coverage", "dist", "node_modules"];
 
-/** Folder of the current copy. */
 let current: string | undefined;
 
 /** Removes the copy when the process is interrupted. */
@@ -12,7 +11,6 @@ export function removeCopy(): void {
   current = undefined;
 }
 
-/** Calls a function with the folder of a temporary copy of the project. */
 export async function inCopy(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = current = await Deno.makeTempDir({ prefix: "weir-mutation-" });
   try {
@@ -29,7 +27,6 @@ async function copyProject(folder: string): Promise<void> {
   }
 }
 
-/** Changes a file of a copy, runs a function and restores the file. */
 export async function withText<T>(
   path: string,
   change: (text: string) => string,

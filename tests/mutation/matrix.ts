@@ -4,7 +4,6 @@ export interface MatrixRow {
   mutant: string;
   /** Whether the type check rejects the mutant, so that no test runs. */
   isTypeError?: boolean;
-  /** Whether the tests did not end. */
   isTimeout?: boolean;
   /** Each test that failed, as its file, ` > ` and its name. */
   killers: readonly string[];

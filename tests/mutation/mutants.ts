@@ -1,13 +1,10 @@
 import ts from "typescript";
 
-/** One small change of a source file. */
 export interface Mutant {
   file: string;
-  /** Line of the change, from 1. */
   line: number;
   /** Offset of the replaced text in the file, in UTF-16 code units. */
   start: number;
-  /** Offset after the replaced text. */
   end: number;
   replacement: string;
   /** Kind of the change, such as `negated condition`. */
@@ -149,7 +146,6 @@ export function findMutants(file: string, text: string): Mutant[] {
   return mutants.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
-/** Returns the text of a file with a mutant applied. */
 export function applyMutant(text: string, { start, end, replacement }: Mutant): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }

@@ -7,7 +7,6 @@ import { summarize } from "./matrix.ts";
 import { applyMutant, findMutants, regexMutations } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 
-/** Returns the text of each mutant of a program. */
 function mutated(text: string): string[] {
   return findMutants("a.ts", text).map((mutant) => applyMutant(text, mutant));
 }

@@ -1,6 +1,5 @@
 import process from "node:process";
 
-/** Result of a run of Deno. */
 export interface DenoResult {
   status: "passed" | "failed" | "timeout";
   output: string;
@@ -8,7 +7,6 @@ export interface DenoResult {
 
 /** Time (ms) without output after which a command is treated as hanging. */
 const IDLE_TIMEOUT = 90_000;
-/** Maximum run time (ms) of a command. */
 const TIMEOUT = 900_000;
 
 /** Runs Deno in a folder with time limits, then kills all processes that it started. */
@@ -50,7 +48,6 @@ export async function runDeno(folder: string, args: readonly string[]): Promise<
   return { status: isStopped ? "timeout" : success ? "passed" : "failed", output: texts.join("") };
 }
 
-/** Ids of the running process groups. */
 const running = new Set<number>();
 
 /** Kills all running commands. Signals to this process do not reach their process groups. */

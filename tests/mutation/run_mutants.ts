@@ -34,7 +34,6 @@ import { killAll, runDeno } from "./run_command.ts";
 const DEFAULT_COUNT = 150;
 const MUTATED = ["mod.ts", "src", "edge"];
 const TYPE_CHECK = ["check", "mod.ts", "src", "edge"];
-/** The examples in docstrings. */
 const EXAMPLES: TestCommand = { flags: ["--doc", "-P=none"], files: ["mod.ts", "edge", "src"] };
 /** Tests whose programs can execute any file. */
 const PROGRAM_TESTS = "tests/e2e/processes/";
@@ -47,7 +46,6 @@ Deno.addSignalListener("SIGINT", () => {
   Deno.exit(SIGINT_EXIT_CODE);
 });
 
-/** Returns the value of `--name=value` in the arguments. */
 function optionOf(name: string): string | undefined {
   return Deno.args.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
 }
@@ -121,7 +119,6 @@ function testArguments({ flags, files }: TestCommand, ...more: string[]): string
   return ["test", ...options, ...flags, ...more, ...files];
 }
 
-/** Runs the tests that can execute a file of a copy. */
 async function tryMutant(mutant: Mutant, folder: string): Promise<MatrixRow> {
   const row: MatrixRow = { mutant: nameOf(mutant), killers: [] };
   if ((await runDeno(folder, TYPE_CHECK)).status === "failed") return { ...row, isTypeError: true };
@@ -182,7 +179,6 @@ function describeRow(row: MatrixRow): string {
   return `${row.mutant}: ${result}${others}`;
 }
 
-/** Returns the lines that a mutant changes, before and after the change. */
 function diffOf(mutant: Mutant): string {
   const text = Deno.readTextFileSync(mutant.file);
   const from = text.lastIndexOf("\n", mutant.start - 1) + 1;

@@ -90,14 +90,11 @@ function inImage(words: string[], environment: Record<string, string>): string[]
   return ["env", "-i", ...variables, chroot!, `--userspec=${user}`, root, ...words];
 }
 
-/** A container that runs the server. */
 interface Container extends AsyncDisposable {
   /** URL without a trailing slash. */
   url: string;
   environment: Record<string, string>;
-  /** Resolves to the exit code. */
   ended: Promise<number>;
-  /** Returns the text on standard error so far. */
   log(): string;
   signal(name: Deno.Signal): void;
 }
@@ -163,14 +160,12 @@ async function checkHealth(environment: Record<string, string>): Promise<number>
   return code;
 }
 
-/** Returns the rows of the sandbox. */
 async function expectedRows(): Promise<string[][]> {
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
   const options = { apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity };
   return readCsv(await new Response(new DataStream(options).records().csv()).text());
 }
 
-/** Registers a test that needs the image. */
 function testImage(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, ignore: !canRun, fn });
 }
@@ -258,7 +253,6 @@ testImage("the user of the image cannot write anywhere when the server runs", as
   assert(count > 5, stdout);
 });
 
-/** The parts of compose.yaml that Weir uses. */
 interface Compose {
   services: Record<string, {
     build: string;

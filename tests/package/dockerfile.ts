@@ -9,7 +9,6 @@ export interface CopyInstruction {
   target: string;
 }
 
-/** A stage of a Dockerfile. */
 export interface Stage {
   baseImage: string;
   name: string | undefined;
@@ -20,14 +19,11 @@ export interface Stage {
   /** Words of the commands of `RUN`. */
   runs: string[][];
   entryPoint: string[] | undefined;
-  /** Words of the health check. */
   healthCheck: string[] | undefined;
 }
 
-/** Text of the Dockerfile. */
 export const DOCKERFILE: string = await Deno.readTextFile(`${PROJECT}Dockerfile`);
 
-/** Stages of the Dockerfile. */
 export const STAGES: readonly Stage[] = readStages();
 
 function readStages(): Stage[] {

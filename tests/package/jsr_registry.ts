@@ -7,17 +7,14 @@ import jsr from "../../jsr.json" with { type: "json" };
 import { childCommand } from "../helpers/programs.ts";
 import { filesIn, importsOf, PROJECT, resolve } from "../helpers/project.ts";
 
-/** A JSR registry on loopback. */
 export interface JsrRegistry extends AsyncDisposable {
   /** Value of the variable `JSR_URL`. Its random path avoids the cache of another registry at the same address. */
   url: string;
-  /** Returns the files of a published version by their paths, for example `/mod.ts`. */
   filesOf(name: string, version: string): ReadonlyMap<string, Bytes>;
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Published versions of a package, by version. */
 type Versions = Map<string, PublishedVersion>;
 
 interface PublishedVersion {
@@ -26,7 +23,6 @@ interface PublishedVersion {
   exports: Record<string, string>;
 }
 
-/** Media types of responses, by extension of the path. */
 const MEDIA_TYPES: Record<string, string> = {
   ts: "text/typescript",
   js: "text/javascript",
@@ -56,7 +52,6 @@ export async function startJsrRegistry(stdVersion?: string): Promise<JsrRegistry
   };
 }
 
-/** Responds to a request for the publish API. */
 async function respondToApi(
   packages: Map<string, Versions>,
   request: Request,
@@ -82,7 +77,6 @@ function publishingTask(path: string, status: "pending" | "success"): Response {
   return Response.json({ id: path.split("/").at(-1), status, error: null });
 }
 
-/** Responds with a file of a published version, or with metadata. */
 async function respondWithFile(packages: Map<string, Versions>, path: string): Promise<Response> {
   const [, name = "", rest = ""] = /^\/(@[^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];
   const versions = packages.get(name);

@@ -3,7 +3,6 @@
 import { assert } from "@std/assert";
 import { output } from "./project.ts";
 
-/** An npm registry on loopback with one version of one package. */
 export interface NpmRegistry extends AsyncDisposable {
   /** Text of an `.npmrc` that uses this registry for the scope of the package. */
   npmrc: string;

@@ -240,7 +240,6 @@ for (const compiler of Object.keys(COMPILERS) as Compiler[]) {
   }
 }
 
-/** Compiles files of `consumer` in a new folder. Returns the errors. */
 async function compile(
   compiler: Compiler,
   name: string,
@@ -280,7 +279,6 @@ async function reexportAllTypes(): Promise<string> {
   return (await Promise.all(lines)).join("\n");
 }
 
-/** Fields of package.json that the tests read. */
 interface Manifest {
   version: string;
   license: string;

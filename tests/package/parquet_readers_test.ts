@@ -13,7 +13,6 @@ import { fieldsOf } from "../helpers/resources.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { RecordedRows } from "../bench/recorded_rows.ts";
 
-/** Names and values of the columns, in order. */
 interface Table {
   names: string[];
   rows: unknown[][];
@@ -22,7 +21,6 @@ interface Table {
 const folder = await Deno.makeTempDir();
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 
-/** Runs a query in DuckDB. */
 async function duckdb(query: string): Promise<Table> {
   const program = `const { DuckDBInstance } = require("@duckdb/node-api");
   (async () => {
@@ -45,7 +43,6 @@ const ofObjects = (objects: Record<string, unknown>[], names: string[]): Table =
   rows: objects.map((row) => names.map((name) => row[name])),
 });
 
-/** Programs that read a file. */
 const READERS: Record<string, (bytes: ArrayBuffer, file: string) => Promise<Table>> = {
   async hyparquet(bytes) {
     const { rows, types } = await readParquet(bytes);

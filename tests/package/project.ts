@@ -2,13 +2,9 @@ import { assert } from "@std/assert";
 import { type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT, VERSION } from "../helpers/project.ts";
 
-/** A temporary project in which the package is installed. */
 export interface ConsumerProject {
-  /** Path of the project's folder with a trailing slash. */
   folder: string;
-  /** Path of the installed package with a trailing slash. */
   installed: string;
-  /** Path of the package's tarball. */
   tarball: string;
 }
 

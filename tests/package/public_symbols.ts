@@ -1,7 +1,6 @@
 import { PROJECT } from "../helpers/project.ts";
 import { runProgram } from "../helpers/programs.ts";
 
-/** An exported symbol in the output of `deno doc --json`. */
 export interface PublicSymbol {
   name: string;
   declarations: {
@@ -10,13 +9,11 @@ export interface PublicSymbol {
     def?: {
       properties?: { name: string }[];
       methods?: { name: string }[];
-      /** Type of an alias. */
       tsType?: { value: unknown };
     };
   }[];
 }
 
-/** Output of `deno doc --json` for one entry point. */
 interface ModuleDoc {
   module_doc?: {
     /** Text before the tags. */
@@ -32,7 +29,6 @@ async function readDoc(entry: string): Promise<ModuleDoc> {
   return (Object.values(nodes) as [ModuleDoc])[0];
 }
 
-/** Returns the symbols that an entry point exports. */
 export async function publicSymbols(entry: string): Promise<PublicSymbol[]> {
   return (await readDoc(entry)).symbols;
 }

@@ -31,7 +31,6 @@ Install it.
   "src/version.ts": `export const VERSION = "0.4.0";\n`,
 };
 
-/** Runs a program in the repository. The settings of this computer have no effect. */
 async function run(program: string, ...args: string[]): Promise<ProgramResult> {
   const name = "Weir Test";
   const env = {

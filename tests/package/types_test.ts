@@ -81,7 +81,6 @@ async function createFolder(node: number | undefined): Promise<void> {
   await Deno.writeTextFile(`${folder}/tsconfig.json`, JSON.stringify(config));
 }
 
-/** Compiles the programs. Returns the errors of the compiler. */
 async function compile(compiler: string, node: number | undefined): Promise<string> {
   const tsc = `${project.folder}node_modules/${aliasOf(compiler)}/bin/tsc`;
   const { code, stdout, stderr } = await run(folderOf(node), {}, "node", tsc, "--pretty", "false");

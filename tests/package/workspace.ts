@@ -21,13 +21,11 @@ export interface Workspace extends AsyncDisposable {
   serve(command: string, port: RegExp): Promise<Server>;
 }
 
-/** Options of `createWorkspace()`. */
 export interface WorkspaceOptions {
   jsr: JsrRegistry;
   npm: NpmRegistry;
   /** Path of the home, with a trailing slash, which has all caches. */
   home: string;
-  /** More environment variables. */
   environment?: Record<string, string>;
   /** Paths of programs to put first on the `PATH`, by name. */
   programs?: Record<string, string>;
@@ -47,7 +45,6 @@ const npmRegistryUrl = (await output(PROJECT, "npm", "config", "get", "registry"
 /** Programs with which the tests start and end programs. */
 const TOOLS = ["setpriv", "setsid"];
 
-/** Creates a workspace. */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { home, programs = {}, hasOnlyPrograms = false } = options;
   const root = `${await Deno.makeTempDir({ prefix: "weir-workspace-" })}/`;

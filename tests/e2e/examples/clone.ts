@@ -14,7 +14,6 @@ const OFFLINE_WRANGLER = {
   WRANGLER_SEND_METRICS: "false",
 };
 
-/** A server that a command started. */
 export interface RunningServer extends AsyncDisposable {
   /** URL without a trailing slash. */
   root: string;

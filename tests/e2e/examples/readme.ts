@@ -3,7 +3,6 @@ import { PROJECT } from "../../helpers/project.ts";
 /** What an example needs before its commands run. */
 export type Requirement = "" | "package" | "bundle" | "demo";
 
-/** A row of the table of examples. */
 export interface Example {
   /** Path of the file or folder in `examples/`. */
   path: string;
@@ -15,7 +14,6 @@ export interface Example {
 
 const text = await Deno.readTextFile(`${PROJECT}examples/README.md`);
 
-/** The rows of the table in `examples/README.md`. */
 export const EXAMPLES: readonly Example[] = text.split("\n")
   .filter((line) => line.startsWith("| ["))
   .map((line) => {

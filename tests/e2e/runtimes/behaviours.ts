@@ -13,14 +13,11 @@ export const KEY = "k3y-of-a-test";
 const createClient = (baseUrl: string, options: DataStreamOptions = {}) =>
   new DataStream({ baseUrl, apiKey: KEY, requestsPerSecond: Infinity, ...options });
 
-/** Creates a query of 60 rows on three pages. */
 const createQuery = (baseUrl: string, options?: DataStreamOptions, signal?: AbortSignal) =>
   createClient(baseUrl, options).locations({ select: ["Id"], top: 20, signal });
 
-/** Returns retry options with a backoff of a few milliseconds. */
 const retry = (attempts: number) => ({ retry: { attempts, backoff: 5 } });
 
-/** Reads the rows of a query despite a fault. */
 const readWithRetry = async (baseUrl: string) =>
   (await createQuery(baseUrl, retry(2)).toArray()).map(({ Id }) => Id);
 
@@ -118,5 +115,4 @@ export const BEHAVIOURS = {
   "Progress.requests counts each request when the service resets connections": readOverResets,
 } satisfies Record<string, (baseUrl: string) => Promise<unknown>>;
 
-/** Name of a behaviour. */
 export type BehaviourName = keyof typeof BEHAVIOURS;

@@ -6,7 +6,6 @@ import type { BehaviourName } from "./behaviours.ts";
 import { digestsOf, type Rejection } from "./report.ts";
 import { SANDBOX_OPTIONS, type ServiceHandler } from "./services.ts";
 
-/** Expected result of a behaviour. */
 export interface Case {
   /** Responds to requests; default: the sandbox. */
   respond?: ServiceHandler;
@@ -16,12 +15,10 @@ export interface Case {
   result: unknown;
   /** Results in runtimes, by name, whose `fetch` makes the general result impossible. */
   resultsIn?: Record<string, unknown>;
-  /** Expected requests. */
   requests: string[];
 }
 
 const PAGES = ["Id:1134", "Id:1274"];
-/** Request for the number of locations. */
 const COUNT = "Locations?$count=true";
 const locations = (top: number, ...tokens: string[]) => [
   `Locations?$select=Id&$top=${top}`,

@@ -73,7 +73,6 @@ export async function digestsOf(query: Query<object>): Promise<Record<string, st
   };
 }
 
-/** Returns the size and the SHA-256 of a stream. */
 async function digest(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
   const bytes = await new Response(stream).arrayBuffer();
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

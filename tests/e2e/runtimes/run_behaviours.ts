@@ -1,15 +1,11 @@
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
 
-/** Base URL of the service for each behaviour. */
 export type BaseUrls = Record<BehaviourName, string>;
 
-/** Result of a behaviour. */
 export type BehaviourResult = { value: unknown } | { error: string };
 
-/** Time limit (ms) of a behaviour. */
 const TIMEOUT = 15_000;
 
-/** Runs the behaviours one after another. */
 export async function runBehaviours(baseUrls: BaseUrls): Promise<Record<string, BehaviourResult>> {
   const results: Record<string, BehaviourResult> = {};
   for (const [name, behave] of Object.entries(BEHAVIOURS)) {

@@ -5,10 +5,8 @@ import { bun, node, workerd } from "../runtime_programs.ts";
 import { PUBLISHED, RUNTIMES } from "../servers/runtimes.ts";
 import type { BaseUrls, BehaviourResult } from "./run_behaviours.ts";
 
-/** Results of the behaviours by their names. */
 type Results = Record<string, BehaviourResult>;
 
-/** A runtime that can run the behaviours. */
 export interface ClientRuntime {
   name: string;
   isInstalled: boolean;

@@ -102,7 +102,6 @@ Deno.test("docs/data.md has the values of the schema for the fields that it list
   }
 });
 
-/** Removes the marks of code from a cell. */
 function textOf(cell = ""): string {
   return cell.replaceAll("`", "");
 }

@@ -206,7 +206,6 @@ function tablesOf(page: string, ...headings: string[]): [header: string, rows: s
   );
 }
 
-/** Removes the marks of code from a cell. */
 function textOf(cell = ""): string {
   return cell.replaceAll("`", "");
 }
