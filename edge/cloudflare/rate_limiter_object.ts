@@ -2,10 +2,10 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import {
   createPermitQueue,
   type LimiterState,
+  MAX_POLL_TIME,
   NEW_STATE,
   type PermitQueue,
 } from "../../src/client/rate_limiter.ts";
-import { MAX_POLL_TIME } from "../../src/client/shared_limiter.ts";
 
 /** Change it with the format of the state. */
 const STATE = "state-2";

@@ -40,11 +40,12 @@ import {
   createLimiter,
   createPermitQueue,
   type LimiterState,
+  MAX_POLL_TIME,
   NEW_STATE,
   type RateLimiter,
   type RateLimitTarget,
+  sendUntilAnswered,
 } from "../../src/client/rate_limiter.ts";
-import { MAX_POLL_TIME, sendUntilAnswered } from "../../src/client/shared_limiter.ts";
 import { invalidValue, readOptions } from "../../src/validation.ts";
 
 export type {

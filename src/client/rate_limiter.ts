@@ -1,6 +1,6 @@
 // Lets one request run at a time. The process, a Durable Object or Deno KV stores the state, a
 // `LimiterState`. All times are in milliseconds.
-import { abortable, type Clock } from "../clock.ts";
+import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 
 /**
  * Requests that share a rate limit: those with the same API key to the same origin.
@@ -103,6 +103,8 @@ const PERMIT_TTL = 5_000;
 const MIN_TAKEOVER_WAIT = 1_000;
 /** Time without a message after which a waiter is skipped. */
 const WAITER_TTL = 2_500;
+/** Time (ms) until a shared limiter answers. A waiter keeps its place for half a second longer. */
+export const MAX_POLL_TIME = 2_000;
 /** Time without a request after which the next one probably opens a connection, and arrives later. */
 const CONNECTION_TTL = 5_000;
 const MAX_BLOCK_TIME = 3_600_000;
@@ -317,7 +319,7 @@ async function sleepUntil(time: number, woken: Promise<void>, clock: Clock): Pro
   }
 }
 
-export type Send = <T>(
+type Send = <T>(
   call: () => T | Promise<T>,
   timeout: number,
   signal?: AbortSignal,
@@ -383,6 +385,30 @@ export function createLimiter(
       }
     },
     penalize: (target, blockTime) => sendDetached(() => queueOf(target).penalize({ blockTime })),
+  };
+}
+
+/** Delay (ms) after an error. */
+const MESSAGE_RETRY_DELAY = 200;
+
+/** Sends messages to a store in another process. */
+export function sendUntilAnswered(clock: Clock): Send {
+  return async (call, timeout, signal) => {
+    const end = clock.now() + timeout;
+    const limit = startTimeLimit(clock, timeout, "its store did not answer");
+    const ended = signal ? AbortSignal.any([limit.signal, signal]) : limit.signal;
+    try {
+      for (;;) {
+        try {
+          return await abortable(Promise.resolve(call()), ended);
+        } catch (error) {
+          if (ended.aborted || clock.now() + MESSAGE_RETRY_DELAY >= end) throw error;
+          await clock.sleep(MESSAGE_RETRY_DELAY, signal);
+        }
+      }
+    } finally {
+      limit.stop();
+    }
   };
 }
 
