@@ -46,16 +46,18 @@ Deno.test("docs/data.md lists each resource with its number of fields", () => {
 Deno.test("docs/data.md lists each field of each resource once, with its type and a meaning", () => {
   const listed: string[] = [];
   for (const heading of FIELD_HEADINGS) {
-    for (const row of readTable(sectionOf(page, heading), "field")) {
-      // Results have the same fields in two resources, so their tables have no column for them.
-      const [field, type, , resources, meaning] = row.length === 5
-        ? row
-        : row.toSpliced(3, 0, "Observations, Records");
+    for (const [name, type, , meaning] of readTable(sectionOf(page, heading), "field")) {
       const plain = meaning!.replace(/; see \[.*\)$/, "").replaceAll("`", "");
-      for (const resource of resources!.split(", ") as ResourceName[]) {
-        assertEquals(meaningOf(resource, textOf(field))?.meaning, plain, field);
-        listed.push(`${resource}: ${textOf(field)}: ${type}`);
-      }
+      const resources = RESOURCE_NAMES.flatMap((resource) =>
+        // `Name` of Locations is `MonitoringLocationName` in Records.
+        [textOf(name), `MonitoringLocation${textOf(name)}`]
+          .filter((field) =>
+            field in RESOURCES[resource].fields && meaningOf(resource, field)?.meaning === plain
+          )
+          .map((field) => `${resource}: ${field}: ${type}`)
+      );
+      assert(resources.length > 0, `${name}: ${plain}`);
+      listed.push(...resources);
     }
   }
   const expected = Object.entries(RESOURCES).flatMap(([resource, { fields }]) =>
@@ -71,15 +73,13 @@ Deno.test("docs/data.md lists each filter name with its type, its resources and 
     Object.entries(FILTER_FIELDS).map(([name, type]) => [
       `\`${name}\``,
       VALUE_TYPES[type],
-      Object.entries(RESOURCES)
-        .filter(([, { filters }]) => (filters as readonly string[]).includes(name))
-        .map(([resource]) => resource).join(", "),
+      resourcesWith(name).length === RESOURCE_NAMES.length ? "all" : resourcesWith(name).join(", "),
     ]),
   );
   const client = new DataStream();
-  for (const [name, , resources, example] of rows) {
+  for (const [name, , , example] of rows) {
     assert(textOf(example).startsWith(textOf(name)), example);
-    for (const resource of RESOURCE_NAMES.filter((one) => resources!.split(", ").includes(one))) {
+    for (const resource of resourcesWith(textOf(name))) {
       client.query(resource, { filter: textOf(example) });
     }
   }
@@ -101,6 +101,12 @@ Deno.test("docs/data.md has the values of the schema for the fields that it list
     assertEquals(codeIn(examples).filter((value) => !all.includes(value)), [], field);
   }
 });
+
+function resourcesWith(filter: string): ResourceName[] {
+  return RESOURCE_NAMES.filter((name) =>
+    (RESOURCES[name].filters as readonly string[]).includes(filter)
+  );
+}
 
 function textOf(cell = ""): string {
   return cell.replaceAll("`", "");
