@@ -107,7 +107,6 @@ class Feed {
 interface FeedRun {
   readonly reader: Reader;
   seenAt: number;
-  isWaiting: boolean;
   /** Ends the run. Only its own request calls it. */
   readonly stop: AbortController;
   wake(): void;
@@ -308,11 +307,11 @@ export class Feeds {
       // A run of the reader's own request ends with the reader, so a late timer does not matter.
       const isAlive = other.reader === reader || now - other.seenAt <= HEARTBEAT_TTL;
       // A client must not wait for the turn of another one that has more downloads.
-      const isLater = other.isWaiting && this.slots.prefers(client, other.reader.client);
+      const isLater = this.slots.isBefore(client, other.stop.signal);
       if (isAlive && !isLater) return;
     }
     const stop = new AbortController();
-    const run: FeedRun = { reader, seenAt: now, isWaiting: true, stop, wake() {} };
+    const run: FeedRun = { reader, seenAt: now, stop, wake() {} };
     feed.run = run;
     feed.reserved = 0;
     const running = this.#run(feed, run);
@@ -335,7 +334,6 @@ export class Feeds {
       const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
       leave = await this.slots.enter(reader.client, signal, maxWait);
       this.#requireCurrent(feed, run);
-      run.isWaiting = false;
       feed.startedAt ??= clock.now();
       const parts = reader.source.start(feed.position, signal);
       while (feed.end === undefined && this.#isNeeded(feed)) {

@@ -41,6 +41,7 @@ interface QueueOptions {
 /** Plain data: in workerd, one request cannot use the promises of another one. */
 interface Task {
   readonly client: string | undefined;
+  readonly signal: AbortSignal;
   readonly since: number;
   seenAt: number;
   isRunning: boolean;
@@ -78,7 +79,7 @@ export class Queue {
     const isLineFull = this.size - this.running >= MAX_WAITING;
     if (isLineFull && maxWait < Infinity) throw this.#refusal(client);
     const since = clock.now();
-    const task: Task = { client, since, seenAt: since, isRunning: false, wake() {} };
+    const task: Task = { client, signal, since, seenAt: since, isRunning: false, wake() {} };
     this.#tasks.push(task);
     const stopHeartbeat = startHeartbeat(clock, () => {
       task.seenAt = clock.now();
@@ -129,9 +130,10 @@ export class Queue {
     return this.#waiting().some((task) => this.#runningOf(task.client) + 1 < running);
   }
 
-  /** True if the next slot goes to the first client rather than to the second one. */
-  prefers(first: string | undefined, second: string | undefined): boolean {
-    return this.#runningOf(first) < this.#runningOf(second);
+  /** True if a task of the client would run before the one that waits with a signal. */
+  isBefore(client: string | undefined, signal: AbortSignal): boolean {
+    const later = this.#tasks.find((task) => task.signal === signal && !task.isRunning);
+    return later !== undefined && this.#runningOf(client) < this.#runningOf(later.client);
   }
 
   #admit(): void {
