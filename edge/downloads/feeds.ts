@@ -6,7 +6,7 @@
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import type { Bytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/query.ts";
-import { concatBytes } from "../../src/formats/page_writer.ts";
+import { concatBytes, type WriterState } from "../../src/formats/page_writer.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import type { Settings } from "../options.ts";
 import { HttpProblem, LimitReached } from "./problem.ts";
@@ -442,7 +442,7 @@ export class Feeds {
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
-    const { buffered } = (part.cursor?.writer ?? {}) as { buffered?: { bytes: number } };
+    const { buffered } = (part.cursor?.writer ?? {}) as WriterState;
     feed.held = buffered?.bytes ?? 0;
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;

@@ -138,16 +138,17 @@ export function createQuery<R extends object>(
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
     const digest = digestOf(query, settings.baseUrl, format, csv);
-    const after = given.after === undefined
+    const cursor = given.after === undefined
       ? undefined
       : checkCursor(given.after, digest, format !== undefined);
-    const state = after?.writer as WriterState | undefined;
     // A resumed list of values is complete only if the cursor carries the earlier values.
-    const isKnown = after === undefined ||
-      fields?.every((field) => after.distinct?.[field] !== undefined);
+    const isKnown = cursor === undefined ||
+      fields?.every((field) => cursor.distinct?.[field] !== undefined);
     const distinct = isKnown ? fields : undefined;
     return {
       [Symbol.asyncIterator]() {
+        const after = positionOf(cursor);
+        const state = after?.writer as WriterState | undefined;
         const converter: PageConverter<unknown> = format === undefined
           ? createRowConverter()
           : byteConverter(createFormatWriter(format, { csv, state }));
@@ -259,6 +260,12 @@ function requestBatches<T>(
       isPageEnd: part?.isPageEnd ?? true,
     };
   };
+}
+
+/** Returns the position to continue at: an earlier one if the writer no longer has the rows that the cursor refers to. */
+function positionOf(cursor: Cursor | undefined): Cursor | undefined {
+  const { buffered } = (cursor?.writer ?? {}) as WriterState;
+  return buffered?.memory.isReused ? (cursor as { toJSON?(): Cursor }).toJSON?.() : cursor;
 }
 
 function rowConverter<R>(): PageConverter<R[]> {

@@ -83,6 +83,14 @@ interface GzipState {
   pending: { readonly bytes: Uint8Array } | string;
 }
 
+/** Rows that a writer holds between pages. */
+export interface BufferedRows {
+  /** Number of bytes of their values. */
+  bytes: number;
+  /** Whether other rows have replaced them: a cursor with this state then continues where its JSON does. */
+  memory: { isReused: boolean };
+}
+
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
 export interface WriterState {
   isBegun: boolean;
@@ -92,6 +100,8 @@ export interface WriterState {
   fields?: readonly string[];
   /** CSV in gzip only. */
   gzip?: GzipState;
+  /** Parquet only, and not in JSON. */
+  buffered?: BufferedRows;
   notes?: RowNotes;
 }
 

@@ -39,7 +39,7 @@ import { VERSION } from "../version.ts";
 import { type LoadedFormat, POINT_FIELDS, withoutPageSize, type WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
 import {
-  concatBytes,
+  type BufferedRows,
   type PageConversion,
   type PageOptions,
   type PageTranscoder,
@@ -52,6 +52,7 @@ import {
   columnType,
   createColumn,
   EXPECTED,
+  GROUP_ROWS,
   type PointCells,
   type ValueColumn,
   WITHOUT_GEOMETRY,
@@ -213,21 +214,20 @@ export function parquetFormat(options: ParquetOptions & { url?: string } = {}): 
   };
 }
 
-/** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
-const GROUP_ROWS = 50_000;
-
 /** Number of bytes of values after which a row group ends. */
 const GROUP_BYTES = 1 << 24;
 
 type RowGroups = ParquetWriter["row_groups"];
 type Schema = ParquetWriter["schema"];
 
-/** Rows that are not yet written, by column. Later rows may follow them in the columns. */
-interface Buffered {
+/** Rows that are not yet written. Later rows may follow them in the columns. */
+interface Buffered extends BufferedRows {
   columns: readonly ValueColumn[];
   rows: number;
-  /** Number of bytes of the values. */
-  bytes: number;
+}
+
+function isFull({ rows, bytes }: Buffered): boolean {
+  return rows >= GROUP_ROWS || bytes >= GROUP_BYTES;
 }
 
 interface ParquetState extends WriterState {
@@ -271,12 +271,14 @@ class ParquetDocumentWriter extends PageWriter {
   readonly #resource: ResourceName;
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
-  readonly #chunks = new ChunkWriter(this.#output);
+  readonly #chunks = new ChunkWriter(this.#output, GROUP_ROWS);
   readonly #file: ParquetWriter;
   /** Fields of the columns, which include new ones of rows that are not taken. */
   #fields: readonly string[];
   /** Full row groups with rows that are not taken, and the one that rows are added to. */
   #groups: Buffered[];
+  /** Empty columns of a group that was written. New ones would wait for garbage collection to free the old ones. */
+  #unused: readonly ValueColumn[] | undefined;
   /** Receives rows that the file already has, to count what their values do not fit. */
   #skipped: Buffered | undefined;
   /** Number of rows that are not taken. */
@@ -308,9 +310,11 @@ class ParquetDocumentWriter extends PageWriter {
     this.#fields = fields;
     // Another run that was replaced can still add rows to its columns.
     this.#groups = [
-      buffered === undefined
-        ? this.#newGroup()
-        : { ...buffered, columns: buffered.columns.map((column) => column.copy(buffered.rows)) },
+      buffered === undefined ? this.#newGroup() : {
+        ...buffered,
+        columns: buffered.columns.map((column) => column.copy(buffered.rows)),
+        memory: { isReused: false },
+      },
     ];
     this.state = { ...this.state, buffered: { ...this.#groups[0]! } };
     this.#file = new ParquetWriter({
@@ -343,12 +347,12 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   writeRow({ reader, window, rules }: PageTranscoder): PageFault | undefined {
+    const isSkipped = this.#pending < this.state.rowsAlreadyWritten;
+    const group = isSkipped ? this.#skippedGroup() : this.#lastGroup();
     if (this.addsColumns && reader.columns.length > this.#fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
-    const isSkipped = this.#pending < this.state.rowsAlreadyWritten;
-    const group = isSkipped ? this.#skipped ??= this.#newGroup() : this.#groups.at(-1)!;
     const { starts, ends, kinds } = reader;
     const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
     const { columns } = group;
@@ -370,16 +374,21 @@ class ParquetDocumentWriter extends PageWriter {
     group.bytes = bytes;
     this.#pending++;
     if (isInvalid) this.#pendingInvalid++;
-    const isFull = group.rows >= GROUP_ROWS || group.bytes >= GROUP_BYTES;
-    if (isFull && !isSkipped) this.#groups.push(this.#newGroup());
     return undefined;
   }
 
   append(_rows: Bytes, _count: number): Bytes {
-    const chunks: Bytes[] = [];
     const count = this.#pending;
-    while (this.#groups.length > 1) chunks.push(this.#writeGroup(this.#groups.shift()!));
-    this.#hasFinishedGroup = chunks.length > 0;
+    this.#hasFinishedGroup = false;
+    while (this.#groups.length > 0 && isFull(this.#groups[0]!)) {
+      const group = this.#groups.shift()!;
+      this.#writeGroup(group);
+      for (const column of group.columns) column.truncate(0);
+      group.memory.isReused = true;
+      this.#unused = group.columns;
+      this.#hasFinishedGroup = true;
+    }
+    if (this.#groups.length === 0) this.#groups.push(this.#newGroup());
     const { rowsAlreadyWritten, invalidValues, withoutGeometry } = this.state;
     const { num_rows: rows, row_groups: groups } = this.#file;
     this.state = {
@@ -397,7 +406,8 @@ class ParquetDocumentWriter extends PageWriter {
     this.#takenRows = count;
     this.#skipped = undefined;
     this.#clearPending();
-    return concatBytes(chunks);
+    // Before the first group, the output has the first bytes of the file, for which there is no cursor.
+    return this.#hasFinishedGroup ? this.#takeOutput() : new Uint8Array(0);
   }
 
   override toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
@@ -420,7 +430,7 @@ class ParquetDocumentWriter extends PageWriter {
 
   async end(): Promise<Bytes> {
     const [last] = this.#groups;
-    const chunks = last!.rows > 0 ? [this.#writeGroup(last!)] : [];
+    if (last!.rows > 0) this.#writeGroup(last!);
     const { invalidValues, withoutGeometry, fields, notes } = this.state;
     const rows = Number(this.#file.num_rows);
     const facts: ParquetFacts = { rows, columns: fields, invalidValues, withoutGeometry };
@@ -452,15 +462,25 @@ class ParquetDocumentWriter extends PageWriter {
       },
       ...(notes && { notes }),
     };
-    return concatBytes([...chunks, this.#takeOutput()]);
+    return this.#takeOutput();
+  }
+
+  /** Returns the group to add a row to. */
+  #lastGroup(): Buffered {
+    if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
+    return this.#groups.at(-1)!;
+  }
+
+  #skippedGroup(): Buffered {
+    if (this.#skipped === undefined || isFull(this.#skipped)) this.#skipped = this.#newGroup();
+    return this.#skipped;
   }
 
   #newGroup(): Buffered {
     const point = this.#pointCells();
-    // A group after another one is probably as long. Enlarging its columns would leave their old memory behind.
-    const rows = this.#groups?.at(-1)?.rows || undefined;
-    const columns = this.#types().map((type) => createColumn(type, point, rows));
-    return { columns, rows: 0, bytes: 0 };
+    const columns = this.#unused ?? this.#types().map((type) => createColumn(type, point));
+    this.#unused = undefined;
+    return { columns, rows: 0, bytes: 0, memory: { isReused: false } };
   }
 
   #clearPending(): void {
@@ -526,19 +546,16 @@ class ParquetDocumentWriter extends PageWriter {
     );
   }
 
-  #writeGroup({ columns, rows }: Buffered): Bytes {
+  #writeGroup({ columns, rows }: Buffered): void {
     const types = this.#types();
     const pathOf = schemaPathResolver(this.#schema());
     const start = this.#output.offset;
     const chunks = this.#names().map((name, index) => {
       const path = pathOf([name]);
       while (path.at(-1)!.children.length > 0) path.push(path.at(-1)!.children[0]!);
-      return this.#chunks.write(path, columns[index]!.values(rows), {
-        // @dsnp/parquetjs cannot read the other encoding.
-        ...(types[index] === "boolean" && { encoding: "PLAIN" as const }),
-        // The order of points as bytes means nothing.
-        ...(types[index] === "point" && { statistics: false }),
-      });
+      // The order of points as bytes means nothing.
+      const hasStatistics = types[index] !== "point";
+      return this.#chunks.write(path, columns[index]!.values(rows), hasStatistics);
     });
     const sizes = chunks.map(({ meta_data }) => meta_data!.total_uncompressed_size);
     this.#file.num_rows += BigInt(rows);
@@ -548,7 +565,6 @@ class ParquetDocumentWriter extends PageWriter {
       num_rows: BigInt(rows),
       total_compressed_size: BigInt(this.#output.offset - start),
     });
-    return this.#takeOutput();
   }
 
   /**

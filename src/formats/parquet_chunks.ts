@@ -1,28 +1,30 @@
-import type { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
+import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { writeColumn } from "hyparquet-writer/src/column.js";
-import { writeDataPageV2 } from "hyparquet-writer/src/datapage.js";
-import { writeDictionaryPage } from "hyparquet-writer/src/dictionary.js";
+import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import { encodeNestedValues } from "hyparquet-writer/src/dremel.js";
+import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
+import { utf8Decoder } from "../bytes.ts";
 
-export type Codes = Uint8Array | Uint16Array;
-
-/** Texts of rows by number; 0 is null. Each number above 0 is in use. */
+/** Texts of rows by number, in UTF-8; 0 is null. Each number above 0 is in use. */
 export interface CodedTexts {
-  codes: Codes;
-  texts: readonly (string | null)[];
+  codes: Uint16Array;
+  /** The texts, one after the other. */
+  texts: Uint8Array;
+  /** End of each text; 0 for null. */
+  ends: Int32Array;
 }
 
-/** Values of a column in the order of the rows. `NaN` is null; the numbers of INT32 and INT64 are integers. */
-export type ColumnValues = Float64Array | CodedTexts | unknown[];
+/**
+ * Values of a column in the order of the rows: numbers, of which `NaN` is null and those of INT32, INT64 and BOOLEAN are
+ * integers; texts; or lists of texts.
+ */
+export type ColumnValues = Float64Array | CodedTexts | (readonly string[] | null)[];
 
 type ColumnChunk = ReturnType<typeof writeColumn>["chunk"];
+type Statistics = NonNullable<NonNullable<ColumnChunk["meta_data"]>["statistics"]>;
 /** Schema from the root to the values of a column. */
 export type SchemaPath = Parameters<typeof encodeNestedValues>[0];
-type Column = Parameters<typeof writeColumn>[0]["column"];
-type Encoding = Parameters<typeof writeDataPageV2>[0]["encoding"];
-type Values = Parameters<typeof writeDictionaryPage>[2];
-type Statistics = NonNullable<NonNullable<ColumnChunk["meta_data"]>["statistics"]>;
 
 /** Number of bytes of values after which a page of texts ends. */
 const PAGE_BYTES = 1 << 20;
@@ -30,61 +32,69 @@ const PAGE_BYTES = 1 << 20;
 /** Number of bytes of the length before a text. */
 const TEXT_HEAD = 4;
 
-const encoder = /* @__PURE__ */ new TextEncoder();
-
 /**
  * Writes the columns of row groups. The package's `ParquetWriter` takes arrays of values, and makes five more of each
- * column. This one reads the typed arrays of the columns, and has one set of arrays for all columns.
+ * column. This one reads the typed arrays of the columns, and has one set of buffers for all columns.
  */
 export class ChunkWriter {
   readonly #output: ByteWriter;
+  /** A page before compression, without its levels. */
+  readonly #page = new ByteWriter();
+  readonly #encodedLevels = new ByteWriter();
   /** 0 for null, 1 for a value, by row. */
-  #levels = new Uint8Array(0);
-  /** Repetition levels of rows without lists. The package counts the rows of a page by them. */
-  #zeros = new Uint8Array(0);
-  #numbers = new Float64Array(0);
-  #codes = new Int32Array(0);
+  readonly #levels: Uint8Array;
+  /** Values without nulls: numbers, or the codes of a dictionary. */
+  readonly #numbers: Float64Array;
+  readonly #codes: Int32Array;
   readonly #dictionary = new NumberDictionary();
+  /** Of the column that is written. */
+  #uncompressed = 0;
+  #pages = 0;
+  #encoding: "PLAIN" | "RLE_DICTIONARY" = "PLAIN";
 
-  constructor(output: ByteWriter) {
+  constructor(output: ByteWriter, maxRows: number) {
     this.#output = output;
+    this.#levels = new Uint8Array(maxRows);
+    this.#numbers = new Float64Array(maxRows);
+    this.#codes = new Int32Array(maxRows);
   }
 
-  /**
-   * Writes one column.
-   *
-   * @param options Other encoding than the smaller one; no statistics
-   */
-  write(
-    path: SchemaPath,
-    values: ColumnValues,
-    options: { encoding?: "PLAIN"; statistics?: boolean },
-  ): ColumnChunk {
-    const schemaPath = path.map(({ element }) => element);
-    const column: Column = {
-      columnName: schemaPath.slice(1).map(({ name }) => name).join("."),
-      element: schemaPath.at(-1)!,
-      schemaPath,
-      codec: "SNAPPY",
-      compressors: { SNAPPY: snappyCompress },
-      stats: options.statistics ?? true,
-      pageSize: PAGE_BYTES,
-      columnIndex: false,
-      offsetIndex: false,
-      ...(options.encoding && { encoding: options.encoding }),
+  /** Writes one column. */
+  write(path: SchemaPath, values: ColumnValues, hasStatistics: boolean): ColumnChunk {
+    if (Array.isArray(values)) return writeLists(this.#output, path, values);
+    const start = this.#output.offset;
+    const { type } = path.at(-1)!.element;
+    this.#uncompressed = this.#pages = 0;
+    this.#encoding = "PLAIN";
+    const isNumeric = values instanceof Float64Array;
+    const { dataStart, ...statistics } = isNumeric
+      ? this.#writeNumbers(values, type!)
+      : this.#writeTexts(values);
+    const isCoded = this.#encoding !== "PLAIN";
+    return {
+      meta_data: {
+        type: type!,
+        encodings: isCoded ? ["PLAIN", this.#encoding] : [this.#encoding],
+        path_in_schema: path.slice(1).map(({ element }) => element.name),
+        codec: "SNAPPY",
+        num_values: BigInt(isNumeric ? values.length : values.codes.length),
+        total_compressed_size: BigInt(this.#output.offset - start),
+        total_uncompressed_size: BigInt(this.#uncompressed),
+        data_page_offset: BigInt(dataStart),
+        ...(isCoded && { dictionary_page_offset: BigInt(start) }),
+        ...(hasStatistics && { statistics }),
+        encoding_stats: [
+          ...isCoded
+            ? [{ page_type: "DICTIONARY_PAGE" as const, encoding: "PLAIN" as const, count: 1 }]
+            : [],
+          { page_type: "DATA_PAGE_V2", encoding: this.#encoding, count: this.#pages },
+        ],
+      },
+      file_offset: BigInt(start),
     };
-    if (Array.isArray(values)) {
-      const pageData = encodeNestedValues(path, values);
-      return writeColumn({ writer: this.#output, column, pageData }).chunk;
-    }
-    return values instanceof Float64Array
-      ? this.#writeNumbers(column, values)
-      : this.#writeTexts(column, values);
   }
 
-  #writeNumbers(column: Column, numbers: Float64Array): ColumnChunk {
-    this.#reserve(numbers.length);
-    const { type } = column.element;
+  #writeNumbers(numbers: Float64Array, type: string): Statistics & { dataStart: number } {
     let count = 0;
     let min = Infinity;
     let max = -Infinity;
@@ -97,39 +107,40 @@ export class ChunkWriter {
       if (number < min) min = number;
       if (number > max) max = number;
     }
-    const toValue = type === "INT64" ? BigInt : (number: number) => number;
-    // Parquet format, "Statistics": a minimum of zero is written as -0.
-    const statistics = count === 0
-      ? {}
-      : { min_value: toValue(min === 0 && type === "DOUBLE" ? -0 : min), max_value: toValue(max) };
-    const chunk = new Chunk(this.#output, column, numbers.length, {
-      ...statistics,
-      null_count: BigInt(numbers.length - count),
-      ...(type === "DOUBLE" && { nan_count: 0n }),
-    });
     const values = this.#numbers.subarray(0, count);
-    const dictionary = this.#dictionary.encode(values, this.#codes);
+    // @dsnp/parquetjs cannot read codes of true and false.
+    const dictionary = type === "BOOLEAN"
+      ? undefined
+      : this.#dictionary.encode(values, this.#codes);
     const width = type === "INT32" ? 4 : 8;
     const isSmaller = dictionary !== undefined &&
       2 * (width * dictionary.length + codeBytes(dictionary.length, count)) <= width * count;
-    if (isSmaller) chunk.writeDictionary(physical(dictionary, type));
-    const page = isSmaller ? this.#codes.subarray(0, count) : physical(values, type);
-    this.#writePage(chunk, page, 0, numbers.length);
-    return chunk.finish();
+    this.#startPage();
+    this.#appendNumbers(isSmaller ? dictionary : values, type);
+    if (isSmaller) this.#endDictionary(dictionary.length);
+    const dataStart = this.#output.offset;
+    if (isSmaller) this.#appendCodes(count, dictionary.length);
+    this.#endPage(0, numbers.length, count);
+    const toValue = toStatistic(type);
+    return {
+      dataStart,
+      // Parquet format, "Statistics": a minimum of zero is written as -0.
+      ...(count > 0 && {
+        min_value: toValue(min === 0 && type === "DOUBLE" ? -0 : min),
+        max_value: toValue(max),
+      }),
+      null_count: BigInt(numbers.length - count),
+      ...(type === "DOUBLE" && { nan_count: 0n }),
+    };
   }
 
-  #writeTexts(column: Column, { codes, texts }: CodedTexts): ColumnChunk {
-    this.#reserve(codes.length);
-    const lengths = new Int32Array(texts.length);
-    let min: { text: string; bytes: Uint8Array } | undefined;
-    let max = min;
-    let distinctBytes = 0;
-    for (let code = 1; code < texts.length; code++) {
-      const text = texts[code]!;
-      const bytes = encoder.encode(text);
-      distinctBytes += lengths[code] = TEXT_HEAD + bytes.length;
-      if (min === undefined || compareBytes(bytes, min.bytes) < 0) min = { text, bytes };
-      if (max === undefined || compareBytes(bytes, max.bytes) > 0) max = { text, bytes };
+  #writeTexts({ codes, texts, ends }: CodedTexts): Statistics & { dataStart: number } {
+    const distinct = ends.length - 1;
+    let min = 1;
+    let max = 1;
+    for (let code = 2; code <= distinct; code++) {
+      if (compareTexts(texts, ends, code, min) < 0) min = code;
+      if (compareTexts(texts, ends, code, max) > 0) max = code;
     }
     let count = 0;
     let allBytes = 0;
@@ -137,131 +148,171 @@ export class ChunkWriter {
       const code = codes[row]!;
       this.#levels[row] = code === 0 ? 0 : 1;
       if (code === 0) continue;
-      this.#codes[count++] = code;
-      allBytes += lengths[code]!;
+      this.#codes[count++] = code - 1;
+      allBytes += TEXT_HEAD + ends[code]! - ends[code - 1]!;
     }
-    const chunk = new Chunk(this.#output, column, codes.length, {
-      ...(min && max && { min_value: min.text, max_value: max.text }),
-      null_count: BigInt(codes.length - count),
-    });
-    const isSmaller = 2 * (distinctBytes + codeBytes(texts.length, count)) <= allBytes;
-    if (isSmaller && count > 0) {
-      const numbers = new Map<string, number>();
-      // The same text can have two numbers, for example if one was escaped in JSON.
-      const renumbered = Int32Array.from(texts, (text) => {
-        if (text === null) return -1;
-        if (!numbers.has(text)) numbers.set(text, numbers.size);
-        return numbers.get(text)!;
-      });
-      for (let at = 0; at < count; at++) this.#codes[at] = renumbered[this.#codes[at]!]!;
-      chunk.writeDictionary([...numbers.keys()]);
-      this.#writePage(chunk, this.#codes.subarray(0, count), 0, codes.length);
-      return chunk.finish();
+    const distinctBytes = texts.length + TEXT_HEAD * distinct;
+    const isSmaller = count > 0 && 2 * (distinctBytes + codeBytes(distinct, count)) <= allBytes;
+    this.#startPage();
+    if (isSmaller) {
+      for (let code = 1; code <= distinct; code++) this.#appendText(texts, ends, code);
+      this.#endDictionary(distinct);
     }
-    let page: string[] = [];
-    let bytes = 0;
-    let start = 0;
-    for (let row = 0; row < codes.length; row++) {
-      const code = codes[row]!;
-      if (code === 0) continue;
-      if (bytes + lengths[code]! > PAGE_BYTES && row > start) {
-        this.#writePage(chunk, page, start, row);
-        page = [];
-        bytes = 0;
-        start = row;
+    const dataStart = this.#output.offset;
+    if (isSmaller) {
+      this.#appendCodes(count, distinct);
+      this.#endPage(0, codes.length, count);
+    } else {
+      let start = 0;
+      let written = 0;
+      for (let row = 0; row < codes.length; row++) {
+        const code = codes[row]!;
+        if (code === 0) continue;
+        const length = TEXT_HEAD + ends[code]! - ends[code - 1]!;
+        if (this.#page.index + length > PAGE_BYTES && row > start) {
+          this.#endPage(start, row, written);
+          this.#startPage();
+          start = row;
+          written = 0;
+        }
+        this.#appendText(texts, ends, code);
+        written++;
       }
-      page.push(texts[code]!);
-      bytes += lengths[code]!;
+      this.#endPage(start, codes.length, written);
     }
-    this.#writePage(chunk, page, start, codes.length);
-    return chunk.finish();
+    const textOf = (code: number) => utf8Decoder.decode(texts.subarray(ends[code - 1], ends[code]));
+    return {
+      dataStart,
+      ...(count > 0 && { min_value: textOf(min), max_value: textOf(max) }),
+      null_count: BigInt(codes.length - count),
+    };
   }
 
-  #reserve(rows: number): void {
-    if (rows <= this.#levels.length) return;
-    this.#levels = new Uint8Array(rows);
-    this.#zeros = new Uint8Array(rows);
-    this.#numbers = new Float64Array(rows);
-    this.#codes = new Int32Array(rows);
+  #startPage(): void {
+    clear(this.#page);
   }
 
-  #writePage(chunk: Chunk, values: Values, start: number, end: number): void {
-    chunk.writePage(values, this.#levels.subarray(start, end), this.#zeros.subarray(start, end));
+  #appendNumbers(numbers: Float64Array, type: string): void {
+    const page = this.#page;
+    for (let at = 0; at < numbers.length; at++) {
+      const number = numbers[at]!;
+      if (type === "DOUBLE") page.appendFloat64(number);
+      else if (type === "BOOLEAN") {
+        if (at % 8 === 0) page.appendUint8(0);
+        if (number > 0) {
+          page.view.setUint8(page.index - 1, page.view.getUint8(page.index - 1) | 1 << at % 8);
+        }
+      } else {
+        // Modulo 2^32, also if it is negative. A bigint would be an object.
+        page.appendInt32(number);
+        if (type === "INT64") page.appendInt32(Math.floor(number / 2 ** 32));
+      }
+    }
+  }
+
+  #appendText(texts: Uint8Array, ends: Int32Array, code: number): void {
+    const start = ends[code - 1]!;
+    const end = ends[code]!;
+    this.#page.appendUint32(end - start);
+    this.#page.appendBytes(texts.subarray(start, end));
+  }
+
+  /** Appends the codes of values, which a dictionary has. */
+  #appendCodes(count: number, distinct: number): void {
+    this.#startPage();
+    const bits = codeBits(distinct);
+    this.#page.appendUint8(bits);
+    writeRleBitPackedHybrid(this.#page, this.#codes.subarray(0, count), bits);
+  }
+
+  #endDictionary(distinct: number): void {
+    this.#encoding = "RLE_DICTIONARY";
+    this.#write("DICTIONARY_PAGE", {
+      dictionary_page_header: { num_values: distinct, encoding: "PLAIN" },
+    });
+  }
+
+  /** Writes the page of rows, of which `count` have a value. */
+  #endPage(start: number, end: number, count: number): void {
+    const levels = this.#encodedLevels;
+    clear(levels);
+    writeRleBitPackedHybrid(levels, this.#levels.subarray(start, end), 1);
+    this.#pages++;
+    this.#write("DATA_PAGE_V2", {
+      data_page_header_v2: {
+        num_values: end - start,
+        num_nulls: end - start - count,
+        num_rows: end - start,
+        encoding: this.#encoding,
+        definition_levels_byte_length: levels.index,
+        repetition_levels_byte_length: 0,
+        is_compressed: true,
+      },
+    }, levels.getBytes());
+  }
+
+  #write(
+    type: PageHeader["type"],
+    header: Partial<PageHeader>,
+    levels: Uint8Array = NO_LEVELS,
+  ): void {
+    const start = this.#output.offset;
+    const compressed = snappyCompress(this.#page.getBytes());
+    writePageHeader(this.#output, {
+      type,
+      uncompressed_page_size: levels.length + this.#page.index,
+      compressed_page_size: levels.length + compressed.length,
+      ...header,
+    });
+    this.#uncompressed += this.#output.offset - start + levels.length + this.#page.index;
+    this.#output.appendBytes(levels);
+    this.#output.appendBytes(compressed);
   }
 }
 
-/** One column of a row group: writes its pages and collects their sizes. */
-class Chunk {
-  readonly #output: ByteWriter;
-  readonly #column: Column;
-  readonly #rows: number;
-  readonly #statistics: Statistics;
-  readonly #start: number;
-  #dataStart: number;
-  #uncompressed = 0;
-  #pages = 0;
+type PageHeader = Parameters<typeof writePageHeader>[1];
 
-  constructor(output: ByteWriter, column: Column, rows: number, statistics: Statistics) {
-    this.#output = output;
-    this.#column = column;
-    this.#rows = rows;
-    this.#statistics = statistics;
-    this.#start = this.#dataStart = output.offset;
-  }
+const NO_LEVELS = new Uint8Array(0);
 
-  get #hasDictionary(): boolean {
-    return this.#dataStart > this.#start;
-  }
+function clear(writer: ByteWriter): void {
+  writer.index = writer.offset = 0;
+}
 
-  get #encoding(): Encoding {
-    return this.#hasDictionary ? "RLE_DICTIONARY" : "PLAIN";
-  }
+function writeLists(
+  writer: ByteWriter,
+  path: SchemaPath,
+  lists: (readonly string[] | null)[],
+): ColumnChunk {
+  const schemaPath = path.map(({ element }) => element);
+  const column = {
+    columnName: schemaPath.slice(1).map(({ name }) => name).join("."),
+    element: schemaPath.at(-1)!,
+    schemaPath,
+    codec: "SNAPPY" as const,
+    compressors: { SNAPPY: snappyCompress },
+    stats: true,
+    pageSize: PAGE_BYTES,
+    columnIndex: false,
+    offsetIndex: false,
+  };
+  return writeColumn({ writer, column, pageData: encodeNestedValues(path, lists) }).chunk;
+}
 
-  writeDictionary(values: Values): void {
-    this.#uncompressed += writeDictionaryPage(this.#output, this.#column, values);
-    this.#dataStart = this.#output.offset;
-  }
+/** Returns the type of the minimum and maximum of a column. */
+function toStatistic(type: string): (number: number) => number | bigint | boolean {
+  if (type === "BOOLEAN") return Boolean;
+  return type === "INT64" ? BigInt : (number) => number;
+}
 
-  writePage(values: Values, levels: Uint8Array, zeros: Uint8Array): void {
-    // The package removes nulls, of which there are none here, and would copy the values.
-    Object.assign(values, { filter: () => values });
-    const pageData = {
-      values,
-      definitionLevels: levels as unknown as number[],
-      repetitionLevels: zeros as unknown as number[],
-      maxDefinitionLevel: 1,
-    };
-    const page = { writer: this.#output, column: this.#column, encoding: this.#encoding, pageData };
-    this.#uncompressed += writeDataPageV2(page);
-    this.#pages++;
+/** Compares two texts by their bytes. */
+function compareTexts(texts: Uint8Array, ends: Int32Array, left: number, right: number): number {
+  let at = ends[left - 1]!;
+  let other = ends[right - 1]!;
+  const end = Math.min(ends[left]!, at + ends[right]! - other);
+  for (; at < end; at++, other++) {
+    if (texts[at] !== texts[other]) return texts[at]! - texts[other]!;
   }
-
-  finish(): ColumnChunk {
-    const { schemaPath, element, codec } = this.#column;
-    const encoding = this.#encoding;
-    const isCoded = this.#hasDictionary;
-    return {
-      meta_data: {
-        type: element.type!,
-        encodings: isCoded ? ["PLAIN", encoding] : [encoding],
-        path_in_schema: schemaPath.slice(1).map(({ name }) => name),
-        codec,
-        num_values: BigInt(this.#rows),
-        total_compressed_size: BigInt(this.#output.offset - this.#start),
-        total_uncompressed_size: BigInt(this.#uncompressed),
-        data_page_offset: BigInt(this.#dataStart),
-        ...(isCoded && { dictionary_page_offset: BigInt(this.#start) }),
-        statistics: this.#statistics,
-        encoding_stats: [
-          ...isCoded
-            ? [{ page_type: "DICTIONARY_PAGE" as const, encoding: "PLAIN" as const, count: 1 }]
-            : [],
-          { page_type: "DATA_PAGE_V2", encoding, count: this.#pages },
-        ],
-      },
-      file_offset: BigInt(this.#start),
-    };
-  }
+  return ends[left]! - at - (ends[right]! - other);
 }
 
 /** Number of bits of a hash table for half as many numbers as a row group can have, at most half full. */
@@ -302,24 +353,11 @@ class NumberDictionary {
   }
 }
 
-/** Returns the number of bytes of the numbers of values in a dictionary. */
+/** Returns the number of bytes of the codes of values. */
 function codeBytes(distinct: number, count: number): number {
-  return Math.ceil(Math.ceil(Math.log2(Math.max(1, distinct))) * count / 8);
+  return Math.ceil(codeBits(distinct) * count / 8);
 }
 
-/** Returns numbers as the type of their column. */
-function physical(numbers: Float64Array, type: string | undefined): Values {
-  if (type !== "INT64") return type === "INT32" ? new Int32Array(numbers) : numbers;
-  const integers = new BigInt64Array(numbers.length);
-  // `from()` would collect them in a list first.
-  for (let at = 0; at < numbers.length; at++) integers[at] = BigInt(numbers[at]!);
-  return integers;
-}
-
-function compareBytes(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.min(left.length, right.length);
-  for (let at = 0; at < length; at++) {
-    if (left[at] !== right[at]) return left[at]! - right[at]!;
-  }
-  return left.length - right.length;
+function codeBits(distinct: number): number {
+  return Math.ceil(Math.log2(Math.max(1, distinct)));
 }

@@ -1,10 +1,10 @@
-import { utf8Decoder } from "../bytes.ts";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import type { FieldType } from "../odata/fields.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
 import { hashOf, JSON_NUMBER, MINUS, parseBytes, POINT, ZERO } from "./json_scanner.ts";
 import { ByteBuffer, releaseBuffer } from "./page_writer.ts";
-import type { Codes, ColumnValues } from "./parquet_chunks.ts";
+import type { CodedTexts, ColumnValues } from "./parquet_chunks.ts";
 import { type Cells, EMPTY, ESCAPED_STRING, NESTED, SCALAR } from "./row_reader.ts";
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 
@@ -47,10 +47,13 @@ export const WITHOUT_GEOMETRY = -2;
 /** Indices of the cells from which a point is made: longitude, latitude, reference system. */
 export type PointCells = readonly [longitude: number, latitude: number, system: number];
 
-/** Number of rows for which a column reserves memory first. */
-const INITIAL_ROWS = 1_024;
+/** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
+export const GROUP_ROWS = 50_000;
 
-/** Values of one column of a row group. */
+/**
+ * Values of one column of a row group. It has memory for all rows of a group from the start, of which the system commits
+ * only what is written: enlarged arrays would leave their old memory behind.
+ */
 export interface ValueColumn {
   /** Number of bytes that each row takes. */
   readonly width: number;
@@ -68,21 +71,11 @@ export interface ValueColumn {
   values(rows: number): ColumnValues;
 }
 
-/**
- * Creates an empty column.
- *
- * @param point Cells of a column of points
- * @param rows Number of rows to reserve memory for
- */
-export function createColumn(
-  type: ColumnType,
-  point?: PointCells,
-  rows = INITIAL_ROWS,
-): ValueColumn {
+/** Creates an empty column; `point` has the cells of a column of points. */
+export function createColumn(type: ColumnType, point?: PointCells): ValueColumn {
   if (type === "point") return new PointColumn(point!);
-  return type === "text" || type === "texts"
-    ? new TextColumn(type === "texts", rows)
-    : new NumberColumn(type, new Float64Array(rows));
+  if (type === "texts") return new ListColumn();
+  return type === "text" ? new TextColumn() : new NumberColumn(type);
 }
 
 type NumberType = Exclude<ColumnType, "text" | "texts" | "point">;
@@ -107,16 +100,14 @@ const READ_NUMBER: Readonly<Record<NumberType, ReadNumber>> = {
 class NumberColumn implements ValueColumn {
   readonly width = 8;
   readonly #type: NumberType;
-  /** `NaN` is null. */
-  #numbers: Float64Array;
+  /** `NaN` is null; of true or false, 1 is true. */
+  readonly #numbers = new Float64Array(GROUP_ROWS);
 
-  constructor(type: NumberType, numbers: Float64Array) {
+  constructor(type: NumberType) {
     this.#type = type;
-    this.#numbers = numbers;
   }
 
   add(row: number, cells: Cells, cell: number): number {
-    if (row >= this.#numbers.length) this.#numbers = enlarge(this.#numbers);
     const number = cells.kinds[cell] === EMPTY ? NaN : READ_NUMBER[this.#type](cells, cell);
     // Not -0, which a dictionary cannot tell from 0.
     this.#numbers[row] = (number ?? NaN) + 0;
@@ -126,145 +117,183 @@ class NumberColumn implements ValueColumn {
   truncate(): void {}
 
   copy(rows: number): ValueColumn {
-    return new NumberColumn(this.#type, this.#numbers.slice(0, Math.max(rows, INITIAL_ROWS)));
+    const copy = new NumberColumn(this.#type);
+    copy.#numbers.set(this.values(rows));
+    return copy;
   }
 
-  values(rows: number): ColumnValues {
-    const numbers = this.#numbers.subarray(0, rows);
-    if (this.#type !== "boolean") return numbers;
-    return Array.from(numbers, (number) => Number.isNaN(number) ? null : number === 1);
+  values(rows: number): Float64Array {
+    return this.#numbers.subarray(0, rows);
   }
 }
 
-/** Bytes that a distinct text takes in addition to twice its length: its entries in a map and two lists. */
-const TEXT_OVERHEAD = 64;
+/** Bytes that a distinct text takes in addition to its length: its end, and its entries in a hash table. */
+const TEXT_OVERHEAD = 12;
+
+/** Number of entries of a new hash table, a power of two. */
+const MIN_SLOTS = 1 << 9;
+
+/** Maximum number of entries of a hash table to compare with a text, so that adding it takes constant time. */
+const MAX_PROBES = 16;
 
 /**
- * Texts, each stored once. A row has the number of its text; 0 is null.
- *
- * Of several texts with the same hash, only the first is found again. The others are stored each time, so that adding
- * a value takes constant time.
+ * Texts in UTF-8. Each is stored once, unless it is not found again because too many others have similar hashes. Typed
+ * arrays instead of strings keep V8's heap small.
  */
 class TextColumn implements ValueColumn {
-  readonly width = 4;
-  readonly #isList: boolean;
-  /** With two bytes each after the first 255 texts; a row group has fewer rows than they can count. */
-  #codes: Codes;
-  /** JSON of the texts, one after the other, and the end of each. */
-  readonly #json = new ByteBuffer(INITIAL_ROWS);
-  readonly #ends: number[] = [0];
-  readonly #values: (string | readonly string[] | null)[] = [null];
-  /** Code by hash. */
-  readonly #byHash = new Map<number, number>();
-  #last = 0;
-
-  constructor(isList: boolean, rows = INITIAL_ROWS) {
-    this.#isList = isList;
-    this.#codes = new Uint8Array(rows);
-  }
+  readonly width = 2;
+  /** Number of the text of each row; 0 is null. */
+  readonly #codes = new Uint16Array(GROUP_ROWS);
+  readonly #texts = new ByteBuffer(1 << 10);
+  /** End of each text in `#texts` by its number. */
+  #ends = new Int32Array(1 << 8);
+  #count = 0;
+  /** Numbers of texts by hash, at most half full. The part up to `#mask` is in use. */
+  #slots = new Uint16Array(MIN_SLOTS);
+  #mask = MIN_SLOTS - 1;
 
   add(row: number, cells: Cells, cell: number): number {
-    if (row >= this.#codes.length) this.#codes = enlarge(this.#codes);
     const kind = cells.kinds[cell]!;
-    if (kind === EMPTY) {
-      this.#codes[row] = 0;
-      return 0;
-    }
-    const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
-    const start = cells.starts[cell]! - quote;
-    const end = cells.ends[cell]! + quote;
-    const { bytes } = cells;
+    if (kind === EMPTY) return this.addNull(row);
+    const { bytes, starts, ends } = cells;
+    const start = starts[cell]!;
+    const end = ends[cell]!;
+    if (kind !== ESCAPED_STRING && kind !== NESTED) return this.addText(row, bytes, start, end);
+    const text = utf8Encoder.encode(textOfCell(bytes, kind, start, end));
+    return this.addText(row, text, 0, text.length);
+  }
+
+  protected addNull(row: number): number {
+    return this.#codes[row] = 0;
+  }
+
+  /** Returns the number of bytes that the text takes if it is new, or 0. */
+  protected addText(row: number, bytes: Uint8Array, start: number, end: number): number {
     // Rows are in the order of datasets and locations, so most values repeat the one before.
-    if (this.#isEqual(this.#last, bytes, start, end)) {
-      this.#codes[row] = this.#last;
+    let code = row > 0 ? this.#codes[row - 1]! : 0;
+    if (this.#isEqual(code, bytes, start, end)) {
+      this.#codes[row] = code;
       return 0;
     }
-    const hash = hashOf(bytes, start, end);
-    const found = this.#byHash.get(hash);
-    if (found !== undefined && this.#isEqual(found, bytes, start, end)) {
-      this.#codes[row] = this.#last = found;
-      return 0;
+    const mask = this.#mask;
+    let slot = firstSlot(bytes, start, end, mask);
+    for (let probe = 0; (code = this.#slots[slot]!) > 0; slot = slot + 1 & mask) {
+      if (this.#isEqual(code, bytes, start, end)) {
+        this.#codes[row] = code;
+        return 0;
+      }
+      if (++probe === MAX_PROBES) break;
     }
-    const value = this.#isList
-      ? textsOfCell(bytes, kind, start, end)
-      : textOfCell(bytes, kind, start, end);
-    if (value === MISFIT) {
-      this.#codes[row] = 0;
-      return -1;
-    }
-    this.#last = this.#values.length;
-    if (this.#last > 0xff && this.#codes instanceof Uint8Array) {
-      const narrow = this.#codes;
-      this.#codes = new Uint16Array(narrow);
-      releaseBuffer(narrow as { buffer: ArrayBuffer });
-    }
-    this.#codes[row] = this.#last;
-    if (found === undefined) this.#byHash.set(hash, this.#last);
-    this.#values.push(value);
-    this.#json.append(bytes.subarray(start, end));
-    this.#ends.push(this.#json.length);
-    return 2 * (end - start) + TEXT_OVERHEAD;
+    this.#texts.append(bytes.subarray(start, end));
+    this.#codes[row] = ++this.#count;
+    if (this.#count === this.#ends.length) this.#ends = enlarge(this.#ends);
+    this.#ends[this.#count] = this.#texts.length;
+    if (2 * this.#count > mask) this.#rebuild(2 * (mask + 1));
+    else if (code === 0) this.#slots[slot] = this.#count;
+    return end - start + TEXT_OVERHEAD;
   }
 
   truncate(rows: number): void {
-    let count = 1;
-    for (let row = 0; row < rows; row++) count = Math.max(count, this.#codes[row]! + 1);
-    this.#last = rows > 0 ? this.#codes[rows - 1]! : 0;
-    for (const [hash, code] of this.#byHash) if (code >= count) this.#byHash.delete(hash);
-    this.#values.length = this.#ends.length = count;
-    this.#json.length = this.#ends[count - 1]!;
+    this.#count = 0;
+    for (let row = 0; row < rows; row++) this.#count = Math.max(this.#count, this.#codes[row]!);
+    this.#texts.length = this.#ends[this.#count]!;
+    let slots = MIN_SLOTS;
+    while (2 * this.#count >= slots) slots *= 2;
+    this.#rebuild(slots);
   }
 
   copy(rows: number): ValueColumn {
-    const copy = new TextColumn(this.#isList);
-    copy.#codes = this.#codes.slice(0, Math.max(rows, INITIAL_ROWS));
-    for (let code = 1; code < this.#values.length; code++) copy.#values.push(this.#values[code]!);
-    copy.#ends.length = 0;
-    for (const end of this.#ends) copy.#ends.push(end);
-    copy.#json.append(this.#json.bytes.subarray(0, this.#json.length));
-    for (const [hash, code] of this.#byHash) copy.#byHash.set(hash, code);
+    const copy = this.createEmpty();
+    const { codes, texts, ends } = this.values(rows);
+    copy.#codes.set(codes);
+    copy.#texts.append(texts);
+    copy.#ends = ends.slice();
     copy.truncate(rows);
     return copy;
   }
 
-  values(rows: number): ColumnValues {
-    const codes = this.#codes.subarray(0, rows);
-    if (this.#isList) return Array.from(codes, (code) => this.#values[code]);
-    return { codes, texts: this.#values as (string | null)[] };
+  protected createEmpty(): TextColumn {
+    return new TextColumn();
+  }
+
+  values(rows: number): CodedTexts {
+    return {
+      codes: this.#codes.subarray(0, rows),
+      texts: this.#texts.bytes.subarray(0, this.#texts.length),
+      ends: this.#ends.subarray(0, this.#count + 1),
+    };
+  }
+
+  #rebuild(length: number): void {
+    if (length > this.#slots.length) {
+      releaseBuffer(this.#slots);
+      this.#slots = new Uint16Array(length);
+    } else this.#slots.fill(0, 0, length);
+    const mask = this.#mask = length - 1;
+    for (let code = 1; code <= this.#count; code++) {
+      let slot = firstSlot(this.#texts.bytes, this.#ends[code - 1]!, this.#ends[code]!, mask);
+      for (let probe = 0; probe < MAX_PROBES; probe++, slot = slot + 1 & mask) {
+        if (this.#slots[slot] !== 0) continue;
+        this.#slots[slot] = code;
+        break;
+      }
+    }
   }
 
   #isEqual(code: number, bytes: Uint8Array, start: number, end: number): boolean {
     if (code === 0) return false;
     let at = this.#ends[code - 1]!;
     if (this.#ends[code]! - at !== end - start) return false;
-    const json = this.#json.bytes;
-    while (start < end) if (json[at++] !== bytes[start++]) return false;
+    const texts = this.#texts.bytes;
+    while (start < end) if (texts[at++] !== bytes[start++]) return false;
     return true;
   }
 }
 
-function enlarge<T extends Float64Array | Codes>(array: T): T {
-  const larger = new (array.constructor as new (length: number) => T)(2 * array.length);
+function firstSlot(bytes: Uint8Array, start: number, end: number, mask: number): number {
+  const hash = Math.imul(hashOf(bytes, start, end), 0x9e3779b1);
+  return (hash ^ hash >>> 15) & mask;
+}
+
+function enlarge(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * array.length);
   larger.set(array);
-  releaseBuffer(array as { buffer: ArrayBuffer });
+  releaseBuffer(array);
   return larger;
+}
+
+/** Lists of texts. Only Metadata has them, and few rows. */
+class ListColumn implements ValueColumn {
+  readonly width = 8;
+  #lists: (readonly string[] | null)[] = [];
+
+  add(row: number, { bytes, starts, ends, kinds }: Cells, cell: number): number {
+    const kind = kinds[cell]!;
+    const list = kind === EMPTY ? null : textsOfCell(bytes, kind, starts[cell]!, ends[cell]!);
+    this.#lists[row] = list ?? null;
+    return list === MISFIT ? -1 : 2 * (ends[cell]! - starts[cell]!);
+  }
+
+  truncate(rows: number): void {
+    this.#lists.length = rows;
+  }
+
+  copy(rows: number): ValueColumn {
+    const copy = new ListColumn();
+    copy.#lists = this.values(rows);
+    return copy;
+  }
+
+  values(rows: number): (readonly string[] | null)[] {
+    return this.#lists.slice(0, rows);
+  }
 }
 
 /** Returns the text of a CSV cell. */
 function textOfCell(bytes: Uint8Array, kind: number, start: number, end: number): string {
-  if (kind === SCALAR) return utf8Decoder.decode(bytes.subarray(start, end));
-  if (kind === ESCAPED_STRING) return parseBytes(bytes, start, end) as string;
-  if (kind !== NESTED) return decodePlain(bytes, start + 1, end - 1);
+  if (kind !== NESTED) return parseBytes(bytes, start - 1, end + 1) as string;
   const value = parseBytes(bytes, start, end);
   return isListOfStrings(value) ? value.join("; ") : minify(bytes.subarray(start, end));
-}
-
-/** A byte order mark at the start of a text is part of it, but a decoder would remove it. */
-const FIRST_OF_BOM = 0xef;
-
-function decodePlain(bytes: Uint8Array, start: number, end: number): string {
-  if (bytes[start] === FIRST_OF_BOM) return parseBytes(bytes, start - 1, end + 1) as string;
-  return utf8Decoder.decode(bytes.subarray(start, end));
 }
 
 function textsOfCell(
@@ -274,8 +303,9 @@ function textsOfCell(
   end: number,
 ): readonly string[] | undefined {
   if (kind === SCALAR) return MISFIT;
+  if (kind !== NESTED) return [parseBytes(bytes, start - 1, end + 1) as string];
   const value = parseBytes(bytes, start, end);
-  return typeof value === "string" ? [value] : isListOfStrings(value) ? value : MISFIT;
+  return isListOfStrings(value) ? value : MISFIT;
 }
 
 /** Powers of ten that a double represents exactly. */
@@ -364,50 +394,36 @@ const POINT_HEAD = [1, 1, 0, 0, 0];
 const WGS84 = "WGS84";
 
 /** Points in the well-known binary form. A row of another reference system has none. */
-class PointColumn implements ValueColumn {
-  readonly width = 16;
+class PointColumn extends TextColumn {
   /** Cells of the longitude, the latitude and the reference system. */
   readonly #cells: PointCells;
-  #positions: Float64Array;
+  readonly #point = Uint8Array.from({ length: 21 }, (_, index) => POINT_HEAD[index] ?? 0);
+  readonly #view = new DataView(this.#point.buffer);
 
-  constructor(cells: PointCells, positions = new Float64Array(2 * INITIAL_ROWS)) {
+  constructor(cells: PointCells) {
+    super();
     this.#cells = cells;
-    this.#positions = positions;
   }
 
-  add(row: number, cells: Cells): number {
-    if (2 * row >= this.#positions.length) this.#positions = enlarge(this.#positions);
+  override add(row: number, cells: Cells, _cell: number): number {
     const [longitudeCell, latitudeCell, systemCell] = this.#cells;
     const { kinds, starts, ends, bytes } = cells;
     const kind = kinds[systemCell]!;
     const hasSystem = this.#cells.every((cell) => kinds[cell] !== EMPTY) &&
       kind !== SCALAR && kind !== NESTED &&
-      textOfCell(bytes, kind, starts[systemCell]! - 1, ends[systemCell]! + 1) === WGS84;
+      textOfCell(bytes, kind, starts[systemCell]!, ends[systemCell]!) === WGS84;
     const longitude = hasSystem ? readNumber(cells, longitudeCell) : MISFIT;
     const latitude = hasSystem ? readNumber(cells, latitudeCell) : MISFIT;
-    const hasBoth = longitude !== MISFIT && latitude !== MISFIT;
-    this.#positions[2 * row] = hasBoth ? longitude! : NaN;
-    this.#positions[2 * row + 1] = hasBoth ? latitude! : NaN;
-    return hasBoth ? 0 : WITHOUT_GEOMETRY;
+    if (longitude === MISFIT || latitude === MISFIT) {
+      this.addNull(row);
+      return WITHOUT_GEOMETRY;
+    }
+    this.#view.setFloat64(5, longitude, true);
+    this.#view.setFloat64(13, latitude, true);
+    return this.addText(row, this.#point, 0, this.#point.length);
   }
 
-  truncate(): void {}
-
-  copy(rows: number): ValueColumn {
-    const positions = this.#positions.slice(0, 2 * Math.max(rows, INITIAL_ROWS));
-    return new PointColumn(this.#cells, positions);
-  }
-
-  values(rows: number): unknown[] {
-    return Array.from({ length: rows }, (_, row) => {
-      const [longitude, latitude] = this.#positions.subarray(2 * row, 2 * row + 2);
-      if (Number.isNaN(longitude!)) return null;
-      const point = new Uint8Array(21);
-      point.set(POINT_HEAD);
-      const view = new DataView(point.buffer);
-      view.setFloat64(5, longitude!, true);
-      view.setFloat64(13, latitude!, true);
-      return point;
-    });
+  protected override createEmpty(): TextColumn {
+    return new PointColumn(this.#cells);
   }
 }

@@ -2,6 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
+import { concatBytes } from "../../../src/formats/page_writer.ts";
 import { parquetFormat, toParquet } from "../../../src/formats/parquet.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { cellsOf, parquetOf, readAll, readParquet } from "../../helpers/parquet.ts";
@@ -113,7 +114,7 @@ for (const [member, message] of MISFITS) {
 
 /** Rows of more than two row groups. The long texts of some end a row group before 50,000 rows. */
 const manyRows = Array.from({ length: 105_000 }, (_, index) => {
-  const text = index > 60_000 && index < 70_000 ? `${index} ${"x".repeat(1_200)}` : index % 7;
+  const text = index > 60_000 && index < 70_000 ? `${index} ${"x".repeat(2_400)}` : index % 7;
   return `{"Id":${index + 1},"ResultValue":${index / 8},"LaboratoryName":"${text}"}`;
 });
 const manySelected = ["Id", "ResultValue", "LaboratoryName"];
@@ -174,6 +175,18 @@ for (const isSaved of [true, false]) {
     assert(requests < 100);
   });
 }
+
+Deno.test("batches() continues a Parquet file at an earlier cursor when later row groups are written", async () => {
+  const query = clientOf({ rows: manyRows }).records({ top: 9_000, select: manySelected });
+  const format = parquetFormat();
+  const batches = await Array.fromAsync(query.batches({ format }));
+  const expected = concatBytes(batches.map(({ data }) => data));
+  for (const index of [0, 6, 7, 10]) {
+    const rest = await Array.fromAsync(query.batches({ format, after: batches[index]!.cursor }));
+    const all = [...batches.slice(0, index + 1), ...rest];
+    assertEquals(concatBytes(all.map(({ data }) => data)), expected, `batch ${index}`);
+  }
+});
 
 Deno.test("toParquet() adds a column of text when rows have a field that Weir does not know", async () => {
   const rows = ['{"Id":1}', '{"Id":2,"New":1.50}', '{"Id":3,"New":"b"}'];
