@@ -1,12 +1,10 @@
 // Four programs read the cells of CSV from the same rows as Parquet, and two the points of GeoParquet.
 import { assert, assertEquals } from "@std/assert";
-import parquetjs from "@dsnp/parquetjs";
-import { tableFromIPC } from "apache-arrow";
 import { Buffer } from "node:buffer";
-import { readParquet as readWithWasm } from "parquet-wasm/node";
 import { DataStream, type Query } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { loadInstalled } from "../helpers/installed_package.ts";
 import { cellOf, readAll, readParquet } from "../helpers/parquet.ts";
 import { runProgram } from "../helpers/programs.ts";
 import { fieldsOf } from "../helpers/resources.ts";
@@ -38,6 +36,29 @@ async function duckdb(query: string): Promise<Table> {
 const hasDuckdb = (await runProgram("node", "-e", 'require("@duckdb/node-api")'))?.success ?? false;
 if (!hasDuckdb) console.warn("The tests of DuckDB are skipped: it is not installed");
 
+/** The parts of the packages that the tests use. */
+interface ArrowTable {
+  schema: { fields: { name: string; type: unknown }[] };
+  numRows: number;
+  // deno-lint-ignore no-explicit-any
+  getChildAt(index: number): { get(row: number): any };
+}
+interface ParquetJs {
+  ParquetReader: {
+    openBuffer(bytes: Uint8Array): Promise<{
+      getSchema(): { fields: Record<string, unknown> };
+      getCursor(): { next(): Promise<unknown> };
+      close(): Promise<void>;
+    }>;
+  };
+}
+
+const arrow = loadInstalled<{ tableFromIPC(bytes: Uint8Array): ArrowTable }>("apache-arrow");
+const wasm = loadInstalled<
+  { readParquet(bytes: Uint8Array): { intoIPCStream(): Uint8Array } }
+>("parquet-wasm/node");
+const parquetjs = loadInstalled<ParquetJs>("@dsnp/parquetjs");
+
 const ofObjects = (objects: Record<string, unknown>[], names: string[]): Table => ({
   names,
   rows: objects.map((row) => names.map((name) => row[name])),
@@ -48,38 +69,45 @@ const READERS: Record<string, (bytes: ArrayBuffer, file: string) => Promise<Tabl
     const { rows, types } = await readParquet(bytes);
     return ofObjects(rows, Object.keys(types));
   },
-  "parquet-wasm": (bytes) => {
-    const table = tableFromIPC(readWithWasm(new Uint8Array(bytes)).intoIPCStream());
-    const names = table.schema.fields.map(({ name }) => name);
-    // Arrow has days and times as milliseconds, and lists as vectors.
-    const isTime = table.schema.fields.map(({ type }) => /^(Date|Timestamp)/.test(String(type)));
-    const columns = names.map((_, index) => table.getChildAt(index)!);
-    const rows = Array.from({ length: table.numRows }, (_, row) =>
-      columns.map((column, index) => {
-        const value = column.get(row);
-        if (value === null) return null;
-        return isTime[index]
-          ? new Date(Number(value))
-          : value.toArray && !value.BYTES_PER_ELEMENT
-          ? [...value]
-          : value;
-      }));
-    return Promise.resolve({ names, rows });
-  },
-  async parquetjs(bytes) {
-    const reader = await parquetjs.ParquetReader.openBuffer(Buffer.from(bytes));
-    const names = Object.keys(reader.getSchema().fields);
-    const cursor = reader.getCursor();
-    const objects: Record<string, unknown>[] = [];
-    for (let row; (row = await cursor.next());) objects.push(row as Record<string, unknown>);
-    await reader.close();
-    const { names: columns, rows } = ofObjects(objects, names);
-    // Its lists have the names of the groups in the schema.
-    const plain = (value: unknown) =>
-      (value as { list?: { element: unknown }[] } | null)?.list?.map(({ element }) => element) ??
-        value;
-    return { names: columns, rows: rows.map((row) => row.map(plain)) };
-  },
+  ...(arrow && wasm && {
+    "parquet-wasm": (bytes: ArrayBuffer) => {
+      const table = arrow.tableFromIPC(wasm.readParquet(new Uint8Array(bytes)).intoIPCStream());
+      const names = table.schema.fields.map(({ name }) => name);
+      // Arrow has days and times as milliseconds, and lists as vectors.
+      const isTime = table.schema.fields.map(({ type }) => /^(Date|Timestamp)/.test(String(type)));
+      const columns = names.map((_, index) => table.getChildAt(index));
+      const rows = Array.from(
+        { length: table.numRows },
+        (_, row) =>
+          columns.map((column, index) => {
+            const value = column.get(row);
+            if (value === null) return null;
+            return isTime[index]
+              ? new Date(Number(value))
+              : value.toArray && !value.BYTES_PER_ELEMENT
+              ? [...value]
+              : value;
+          }),
+      );
+      return Promise.resolve({ names, rows });
+    },
+  }),
+  ...(parquetjs && {
+    async parquetjs(bytes: ArrayBuffer) {
+      const reader = await parquetjs.ParquetReader.openBuffer(Buffer.from(bytes));
+      const names = Object.keys(reader.getSchema().fields);
+      const cursor = reader.getCursor();
+      const objects: Record<string, unknown>[] = [];
+      for (let row; (row = await cursor.next());) objects.push(row as Record<string, unknown>);
+      await reader.close();
+      const { names: columns, rows } = ofObjects(objects, names);
+      // Its lists have the names of the groups in the schema.
+      const plain = (value: unknown) =>
+        (value as { list?: { element: unknown }[] } | null)?.list?.map(({ element }) => element) ??
+          value;
+      return { names: columns, rows: rows.map((row) => row.map(plain)) };
+    },
+  }),
   ...(hasDuckdb && {
     async DuckDB(_bytes, file) {
       const { names, rows } = await duckdb(`select * from '${file}'`);

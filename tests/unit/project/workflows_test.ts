@@ -136,9 +136,9 @@ Deno.test("each script of a workflow is valid in bash and has no expression of G
   }
 });
 
-Deno.test("the checks of a release install exact versions of workerd, Bun, DuckDB, esbuild and TypeScript", async () => {
+Deno.test("the checks of a release install exact versions of packages", async () => {
   const tools =
-    /(?:@duckdb\/node-api|@cloudflare\/workerd-linux-64|@oven\/bun-linux-x64|@octokit\/endpoint|\besbuild|\btypescript)@([^"`\s\\]+)/g;
+    /(?:@dsnp\/parquetjs|apache-arrow|\bdatapackage|parquet-wasm|@duckdb\/node-api|@cloudflare\/workerd-linux-64|@oven\/bun-linux-x64|@octokit\/endpoint|\besbuild|\btypescript)@([^"`\s\\]+)/g;
   const files = [".ci/run"];
   for await (const { name } of Deno.readDir("tests/package")) {
     if (name.endsWith(".ts")) files.push(`tests/package/${name}`);
@@ -146,7 +146,7 @@ Deno.test("the checks of a release install exact versions of workerd, Bun, DuckD
   const versions = (await Promise.all(files.map((file) => Deno.readTextFile(file)))).flatMap((
     text,
   ) => [...text.matchAll(tools)].map(([, version]) => version!));
-  assert(versions.length >= 9, versions.join());
+  assert(versions.length >= 13, versions.join());
   assertEquals(versions.filter((version) => !/^(?:\d+\.\d+\.\d|\$\{)/.test(version)), []);
   assertEquals(steps.flatMap(({ step }) => step.with?.["bun-version"] ?? []), ["1.4.5"]);
 });
