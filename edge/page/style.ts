@@ -1,27 +1,24 @@
-import { DRAWING_STYLE } from "./drawing_style.ts";
 import { TOOL_IDS } from "./tools.ts";
 
-// The style sheet. Colours, type and spacing are the variables at its beginning.
-const LIGHT = `
-  --paper: #fff; --panel: #f3f7f8; --ink: #10262e; --soft: #4a626c; --accent: #0b5c73;
-  --on-accent: #fff; --edge: #71868f; --wash: #e3f0f4; --line: #d3dee2;
-  --alert: #9b1c12; --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6;
-  --notice-edge: #b88600;
-  --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec; --coast: #a9b7bb; --grid: #d9e5ea;
-  --series-0: #0b5c73; --series-1: #c2500a; --series-2: #7a4fb0; --series-3: #2f7d32;
-  --series-4: #b3306e; --series-5: #7a6412; --series-6: #84949a;`;
-const DARK = `
-  --paper: #0f1a1f; --panel: #15242a; --ink: #e6eff2; --soft: #a6bac2; --accent: #7fd0e6;
-  --on-accent: #06222b; --edge: #78909a; --wash: #1b3640; --line: #2a3f48;
-  --alert: #ffb4ab; --alert-wash: #3c1512; --notice: #f3dc9b; --notice-wash: #33290c;
-  --notice-edge: #b88600;
-  --land: #22343b; --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36; --coast: #46606a; --grid: #16262d;
-  --series-0: #7fd0e6; --series-1: #ff9f5c; --series-2: #c3a3f2; --series-3: #86d08a;
-  --series-4: #ff8fbf; --series-5: #e0c65a; --series-6: #64808a;`;
-
-export const STYLE = `:root { color-scheme: light dark;${LIGHT} }
-@media (prefers-color-scheme: dark) { :root {${DARK} } }
-@media print { :root {${LIGHT} } }
+// The style sheet. Colours, type and spacing are the variables at its beginning: the first colour of a pair is for
+// light screens and paper.
+export const STYLE = `:root {
+  color-scheme: light dark;
+  --paper: light-dark(#fff, #0f1a1f); --panel: light-dark(#f3f7f8, #15242a);
+  --ink: light-dark(#10262e, #e6eff2); --soft: light-dark(#4a626c, #a6bac2);
+  --accent: light-dark(#0b5c73, #7fd0e6); --on-accent: light-dark(#fff, #06222b);
+  --edge: light-dark(#71868f, #78909a); --wash: light-dark(#e3f0f4, #1b3640);
+  --line: light-dark(#d3dee2, #2a3f48); --alert: light-dark(#9b1c12, #ffb4ab);
+  --alert-wash: light-dark(#fdecea, #3c1512); --notice: light-dark(#5b4200, #f3dc9b);
+  --notice-wash: light-dark(#fff4d6, #33290c); --notice-edge: #b88600; --land: light-dark(#e4e9e6, #22343b);
+  --neighbour: light-dark(#eff1ee, #1b2a30); --water: light-dark(#eaf3f7, #0b161b);
+  --lake: light-dark(#d3e5ec, #0c2a36); --coast: light-dark(#a9b7bb, #46606a);
+  --grid: light-dark(#d9e5ea, #16262d); --series-0: light-dark(#0b5c73, #7fd0e6);
+  --series-1: light-dark(#c2500a, #ff9f5c); --series-2: light-dark(#7a4fb0, #c3a3f2);
+  --series-3: light-dark(#2f7d32, #86d08a); --series-4: light-dark(#b3306e, #ff8fbf);
+  --series-5: light-dark(#7a6412, #e0c65a); --series-6: light-dark(#84949a, #64808a);
+}
+@media print { :root { color-scheme: light; } }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { scroll-padding-top: 16px; }
@@ -42,7 +39,7 @@ code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberat
 small, .note, .caption { font-size: 13px; color: var(--soft); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
 #count:focus, #results:focus { outline: none; }
-.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.hidden, .chart-table:not(:target) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
 .narrow { display: none; }
@@ -87,14 +84,14 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .years { display: grid; grid-template-columns: 1fr auto 1fr; gap: 8px; align-items: center; }
 .years legend { margin-bottom: 4px; }
 .years input { height: 44px; }
-.more { display: inline-block; margin-top: 12px; font-size: 14px; }
+.more { display: inline-block; margin: 12px 24px 0 0; font-size: 14px; }
 .more[open] { display: block; }
-.more[open] + .clear { margin-left: 0; }
+.more summary::marker { color: var(--accent); }
 .more summary span { color: var(--accent); text-decoration: underline; cursor: pointer; }
 .more .row { grid-template-columns: repeat(4, 1fr); margin-top: 12px; }
 .box { display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; margin-top: 12px; max-width: 640px; }
 .box legend { margin-bottom: 4px; }
-.clear { display: inline-block; margin: 12px 0 0 24px; font-size: 14px; }
+.clear { display: inline-block; margin-top: 12px; font-size: 14px; }
 .credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
 .credential p { font-size: 13px; color: var(--soft); }
 
@@ -106,9 +103,11 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 #suggestions .foot { border-top: 1px solid var(--line); margin-top: 8px; padding: 8px 12px 0; font-size: 13px; color: var(--soft); }
 
 #results { padding: 24px; }
-.heading { display: flex; justify-content: space-between; align-items: start; gap: 16px; margin-bottom: 16px; }
+.heading { display: grid; grid-template-columns: 1fr auto; align-items: baseline; gap: 0 16px; margin-bottom: 16px; }
+.heading > div { display: contents; }
+.heading .facts { grid-area: 2 / 1 / auto / 3; }
 .facts { color: var(--soft); font-size: 16px; }
-.number .facts { font-size: 13px; }
+.number .facts { font-size: 13px; margin-bottom: 12px; }
 .copy-link { font-size: 14px; white-space: nowrap; }
 .columns { display: grid; grid-template-columns: minmax(0, 2fr) minmax(320px, 1fr); gap: 24px; align-items: start; }
 .lead, .rail { display: grid; gap: 16px; min-width: 0; }
@@ -126,8 +125,8 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .reasons p + p { margin-top: 4px; }
 .link { border: 0; background: none; padding: 0; height: auto; text-decoration: underline; font-weight: 400; width: auto; }
 
-.tools { display: grid; grid-template-columns: repeat(3, 1fr); border: 1px solid var(--edge); border-radius: 6px; overflow: hidden; margin-top: 24px; position: relative; overflow: visible; }
-.tools legend { position: absolute; top: -22px; font-size: 13px; color: var(--soft); }
+.tools { display: grid; grid-template-columns: repeat(3, 1fr); border: 1px solid var(--edge); border-radius: 6px; margin-top: 24px; position: relative; }
+.tools legend { position: absolute; top: -22px; left: -1px; font-size: 13px; color: var(--soft); }
 .tools label { position: relative; display: grid; place-items: center; min-height: 38px; font-size: 14px; border: 0 solid var(--line); cursor: pointer; }
 .tools label:not(:nth-of-type(3n)) { border-right-width: 1px; }
 .tools label:nth-of-type(n + 4) { border-top-width: 1px; }
@@ -175,13 +174,131 @@ body.stale .columns .lead { opacity: .5; }
 .facts-list dd { font-weight: 600; }
 .facts-list dt::first-letter { text-transform: uppercase; }
 .abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
-.measured { width: 100%; border-collapse: collapse; font-size: 14px; margin: 8px 0; }
-.measured th { text-align: left; font-size: 13px; color: var(--soft); }
+table { width: 100%; border-collapse: collapse; font-size: 14px; }
+:is(th, td) { text-align: left; padding: 8px; border-bottom: 1px solid var(--line); }
+thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
+.measured { margin: 8px 0; }
 .measured th::first-letter { text-transform: uppercase; }
-.measured :is(th, td) { padding: 8px 4px; border-bottom: 1px solid var(--line); }
 .measured .number { text-align: right; }
 
-${DRAWING_STYLE}@media (max-width: 1000px) and (min-width: 768px) {
+.map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
+.map svg { display: block; }
+.map-land { width: 100%; height: auto; }
+.map-land path { fill: none; stroke: var(--coast); vector-effect: non-scaling-stroke; stroke-width: .8; stroke-linejoin: round; }
+.map-land .map-grid { stroke: var(--grid); }
+.map-land .map-neighbours { fill: var(--neighbour); }
+.map-land .map-land { fill: var(--land); }
+.map-land .map-lakes { fill: var(--lake); }
+.map-land .map-provinces { stroke-dasharray: 5 4; }
+.map-land .map-box { fill: var(--accent); fill-opacity: .1; stroke: var(--accent); stroke-width: 2; stroke-dasharray: 6 4; }
+.map-points { position: absolute; inset: 0; width: 100%; height: 100%; }
+.map-narrow, .chart-narrow { display: none; }
+.map-place { fill: var(--soft); }
+.map-label { fill: var(--soft); font-size: 12px; stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
+.map-point circle { fill: var(--accent); stroke: var(--paper); stroke-width: 1.5; }
+.map-point text { fill: var(--on-accent); font-size: 12px; font-weight: 700; text-anchor: middle; }
+.map-point.map-other circle { fill: var(--paper); stroke: var(--edge); stroke-width: 2; }
+.map-point.map-other text { fill: var(--ink); font-weight: 400; }
+.map-point:hover circle, .map-point:focus-visible circle { stroke: var(--ink); stroke-width: 2.5; }
+.map-ring { fill: none; stroke: var(--ink); stroke-width: 2.5; pointer-events: none; }
+.map-handles rect { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
+.map-scale { fill: var(--soft); stroke-width: 1.5; font-size: 13px; }
+.map-scale line { stroke: var(--soft); }
+.map-scale rect { width: 1px; height: 6px; transform: translateY(-5px); }
+.map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
+.map-buttons .map-draw { font-size: 12px; }
+.map-legend { position: absolute; left: 12px; bottom: 12px; margin: 0; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 190px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
+.map-key::before { content: ""; display: inline-block; width: 10px; height: 10px; margin-right: 6px; border-radius: 50%; background: var(--accent); }
+.map-key.map-other::before { width: 6px; height: 6px; background: var(--paper); border: 2px solid var(--edge); }
+.map-card { right: 8px; bottom: 42px; width: 248px; padding: 8px 12px; }
+.map-card p { margin: 4px 0; color: var(--soft); }
+.map-card p > * { display: block; }
+.map-card strong { font-size: 14px; padding-right: 20px; color: var(--ink); }
+.map-card .map-close { position: absolute; top: 4px; right: 4px; width: 24px; text-align: center; text-decoration: none; font-size: 18px; }
+.map-buttons a, .map-card, .chart-value { background: var(--paper); color: var(--ink); border: 1px solid var(--edge); border-radius: 6px; }
+.map-card, .chart-value { position: absolute; box-shadow: 0 4px 16px #0003; font-size: 13px; }
+.map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; pointer-events: none; }
+.map-buttons a { display: grid; place-items: center; text-decoration: none; pointer-events: auto; }
+.map-buttons a[aria-disabled] { opacity: .5; }
+.map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
+.map-moves :nth-child(-n + 2) { left: calc(62% - 14px); top: -8px; }
+.map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
+.map-moves :nth-child(2) { top: auto; bottom: -8px; }
+.map-moves :nth-child(4) { left: auto; right: -8px; }
+.map.drawing { cursor: crosshair; touch-action: none; }
+.map.drawing .map-points { pointer-events: none; }
+.map-drawn { position: absolute; border: 2px dashed var(--accent); background: color-mix(in srgb, var(--accent) 10%, transparent); }
+.chart-links { font-size: 13px; color: var(--soft); }
+.chart-links details { display: inline; }
+.chart-links details ul { margin-top: 8px; }
+.chart-links summary { display: inline; cursor: pointer; text-decoration: underline; margin-left: 8px; color: var(--accent); }
+.chart-card > .note { margin-top: 8px; }
+.chart-card { display: flex; flex-direction: column; container-type: inline-size; }
+.chart-shapes { position: absolute; width: 0; height: 0; }
+.chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
+.chart-legend li { display: flex; gap: 4px; align-items: center; min-width: 0; }
+.chart-legend svg { flex: none; overflow: visible; }
+.chart-legend li > span { color: var(--ink); }
+.chart-legend span span, .title h2 span { color: var(--soft); font-weight: 400; }
+.chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
+.chart svg { display: block; width: 100%; overflow: visible; }
+.chart text, .bars text { font-size: 13px; fill: var(--soft); }
+.chart-value { z-index: 1; max-width: 100%; padding: 2px 8px; pointer-events: none; }
+.chart-axis text { text-anchor: end; }
+.chart-times text, .bars .bars-year { text-anchor: middle; }
+.chart-grid line, .bars .bars-top { stroke: var(--line); }
+.chart-times line, .bars line { stroke: var(--edge); }
+.chart-limit { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
+${
+  Array.from({ length: 7 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
+    "\n",
+  )
+}
+.chart-limits { color: var(--soft); }
+.chart-legend svg, .chart-plot g { fill: currentColor; }
+.chart-dots { stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.chart-table { margin-top: 16px; }
+.chart-table caption { text-align: left; font-weight: 600; padding: 4px 0; }
+.chart-table :is(th, td):not(:first-child) { text-align: right; }
+.bars { display: block; width: 100%; overflow: visible; }
+.bars rect { fill: var(--accent); }
+.table-card { padding: 0; container-type: inline-size; }
+.table-card .title { padding: 16px 16px 0; }
+.table-wide { overflow-x: auto; }
+.measurements :is(th, td) { vertical-align: baseline; overflow-wrap: break-word; }
+.measurements :is(th, td):first-child { padding-left: 16px; white-space: nowrap; }
+.measurements :is(th, td):last-child { padding-right: 16px; }
+.measurements tbody tr:last-child td { border-bottom: 0; }
+.measurements td.value { font-weight: 700; }
+.measurements .value { text-align: right; white-space: pre; padding-right: 0; }
+.measurements td.no-value { font-weight: 400; color: var(--soft); padding-right: 8px; white-space: normal; }
+.measurements .details { display: none; }
+.measurements .unit { color: var(--soft); white-space: nowrap; }
+.table-card .note { padding: 12px 16px; border-top: 1px solid var(--line); }
+@container (max-width: 480px) {
+  .map-wide, .chart-wide { display: none; }
+  .map-narrow, .chart-narrow { display: inline; }
+  .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
+  .chart-card > :is(.note, .chart-table) { order: 3; }
+  .table .measurements, .table .measurements tbody { display: block; }
+  .table .measurements thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .table .measurements tr { display: grid; grid-template-columns: 1fr auto auto; align-items: center; gap: 0 6px; padding: 12px 16px; border-bottom: 1px solid var(--line); font-size: 13px; color: var(--soft); }
+  .table .measurements td { display: block; padding: 0; border: 0; white-space: normal; }
+  .table .measurements :is(.characteristic, .detail) { display: none; }
+  .table .measurements td:is(.date, .location) { grid-area: 1 / 1; padding: 0; }
+  .table .measurements td.location { grid-row: 2; }
+  .table .measurements .location { font-size: 14px; font-weight: 600; color: var(--ink); }
+  .table .measurements .details { display: block; font-size: 13px; font-weight: 400; color: var(--soft); }
+  .table .measurements td:is(.value, .unit) { grid-area: 1 / 3 / 3; font-size: 16px; }
+  .table .measurements td.value { grid-column: 2; color: var(--ink); white-space: pre; }
+  .table .measurements td.no-value { grid-column: 2 / 4; color: var(--soft); white-space: normal; }
+}
+@media print {
+  .map { max-width: 160mm; }
+  .map-buttons, .map-card, .chart-links { display: none; }
+  .chart-card, .bars, .measurements tr { break-inside: avoid; }
+}
+@media (max-width: 1000px) and (min-width: 768px) {
   .query .row { grid-template-columns: 1fr 1fr; }
 }
 @media (max-width: 767px) {
@@ -199,14 +316,12 @@ ${DRAWING_STYLE}@media (max-width: 1000px) and (min-width: 768px) {
   .folded:has(.query:target) .fold, .folded:has(.query.open) .fold { display: none; }
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
   .lead, .rail { display: contents; }
-  .map, .chart-card, .number { order: 1; }
-  .take { order: 2; }
-  .table-card, .columns > * > * { order: 3; }
-  .rail > .map { order: 4; }
-  .code, .cite { order: 5; }
-  .columns > .lead > .map, .columns .chart-card, .columns .chart { order: 1; }
+  .columns > * > * { order: 3; }
+  .columns :is(.lead > .map, .chart-card, .number) { order: 1; }
   .columns .take { order: 2; }
-  .columns .code, .columns .cite { order: 5; }
+  .columns .rail > .map { order: 4; }
+  .columns :is(.code, .cite) { order: 5; }
+  .columns:has(.abstract) > * > :is(*, .chart-card) { order: 0; }
   .download-bar:not([hidden]) { display: flex; }
   .copy-link { margin-top: 8px; }
 }
