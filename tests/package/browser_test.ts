@@ -1,4 +1,4 @@
-// Runs `dist/weir.js` of the npm package in Chromium, with the hash that `deno task pack` prints.
+// `dist/weir.js` runs in Chromium with the hash that `deno task pack` prints, and with no other.
 import { assert, assertEquals } from "@std/assert";
 import { documentBlocks } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";

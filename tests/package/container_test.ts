@@ -1,4 +1,4 @@
-// Runs the server of the Dockerfile without an engine: its build stage in a copy of the clone, then its
+// The server of the Dockerfile serves, stops and checks its health as an unprivileged user. Without an engine: its build stage in a copy of the clone, then its
 // final stage in a folder that becomes the root folder of an unprivileged user. Only the base images
 // differ: Deno and Node are those that run the tests.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";

@@ -1,4 +1,4 @@
-// Tests the npm package, installed in an empty project, with Node and TypeScript.
+// The npm package has only what its entry points need, and works in Node and in each supported TypeScript.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { PROJECT } from "../helpers/project.ts";

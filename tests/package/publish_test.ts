@@ -1,4 +1,4 @@
-// Tests the task `publish:check` with a JSR registry on loopback that responds or fails.
+// `publish:check` lists the files for JSR, and reports what JSR would refuse. A registry on loopback responds or fails.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { filesIn, PROJECT, sourceFiles } from "../helpers/project.ts";

@@ -1,5 +1,5 @@
-// Runs `deno task release` and the scripts of the release workflow in a small repository, which has the
-// scripts of this project, documents of its own, and tasks that replace the checks.
+// `deno task release` changes everything or nothing, and the workflow publishes each version once. They run in a small
+// repository, which has the scripts of this project, documents of its own, and tasks that replace the checks.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml/parse";
 import { dirname } from "node:path";

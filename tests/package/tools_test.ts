@@ -1,5 +1,5 @@
-// Tests the npm package with tools of its users: publint, Are the Types Wrong, and esbuild for its sizes in a
-// browser: bundled, minified and compressed with gzip -9.
+// publint and Are the Types Wrong accept the npm package, and its parts are small in a browser: bundled with esbuild,
+// minified and compressed with gzip -9.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { type ConsumerProject, createProject, output, run } from "./project.ts";

@@ -1,5 +1,5 @@
-// Compiles programs that use the npm package, and those of the documents and docstrings, with the oldest and
-// the newest TypeScript.
+// Programs that use the npm package, and those of the documents and docstrings, compile with the oldest and the newest
+// TypeScript.
 import { assert, assertEquals } from "@std/assert";
 import { docstringBlocks, documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";

@@ -1,4 +1,5 @@
-// Tests `systemClock` directly: an entry point would need real waits of a second or more.
+// `systemClock` waits, and an aborted wait ends immediately. Called directly: an entry point would need real waits of a
+// second or more.
 import "../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { systemClock } from "../../src/clock.ts";

@@ -1,4 +1,4 @@
-// Tests of types: an expected error is tested by `@ts-expect-error`.
+// Wrong options and missing variables of a route do not compile: each has a `@ts-expect-error`.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { endpoint, type PlaceholderName, type RouteVariables } from "../../../src/endpoint/mod.ts";

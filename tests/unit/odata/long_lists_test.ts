@@ -1,4 +1,4 @@
-// Tests `splitLongLists()` directly: a query shows only the requests for its groups.
+// A list is an error with a hint when it is too long for a URL, and a split could repeat rows.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { and, eq, type Filter, isIn, type ResourceName, ValidationError } from "../../../mod.ts";

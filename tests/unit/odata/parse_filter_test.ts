@@ -1,4 +1,5 @@
-// Tests `parseFilter()` directly: its clauses and their positions are not visible in a query.
+// Filters of the documented grammar are read; each other one is an error with its position and a hint.
+// Calls `parseFilter()` directly: a query does not show clauses and positions.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// Options of a query, which are checked before any request.
+// Wrong options of a query are errors before any request, and right ones are in its URL.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import {

@@ -1,4 +1,4 @@
-// Boxes and regions become filters that the service takes.
+// Boxes become filters that the service takes, and the page suggests its regions.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { overSandbox } from "../../helpers/edge.ts";
