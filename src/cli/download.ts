@@ -134,7 +134,9 @@ async function writeRows(job: Job): Promise<number> {
     const mayLackRows = flags.has("allow-incomplete");
     const changes = update ? await describeUpdate(finished, options, mayLackRows) : undefined;
     if (changes === undefined) {
-      context.printError(`${file} is ${describeFinished(finished, update)}`);
+      if (!flags.has("quiet") || finished.weir.missingRows > 0) {
+        context.printError(`${file} is ${describeFinished(finished, update)}`);
+      }
       const isCited = citeTarget === undefined ||
         !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
       if (!isCited) await writeCitations(finished.weir.cursor.distinct?.DOI);
@@ -159,7 +161,8 @@ async function writeRows(job: Job): Promise<number> {
     report.end();
     const part = await sink.abandon();
     if (part !== undefined) {
-      context.printError(`${part.path} has ${part.rows} rows: ${resumeHint(error, options)}`);
+      const rowCount = countText(part.rows);
+      context.printError(`${part.path} has ${rowCount}: ${resumeHint(error, options)}`);
     }
     throw error;
   }
