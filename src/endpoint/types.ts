@@ -59,15 +59,7 @@ export interface EndpointOptions {
 /**
  * Format for the `accept` header.
  *
- * @example Another format of a vendor type
- * ```ts
- * import { endpoint, type MediaType } from "@weir/datastream/endpoint";
- * import { assertEquals } from "@std/assert";
- *
- * const mediaType: MediaType = { format: "raw" };
- * const { headers } = endpoint("GET /Metadata", { mediaType });
- * assertEquals(headers.accept, "application/vnd.datastream.v3.raw");
- * ```
+ * @example `endpoint("GET /Metadata", { mediaType: { format: "raw" } })`
  */
 export interface MediaType {
   /**
@@ -95,15 +87,7 @@ export interface MergedOptions extends EndpointOptions {
 /**
  * Result of `endpoint`: options for any HTTP client.
  *
- * @example Method, URL and headers
- * ```ts
- * import { endpoint, type RequestOptions } from "@weir/datastream/endpoint";
- * import { assertEquals } from "@std/assert";
- *
- * const { method, url, headers }: RequestOptions = endpoint("HEAD https://example.org/{id}", { id: 7 });
- * assertEquals([method, url], ["head", "https://example.org/7"]);
- * assertEquals(headers.accept, "application/vnd.datastream.v3+json");
- * ```
+ * @example `const { method, url, headers } = endpoint("GET /Metadata")`
  */
 export interface RequestOptions {
   /** HTTP method, in lower case. */

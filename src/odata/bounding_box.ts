@@ -4,14 +4,7 @@ import { type Clause, valueClause } from "./clause.ts";
 /**
  * A box of longitudes and latitudes, in decimal degrees (WGS 84). Positions on its edges are outside.
  *
- * @example The observations of the locations inside a box
- * ```ts
- * import { type BoundingBox, DataStream } from "@weir/datastream";
- * import { assert } from "@std/assert";
- *
- * const island: BoundingBox = { west: -64.5, south: 45.9, east: -62, north: 47.1 };
- * assert(new DataStream().observations({ within: island }).url.includes("Latitude"));
- * ```
+ * @example Prince Edward Island: `{ west: -64.5, south: 45.9, east: -62, north: 47.1 }`
  */
 export interface BoundingBox {
   /** Lowest longitude, from -180 to 180. */

@@ -50,16 +50,7 @@ import { MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 /**
  * Options for {@linkcode createSandbox}.
  *
- * @example A small sandbox without a rate limit, for tests
- * ```ts
- * import { createSandbox, type SandboxOptions } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
- *
- * const options: SandboxOptions = { records: 10, locations: 2, requestsPerSecond: Infinity };
- * const { url, apiKey, fetch } = createSandbox(options);
- * const response = await fetch(`${url}/Records?%24count=true`, { headers: { "x-api-key": apiKey } });
- * assertEquals(await response.json(), { value: 10 });
- * ```
+ * @example Small, for tests: `{ records: 10, locations: 2, requestsPerSecond: Infinity }`
  */
 export interface SandboxOptions {
   /** API key that requests must send as `x-api-key`. Default `sandbox`. */

@@ -21,18 +21,7 @@ export const SIGNATURE_PARAMETERS: readonly string[] = [EXPIRES, SIGNATURE];
 /**
  * Options for {@linkcode signUrl}.
  *
- * @example A URL that is valid for a week
- * ```ts
- * import { signUrl, type SignUrlOptions } from "@weir/datastream/edge";
- * import { assert } from "@std/assert";
- *
- * const options: SignUrlOptions = {
- *   secret: "a secret of at least thirty-two bytes",
- *   expires: new Date(Date.now() + 7 * 86_400_000),
- * };
- * const url = await signUrl("https://weir.example/Locations.csv", options);
- * assert(URL.canParse(url));
- * ```
+ * @example A week: `{ secret, expires: new Date(Date.now() + 7 * 86_400_000) }`
  */
 export interface SignUrlOptions {
   /** Secret that the server verifies with, `WEIR_SIGNING_SECRET`: at least 32 bytes of UTF-8. */
