@@ -209,18 +209,6 @@ for (const javaScriptEnabled of [true, false]) {
         assert(await countOf(page) > 0);
       }, { context: { javaScriptEnabled }, ...lifelike }),
   );
-
-  browserTest(
-    `page has no download when there are no results, ${script} JavaScript`,
-    () =>
-      onPage({}, async (page) => {
-        await page.locator("#what").fill("phosphorous");
-        await pressShow(page);
-        await page.getByText("No “phosphorous” in the list of names.").waitFor();
-        assertEquals(await page.locator(".download").count(), 0);
-        await page.getByRole("link", { name: "Organic phosphorus" }).waitFor();
-      }, { context: { javaScriptEnabled } }),
-  );
 }
 
 browserTest(
