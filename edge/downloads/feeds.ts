@@ -383,7 +383,7 @@ export class Feeds {
       } else if (feed.pages > 0 && feed.isUnchecked) {
         // A page that no link announced. While it arrives, no other request can be sent.
         if (!isPageEnd) continue;
-        await this.#checkFirstPage(feed, run);
+        await this.#checkFirstPage(feed, run, false);
       }
       const mayBeLast = isPageEnd && !hasMore && !isLast && feed.state !== undefined;
       for (const ready of held.splice(0, held.length - Number(mayBeLast))) {
@@ -404,7 +404,7 @@ export class Feeds {
    * Requests the state of the datasets after the first page. Requests the page again, and fails if it has changed, if a
    * dataset was published after it or shortly before it.
    */
-  async #checkFirstPage(feed: Feed, run: FeedRun): Promise<void> {
+  async #checkFirstPage(feed: Feed, run: FeedRun, canCompare = true): Promise<void> {
     if (!feed.isUnchecked) return;
     const { source } = run.reader;
     const { signal } = run.stop;
@@ -412,8 +412,8 @@ export class Feeds {
     this.#requireCurrent(feed, run);
     const { publishedAt = -Infinity } = state;
     if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
-      // Other downloads needed the memory, or the writer of Parquet holds the rows.
-      if (feed.dropped > 0 || feed.held > 0) throw dataChanged();
+      // Other downloads needed the memory, the writer of Parquet holds the rows, or a second page has arrived too.
+      if (feed.dropped > 0 || feed.held > 0 || !canCompare) throw dataChanged();
       const known = concatBytes(feed.parts.map((part) => part!.data));
       const again = source.start(undefined, signal);
       try {

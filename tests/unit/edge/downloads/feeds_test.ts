@@ -331,12 +331,15 @@ Deno.test(
       const random = (below: number) => numbers.int(0, below - 1);
       const delay = () => 5 + random(60);
       const count = 5 + random(40);
-      const { open, service, clock } = feedsOver({
+      const { feeds, open, service, clock } = feedsOver({
         rows: textsOf(count),
         top: 3 + random(10),
         delay,
         cacheTtl: [0, 500, 60_000][random(3)]!,
+        maxDownloads: 1 + random(3),
+        maxDownloadsPerClient: [1, Infinity][random(2)]!,
       });
+      service.hasLinks = random(4) > 0;
       const versions = [service.text];
       const publish = async () => {
         for (let number = random(4); number > 0; number--) {
@@ -371,7 +374,9 @@ Deno.test(
           counts.failed++;
         }
       };
-      await Promise.all([publish(), download(), download(), download()]);
+      await Promise.all([publish(), download(), download(), download(), download()]);
+      await clock.sleep(2_000);
+      assertEquals([feeds.slots.size, clock.pending], [0, 0], `seed ${seed}`);
     }
     assert(counts.complete > 125 && counts.failed > 125, JSON.stringify(counts));
   },

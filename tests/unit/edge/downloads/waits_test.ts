@@ -215,13 +215,11 @@ test("EdgeApp.request() completes later downloads when the rate limiter never an
 });
 
 test("EdgeApp.request() disconnects a client that reads nothing when its page blocks the requests of others", async () => {
-  const rows = Array.from({ length: 3_000 }, (_, Id) => ({ Id, ResultComment: "x".repeat(1_000) }));
-  const slow = async () => {
-    await clock.sleep(1_000);
-    const { body, headers } = page(rows);
-    return new Response(body, { headers });
-  };
-  const { app, clock, log } = overUpstream([slow, page([{ Id: 1 }])], {
+  const row = (Id: number) =>
+    `${Id > 0 ? "," : ""}{"Id":${Id},"ResultComment":"${"x".repeat(100_000)}"}`;
+  const parts = ['{"value":[', ...Array.from({ length: 30 }, (_, Id) => row(Id)), "]}"];
+  const long = inParts(() => clock, parts, 100);
+  const { app, clock, log } = overUpstream([long, page([{ Id: 1 }])], {
     maxCachedBytes: 1_000_000,
   });
   const stalled = app.request("/Records.csv?$select=Id,ResultComment");
