@@ -16,7 +16,7 @@ import {
   type PointsContent,
 } from "./map_points.ts";
 import { clampLatitude, formatView, MIN_VIEW_WIDTH } from "./map_view.ts";
-import { drawLine, drawOutlines, formatPath, PATH_SCALE } from "./outlines.ts";
+import { drawLine, drawOutlines, formatPath } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
@@ -73,7 +73,7 @@ export function drawMap(content: MapContent): Html {
           "svg",
           {
             class: "map-land",
-            viewBox: `0 0 ${width * PATH_SCALE} ${height * PATH_SCALE}`,
+            viewBox: `0 0 ${width} ${height}`,
             "aria-hidden": "true",
           },
           paths.map(([layer, d]) => d && svg("path", { class: `map-${layer}`, d })),

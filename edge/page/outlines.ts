@@ -30,12 +30,10 @@ const parsed: { coarse?: Outlines; fine?: Outlines } = {};
 
 /** Pixels beside the map that outlines may reach, so that no edge of a cut area shows. */
 const MARGIN = 4;
-/** Units of a path per pixel. */
-export const PATH_SCALE = 2;
-/** Units of a path: shorter steps are left out. */
-const MIN_STEP = 3;
+/** Pixels: shorter steps are left out. */
+const MIN_STEP = 2;
 
-/** Returns the data of one path per layer, in units of half a pixel. */
+/** Returns the data of one path per layer. */
 export function drawOutlines(
   frame: Frame,
   size: Size,
@@ -120,13 +118,13 @@ export function drawLine(pixels: readonly Pixel[], size: Size): string {
   return lines.map((line) => formatPath(line, false)).join("");
 }
 
-/** Formats points as relative steps in whole units, without steps that are too short to see. */
+/** Formats points as relative steps in whole pixels, without steps that are too short to see. */
 export function formatPath(pixels: readonly Pixel[], isClosed: boolean): string {
   let path = "";
   let [lastX, lastY] = [0, 0];
   let points = 0;
   pixels.forEach(([pixelX, pixelY], i) => {
-    const [x, y] = [Math.round(pixelX * PATH_SCALE), Math.round(pixelY * PATH_SCALE)];
+    const [x, y] = [Math.round(pixelX), Math.round(pixelY)];
     const isLast = i === pixels.length - 1 && !isClosed;
     const length = Math.abs(x - lastX) + Math.abs(y - lastY);
     if (points > 0 && (length === 0 || length < MIN_STEP && !isLast)) return;

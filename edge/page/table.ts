@@ -56,50 +56,36 @@ interface Column {
 
 /** Returns the card of the table, with its heading and note. */
 export function measurementsTable(content: TableContent): Html {
-  const { count, language, hrefOfColumns, more = [] } = content;
+  const { count, language, nameOf, hrefOfColumns, more = [] } = content;
   const text = DRAWING_TEXT[language];
-  const dateOf = (row: Measurement) => row.ActivityStartDate ?? "";
+  const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
   const rows = content.rows.toSorted((a, b) =>
-    dateOf(b) < dateOf(a) ? -1 : Number(dateOf(b) > dateOf(a))
-  )
-    .slice(0, MAX_ROWS);
-  const isSame = (textOf: Column["textOf"]) =>
-    rows.every((row) => textOf(row) === textOf(rows[0]!));
+    Number(dateOf(b) > dateOf(a)) - Number(dateOf(b) < dateOf(a))
+  ).slice(0, MAX_ROWS);
+  const [newest = {}] = rows;
+  const isSame = (textOf: Column["textOf"]) => rows.every((row) => textOf(row) === textOf(newest));
   const formOf = (row: Measurement) => valueName(row.MethodSpeciation ?? "", language);
   const mediumOf = (row: Measurement) => valueName(row.ActivityMediaName ?? "", language);
-  const [hasOneForm, hasOneMedium] = [isSame(formOf), isSame(mediumOf)];
+  const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
+    characteristicName(CharacteristicName, language);
+  const fractionOf = (row: Measurement) => valueName(row.ResultSampleFraction ?? "", language);
+  const sampleOf = (row: Measurement) =>
+    [isSame(mediumOf) ? "" : mediumOf(row), describeDepth(row, language)].filter(Boolean)
+      .join(", ");
+  const methodOf = (row: Measurement) =>
+    row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "";
+  const place = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
+  const method = { label: text.method, prefix: `${text.method.toLowerCase()} ` };
   const columns: Column[] = [
     { className: "date", label: text.date, textOf: dateOf, isFixed: true },
-    {
-      className: "location",
-      label: text.location,
-      textOf: (row) => content.nameOf(row.LocationId ?? ""),
-      isFixed: true,
-    },
-    {
-      className: "characteristic",
-      label: text.characteristic,
-      textOf: (row) => characteristicName(row.CharacteristicName ?? "", language),
-    },
+    { className: "location", label: text.location, textOf: place, isFixed: true },
+    { className: "characteristic", label: text.characteristic, textOf: nameOfCharacteristic },
     // Without a label, they are not columns: the form follows the unit, and the medium precedes the depth.
     { className: "", label: "", textOf: formOf },
     { className: "", label: "", textOf: mediumOf },
-    {
-      className: "detail",
-      label: text.sampleFraction,
-      textOf: (row) => valueName(row.ResultSampleFraction ?? "", language),
-    },
-    {
-      className: "detail",
-      label: text.sample,
-      textOf: (row) => describeSample(row, hasOneMedium, language),
-    },
-    {
-      className: "detail",
-      label: text.method,
-      textOf: (row) => row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "",
-      prefix: `${text.method.toLowerCase()} `,
-    },
+    { className: "detail", label: text.sampleFraction, textOf: fractionOf },
+    { className: "detail", label: text.sample, textOf: sampleOf },
+    { className: "detail", textOf: methodOf, ...method },
     ...more.map(({ field, label }) => ({
       className: "detail",
       label,
@@ -108,11 +94,8 @@ export function measurementsTable(content: TableContent): Html {
     })),
   ];
   const isMoved = ({ textOf, isFixed }: Column) => !isFixed && isSame(textOf);
-  const heading = rows.length === 0
-    ? []
-    : columns.filter(isMoved).flatMap(({ textOf, prefix = "" }) =>
-      textOf(rows[0]!) ? [prefix + textOf(rows[0]!)] : []
-    );
+  const heading = columns.filter((column) => isMoved(column) && column.textOf(newest) !== "")
+    .map(({ textOf, prefix = "" }) => prefix + textOf(newest));
   const shown = columns.filter((column) => column.label && !isMoved(column));
   const details = shown.filter(({ className }) => /characteristic|detail/.test(className));
   const [left, right] = [
@@ -120,7 +103,7 @@ export function measurementsTable(content: TableContent): Html {
     shown.filter(({ className }) => className === "detail"),
   ];
   const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
-  const digits = Math.max(0, ...rows.map(({ value = "" }) => fractionOf(value).length));
+  const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
@@ -141,7 +124,7 @@ export function measurementsTable(content: TableContent): Html {
       <tbody role="rowgroup">${
     rows.map((row) =>
       html`<tr role="row">${left.map((column) => renderCell(column, row, details))}${
-        renderValue(row, digits, hasOneForm ? "" : formOf(row), language)
+        renderValue(row, digits, isSame(formOf) ? "" : formOf(row), language)
       }${right.map((column) => renderCell(column, row))}</tr>`
     )
   }</tbody>
@@ -175,18 +158,15 @@ function renderCell(
   }</td>`;
 }
 
-/** Returns the medium and depth. The service uses negative numbers for depths below the surface. */
-function describeSample(row: Measurement, hasOneMedium: boolean, language: Language): string {
-  const { ActivityMediaName = "", ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit } = row;
+/** The service uses negative numbers for depths below the surface. */
+function describeDepth(row: Measurement, language: Language): string {
+  const { ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit = "" } = row;
   const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""), language);
-  return [
-    hasOneMedium ? "" : valueName(ActivityMediaName, language),
-    depth && [depth, ActivityDepthHeightUnit].filter(Boolean).join(" "),
-  ].filter(Boolean).join(", ");
+  return depth && `${depth} ${ActivityDepthHeightUnit}`.trim();
 }
 
 /** Returns the digits after the decimal point, with an exponent. */
-function fractionOf(digits: string): string {
+function decimalsOf(digits: string): string {
   return /\.(.*)$/.exec(digits)?.[1] ?? "";
 }
 
@@ -206,7 +186,7 @@ function renderValue(
   }
   const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";
   // Spaces after the digits align numbers at the decimal point.
-  const missing = digits - fractionOf(value).length;
+  const missing = digits - decimalsOf(value).length;
   const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
   const padding = point + FIGURE_SPACE.repeat(missing);
   return html`

@@ -203,7 +203,7 @@ Deno.test("drawMap() escapes the names of locations", async () => {
   assertStringIncludes(map, "&lt;script&gt;");
 });
 
-Deno.test("drawMap() has no inline style, and is at most 17 kB compressed for 60 locations", async () => {
+Deno.test("drawMap() has no inline style, and is at most 14 kB compressed for 60 locations", async () => {
   const random = new Random(1);
   const locations = Array.from(
     { length: 60 },
@@ -223,7 +223,7 @@ Deno.test("drawMap() has no inline style, and is at most 17 kB compressed for 60
   assertEquals(/style=|<style|<script|NaN|undefined/.test(map), false);
   const stream = new Blob([map]).stream().pipeThrough(new CompressionStream("gzip"));
   const { byteLength } = await new Response(stream).arrayBuffer();
-  assert(byteLength < 17_000, String(byteLength));
+  assert(byteLength < 14_000, String(byteLength));
 });
 
 const sizes = { lead: LEAD_SIZE, rail: RAIL_SIZE };
