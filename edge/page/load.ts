@@ -5,7 +5,7 @@ import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
-import { CHART_FIELDS, groupBy, type Measurement } from "./series.ts";
+import { groupBy, type Measurement } from "./series.ts";
 import {
   type Form,
   FormError,
@@ -64,20 +64,23 @@ export interface Results {
   reasons: readonly NoRowsReason[];
 }
 
-/** Caches of responses of the service. Not shared between callers if each uses its own API key. */
-export interface Stores {
-  datasets: Store<readonly DatasetInfo[]>;
-  locations: Store<Locations>;
-  rows: Store<readonly Measurement[]>;
-  counts: Store<number>;
-  years: Store<readonly YearResults[]>;
-  reasons: Store<readonly NoRowsReason[]>;
+/** What the caches of responses hold. */
+interface Cached {
+  datasets: readonly DatasetInfo[];
+  locations: Locations;
+  rows: readonly Measurement[];
+  counts: number;
+  years: readonly YearResults[];
+  reasons: readonly NoRowsReason[];
 }
 
-interface Store<T> {
-  get(key: string): T | undefined;
-  set(key: string, value: T): void;
-}
+/** Caches of responses of the service. Not shared between callers if each uses its own API key. */
+export type Stores = {
+  [Kind in keyof Cached]: {
+    get(key: string): Cached[Kind] | undefined;
+    set(key: string, value: Cached[Kind]): void;
+  };
+};
 
 export interface Source {
   dataStream: DataStream;
@@ -93,23 +96,23 @@ const MAX_NAMED_LOCATIONS = 500;
 /** Maximum number of results to read for the chart of years: ten requests. */
 export const MAX_COUNTED_BY_YEAR = 100_000;
 
-async function load<T>(
-  store: Store<T>,
+/** Returns the cached value, or the one that the task requests. */
+async function load<Kind extends keyof Cached>(
+  { dataStream, signal, stores, run }: Source,
+  kind: Kind,
   key: string,
-  { run }: Source,
-  task: () => Promise<T>,
-): Promise<T> {
-  const cached = store.get(key);
+  task: (dataStream: DataStream, signal: AbortSignal) => Promise<Cached[Kind]>,
+): Promise<Cached[Kind]> {
+  const cached = stores[kind].get(key);
   if (cached !== undefined) return cached;
-  const value = await run(task);
-  store.set(key, value);
+  const value = await run(() => task(dataStream, signal));
+  stores[kind].set(key, value);
   return value;
 }
 
 export function loadDatasets(source: Source): Promise<readonly DatasetInfo[]> {
-  const { dataStream, signal, stores } = source;
   const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
-  return load(stores.datasets, "all", source, async () => {
+  return load(source, "datasets", "all", async (dataStream, signal) => {
     const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     return rows.map((row) => ({
       ...toCitation(row as Row<"Metadata">),
@@ -130,9 +133,8 @@ const LOCATION_SELECT = [
 ] as const;
 
 export function loadLocations(source: Source, selection: RowSelection): Promise<Locations> {
-  const { dataStream, signal, stores } = source;
-  const options = { ...selection, signal };
-  return load(stores.locations, JSON.stringify(selection), source, async () => {
+  return load(source, "locations", JSON.stringify(selection), async (dataStream, signal) => {
+    const options = { ...selection, signal };
     const query = { ...options, select: LOCATION_SELECT, limit: MAX_LOCATIONS };
     const rows = await dataStream.locations(query).toArray();
     const total = rows.length < MAX_LOCATIONS
@@ -150,17 +152,14 @@ export function loadLocations(source: Source, selection: RowSelection): Promise<
   });
 }
 
-const SELECTED_FIELDS = [...new Set(["DOI", ...CHART_FIELDS, ...TABLE_FIELDS])];
-
 function loadRows(
   source: Source,
   selection: RowSelection,
   hasAllFields: boolean,
 ): Promise<readonly Measurement[]> {
-  const { dataStream, signal, stores } = source;
   const key = JSON.stringify([selection, hasAllFields]);
-  return load(stores.rows, key, source, async () => {
-    const select = hasAllFields ? fieldNames("Observations") : SELECTED_FIELDS;
+  return load(source, "rows", key, async (dataStream, signal) => {
+    const select = hasAllFields ? fieldNames("Observations") : ["DOI", ...TABLE_FIELDS];
     const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
     let csv = "";
     const decoder = new TextDecoder();
@@ -172,12 +171,11 @@ function loadRows(
 }
 
 export function loadCount(source: Source, selection: RowSelection): Promise<number> {
-  const { dataStream, signal, stores } = source;
   return load(
-    stores.counts,
-    JSON.stringify(selection),
     source,
-    () => dataStream.query("Observations", { ...selection, signal }).count(),
+    "counts",
+    JSON.stringify(selection),
+    (dataStream, signal) => dataStream.query("Observations", { ...selection, signal }).count(),
   );
 }
 
@@ -186,8 +184,7 @@ export function loadYears(
   source: Source,
   selection: RowSelection,
 ): Promise<readonly YearResults[]> {
-  const { dataStream, signal, stores } = source;
-  return load(stores.years, JSON.stringify(selection), source, async () => {
+  return load(source, "years", JSON.stringify(selection), async (dataStream, signal) => {
     const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
     const rows = await dataStream.summary(query);
     return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
@@ -317,12 +314,11 @@ async function loadSelected(
 }
 
 function explain(source: Source, selection: RowSelection): Promise<readonly NoRowsReason[]> {
-  const { dataStream, signal, stores } = source;
   return load(
-    stores.reasons,
-    JSON.stringify(selection),
     source,
-    () => explainNoRows(dataStream, "Observations", { ...selection, signal }),
+    "reasons",
+    JSON.stringify(selection),
+    (dataStream, signal) => explainNoRows(dataStream, "Observations", { ...selection, signal }),
   );
 }
 

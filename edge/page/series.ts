@@ -7,15 +7,6 @@ import { formatDigits, type Language, valueName } from "./drawing_text.ts";
  */
 export type Measurement = Readonly<Record<string, string>>;
 
-/** Fields to select for the chart, in addition to the tidy columns. */
-export const CHART_FIELDS: readonly string[] = [
-  "LocationId",
-  "ActivityStartDate",
-  "CharacteristicName",
-  "ResultSampleFraction",
-  "MethodSpeciation",
-];
-
 /** Parts of the key of a series. */
 const PARTS = ["characteristic", "unit", "fraction", "form"] as const;
 

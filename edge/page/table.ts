@@ -11,7 +11,7 @@ import {
 } from "./drawing_text.ts";
 import { type Measurement, unitOf } from "./series.ts";
 
-/** Fields to select for the table, in addition to the tidy columns. */
+/** Fields to select for the table and the chart, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = [
   "LocationId",
   "ActivityStartDate",
