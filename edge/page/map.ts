@@ -45,6 +45,8 @@ export interface MapContent extends PointsContent {
   hrefOfOnly: (location: MapLocation) => string;
   /** URL of the form's four numbers. Default: no button. A script can draw a box with the mouse instead. */
   hrefOfBox?: string | undefined;
+  /** URL of the page without the box. Default: no link. */
+  hrefWithoutBox?: string | undefined;
   /** URL of the map with locations that do not match, or without them. Default: no link. */
   hrefOfOthers?: string | undefined;
 }
@@ -183,7 +185,8 @@ function renderButtons(content: MapContent, { toPosition }: Frame): Html {
 }
 
 function renderLegend(content: MapContent, { toPixel }: Frame): Html {
-  const { locations, missing = 0, hasOthers = false, size, language, hrefOfOthers } = content;
+  const { locations, missing = 0, hasOthers = false, size, language } = content;
+  const { hrefOfOthers, hrefWithoutBox } = content;
   const text = DRAWING_TEXT[language];
   const shown = locations.filter(({ longitude, latitude }) =>
     isInside(toPixel([longitude, latitude]), size)
@@ -195,13 +198,17 @@ function renderLegend(content: MapContent, { toPixel }: Frame): Html {
   const label = matching < all
     ? fill(text.locationsInView, { shown: matching, all }, language)
     : formatPlural(text.locations, matching, language);
-  return html`<p class="map-legend"><span class="map-key">${label}</span>${
-    hasOthers &&
-    html`<span class="map-key map-other">${formatPlural(text.others, others, language)}</span>`
-  }${
-    hrefOfOthers &&
-    html`<a href="${hrefOfOthers}">${hasOthers ? text.hideOthers : text.showOthers}</a>`
-  }${missing > 0 && html`<span>${formatPlural(text.missing, missing, language)}</span>`}</p>`;
+  const key = (className: string, label: string) => svg("span", { class: className }, label);
+  const link = (href: string, label: string) => svg("a", { href }, label);
+  return svg(
+    "p",
+    { class: "map-legend" },
+    key("map-key", label),
+    hasOthers && key("map-key map-other", formatPlural(text.others, others, language)),
+    hrefOfOthers && link(hrefOfOthers, hasOthers ? text.hideOthers : text.showOthers),
+    hrefWithoutBox && link(hrefWithoutBox, text.removeBox),
+    missing > 0 && svg("span", {}, formatPlural(text.missing, missing, language)),
+  );
 }
 
 /** Maximum number of locations at one position in a card. */
@@ -209,7 +216,7 @@ const MAX_NAMES = 8;
 
 /** Renders the card of the selected location, and of others at the same position. */
 function renderCard(content: MapContent): Html | undefined {
-  const { locations, selected, language, hrefOfOnly, view, hrefOfView } = content;
+  const { locations, selected, language, hrefOfOnly, hrefOfLocation } = content;
   const text = DRAWING_TEXT[language];
   const chosen = locations.find(({ id }) => id === selected);
   if (!chosen) return;
@@ -224,7 +231,7 @@ function renderCard(content: MapContent): Html | undefined {
     location.longitude === longitude && location.latitude === latitude && location !== chosen
   );
   return html`<div class="map-card">
-    <a class="map-close" href="${hrefOfView(view)}" aria-label="${text.closeCard}">×</a>
+    <a class="map-close" href="${hrefOfLocation()}" aria-label="${text.closeCard}">×</a>
     ${
     [chosen, ...here].slice(0, MAX_NAMES).map((location) =>
       html`<p><strong>${location.name}</strong>

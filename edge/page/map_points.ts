@@ -39,8 +39,8 @@ export interface PointsContent {
   selected?: string | undefined;
   /** URL of the page with another view. */
   hrefOfView: (view: MapView) => string;
-  /** URL of the page with the card of a location. */
-  hrefOfLocation: (location: MapLocation) => string;
+  /** URL of the page with the card of a location; without one, if there is no location. */
+  hrefOfLocation: (location?: MapLocation) => string;
 }
 
 /** Locations that are drawn as one point. */

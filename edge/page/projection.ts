@@ -1,5 +1,5 @@
 // Lambert conformal conic projection of a sphere, with the parallels 49 and 77 (Snyder, USGS Professional Paper
-// 1395, pages 106 and 107), and the frame of a drawn map. It imports nothing, so that a browser can run it.
+// 1395, pages 106 and 107), and the frame of a drawn map.
 
 /** Part of the world that a map shows: its centre in degrees and its width on the ground. North is up. */
 export interface MapView {

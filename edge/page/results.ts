@@ -165,6 +165,8 @@ function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
   `;
 }
 
+const NO_BOX = { west: "", south: "", east: "", north: "", view: "" };
+
 export function renderMap({ form, results, path }: ResultsContent, isLead: boolean): Html {
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
   const { locations: { list, missing }, others, selection: { within: box } } = results;
@@ -185,7 +187,7 @@ export function renderMap({ form, results, path }: ResultsContent, isLead: boole
     missing: missing || undefined,
     hasOthers: others !== undefined,
     hrefOfView: (view) => pageUrl(form, { view: formatView(view) }, path),
-    hrefOfLocation: ({ id }) => pageUrl(form, { selected: id }, path),
+    hrefOfLocation: (location) => pageUrl(form, { selected: location?.id ?? "" }, path),
     hrefOfOnly: ({ id, matches }) =>
       pageUrl(matches ? form : unfiltered, {
         locations: [Number(id)],
@@ -195,6 +197,7 @@ export function renderMap({ form, results, path }: ResultsContent, isLead: boole
         others: "",
       }),
     hrefOfBox: path === "/" ? "#box" : undefined,
+    hrefWithoutBox: box && pageUrl(form, NO_BOX, path),
     hrefOfOthers: isFiltered(form) && missing === 0 ? pageUrl(form, toOthers, path) : undefined,
   });
 }

@@ -102,7 +102,7 @@ const draw = async (content: Partial<MapContent>) =>
       size: LEAD_SIZE,
       language: "en",
       hrefOfView: (view) => `?view=${formatView(view)}`,
-      hrefOfLocation: ({ id }) => `?selected=${id}`,
+      hrefOfLocation: (location) => `?selected=${location?.id ?? ""}`,
       hrefOfOnly: ({ id }) => `?location=${id}`,
       ...content,
     }),
@@ -184,6 +184,7 @@ Deno.test("drawMap() has a card with name, type, position and link for the selec
   assertStringIncludes(map, "Lake/Pond, 44.930° N, 63.600° W");
   assertEquals([...map.matchAll(/href="\?location=(\d)"/g)].map(([, id]) => id), ["1", "2"]);
   assertEquals(map.match(/class="map-ring"/g)?.length, 1);
+  assertStringIncludes(map, '<a class="map-close" href="?selected="');
   const french = await draw({ locations, view, language: "fr", selected: "1" });
   assertStringIncludes(french, "44,930° N, 63,600° O");
 });
@@ -216,7 +217,7 @@ Deno.test("drawMap() has no inline style, and is at most 14 kB compressed for 60
       size: LEAD_SIZE,
       language: "en",
       hrefOfView: (view) => `?view=${formatView(view)}`,
-      hrefOfLocation: ({ id }) => `?selected=${id}`,
+      hrefOfLocation: (location) => `?selected=${location?.id ?? ""}`,
       hrefOfOnly: ({ id }) => `?location=${id}`,
     }),
   );
