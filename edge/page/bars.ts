@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { formatNumber, type Html, type Language } from "./drawing_text.ts";
 import { createScale, labelStep } from "./scale.ts";
-import { percent, svg } from "./svg.ts";
+import { element, percent } from "./element.ts";
 
 /** Number of results of a year. */
 export interface YearResults {
@@ -31,12 +31,16 @@ export function drawBars(years: readonly YearResults[], language: Language): Htm
     const x = percent((i + (1 - BAR_PART) / 2) / length);
     const width = percent(BAR_PART / length);
     return [
-      svg("rect", { x, width, y: BOTTOM - height, height }, svg("title", {}, describe(year))),
+      element(
+        "rect",
+        { x, width, y: BOTTOM - height, height },
+        element("title", {}, describe(year)),
+      ),
       year % step === 0 &&
-      svg("text", { class: "bars-year", x: percent((i + 0.5) / length), y: BOTTOM + 16 }, year),
+      element("text", { class: "bars-year", x: percent((i + 0.5) / length), y: BOTTOM + 16 }, year),
     ];
   };
-  return svg(
+  return element(
     "svg",
     {
       class: "bars",
@@ -44,9 +48,9 @@ export function drawBars(years: readonly YearResults[], language: Language): Htm
       role: "img",
       "aria-label": [...counts.keys()].map(describe).join("; "),
     },
-    svg("text", { y: TOP - 6 }, formatNumber(ticks.at(-1)!, language)),
-    svg("line", { class: "bars-top", x2: "100%", y1: TOP, y2: TOP }),
+    element("text", { y: TOP - 6 }, formatNumber(ticks.at(-1)!, language)),
+    element("line", { class: "bars-top", x2: "100%", y1: TOP, y2: TOP }),
     Array.from({ length }, drawYear).flat(),
-    svg("line", { x2: "100%", y1: BOTTOM, y2: BOTTOM }),
+    element("line", { x2: "100%", y1: BOTTOM, y2: BOTTOM }),
   );
 }

@@ -18,11 +18,12 @@ import {
   formatResult,
   groupBy,
   type Measurement,
+  PARTS,
   type Series,
   type SeriesKey,
   unitOf,
 } from "./series.ts";
-import { percent, svg } from "./svg.ts";
+import { element, percent } from "./element.ts";
 
 /** Content of a chart. */
 export interface ChartContent {
@@ -64,14 +65,11 @@ export function drawChart(content: ChartContent): Html {
     fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
     isLogarithmic && text.logScale,
   ];
-  const scaleLinks = low > 0
-    ? [link(content.hrefOfScale(!isLogarithmic), isLogarithmic ? text.linear : text.logarithmic)]
-    : [];
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
       <h2 id="chart">${characteristicName(series.characteristic, language)}
         <span>${facts.filter(Boolean).join(", ")}</span></h2>
-      ${renderLinks(content, scaleLinks)}
+      ${renderLinks(content, low, isLogarithmic)}
     </div>
     ${drawLegend(groups, rows, language)}
     ${drawPlot(groups, rows, createScale(low, high, isLogarithmic), series, language)}
@@ -103,44 +101,37 @@ function groupRows(rows: readonly Measurement[], { nameOf, language }: ChartCont
   return [...groups, { name, rows: rows.filter((row) => isOther.has(row)) }];
 }
 
-function link(href: string, label: string): Html {
-  return html`<a href="${href}">${label}</a>`;
-}
-
 /** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
 const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 
-function renderLinks(
-  { series, language, hrefOfSeries }: ChartContent,
-  scaleLinks: readonly Html[],
-): Html {
+function renderLinks(content: ChartContent, low: number, isLogarithmic: boolean): Html {
+  const { series, language, hrefOfScale, hrefOfSeries } = content;
   const text = DRAWING_TEXT[language];
+  const link = (href: string, label: string) => element("a", { href }, label);
   /** Names the parts in which a series differs from the drawn one. */
   const describe = (other: SeriesKey) =>
-    [
-      ...(other.characteristic === series.characteristic
-        ? []
-        : [characteristicName(other.characteristic, language)]),
-      ...(["unit", "fraction", "form"] as const).filter((part) => other[part] !== series[part])
-        .map((part) => valueName(other[part], language) || text.none),
-    ].join(", ");
+    PARTS.filter((part) => other[part] !== series[part]).map((part) =>
+      part === "characteristic"
+        ? characteristicName(other[part], language)
+        : valueName(other[part], language) || text.none
+    ).join(", ");
   const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
     link(hrefOfSeries(other), `${describe(other)} (${formatNumber(other.results, language)})`)
   );
-  const shown = [...scaleLinks, ...links.slice(0, MAX_LINKED), link("#chart-table", text.asTable)];
-  const folded = links.slice(MAX_LINKED);
-  const more = series.alternatives.length - MAX_LINKED;
-  return html`<div class="chart-links">${
-    shown.map((link, index) => [index > 0 && " · ", link]).flat()
-  }${
+  const shown = [
+    low > 0 && link(hrefOfScale(!isLogarithmic), isLogarithmic ? text.linear : text.logarithmic),
+    ...links.slice(0, MAX_LINKED),
+    link("#chart-table", text.asTable),
+  ].filter((link) => link !== false);
+  const folded = links.slice(MAX_LINKED).map((link) => element("li", {}, link));
+  const more = formatPlural(text.otherSeries, series.alternatives.length - MAX_LINKED, language);
+  return element(
+    "div",
+    { class: "chart-links" },
+    shown.flatMap((link, index) => [index > 0 && " · ", link]),
     folded.length > 0 &&
-    html`
-      <details>
-        <summary>${formatPlural(text.otherSeries, more, language)}</summary>
-        <ul>${folded.map((link) => html`<li>${link}</li>`)}</ul>
-      </details>
-    `
-  }</div>`;
+      element("details", {}, element("summary", {}, more), element("ul", {}, folded)),
+  );
 }
 
 /** Paths around the origin: circle, square, triangle, diamond, inverted triangle, cross; a dot for all others. */
@@ -166,20 +157,20 @@ function drawLegend(
   const shapes = groups.flatMap((_, index) =>
     Object.entries(TAILS).map(([censoring, tail]) => {
       const attributes = { id: `${censoring}${index}`, class: tail && "chart-limit" };
-      return svg("path", { ...attributes, d: tail + SHAPES[index] });
+      return element("path", { ...attributes, d: tail + SHAPES[index] });
     })
   );
   const key = (className: string, shape: string, ...label: (Html | string)[]) =>
-    svg(
+    element(
       "li",
       { class: className },
-      svg("svg", { width: 16, height: 16 }, svg("use", { href: `#${shape}`, x: 8, y: 8 })),
-      svg("span", {}, ...label),
+      element("svg", { width: 16, height: 16 }, element("use", { href: `#${shape}`, x: 8, y: 8 })),
+      element("span", {}, ...label),
     );
   const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
   return [
-    svg("svg", { class: "chart-shapes", "aria-hidden": "true" }, svg("defs", {}, shapes)),
-    svg(
+    element("svg", { class: "chart-shapes", "aria-hidden": "true" }, element("defs", {}, shapes)),
+    element(
       "ul",
       { class: "chart-legend" },
       groups.map(({ name, rows }, i) =>
@@ -187,7 +178,7 @@ function drawLegend(
           `chart-series-${i}`,
           `none${i}`,
           `${name} `,
-          svg("span", {}, formatNumber(rows.length, language)),
+          element("span", {}, formatNumber(rows.length, language)),
         )
       ),
       has("left") && key("chart-limits", "left0", below),
@@ -219,15 +210,15 @@ function drawPlot(
     n: rows.length,
     years: [...new Set(years)].join("–"),
   }, language);
-  const lines = ticks.map(plot.toY).map((y) => svg("line", { x2: "100%", y1: y, y2: y }));
+  const lines = ticks.map(plot.toY).map((y) => element("line", { x2: "100%", y1: y, y2: y }));
   const labels = ticks.map((tick) =>
-    svg("text", { x: "100%", y: plot.toY(tick), dx: -8, dy: 4 }, formatTick(tick, language))
+    element("text", { x: "100%", y: plot.toY(tick), dx: -8, dy: 4 }, formatTick(tick, language))
   );
   const points = groups.map((group, index) => drawGroup(group, index, plot));
   return html`<div class="chart">
-    ${svg("svg", { class: "chart-axis", height: PLOT_HEIGHT, "aria-hidden": "true" }, labels)}
+    ${element("svg", { class: "chart-axis", height: PLOT_HEIGHT, "aria-hidden": "true" }, labels)}
     ${
-    svg(
+    element(
       "svg",
       {
         class: "chart-plot",
@@ -237,8 +228,8 @@ function drawPlot(
         role: "img",
         "aria-label": label,
       },
-      svg("g", { class: "chart-grid" }, lines),
-      svg("g", { class: "chart-times" }, drawTimes(years, language)),
+      element("g", { class: "chart-grid" }, lines),
+      element("g", { class: "chart-times" }, drawTimes(years, language)),
       // Others are below the coloured points.
       points.toReversed(),
     )
@@ -266,7 +257,7 @@ function drawGroup({ name, rows }: Group, index: number, plot: Plot): Html {
     return `<use href="#${row.censoring}${index}" x="${x}" y="${plot.toY(Number(row.value))}"/>`;
   });
   const values = rows.map((row) => formatResult(row)).join(" ");
-  return svg(
+  return element(
     "g",
     {
       class: `chart-series-${index}`,
@@ -292,7 +283,7 @@ function drawDots(rows: readonly Measurement[], plot: Plot): Html {
   }
   const viewBox = `0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}`;
   const attributes = { height: PLOT_HEIGHT, viewBox, preserveAspectRatio: "none" };
-  return svg("svg", attributes, svg("path", { class: "chart-dots", d }));
+  return element("svg", attributes, element("path", { class: "chart-dots", d }));
 }
 
 function formatTick(tick: number, language: Language): string {
@@ -309,22 +300,22 @@ function drawTimes([first, last]: readonly [number, number], language: Language)
   const length = isMonths ? 12 : last - first + 1;
   const nameOf = (i: number) =>
     isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : String(first + i);
-  const tick = (x: string) => svg("line", { x1: x, x2: x, y1: AXIS, y2: AXIS + 6 });
+  const tick = (x: string) => element("line", { x1: x, x2: x, y1: AXIS, y2: AXIS + 6 });
   const draw = (className: string, most: number) => {
     const step = labelStep(length, most);
     const units = Array.from({ length }, (_, i) => i)
       .filter((i) => (isMonths ? i : first + i) % step === 0);
-    return svg(
+    return element(
       "g",
       { class: className },
       units.map((i) => [
         tick(percent(i / length)),
-        svg("text", { x: percent((i + 0.5) / length), y: AXIS + 22 }, nameOf(i)),
+        element("text", { x: percent((i + 0.5) / length), y: AXIS + 22 }, nameOf(i)),
       ]).flat(),
     );
   };
   return [
-    svg("line", { x2: "100%", y1: AXIS, y2: AXIS }),
+    element("line", { x2: "100%", y1: AXIS, y2: AXIS }),
     tick("100%"),
     draw("chart-wide", 12),
     draw("chart-narrow", 6),

@@ -29,7 +29,7 @@ import {
   type Size,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
-import { percent, svg } from "./svg.ts";
+import { element, percent } from "./element.ts";
 
 /** Content of a map. */
 export interface MapContent extends PointsContent {
@@ -71,16 +71,16 @@ export function drawMap(content: MapContent): Html {
     <div class="map" data-view="${formatView(view)}" data-width="${width}"
       data-height="${height}" role="group" aria-label="${text.map}">
         <a class="skip map-skip" href="#after-map">${text.skipMap}</a>
-        ${svg(
+        ${element(
           "svg",
           {
             class: "map-land",
             viewBox: `0 0 ${width} ${height}`,
             "aria-hidden": "true",
           },
-          paths.map(([layer, d]) => d && svg("path", { class: `map-${layer}`, d })),
+          paths.map(([layer, d]) => d && element("path", { class: `map-${layer}`, d })),
         )}
-        ${svg(
+        ${element(
           "svg",
           { class: "map-points" },
           drawScale(frame, size, language),
@@ -124,13 +124,13 @@ function drawScale(frame: Frame, { width, height }: Size, language: Language): H
   const part = length / kilometres / width;
   const [start, end] = [percent(1 - part), "100%"];
   const label = { x: percent(1 - part / 2), y: end, dy: -6, "text-anchor": "middle" };
-  return svg(
+  return element(
     "g",
     { class: "map-scale", transform: "translate(-20 -16)" },
-    svg("line", { x1: start, x2: end, y1: end, y2: end }),
-    svg("rect", { x: start, y: end }),
-    svg("rect", { x: end, y: end }),
-    svg("text", label, `${formatNumber(length, language)} km`),
+    element("line", { x1: start, x2: end, y1: end, y2: end }),
+    element("rect", { x: start, y: end }),
+    element("rect", { x: end, y: end }),
+    element("text", label, `${formatNumber(length, language)} km`),
   );
 }
 
@@ -147,9 +147,9 @@ function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: S
   const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
   const handles = corners.map((corner) => {
     const [x, y] = formatPixel(frame.toPixel(corner), size);
-    return svg("rect", { x, y, width: 10, height: 10 });
+    return element("rect", { x, y, width: 10, height: 10 });
   });
-  return svg("g", { class: "map-handles", transform: "translate(-5 -5)" }, handles);
+  return element("g", { class: "map-handles", transform: "translate(-5 -5)" }, handles);
 }
 
 function renderButtons(content: MapContent, { toPosition }: Frame): Html {
@@ -198,16 +198,16 @@ function renderLegend(content: MapContent, { toPixel }: Frame): Html {
   const label = matching < all
     ? fill(text.locationsInView, { shown: matching, all }, language)
     : formatPlural(text.locations, matching, language);
-  const key = (className: string, label: string) => svg("span", { class: className }, label);
-  const link = (href: string, label: string) => svg("a", { href }, label);
-  return svg(
+  const key = (className: string, label: string) => element("span", { class: className }, label);
+  const link = (href: string, label: string) => element("a", { href }, label);
+  return element(
     "p",
     { class: "map-legend" },
     key("map-key", label),
     hasOthers && key("map-key map-other", formatPlural(text.others, others, language)),
     hrefOfOthers && link(hrefOfOthers, hasOthers ? text.hideOthers : text.showOthers),
     hrefWithoutBox && link(hrefWithoutBox, text.removeBox),
-    missing > 0 && svg("span", {}, formatPlural(text.missing, missing, language)),
+    missing > 0 && element("span", {}, formatPlural(text.missing, missing, language)),
   );
 }
 

@@ -16,7 +16,7 @@ import {
   type Pixel,
   type Size,
 } from "./projection.ts";
-import { percent, svg } from "./svg.ts";
+import { element, percent } from "./element.ts";
 
 /** Location of a map. */
 export interface MapLocation {
@@ -65,9 +65,9 @@ export function drawPoints(content: PointsContent, size: Size, className: string
   );
   const rings = selected.map((cluster) => {
     const [cx, cy] = formatPixel([cluster.x, cluster.y], size);
-    return svg("circle", { class: "map-ring", cx, cy, r: radiusOf(cluster) + 4 });
+    return element("circle", { class: "map-ring", cx, cy, r: radiusOf(cluster) + 4 });
   });
-  return svg(
+  return element(
     "g",
     { class: className },
     drawLabels(clusters, frame, size, content.view.width).flat(),
@@ -124,15 +124,15 @@ function drawPoint(cluster: Cluster, size: Size, content: PointsContent): Html {
     ? first.name
     : formatPlural(DRAWING_TEXT[language].locations, members.length, language);
   const number = formatNumber(members.length, language, { notation: "compact" });
-  return svg(
+  return element(
     "a",
     {
       class: first.matches ? "map-point" : "map-point map-other",
       href: isCloser ? hrefOfView(closer) : hrefOfLocation(first),
     },
-    svg("title", {}, title),
-    svg("circle", { cx: x, cy: y, r: radiusOf(cluster) }),
-    !isSingle && svg("text", { x, y, dy: 4 }, number),
+    element("title", {}, title),
+    element("circle", { cx: x, cy: y, r: radiusOf(cluster) }),
+    !isSingle && element("text", { x, y, dy: 4 }, number),
   );
 }
 
@@ -188,7 +188,10 @@ function drawLabels(
       taken.push(label, around(x, y, 3));
       const [cx, cy] = formatPixel([x, y], { width, height });
       const text = { class: "map-label", x: cx, y: cy, dx, dy, "text-anchor": anchor };
-      return [svg("circle", { class: "map-place", cx, cy, r: 1.6 }), svg("text", text, name)];
+      return [
+        element("circle", { class: "map-place", cx, cy, r: 1.6 }),
+        element("text", text, name),
+      ];
     }
     return [];
   });

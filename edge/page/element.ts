@@ -1,11 +1,11 @@
-// SVG elements and positions as text.
+// Elements of SVG and HTML, and positions in them.
 import { html, raw } from "hono/html";
 import type { Html } from "./drawing_text.ts";
 
 type Content = Html | string | number | false | undefined;
 
 /** Returns an element. Attributes and texts are escaped; an attribute that is `undefined` is omitted. */
-export function svg(
+export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,
   ...content: readonly (Content | readonly Content[])[]
