@@ -367,7 +367,7 @@ export class Feeds {
     for (;;) {
       // The page is longer than expected.
       if (feed.arrived >= feed.reserved) {
-        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0));
+        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0, false));
       }
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
@@ -461,7 +461,7 @@ export class Feeds {
     return this.#readersOf(feed).some(({ next, isReading, source }) =>
       next >= feed.parts.length ||
       source.readsAhead === true && isReading && next >= feed.pageStart &&
-        this.#hasRoom(feed, this.#expectedLength(feed))
+        this.#hasRoom(feed, this.#expectedLength(feed), true)
     );
   }
 
@@ -471,7 +471,9 @@ export class Feeds {
       const others = [...this.#feeds].filter((other) =>
         other !== feed && other.bytes + other.reserved > 0
       );
-      return this.#hasRoom(feed, this.#expectedLength(feed)) ||
+      // Rows that writers hold must not stop all downloads.
+      const [oldest] = [...this.#feeds].filter(({ run }) => run !== undefined);
+      return this.#hasRoom(feed, this.#expectedLength(feed), feed !== oldest) ||
         others.length === 0 && feed.bytes <= feed.pageLength;
     });
     feed.pageStart = feed.parts.length;
@@ -497,13 +499,16 @@ export class Feeds {
     }
   }
 
-  /** Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. */
-  #hasRoom(feed: Feed, bytes: number): boolean {
+  /**
+   * Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. Only
+   * another row group frees the memory of rows that a writer holds, so a page that arrives does not wait for them.
+   */
+  #hasRoom(feed: Feed, bytes: number, countsHeld: boolean): boolean {
     const { maxCachedBytes } = this.limits;
     const fits = () => {
-      let used = feed.bytes + feed.held + bytes;
-      for (const other of this.#feeds) {
-        if (other !== feed) used += other.bytes + other.held + other.reserved;
+      let used = bytes - feed.reserved;
+      for (const { bytes, held, reserved } of this.#feeds) {
+        used += bytes + reserved + (countsHeld ? held : 0);
       }
       return used <= maxCachedBytes;
     };

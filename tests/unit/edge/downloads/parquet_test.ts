@@ -39,3 +39,16 @@ Deno.test(
     assert(stats.requests <= pages + 9, `${stats.requests} requests for ${pages} pages`);
   },
 );
+
+Deno.test(
+  "EdgeApp.request() completes downloads of Parquet whose row groups need more than the memory",
+  LONG_DEADLINE,
+  async () => {
+    const { app } = overSandbox({ records: 3_000 }, { maxCachedBytes: 50_000 });
+    const files = await Promise.all(["limit=300", "limit=301", "$top=1000"].map(async (query) => {
+      const response = await app.request(`/Records.parquet?${query}`);
+      return (await readParquet(await response.arrayBuffer())).rows.length;
+    }));
+    assertEquals(files, [300, 301, 3_000]);
+  },
+);
