@@ -115,11 +115,15 @@ function drawGrid(frame: Frame, size: Size, view: MapView): string {
 
 /** Minimum length (pixels) of the scale bar. */
 const MIN_SCALE_LENGTH = 40;
+const KILOMETRES_PER_DEGREE = EARTH_RADIUS * Math.PI / 180;
 
-/** Draws a scale bar of a round length, which is exact at the centre of the map. */
+/** Draws a scale bar of a round length, which is right at the centre of the map. */
 function drawScale(frame: Frame, { width, height }: Size, language: Language): Html {
   const [x, y] = [width / 2, height / 2];
-  const kilometres = distanceOf(frame.toPosition([x - 50, y]), frame.toPosition([x + 50, y])) / 100;
+  const [west, south] = frame.toPosition([x - 50, y]);
+  const [east, north] = frame.toPosition([x + 50, y]);
+  const degrees = Math.hypot(north - south, (east - west) * Math.cos(south * Math.PI / 180));
+  const kilometres = degrees * KILOMETRES_PER_DEGREE / 100;
   const length = roundUp(MIN_SCALE_LENGTH * kilometres);
   const part = length / kilometres / width;
   const [start, end] = [percent(1 - part), "100%"];
@@ -132,15 +136,6 @@ function drawScale(frame: Frame, { width, height }: Size, language: Language): H
     element("rect", { x: end, y: end }),
     element("text", label, `${formatNumber(length, language)} km`),
   );
-}
-
-/** Great-circle distance in kilometres. */
-function distanceOf([west, south]: Coordinates, [east, north]: Coordinates): number {
-  const radians = Math.PI / 180;
-  const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
-  const part = half(north - south) +
-    Math.cos(south * radians) * Math.cos(north * radians) * half(east - west);
-  return 2 * EARTH_RADIUS * Math.asin(Math.sqrt(part));
 }
 
 function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {

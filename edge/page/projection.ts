@@ -48,7 +48,7 @@ export function polarDistance(latitude: number): number {
   return EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
 }
 
-/** Returns the same longitude from -180 to 180. */
+/** From -180 to 180. */
 function wrap(longitude: number): number {
   return longitude - 360 * Math.round(longitude / 360);
 }
@@ -98,11 +98,7 @@ export function createFrame({ longitude, latitude, width }: MapView, size: Size)
   };
 }
 
-/**
- * Returns the box between two opposite corners, such as those of a box that the mouse drew.
- *
- * A browser can show the map larger or smaller than `size`: scale its pixels first.
- */
+/** Returns the box between two opposite corners, such as those of a box that the mouse drew. */
 export function boundsOfPixels(view: MapView, size: Size, corner: Pixel, opposite: Pixel): Bounds {
   const { toPosition } = createFrame(view, size);
   const [[west, south], [east, north]] = [toPosition(corner), toPosition(opposite)];

@@ -161,6 +161,7 @@ body.stale .columns .lead { opacity: .5; }
 .tabs input:checked + label + pre { display: block; }
 .copy { height: auto; border: 0; padding: 0; background: none; font-weight: 400; font-size: 13px; text-decoration: underline; }
 .cite { font-size: 14px; }
+.cite .title a + a { margin-left: 8px; }
 .cite li { border-top: 1px solid var(--line); padding: 8px 0; overflow-wrap: anywhere; }
 .reading { max-width: 800px !important; }
 .datasets li { padding: 12px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
@@ -172,13 +173,12 @@ body.stale .columns .lead { opacity: .5; }
 .facts-list { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
 .facts-list dt { font-size: 13px; color: var(--soft); }
 .facts-list dd { font-weight: 600; }
-.facts-list dt::first-letter { text-transform: uppercase; }
+:is(.facts-list dt, .measured th)::first-letter { text-transform: uppercase; }
 .abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; }
 :is(th, td) { text-align: left; padding: 8px; border-bottom: 1px solid var(--line); }
 thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .measured { margin: 8px 0; }
-.measured th::first-letter { text-transform: uppercase; }
 .measured .number { text-align: right; }
 
 .map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
@@ -193,7 +193,6 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-land .map-box { fill: var(--accent); fill-opacity: .1; stroke: var(--accent); stroke-width: 2; stroke-dasharray: 6 4; }
 .map-points { position: absolute; inset: 0; width: 100%; height: 100%; }
 .map-narrow, .chart-narrow { display: none; }
-.map-place { fill: var(--soft); }
 .map-label { fill: var(--soft); font-size: 12px; stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
 .map-point circle { fill: var(--accent); stroke: var(--paper); stroke-width: 1.5; }
 .map-point text { fill: var(--on-accent); font-size: 12px; font-weight: 700; text-anchor: middle; }
@@ -202,7 +201,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-point:hover circle, .map-point:focus-visible circle { stroke: var(--ink); stroke-width: 2.5; }
 .map-ring { fill: none; stroke: var(--ink); stroke-width: 2.5; pointer-events: none; }
 .map-handles rect { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
-.map-scale { fill: var(--soft); stroke-width: 1.5; font-size: 13px; }
+.map-place, .map-scale { fill: var(--soft); stroke-width: 1.5; font-size: 13px; }
 .map-scale line { stroke: var(--soft); }
 .map-scale rect { width: 1px; height: 6px; transform: translateY(-5px); }
 .map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
@@ -293,11 +292,6 @@ ${
   .table .measurements td.value { grid-column: 2; color: var(--ink); white-space: pre; }
   .table .measurements td.no-value { grid-column: 2 / 4; color: var(--soft); white-space: normal; }
 }
-@media print {
-  .map { max-width: 160mm; }
-  .map-buttons, .map-card, .chart-links { display: none; }
-  .chart-card, .bars, .measurements tr { break-inside: avoid; }
-}
 @media (max-width: 1000px) and (min-width: 768px) {
   .query .row { grid-template-columns: 1fr 1fr; }
 }
@@ -326,6 +320,9 @@ ${
   .copy-link { margin-top: 8px; }
 }
 @media print {
+  .map { max-width: 160mm; }
+  .map-buttons, .map-card, .chart-links { display: none; }
+  .chart-card, .bars, .measurements tr { break-inside: avoid; }
   .top nav, .query, .fold, .take, .download-bar, .copy-link, .skip, .copy { display: none !important; }
   .columns { display: block; }
   .card, .map { break-inside: avoid; margin-bottom: 16px; }
