@@ -147,6 +147,8 @@ const SHAPES = [
 /** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
 const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
 
+const ICON = { width: 16, height: 16, "aria-hidden": "true" };
+
 /** Returns the shapes, to which the points refer, and the legend. */
 function drawLegend(
   groups: readonly Group[],
@@ -164,7 +166,7 @@ function drawLegend(
     element(
       "li",
       { class: className },
-      element("svg", { width: 16, height: 16 }, element("use", { href: `#${shape}`, x: 8, y: 8 })),
+      element("svg", ICON, element("use", { href: `#${shape}`, x: 8, y: 8 })),
       element("span", {}, ...label),
     );
   const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);

@@ -2,7 +2,7 @@
 // degrees: an absolute start, then relative steps.
 import coarse from "./data/outlines_coarse.json" with { type: "json" };
 import fine from "./data/outlines_fine.json" with { type: "json" };
-import { CANADA_WIDTH, type Frame, type Pixel, polarDistance, type Size } from "./projection.ts";
+import { CANADA_WIDTH, type Coordinates, type Frame, type Pixel, type Size } from "./projection.ts";
 
 /** Towns, the largest first. Maps of all of Canada leave out those of rank 4. */
 export const PLACES: readonly {
@@ -17,8 +17,7 @@ const LAYERS = ["neighbours", "land", "lakes", "provinces"] as const;
 type Layer = typeof LAYERS[number];
 
 interface Line {
-  /** Pairs of longitude and distance to the pole on the map, which all views share. */
-  points: readonly (readonly [longitude: number, distance: number])[];
+  points: readonly Coordinates[];
   isClosed: boolean;
 }
 
@@ -45,9 +44,7 @@ export function drawOutlines(
   return LAYERS.map((layer, i) => [
     layer,
     outlines[i]!.map(({ points, isClosed }) => {
-      const pixels = points.map(([longitude, distance]) =>
-        frame.projectToPixel(longitude, distance)
-      );
+      const pixels = points.map(frame.toPixel);
       return isClosed ? formatPath(clipArea(pixels, size), true) : drawLine(pixels, size);
     }).join(""),
   ]);
@@ -62,7 +59,7 @@ function parseOutlines(data: { unit: number } & Record<Layer, string>): Outlines
       for (let i = 0; i < numbers.length; i += 2) {
         x += numbers[i]!;
         y += numbers[i + 1]!;
-        points.push([x * data.unit, polarDistance(y * data.unit)] as const);
+        points.push([x * data.unit, y * data.unit] as const);
       }
       return { points, isClosed: path.endsWith("z") };
     })

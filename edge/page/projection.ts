@@ -43,19 +43,16 @@ function stretch(latitude: number): number {
   return Math.tan(Math.PI / 4 + latitude / 2);
 }
 
-/** Returns the distance (km) from the pole to a latitude on the map. The map has no south pole. */
-export function polarDistance(latitude: number): number {
-  return EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
-}
-
 /** From -180 to 180. */
 function wrap(longitude: number): number {
   return longitude - 360 * Math.round(longitude / 360);
 }
 
 /** Returns kilometres east of the central meridian, and from the pole towards the south. */
-function project(longitude: number, distance: number, meridian: number): Pixel {
+function project([longitude, latitude]: Coordinates, meridian: number): Pixel {
   const angle = CONE * wrap(longitude - meridian) * DEGREE;
+  // The map has no south pole.
+  const distance = EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
   return [distance * Math.sin(angle), distance * Math.cos(angle)];
 }
 
@@ -69,23 +66,19 @@ export const CANADA: MapView = { longitude: -89.6, latitude: 60, width: 5750 };
 /** Converts between degrees and pixels of a map. */
 export interface Frame {
   toPixel: (position: Coordinates) => Pixel;
-  /** Takes {@linkcode polarDistance} in place of the latitude. */
-  projectToPixel: (longitude: number, distance: number) => Pixel;
   toPosition: (pixel: Pixel) => Coordinates;
 }
 
 /** Returns the frame in which `view` fills a map of `size`. */
 export function createFrame({ longitude, latitude, width }: MapView, size: Size): Frame {
   const meridian = width >= CANADA_WIDTH ? CANADA_MERIDIAN : longitude;
-  const [centreX, centreY] = project(longitude, polarDistance(latitude), meridian);
+  const [centreX, centreY] = project([longitude, latitude], meridian);
   const scale = size.width / width;
-  const projectToPixel = (longitude: number, distance: number): Pixel => {
-    const [x, y] = project(longitude, distance, meridian);
-    return [size.width / 2 + (x - centreX) * scale, size.height / 2 + (y - centreY) * scale];
-  };
   return {
-    projectToPixel,
-    toPixel: ([longitude, latitude]) => projectToPixel(longitude, polarDistance(latitude)),
+    toPixel(position) {
+      const [x, y] = project(position, meridian);
+      return [size.width / 2 + (x - centreX) * scale, size.height / 2 + (y - centreY) * scale];
+    },
     toPosition([left, top]) {
       const x = centreX + (left - size.width / 2) / scale;
       const y = centreY + (top - size.height / 2) / scale;
