@@ -5,7 +5,7 @@ import { FORMAT_NAMES, formatsOf } from "../../src/formats/formats.ts";
 import { labelOf, meaningOf } from "../../src/odata/field_meanings.ts";
 import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { FOLDER, runToEnd, withFiles, writeFile } from "../e2e/command_line.ts";
-import { loadInstalled } from "../helpers/installed_package.ts";
+import { loadInstalled } from "./installed_package.ts";
 
 interface DataPackage {
   valid: boolean;

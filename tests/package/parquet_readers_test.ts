@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { DataStream, type Query } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { loadInstalled } from "../helpers/installed_package.ts";
+import { loadInstalled } from "./installed_package.ts";
 import { cellOf, readAll, readParquet } from "../helpers/parquet.ts";
 import { runProgram } from "../helpers/programs.ts";
 import { fieldsOf } from "../helpers/resources.ts";

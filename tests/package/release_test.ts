@@ -1,7 +1,6 @@
-// `deno task release` changes everything or nothing, and the workflow publishes each version once. They run in a small
+// `deno task release` changes everything or nothing, and each version is published once. The tasks run in a small
 // repository, which has the scripts of this project, documents of its own, and tasks that replace the checks.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { parse } from "@std/yaml/parse";
 import { dirname } from "node:path";
 import deno from "../../deno.json" with { type: "json" };
 import { FOLDER, readFile, withFiles, writeFile } from "../e2e/command_line.ts";
@@ -9,7 +8,7 @@ import { type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { filesIn, PROJECT } from "../helpers/project.ts";
 
 const ADDRESS = "https://github.com/owner/weir";
-const SCRIPTS = ["release", "release:verify", "release:notes", "publish:npm"] as const;
+const SCRIPTS = ["release", "release:verify", "publish:npm"] as const;
 /** Tasks in place of the checks. Each one prints its name and the version that it finds. */
 const CHECKS: Record<string, string> = Object.fromEntries(
   ["test", "publish:check", "pack"].map((name) => [name, `echo ran ${name} && cat src/version.ts`]),
@@ -183,26 +182,6 @@ Deno.test("release restores all files when the last check fails", () =>
     assertEquals(await snapshot(), before);
   }));
 
-Deno.test({
-  name: "release restores all files when Ctrl-C interrupts the checks",
-  // Without a session of its own, the interrupt would reach this test.
-  ignore: await runProgramWith({}, "setsid", "--version") === undefined,
-  fn: () =>
-    // Like Ctrl-C in a terminal, `kill` interrupts all processes of the session.
-    inRepository(
-      { tasks: { "test": "cat src/version.ts && kill -INT 0 && sleep 30" } },
-      async () => {
-        const before = await snapshot();
-        const command = ["task", "--quiet", "release", "0.5.0"];
-        const { code, stdout, stderr } = await run("setsid", "--wait", Deno.execPath(), ...command);
-        assert(code !== 0);
-        assertStringIncludes(stderr, "Interrupted\n0.5.0 is not released.");
-        assertStringIncludes(stdout, 'VERSION = "0.5.0"');
-        assertEquals(await snapshot(), before);
-      },
-    ),
-});
-
 Deno.test("release:verify accepts only the tag of the version on the main branch", () =>
   inRepository({}, async () => {
     await assertReleased("0.4.0");
@@ -226,81 +205,6 @@ Deno.test("release:verify accepts only the tag of the version on the main branch
     assertStringIncludes(changed.stderr, "The version in src/version.ts is 0.4.1");
     assertStringIncludes(changed.stderr, "CHANGELOG.md has no heading for 0.4.0");
     assertStringIncludes(changed.stderr, "The commit is not on origin/main");
-  }));
-
-Deno.test("release:notes prints the changes and the hash of the file for browsers", () =>
-  inRepository({}, async () => {
-    await assertReleased("0.4.0-rc.1");
-    await write("dist/package/dist/weir.js", "export {};\n");
-    // printf 'export {};\n' | openssl dgst -sha384 -binary | base64
-    const hash = "sha384-z0dQZuTpVhlJhRpzBVjQTCgdq+BUSh89DMD4c8ea5gn4XTF+416jeLVKPWSl2O8q";
-    for (const version of ["0.4.0-rc.1", "0.4.0"]) {
-      if (version === "0.4.0") await assertReleased(version);
-      const { code, stdout, stderr } = await task("release:notes");
-      assertEquals([code, stderr], [0, ""]);
-      assertMatch(stdout, /^- The first feature\.\n\n### Packages\n/);
-      assertStringIncludes(stdout, `https://jsr.io/@weir/datastream@${version}\n`);
-      assertStringIncludes(
-        stdout,
-        `datastream@${version}/dist/weir.js, with\n  \`integrity="${hash}"\`\n`,
-      );
-    }
-    const { stdout } = await task(
-      "release:notes",
-      "weir:1@sha256:0",
-      "a:2@sha256:1",
-      "b:3@sha256:2",
-    );
-    const images = "`weir:1@sha256:0`, built from `a:2@sha256:1` and `b:3@sha256:2`";
-    assertStringIncludes(stdout, `"\`\n- Container image: ${images}\n`);
-  }));
-
-Deno.test("the release workflow pushes an image once, and records its digest", () =>
-  withFiles(async () => {
-    const { jobs } = parse(await Deno.readTextFile(`${PROJECT}.github/workflows/release.yml`)) as {
-      jobs: Record<string, { steps: { id?: string; run?: string }[] }>;
-    };
-    const script = jobs.image!.steps.find(({ id }) => id === "push")!.run!;
-    // Records its arguments; `pull` succeeds if the tag is in the registry.
-    await write(
-      "docker",
-      `#!/bin/sh
-printf '%s\\n' "$*" >> calls.txt
-case $1 in
-  pull) test -f pushed ;;
-  push) touch pushed ;;
-  inspect) printf '%s\\n' other.example/x@sha256:1 ghcr.io/owner/weir@sha256:2 ;;
-esac
-`,
-    );
-    await Deno.chmod(`${FOLDER}/docker`, 0o755);
-    await write("dist/base-images.txt", "a:2@sha256:3\nb:3@sha256:4\n");
-    const push = async () => {
-      await write("calls.txt", "");
-      const env = {
-        ...{ GITHUB_REPOSITORY: "Owner/Weir", GITHUB_REF_NAME: "v1.2.0", GITHUB_ACTOR: "someone" },
-        ...{ GITHUB_OUTPUT: "output.txt", GITHUB_STEP_SUMMARY: "summary.txt", TOKEN: "a-token" },
-      };
-      const cwd = `${PROJECT}${FOLDER}`;
-      const command = [
-        "--noprofile",
-        "--norc",
-        "-eo",
-        "pipefail",
-        "-c",
-        `PATH=$PWD:$PATH\n${script}`,
-      ];
-      const result = await runProgramWith({ cwd, env }, "bash", ...command);
-      assertEquals(result?.code, 0, result?.stderr);
-      const calls = (await readFile("calls.txt")).split("\n");
-      assert(!calls.join().includes("a-token"));
-      return calls.map((call) => call.split(" ")[0]).filter(Boolean);
-    };
-    assertEquals(await push(), ["login", "pull", "build", "push", "inspect"]);
-    const image = "images=ghcr.io/owner/weir:1.2.0@sha256:2 ";
-    assertEquals(await readFile("output.txt"), `${image}a:2@sha256:3 b:3@sha256:4\n`);
-    assertEquals(await push(), ["login", "pull", "inspect"]);
-    assert((await readFile("output.txt")).endsWith(`\n${image}\n`));
   }));
 
 Deno.test("publish:npm publishes with the tag of the version, unless npm has it", () =>
