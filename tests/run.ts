@@ -34,11 +34,9 @@ Deno.exitCode = paths.length > 0 || flags.length > 0 ? await runFiles() : await 
 async function runFiles(): Promise<number> {
   let exitCode = 0;
   for (const { flags: own, files } of commands) {
-    // Browsers, servers and packages in parallel would disturb each other.
-    const alone = own.filter((flag) => flag !== "--parallel" || !own.includes("--allow-all"));
     // Recording results needs more permissions than comparing them.
-    if (flags.includes("--update")) alone.push("--allow-all");
-    const args = ["test", "--no-check", "--reporter=dot", ...alone, ...withPaths(files)];
+    const update = flags.includes("--update") ? ["--allow-all"] : [];
+    const args = ["test", "--no-check", "--reporter=dot", ...own, ...update, ...withPaths(files)];
     const stdout = flags.includes("--watch") ? "inherit" : "piped";
     const env = { NO_COLOR: "1" };
     const child = new Deno.Command(Deno.execPath(), { args, env, stdout }).spawn();

@@ -11,10 +11,16 @@ export interface Suite {
 export const isTimed = (path: string): boolean => path.endsWith("/linear_time_test.ts");
 
 const SUITES: readonly Suite[] = [
-  { paths: ["tests/unit/", "tests/e2e/processes/"], flags: ["-P"], isInGate: true },
-  { paths: ["tests/properties/"], flags: ["-P=none"] },
+  {
+    paths: ["tests/unit/", "tests/e2e/processes/"],
+    flags: ["--parallel", "-P"],
+    isInGate: true,
+  },
+  { paths: ["tests/properties/"], flags: ["--parallel", "-P=none"] },
   { paths: ["tests/mutation/"], flags: ["--no-prompt", "--allow-env", "--allow-read"] },
-  // They start programs, browsers and servers, or write outside of the project.
+  // They mostly wait for their servers.
+  { paths: ["tests/e2e/servers/"], flags: ["--parallel", "--allow-all"] },
+  // Browsers and packages in parallel would disturb each other.
   { paths: ["tests/"], flags: ["--allow-all"] },
 ];
 
@@ -48,7 +54,7 @@ export function testCommands(
     if (isChosen) command.files.push(file);
   }
   return commands.flatMap(({ flags, files }) => [
-    { flags: ["--parallel", ...flags], files: files.filter((file) => !isTimed(file)) },
-    { flags, files: files.filter(isTimed) },
+    { flags, files: files.filter((file) => !isTimed(file)) },
+    { flags: flags.filter((flag) => flag !== "--parallel"), files: files.filter(isTimed) },
   ]).filter(({ files }) => files.length > 0);
 }
