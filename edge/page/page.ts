@@ -7,7 +7,7 @@ import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
 import { TtlCache } from "./ttl_cache.ts";
-import { drawBars, type YearResults } from "./bars.ts";
+import type { YearResults } from "./bars.ts";
 import { renderDataset, renderDatasetList, renderFields } from "./dataset.ts";
 import { describeFailure, type Failure } from "./failure.ts";
 import {
@@ -33,7 +33,7 @@ import {
 import type { Measurement } from "./series.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels } from "./projection.ts";
-import { renderResults } from "./results.ts";
+import { renderBars, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
@@ -253,7 +253,7 @@ function createPages(
       const content = html`
         <h1>${text.perYear}</h1>
         <div class="fragment">${years.length > 0
-          ? drawBars(years, form.language)
+          ? renderBars(years, form)
           : html`<p>${text.noYears} ${text.removeFilter}</p>`}</div>
         <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
       `;

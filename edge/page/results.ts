@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { shorten } from "../downloads/parameters.ts";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
-import { drawBars } from "./bars.ts";
+import { drawBars, type YearResults } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { fieldLabel } from "./field_texts.ts";
 import { drawChart } from "./chart.ts";
@@ -127,13 +127,15 @@ function renderNumber(content: ResultsContent, text: Text): Html {
   `;
 }
 
+/** Results per year with their source. The card of a filtered result has a heading. */
+export function renderBars(years: readonly YearResults[], form: Form): Html {
+  const { perYear, source } = TEXTS[form.language];
+  return html`${drawBars(years, form.language)}
+    <p class="caption"><span>${!isFiltered(form) && perYear}</span> <span>${source}</span></p>`;
+}
+
 function renderYears({ form, results }: ResultsContent, text: Text): Html | undefined {
-  if (results.years !== undefined) {
-    return html`${drawBars(results.years, form.language)}
-      <p class="caption"><span>${
-      !isFiltered(form) && text.perYear
-    }</span> <span>${text.source}</span></p>`;
-  }
+  if (results.years !== undefined) return renderBars(results.years, form);
   if (results.count > MAX_COUNTED_BY_YEAR) return undefined;
   const href = pageUrl(form, {}, "/years");
   return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;

@@ -205,6 +205,7 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertMatch(textOf(html), /39,611 results: choose a location or years to see a chart\./);
   assertStringIncludes(html, "data-fragment");
   const years = await get(app, "/years?from=2012");
+  assertStringIncludes(years, "DataStream: Records");
   assertStringIncludes(years, 'class="fragment"');
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
