@@ -57,6 +57,22 @@ Deno.test("Output.write() fails when a later run has resumed the part", () =>
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
   }));
 
+Deno.test("openFile() takes over the part before it hashes the bytes of the part", () =>
+  withFiles(async () => {
+    const first = await killed();
+    // The versions are requested after the bytes were hashed.
+    const { output } = await openFile(PATH, {
+      ...options,
+      async requestDatasets() {
+        await assertRejects(() => write(first, "another page 2\n", 2), FileError, "taken over");
+        return await options.requestDatasets();
+      },
+    });
+    await write(output, "page 2\n", 2);
+    await output.finish(0);
+    assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
+  }));
+
 Deno.test("Output.abandon() returns the rows of the saved cursor, which can be an earlier one", () =>
   withFiles(async () => {
     const { output } = await openFile(PATH, options);
