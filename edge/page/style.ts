@@ -36,7 +36,9 @@ fieldset { border: 0; min-width: 0; }
 legend { padding: 0; }
 a { color: var(--accent); text-underline-offset: 2px; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: 13px; }
-small, .note, .caption { font-size: 13px; color: var(--soft); }
+small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt, .chart-links {
+  font-size: 13px; color: var(--soft);
+}
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
 #count:focus, #results:focus { outline: none; }
 .hidden, .chart-table:not(:target) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -46,21 +48,19 @@ small, .note, .caption { font-size: 13px; color: var(--soft); }
 
 .top { display: flex; align-items: center; gap: 12px; padding: 12px 24px; border-bottom: 1px solid var(--line); }
 .brand { display: flex; align-items: center; gap: 12px; color: inherit; text-decoration: none; font-size: 20px; }
-.tagline { color: var(--soft); }
 .top nav { margin-left: auto; display: flex; gap: 24px; font-size: 14px; }
 .wide { display: flex; gap: 24px; }
 .top nav .wide a { color: inherit; text-decoration: none; }
 .top nav .wide a:hover { text-decoration: underline; }
 .synthetic { padding: 4px 24px; background: var(--notice-wash); color: var(--notice); font-size: 13px; }
 .top, .synthetic, .query, .fold, #results, footer { max-width: 1440px; margin-inline: auto; }
-main { background: linear-gradient(var(--panel), var(--panel)) no-repeat; background-size: 0; }
 footer { border-top: 1px solid var(--line); margin-top: 32px; padding: 24px; font-size: 13px; color: var(--soft); }
 
 .query, .fold { background: var(--panel); padding: 16px 24px; box-shadow: 0 1px var(--line); }
 .fold { display: none; }
 .query .row { display: grid; grid-template-columns: 5fr 3fr 3fr auto; gap: 16px; align-items: end; }
 .query label, .query legend, .credential label { font-size: 14px; font-weight: 600; }
-.query label > input, .query label > select { margin-top: 4px; }
+.query label > :is(input, select), .where input, .reasons p + p { margin-top: 4px; }
 input, select, button, .button {
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px;
   height: 44px; padding: 0 12px; width: 100%; min-width: 0;
@@ -80,20 +80,16 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .scripted .chip input { position: absolute; opacity: 0; }
 .chip:has(:focus-visible) { outline: 3px solid var(--accent); }
 .chip:has(input:not(:checked)) { text-decoration: line-through; color: var(--soft); }
-.where input { margin-top: 4px; }
 .years { display: grid; grid-template-columns: 1fr auto 1fr; gap: 8px; align-items: center; }
-.years legend { margin-bottom: 4px; }
-.years input { height: 44px; }
 .more { display: inline-block; margin: 12px 24px 0 0; font-size: 14px; }
 .more[open] { display: block; }
 .more summary::marker { color: var(--accent); }
 .more summary span { color: var(--accent); text-decoration: underline; cursor: pointer; }
 .more .row { grid-template-columns: repeat(4, 1fr); margin-top: 12px; }
 .box { display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; margin-top: 12px; max-width: 640px; }
-.box legend { margin-bottom: 4px; }
+.query legend { margin-bottom: 4px; }
 .clear { display: inline-block; margin-top: 12px; font-size: 14px; }
 .credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
-.credential p { font-size: 13px; color: var(--soft); }
 
 #suggestions { position: absolute; z-index: 5; left: 0; right: 0; top: 100%; margin-top: 4px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; box-shadow: 0 6px 24px #0003; padding: 8px 0; font-size: 14px; }
 #suggestions .group { padding: 4px 12px; font-size: 13px; font-weight: 600; color: var(--soft); }
@@ -114,7 +110,6 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .lead { gap: 24px; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: 16px; min-width: 0; background: var(--paper); }
 .title { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 4px 16px; margin-bottom: 8px; }
-.title p { font-size: 13px; color: var(--soft); }
 .caption { display: flex; justify-content: space-between; gap: 8px; }
 .fold .button { flex: none; }
 .fold p, .facts, .chip { overflow-wrap: anywhere; min-width: 0; }
@@ -122,7 +117,6 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .notice { border-color: var(--notice-edge); background: var(--notice-wash); }
 .alert { border-color: var(--alert); background: var(--alert-wash); }
 .info progress { width: 100%; height: 8px; accent-color: var(--accent); }
-.reasons p + p { margin-top: 4px; }
 .link { border: 0; background: none; padding: 0; height: auto; text-decoration: underline; font-weight: 400; width: auto; }
 
 .tools { display: grid; grid-template-columns: repeat(3, 1fr); border: 1px solid var(--edge); border-radius: 6px; margin-top: 24px; position: relative; }
@@ -149,7 +143,6 @@ body.stale .show { background: var(--accent); color: var(--on-accent); border-co
 body.stale .columns .lead { opacity: .5; }
 [aria-busy=true] { opacity: .6; cursor: progress; }
 .download-bar { position: fixed; z-index: 4; inset: auto 0 0; display: none; align-items: center; justify-content: space-between; gap: 16px; padding: 8px 16px; background: var(--paper); border-top: 1px solid var(--line); }
-.download-bar p { font-size: 13px; color: var(--soft); }
 .download-bar .download { width: auto; margin: 0; }
 
 .tabs { display: flex; flex-wrap: wrap; gap: 0; margin: 0 -16px -16px; border-top: 0; }
@@ -171,7 +164,6 @@ body.stale .columns .lead { opacity: .5; }
 .reading h2 { margin-top: 24px; }
 .path { font-size: 13px; color: var(--soft); margin-bottom: 8px; }
 .facts-list { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
-.facts-list dt { font-size: 13px; color: var(--soft); }
 .facts-list dd { font-weight: 600; }
 :is(.facts-list dt, .measured th)::first-letter { text-transform: uppercase; }
 .abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
@@ -179,7 +171,6 @@ table { width: 100%; border-collapse: collapse; font-size: 14px; }
 :is(th, td) { text-align: left; padding: 8px; border-bottom: 1px solid var(--line); }
 thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .measured { margin: 8px 0; }
-.measured .number { text-align: right; }
 
 .map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
 .map svg { display: block; }
@@ -227,7 +218,6 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map.drawing { cursor: crosshair; touch-action: none; }
 .map.drawing .map-points { pointer-events: none; }
 .map-drawn { position: absolute; border: 2px dashed var(--accent); background: color-mix(in srgb, var(--accent) 10%, transparent); }
-.chart-links { font-size: 13px; color: var(--soft); }
 .chart-links details { display: inline; }
 .chart-links details ul { margin-top: 8px; }
 .chart-links summary { display: inline; cursor: pointer; text-decoration: underline; margin-left: 8px; color: var(--accent); }
@@ -240,7 +230,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-legend li > span { color: var(--ink); }
 .chart-legend span span, .title h2 span { color: var(--soft); font-weight: 400; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
-.chart svg { display: block; width: 100%; overflow: visible; }
+.chart svg, .bars { display: block; width: 100%; overflow: visible; }
 .chart text, .bars text { font-size: 13px; fill: var(--soft); }
 .chart-value { z-index: 1; max-width: 100%; padding: 2px 8px; pointer-events: none; }
 .chart-axis text { text-anchor: end; }
@@ -253,13 +243,12 @@ ${
     "\n",
   )
 }
-.chart-limits { color: var(--soft); }
+.tagline, .chart-limits { color: var(--soft); }
 .chart-legend svg, .chart-plot g { fill: currentColor; }
 .chart-dots { stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .chart-table { margin-top: 16px; }
 .chart-table caption { text-align: left; font-weight: 600; padding: 4px 0; }
-.chart-table :is(th, td):not(:first-child) { text-align: right; }
-.bars { display: block; width: 100%; overflow: visible; }
+.measured .number, .chart-table :is(th, td):not(:first-child) { text-align: right; }
 .bars rect { fill: var(--accent); }
 .table-card { padding: 0; container-type: inline-size; }
 .table-card .title { padding: 16px 16px 0; }
