@@ -43,16 +43,19 @@ export function readConfig(environment: Environment): AppOptions {
   requireOneOf("WEIR_LOG", log, Object.keys(LOG_MODES));
   const options = { ...given, ...LOG_MODES[log] } as AppOptions;
   const sandbox = textOf(environment, "WEIR_SANDBOX") ?? "0";
-  if (sandbox === "1") return withSandbox(options);
+  const { access } = options;
+  if (sandbox === "1") {
+    if (access === undefined || access === "public") {
+      return { ...options, ...sandboxOptions(options) };
+    }
+    const hint = 'omit it, or omit {WEIR_SANDBOX: "1"}';
+    throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
+  }
   if (sandbox !== "0") throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
-  if (options.access !== undefined) return options;
-  throw new ValidationError(
-    "WEIR_ACCESS",
-    `must be one of ${ACCESS_MODES.join(", ")}, got nothing`,
-    {
-      hint: 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data',
-    },
-  );
+  if (access !== undefined) return options;
+  const hint = 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data';
+  const problem = `must be one of ${ACCESS_MODES.join(", ")}, got nothing`;
+  throw new ValidationError("WEIR_ACCESS", problem, { hint });
 }
 
 const parseNumber = (text: string) => parseWholeNumber(text) ?? text;
@@ -61,13 +64,6 @@ const parseNumber = (text: string) => parseWholeNumber(text) ?? text;
 export function textOf(environment: Environment, variable: string): string | undefined {
   // In the configuration of Workers, a value can be a number.
   return String(environment[variable] ?? "").trim() || undefined;
-}
-
-function withSandbox(options: AppOptions): AppOptions {
-  const { access = "public" } = options;
-  if (access === "public") return { ...options, ...sandboxOptions(options) };
-  const hint = 'omit it, or omit {WEIR_SANDBOX: "1"}';
-  throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
 }
 
 /** Responses and file names are marked as synthetic. `limits` (requests per s): default 2. */
