@@ -281,19 +281,19 @@ export interface Cursor {
   readonly query: string;
   /** Shards of the query that are not yet finished, the current one first. Opaque. */
   readonly shards: readonly unknown[];
-  /** Number of rows before this position. */
+  /** Number of rows delivered before this position. */
   readonly rows: number;
-  /** Number of these rows that are compared with the next count. */
-  readonly groupRows: number;
-  /** Number of rows before this position that were left out. */
+  /** Number of rows before this position that the rules of the query left out. Default 0. */
   readonly leftOut?: number | undefined;
-  /** This count, if it is known. */
+  /** Number of rows of the current group before this position, including those left out. `split.ts` describes groups. */
+  readonly groupRows: number;
+  /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
   readonly groupCount?: number | undefined;
-  /** Whether it was decided if the shards with this count are to be split. */
+  /** Whether the decision to split the group or not was made. Default false. */
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver. Opaque. */
   readonly pageSize?: unknown;
-  /** Ids of the rows before this position, if they are not integers. */
+  /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
   readonly otherIds?: readonly string[] | undefined;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;

@@ -4,6 +4,7 @@ import type { CheckedQuery } from "../odata/query_options.ts";
 import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
+import type { Cursor } from "./query.ts";
 import {
   type PageEnd,
   type PageRequest,
@@ -41,24 +42,15 @@ import {
   urlOf,
 } from "./split.ts";
 
-/** A position in the result of a query, after its last delivered row. JSON-serialisable: cursors contain it. */
-export interface Position {
-  /** Shards that are still to be requested, the current one first. */
+/** A position in the result of a query, after its last delivered row: the part of a cursor that tells what to request. */
+export interface Position extends
+  Pick<
+    Cursor,
+    "rows" | "leftOut" | "groupRows" | "groupCount" | "isSplitDecided" | "otherIds"
+  > {
   readonly shards: readonly Shard[];
-  /** Number of rows delivered before this position. */
-  readonly rows: number;
-  /** Number of rows before this position that the rules of the query left out. Default 0. */
-  readonly leftOut?: number | undefined;
-  /** Number of rows of the current group before this position, including those left out. `split.ts` describes groups. */
-  readonly groupRows: number;
-  /** Number of rows that the service counted for the current group; `undefined` if it was not counted. */
-  readonly groupCount?: number | undefined;
-  /** Whether the decision to split the group or not was made. Default false. */
-  readonly isSplitDecided?: boolean | undefined;
-  /** Page size that the service can deliver; `undefined` if it has refused none. */
+  /** `undefined` if the service has refused none. */
   readonly pageSize?: PageSize | undefined;
-  /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
-  readonly otherIds?: readonly string[] | undefined;
 }
 
 /** Rows of a result, in order, and the position after them. */

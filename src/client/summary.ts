@@ -1,11 +1,6 @@
 import { stringify } from "@std/csv/stringify";
-import {
-  classifyRow,
-  RESULT_AND_LIMIT_FIELDS,
-  type ResultRow,
-  type TidyRow,
-} from "../formats/tidy.ts";
-import type { SUMMARY_KEYS } from "../odata/resources.ts";
+import { classifyRow, RESULT_AND_LIMIT_FIELDS, type TidyRow } from "../formats/tidy.ts";
+import type { Row, SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
 
 /** @internal Options of `client.summary()`. */
@@ -67,14 +62,7 @@ const SUMMARY_FIELDS = [
   ...RESULT_AND_LIMIT_FIELDS,
 ] as const;
 
-interface SummarizedRow extends ResultRow {
-  LocationId: number;
-  DOI: string;
-  CharacteristicName: string;
-  MethodSpeciation: string | null;
-  ResultSampleFraction: string | null;
-  ActivityStartDate: string | null;
-}
+type SummarizedRow = Pick<Row<"Observations">, typeof SUMMARY_FIELDS[number]>;
 
 const yearOf = (row: SummarizedRow) => row.ActivityStartDate?.slice(0, 4) || null;
 
