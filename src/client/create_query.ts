@@ -4,7 +4,6 @@ import {
   createWriter,
   type FormatName,
   FORMATS,
-  formatsOf,
   type LoadedFormat,
   type WriterOptions,
 } from "../formats/formats.ts";
@@ -159,13 +158,7 @@ export function createQuery<R extends object>(
   };
 
   // Every method takes options of CSV, so that a format that has none rejects them.
-  const formatMethods = Object.fromEntries(
-    formatsOf(resource).flatMap((format) =>
-      format === "parquet" || format === "csv.gz"
-        ? []
-        : [[format, (csv?: CsvOptions) => bytes(format, { csv })]]
-    ),
-  ) as Pick<Query<R>, "csv" | "ndjson" | "json">;
+  const inFormat = (format: FormatName) => (csv?: CsvOptions) => bytes(format, { csv });
 
   return {
     url,
@@ -174,7 +167,10 @@ export function createQuery<R extends object>(
     pages,
     rows,
     bytes,
-    ...formatMethods,
+    csv: inFormat("csv"),
+    ndjson: inFormat("ndjson"),
+    json: inFormat("json"),
+    ...(resource === "Locations" && { geojson: inFormat("geojson") }),
     batches: batches as Query<R>["batches"],
     async toArray() {
       const all: R[][] = [];
