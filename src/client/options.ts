@@ -18,7 +18,7 @@ import {
 } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { processLimiter, type RateLimiter } from "./rate_limiter.ts";
+import { processLimiter, type RateLimiter, type RateLimitTarget } from "./rate_limiter.ts";
 
 /** Maximum (ms) of each time, so that no request blocks the queue indefinitely. */
 const MAX_TIME = 3_600_000;
@@ -116,8 +116,8 @@ export interface ClientSettings
   maxWait?: number | undefined;
   /** Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
-  /** SHA-256 of the API key, or the key itself for the limiter of the process. */
-  keyHash: () => string | undefined | Promise<string>;
+  /** `keyHash` is the key itself for the limiter of the process. */
+  target: () => Promise<RateLimitTarget>;
 }
 
 /** Rule of a time in milliseconds. */
@@ -180,7 +180,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
     maxWait: given.maxWait,
-    keyHash: rateLimiter ? createKeyHash(apiKey) : () => apiKey,
+    target: createTarget(new URL(baseUrl).origin, apiKey, rateLimiter !== undefined),
     headers: {
       accept: SERVICE_MEDIA_TYPE,
       "user-agent": `${userAgent === undefined ? "" : `${userAgent} `}weir/${VERSION}`,
@@ -189,14 +189,15 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
   };
 }
 
-/**
- * Hashes on the first call. The limiter of the process needs no hash: its state never leaves the
- * process, and a request takes its place in the queue without waiting for Web Crypto.
- */
-function createKeyHash(apiKey: string | undefined): ClientSettings["keyHash"] {
+/** The limiter of the process needs no hash: its state never leaves the process. */
+function createTarget(
+  origin: string,
+  apiKey: string | undefined,
+  isHashed: boolean,
+): ClientSettings["target"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.
-  let hash: string | undefined;
-  return apiKey === undefined ? () => undefined : async () => hash ??= await sha256Hex(apiKey);
+  let keyHash = isHashed ? undefined : apiKey;
+  return async () => ({ origin, keyHash: keyHash ??= apiKey && await sha256Hex(apiKey) });
 }
 
 /** The message never contains the key. */

@@ -201,10 +201,9 @@ export async function waitForRetry(
 
 /** Returns false if the rate limiter fails: this request then waits itself. */
 async function penalizeKey({ settings, signal }: Run, blockTime: number): Promise<boolean> {
-  const { baseUrl, keyHash, rateLimiter } = settings;
+  const { target, rateLimiter } = settings;
   try {
-    const target = { origin: new URL(baseUrl).origin, keyHash: await keyHash() };
-    await abortable(Promise.resolve(rateLimiter.penalize(target, blockTime)), signal);
+    await abortable(Promise.resolve(rateLimiter.penalize(await target(), blockTime)), signal);
     return true;
   } catch {
     return false;

@@ -132,10 +132,9 @@ const LIMITER_GRACE_PERIOD = 2_000;
 
 async function acquirePermit(
   url: string,
-  { rateLimiter, keyHash, requestsPerSecond, maxWait, clock }: ClientSettings,
+  { rateLimiter, target, requestsPerSecond, maxWait, clock }: ClientSettings,
   signal: AbortSignal,
 ): Promise<Permit> {
-  const { origin } = new URL(url);
   // A limiter of another program may never answer.
   const timeLimit = maxWait === undefined
     ? undefined
@@ -143,7 +142,7 @@ async function acquirePermit(
   const ended = timeLimit ? AbortSignal.any([signal, timeLimit.signal]) : signal;
   let permit: Permit | PermitRefusal;
   try {
-    const request = { origin, keyHash: await keyHash(), requestsPerSecond, maxWait };
+    const request = { ...await target(), requestsPerSecond, maxWait };
     const answer = Promise.resolve(rateLimiter.acquire(request, ended));
     permit = await abortable(answer, ended, (late) => "release" in late && late.release());
     if ("retryAfter" in permit && !Number.isFinite(permit.retryAfter)) {
