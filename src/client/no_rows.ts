@@ -52,23 +52,24 @@ export async function explainNoRows(
     "filter" | "within" | "unchecked" | "signal" | "from" | "to" | "excludeQualityControl"
   >,
 ): Promise<NoRowsReason[]> {
-  if (await isAnyLeftOut(client, resource, query)) {
-    return [{
-      text: "Rows match the filters, but all are left out: by their day, or as quality control",
-      hasUnknownValue: false,
-    }];
+  const { filter, within, unchecked, signal, from, to, excludeQualityControl } = query;
+  const counter = client.with(FEW_ATTEMPTS);
+  if (from !== undefined || to !== undefined || excludeQualityControl) {
+    // The service cannot select all days, and no quality control.
+    const selection = { filter, within, unchecked, signal, from, to };
+    const rows = await ignoreFailure(() => counter.query(resource, selection).count()) ?? 0;
+    const text =
+      "Rows match the filters, but all are left out: by their day, or as quality control";
+    if (rows > 0) return [toReason(text)];
   }
   const conditions = conditionsOf(resource, query);
-  if (conditions.length < 2) {
-    const text = query.filter === undefined ? "There are no rows" : "No row matches the filter";
-    return conditions.length === 0
-      ? [{ text, hasUnknownValue: false }]
-      : conditions.flatMap(reasonsOf);
+  if (conditions.length === 0) {
+    return [toReason(filter === undefined ? "There are no rows" : "No row matches the filter")];
   }
+  if (conditions.length === 1) return [...reasonsOf(conditions[0]!)];
   const empty: NoRowsReason[] = [];
   let isExplained = false;
   let counts = 0;
-  const counter = client.with(FEW_ATTEMPTS);
   await ignoreFailure(async () => {
     for (const condition of conditions) {
       if (isExplained && !condition.hasUnknownValue) break;
@@ -84,22 +85,11 @@ export async function explainNoRows(
     }
   });
   if (isExplained) return empty;
-  const text = "No row matches all filters together: remove one of them";
-  return [...empty, { text, hasUnknownValue: false }];
+  return [...empty, toReason("No row matches all filters together: remove one of them")];
 }
 
-/** Whether only rules leave rows out, which the service cannot select. */
-async function isAnyLeftOut(
-  client: DataStream,
-  resource: ResourceName,
-  { filter, within, unchecked, signal, from, to, excludeQualityControl }: Parameters<
-    typeof explainNoRows
-  >[2],
-): Promise<boolean> {
-  if (from === undefined && to === undefined && !excludeQualityControl) return false;
-  const query = { filter, within, unchecked, signal, from, to };
-  const counter = client.with(FEW_ATTEMPTS);
-  return (await ignoreFailure(() => counter.query(resource, query).count()) ?? 0) > 0;
+function toReason(text: string): NoRowsReason {
+  return { text, hasUnknownValue: false };
 }
 
 const MAX_NAMED = 3;
@@ -145,9 +135,8 @@ function conditionsOf(
     const { west, south, east, north } = within;
     const box = `west ${west}, south ${south}, east ${east}, north ${north}`;
     conditions.push({
-      text: `No row is inside the bounding box ${box}`,
+      ...toReason(`No row is inside the bounding box ${box}`),
       field: "Longitude",
-      hasUnknownValue: false,
       // One request; the rows in a box can take many.
       count: (client) => client.locations({ within, signal }).count(),
       values: [],
