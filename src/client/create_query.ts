@@ -181,10 +181,8 @@ export function createQuery<R extends object>(
   };
 }
 
-/** Converts the pages of a result. */
 interface PageConverter<T> {
   readonly start: StartConversion<T>;
-  /** Returns the end of the document. */
   end(): T | Promise<T>;
   readonly notes?: () => RowNotes | undefined;
   /** Its state is a part of the cursor. */
@@ -193,7 +191,6 @@ interface PageConverter<T> {
 
 interface BatchSource<T> {
   converter: PageConverter<T>;
-  /** Digest of the query, for its cursors. */
   digest?: string;
   after?: Cursor | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */

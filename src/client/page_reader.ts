@@ -22,7 +22,6 @@ import { readSkipToken } from "./next_link.ts";
 import { isTemporary } from "./retry.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
-/** The request for the rows of a shard after its position. */
 export interface PageRequest extends PageOptions {
   resource: ResourceName;
   options: RequestOptions;
@@ -261,7 +260,6 @@ export function startRowConversion<R>(
   };
 }
 
-/** Returns an empty list for a field without a value. */
 function valueOf(row: Record<string, unknown>, field: string): FoundValue[] {
   const value = row[field];
   const isValue = typeof value === "number" || typeof value === "string" && value !== "";

@@ -53,21 +53,16 @@ export interface Position extends
   readonly pageSize?: PageSize | undefined;
 }
 
-/** Rows of a result, in order, and the position after them. */
 export interface Part<T> extends TakenRows<T> {
   /** Position before the page. */
   start: Position;
-  /** Position after the rows. */
   position: Position;
-  /** Whether they are the last rows of a page. */
   isPageEnd: boolean;
   /** Whether more rows may follow: the page has a link, or shards remain. */
   hasMore: boolean;
 }
 
-/** How to read the parts of a result. */
 export interface ReadOptions {
-  /** Position to continue after. Default: the start of the query. */
   from?: Position | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
@@ -85,13 +80,6 @@ export interface ReadOptions {
  *
  * The rows of a group are compared with a count, unless the query is one page that is not full, its `limit` ends it, it
  * has a `skipToken`, or the service refuses to count.
- *
- * Source: DataStream Public API, "Response Format".
- *
- * @param startConversion Starts the conversion of each page
- * @returns The position after the result
- * @throws {DataStreamError} Of kind `incomplete` if the service counted another number of rows,
- *   `too-many-rows` if it counted more than `maxRows`, or of another kind if a request fails
  */
 export async function* readParts<T>(
   run: Run,
@@ -220,7 +208,6 @@ function canDeliverEarly(reading: Reading): boolean {
   return isAllowed && canContinue && !needsCountFirst(reading);
 }
 
-/** Returns the request for the rows after the position. */
 function nextRequest({ run, query, tokens, position }: Reading): PageRequest {
   const { shards: [shard], rows, pageSize } = position;
   if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) tokens.add(shard!.after);
@@ -230,7 +217,6 @@ function nextRequest({ run, query, tokens, position }: Reading): PageRequest {
   return toPageRequest(query, shard!, run.settings, top, rowsWanted);
 }
 
-/** Moves the position past rows that are about to be delivered. */
 function deliver(
   reading: Reading,
   { rows: added, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
@@ -250,7 +236,6 @@ function deliver(
   return reading.position;
 }
 
-/** Moves the position past a page. */
 function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): Position {
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
@@ -329,7 +314,6 @@ async function splitRefused(reading: Reading): Promise<"split" | "indivisible" |
   }
 }
 
-/** Replaces the current shard by smaller ones, if it can be split. */
 async function split(reading: Reading, rows?: number): Promise<Shard[]> {
   const { run, query, position: { shards: [shard, ...later] } } = reading;
   reportProgress(run, { splitting: "location" });
@@ -374,7 +358,6 @@ async function splitIfLarge(reading: Reading): Promise<void> {
   if (rows > MAX_SHARD_ROWS) await split(reading, rows);
 }
 
-/** Counts the rows of the current group. Returns `undefined` if the service refuses to. */
 async function countGroup(reading: Reading): Promise<number | undefined> {
   const { run, query, position } = reading;
   const rows = await tryCount(run, query, groupOf(position.shards[0]!));
@@ -389,7 +372,6 @@ function setCount(reading: Reading, rows: number): void {
   if (query.skipToken === undefined) reading.position = { ...position, groupCount: rows };
 }
 
-/** Moves to the next step after a page: another page of the shard, a count of the group, or the next shard. */
 async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> {
   for (;;) {
     const step = nextStep(page, reading.position, reading);
@@ -479,7 +461,6 @@ function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boole
   );
 }
 
-/** Throws if more rows than the maximum of the query are delivered or counted. */
 function requireFewRows({ run, query, position }: Reading, delivered: number): void {
   const { resource, maxRows } = query;
   const rows = Math.max(delivered, isOnlyGroup(position) ? position.groupCount ?? 0 : 0);
