@@ -191,6 +191,7 @@ interface PageConverter<T> {
 
 interface BatchSource<T> {
   converter: PageConverter<T>;
+  /** Of the query; its cursors are not used if there is none. */
   digest?: string;
   after?: Cursor | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
@@ -203,10 +204,14 @@ type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
-  { converter, digest = "", after, deliversEarly }: BatchSource<T>,
+  { converter, digest, after, deliversEarly }: BatchSource<T>,
 ): NextBatch<T> {
   const { distinct } = query;
-  const parts = readParts(run, query, converter.start, { from: after as Position, deliversEarly });
+  const parts = readParts(run, query, converter.start, {
+    from: after as Position,
+    deliversEarly,
+    isResumable: digest !== undefined,
+  });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
   let isLast = after?.isComplete === true;
   const countRows = () => {
@@ -223,7 +228,7 @@ function requestBatches<T>(
     ...position,
     ...counts,
     version: CURSOR_VERSION,
-    query: digest,
+    query: digest ?? "",
     isComplete: isLast,
     writer: state,
   });

@@ -66,6 +66,8 @@ export interface ReadOptions {
   from?: Position | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
+  /** Whether a reader may continue after a position, so that each page must have Ids. Default false. */
+  isResumable?: boolean;
   /** Whether the rows are not a result of the run: progress and errors do not mention them. Default false. */
   isInternal?: boolean;
 }
@@ -208,13 +210,14 @@ function canDeliverEarly(reading: Reading): boolean {
   return isAllowed && canContinue && !needsCountFirst(reading);
 }
 
-function nextRequest({ run, query, tokens, position }: Reading): PageRequest {
+function nextRequest({ run, query, options, tokens, position }: Reading): PageRequest {
+  const { isResumable } = options;
   const { shards: [shard], rows, pageSize } = position;
   if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) tokens.add(shard!.after);
   const rowsWanted = query.limit - rows;
   const maxTop = Math.min(query.top, pageSize?.max ?? Infinity);
   const top = query.leavesOutRows ? maxTop : Math.min(maxTop, rowsWanted);
-  return toPageRequest(query, shard!, run.settings, top, rowsWanted);
+  return toPageRequest(query, shard!, run.settings, { top, limit: rowsWanted, isResumable });
 }
 
 function deliver(

@@ -33,18 +33,25 @@ export interface Shard {
   readonly lastId?: number | undefined;
 }
 
-/** `limit`: maximum number of rows to keep. */
+interface PageLimits {
+  top?: number;
+  /** Maximum number of rows to keep. */
+  limit?: number;
+  /** Whether a cursor may contain the position after the page. */
+  isResumable?: boolean | undefined;
+}
+
 export function toPageRequest(
   query: CheckedQuery,
   { clauses, after }: Shard,
   settings: ClientSettings,
-  top: number = query.top,
-  limit = Infinity,
+  { top = query.top, limit = Infinity, isResumable = false }: PageLimits = {},
 ): PageRequest {
   const { resource, select, distinct = [], rules, leavesOutRows } = query;
   // Without Ids, a repeated row cannot be distinguished from a new one, and no row after the last one can be
   // requested. A page that is the whole result needs none.
-  const isWholeResult = after === undefined && top >= limit && !leavesOutRows;
+  const isWholeResult = after === undefined && clauses.length === 0 && top >= limit &&
+    !leavesOutRows && !isResumable;
   const ids = isWholeResult ? [] : [ID_FIELD];
   const needed = [...ids, ...distinct, ...rules ? fieldsOfRules(rules) : []];
   const fields = select && [...new Set([...select, ...needed])];
@@ -188,7 +195,7 @@ export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): strin
   const [clauses = []] = groupsOf(first, undefined, settings);
   const top = Math.min(first.top, Math.max(first.limit, 1));
   const shard = { clauses, after: first.skipToken };
-  const { url } = toPageRequest(first, shard, settings, top, first.limit).options;
+  const { url } = toPageRequest(first, shard, settings, { top, limit: first.limit }).options;
   requireShortTarget(url);
   return url;
 }
