@@ -38,7 +38,9 @@ import type { IterableStream } from "./iterable_stream.ts";
  * ```
  */
 export interface Query<R> extends AsyncIterable<R> {
-  /** URL of the first request, percent-encoded as it is sent. It does not contain the API key. */
+  /**
+   * URL of the first request, percent-encoded as it is sent; `batches()` always selects `Id`. It does not contain the API key.
+   */
   readonly url: string;
   /**
    * Returns the same query with the option `tidy`: its rows have the columns of {@linkcode TidyRow} too, in every format.
