@@ -26,6 +26,15 @@ export interface ObjectNamespace<Id = unknown> {
 
 /**
  * Options of {@linkcode durableObjectRateLimiter}.
+ *
+ * @example The function of a Worker
+ * ```ts ignore
+ * import { durableObjectRateLimiter, type ObjectLimiterOptions } from "@weir/datastream/cloudflare";
+ * import { env, waitUntil } from "cloudflare:workers";
+ *
+ * const options: ObjectLimiterOptions = { waitUntil };
+ * const rateLimiter = durableObjectRateLimiter(env.RATE_LIMITER, options);
+ * ```
  */
 export interface ObjectLimiterOptions {
   /**
