@@ -25,17 +25,13 @@ import {
 } from "./series.ts";
 import { element, percent } from "./element.ts";
 
-/** Content of a chart. */
 export interface ChartContent {
   series: Series;
-  /** Name of a location by Id. */
   nameOf: (locationId: string) => string;
   /** Default: logarithmic if all values are positive and maximum : minimum is over 50. */
   isLogarithmic?: boolean | undefined;
   language: Language;
-  /** URL of the page with the other scale. */
   hrefOfScale: (isLogarithmic: boolean) => string;
-  /** URL of the page with another series. */
   hrefOfSeries: (key: SeriesKey) => string;
 }
 

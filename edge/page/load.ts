@@ -27,7 +27,6 @@ export interface DatasetInfo extends Citation {
   years: readonly string[];
 }
 
-/** A location of the map. */
 export interface LocationInfo {
   id: string;
   doi: string;
@@ -50,7 +49,6 @@ export interface Results {
   count: number;
   /** All rows, or the first `MAXIMUM_TOP`. Empty on the first screen. */
   rows: readonly Measurement[];
-  /** Whether `rows` are all rows. */
   isComplete: boolean;
   locations: Locations;
   /** Locations of the map's view that do not match; `undefined` if not wanted, or if they would need another request. */
@@ -64,7 +62,6 @@ export interface Results {
   reasons: readonly NoRowsReason[];
 }
 
-/** What the caches of responses hold. */
 interface Cached {
   datasets: readonly DatasetInfo[];
   locations: Locations;
@@ -179,7 +176,6 @@ export function loadCount(source: Source, selection: RowSelection): Promise<numb
   );
 }
 
-/** Reads up to `MAX_COUNTED_BY_YEAR` results. */
 export function loadYears(
   source: Source,
   selection: RowSelection,
@@ -335,10 +331,9 @@ export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [st
     .sort(([, a], [, b]) => b - a);
 }
 
-/** A cell with or without quotes, and the separator after it. */
+/** A cell of CSV as Weir writes it, with or without quotes, and the separator after it. */
 const CSV_CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n)/g;
 
-/** Parses CSV in the form that Weir writes (RFC 4180). */
 function parseCsv(csv: string): Measurement[] {
   const lines: string[][] = [[]];
   for (const [, quoted, plain = "", end] of csv.matchAll(CSV_CELL)) {

@@ -31,7 +31,6 @@ import {
 import { roundUp } from "./scale.ts";
 import { element, percent } from "./element.ts";
 
-/** Content of a map. */
 export interface MapContent extends PointsContent {
   /** Pixels for which the map is drawn. The browser scales outlines; points and text keep their size. */
   size: Size;
@@ -41,7 +40,6 @@ export interface MapContent extends PointsContent {
   missing?: number | undefined;
   /** Whether the locations have all those of the view that do not match. */
   hasOthers?: boolean;
-  /** URL of the results of one location. */
   hrefOfOnly: (location: MapLocation) => string;
   /** URL of the form's four numbers. Default: no button. A script can draw a box with the mouse instead. */
   hrefOfBox?: string | undefined;

@@ -18,11 +18,9 @@ import {
 } from "./projection.ts";
 import { element, percent } from "./element.ts";
 
-/** Location of a map. */
 export interface MapLocation {
   id: string;
   name: string;
-  /** `MonitoringLocationType`. */
   type: string;
   longitude: number;
   latitude: number;
@@ -30,14 +28,12 @@ export interface MapLocation {
   matches: boolean;
 }
 
-/** Content of the points of a map. */
 export interface PointsContent {
   locations: readonly MapLocation[];
   view: MapView;
   language: Language;
   /** Id of the location with a ring and a card: name, type, position and link. */
   selected?: string | undefined;
-  /** URL of the page with another view. */
   hrefOfView: (view: MapView) => string;
   /** URL of the page with the card of a location; without one, if there is no location. */
   hrefOfLocation: (location?: MapLocation) => string;
@@ -50,7 +46,6 @@ interface Cluster {
   members: MapLocation[];
 }
 
-/** Draws points and labels for a map of one size. */
 export function drawPoints(content: PointsContent, size: Size, className: string): Html {
   const frame = createFrame(content.view, size);
   const points = content.locations.map((location): Cluster => {
@@ -84,7 +79,7 @@ export function formatPixel([x, y]: Pixel, { width, height }: Size): [x: string,
   return [percent(x / width, 1), percent(y / height, 1)];
 }
 
-/** Distance (pixels) under which points merge. */
+/** Pixels. */
 const MERGE_DISTANCE = 20;
 
 /** Merges points until no two are closer than the distance, at the mean position of their locations. */

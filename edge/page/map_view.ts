@@ -49,12 +49,10 @@ export function viewOf(
   return fitView(pairs, size, MIN_FITTED_WIDTH);
 }
 
-/** Returns the view that shows a whole box. */
 export function viewOfBox(box: Bounds, size: Size): MapView {
   return fitView(sampleBox(box).map(([x, y]) => [x, clampLatitude(y)]), size, MIN_VIEW_WIDTH);
 }
 
-/** Returns the nearest latitude of the map. */
 export function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }

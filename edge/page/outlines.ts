@@ -21,7 +21,6 @@ interface Line {
   isClosed: boolean;
 }
 
-/** By layer. */
 type Outlines = readonly (readonly Line[])[];
 
 /** Parsed when first used. */
@@ -32,7 +31,6 @@ const MARGIN = 4;
 /** Pixels: shorter steps are left out. */
 const MIN_STEP = 2;
 
-/** Returns the data of one path per layer. */
 export function drawOutlines(
   frame: Frame,
   size: Size,

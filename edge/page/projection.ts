@@ -103,7 +103,6 @@ export function boundsOfPixels(view: MapView, size: Size, corner: Pixel, opposit
   };
 }
 
-/** Points per edge of a box. */
 const EDGE_POINTS = 16;
 
 /** Returns the points of a box, which has curved edges on the map: first of the south edge, then counterclockwise. */

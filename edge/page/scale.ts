@@ -1,6 +1,5 @@
 // Scales of values, with ticks at round numbers: 1, 2 or 5 times a power of ten.
 
-/** Scale from its first to its last tick. */
 export interface Scale {
   ticks: readonly number[];
   /** Returns 0 for the first tick and 1 for the last one. */

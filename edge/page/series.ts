@@ -7,13 +7,11 @@ import { formatDigits, type Language, valueName } from "./drawing_text.ts";
  */
 export type Measurement = Readonly<Record<string, string>>;
 
-/** Parts of the key of a series. */
 export const PARTS = ["characteristic", "unit", "fraction", "form"] as const;
 
 /** Key of a series of comparable values; `form` is the chemical form, such as `as N`. A part can be an empty string. */
 export type SeriesKey = Record<typeof PARTS[number], string>;
 
-/** Rows of a chart. */
 export interface Series extends SeriesKey {
   /** Rows with a date and a value or limit. */
   rows: readonly Measurement[];
