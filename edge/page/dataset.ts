@@ -2,9 +2,15 @@
 import { html } from "hono/html";
 import { groupedFields } from "./field_texts.ts";
 import { characteristicName } from "./characteristics.ts";
-import { pageUrl } from "./form.ts";
+import { type Form, pageUrl } from "./form.ts";
 import { type Html, renderHiddenForm, type View } from "./html.ts";
-import { countBy, type DatasetInfo, yearsOf } from "./load.ts";
+import {
+  countBy,
+  type DatasetInfo,
+  MAX_COUNTED_BY_YEAR,
+  type MeasuredResults,
+  yearsOf,
+} from "./load.ts";
 import {
   datasetPath,
   formatCount,
@@ -16,7 +22,7 @@ import {
   renderMap,
   type ResultsContent,
 } from "./results.ts";
-import { formatMedian, selectSeries, unitOf } from "./series.ts";
+import { formatMedian, type Measurement, selectSeries, unitOf } from "./series.ts";
 import { fill, formatNumber, type Language, type Text, TEXTS } from "./text.ts";
 
 export function renderDatasetList(language: Language, datasets: readonly DatasetInfo[]): View {
@@ -78,51 +84,71 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
   return { title: dataset.name, content: page, form: renderHiddenForm(content) };
 }
 
+function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
+  const href = pageUrl(form, {}, "/measured");
+  return html`
+    <section class="card">
+      <h2 id="measured">${text.whatMeasured}</h2>
+      ${results.isComplete
+        ? renderCharacteristics(form, measuredOf(results.rows), results.rows)
+        : results.count > MAX_COUNTED_BY_YEAR
+        ? html`<p>${fill(text.tooManyToList, { n: results.count }, form.language)}</p>`
+        : html`<p><a data-fragment href="${href}">${text.showMeasured}</a></p>`}
+      <p class="note">${formatCount(results.count, form.language)}</p>
+    </section>
+  `;
+}
+
+function measuredOf(rows: readonly Measurement[]): MeasuredResults[] {
+  return countBy(rows, ({ CharacteristicName = "" }) => CharacteristicName).map(
+    ([name, results]) => {
+      const years = yearsOf(rows.filter((row) => row.CharacteristicName === name));
+      return {
+        name,
+        results,
+        years: [years[0], years.at(-1)].map((year) => `${year?.year ?? ""}`),
+      };
+    },
+  );
+}
+
 const MAX_CHARACTERISTICS = 100;
 
-function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
+/** With rows, the table has the median of the values of each characteristic's most frequent series. */
+export function renderCharacteristics(
+  form: Form,
+  measured: readonly MeasuredResults[],
+  rows?: readonly Measurement[],
+): Html {
   const { language } = form;
-  if (!results.isComplete) {
-    const sentence = fill(text.tooManyToList, { n: results.count }, language);
-    return html`
-      <section class="card">
-        <h2>${text.whatMeasured}</h2>
-        <p>${sentence}</p>
-      </section>
-    `;
-  }
-  const names = countBy(results.rows, ({ CharacteristicName = "" }) => CharacteristicName);
-  const measured = names.slice(0, MAX_CHARACTERISTICS).map(([name, count]) => {
-    const rows = results.rows.filter((row) => row.CharacteristicName === name);
-    const years = yearsOf(rows).map(({ year }) => String(year));
-    const series = selectSeries(rows);
+  const text = TEXTS[language];
+  const lines = measured.slice(0, MAX_CHARACTERISTICS).map(({ name, results, years }) => {
     const href = pageUrl(form, { characteristics: [name], series: "", view: "" });
+    const series = rows && selectSeries(rows.filter((row) => row.CharacteristicName === name));
     return html`
       <tr>
         <td><a href="${href}">${characteristicName(name, language)}</a></td>
-        <td class="number">${formatNumber(count, language)}</td>
-        <td>${rangeOf([years[0] ?? "", years.at(-1) ?? ""])}</td>
-        <td class="number">${series &&
-          html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series, language)}`}</td>
+        <td class="number">${formatNumber(results, language)}</td>
+        <td>${rangeOf(years)}</td>
+        ${rows && html`<td class="number">${
+          series &&
+          html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series, language)}`
+        }</td>`}
       </tr>
     `;
   });
   return html`
-    <section class="card">
-      <h2 id="measured">${text.whatMeasured}</h2>
-      <table class="measured" aria-labelledby="measured">
-        <thead>
-          <tr>
-            <th scope="col">${text.characteristic}</th>
-            <th scope="col" class="number">${text.results}</th>
-            <th scope="col">${text.years}</th>
-            <th scope="col" class="number">${text.median}</th>
-          </tr>
-        </thead>
-        <tbody>${measured}</tbody>
-      </table>
-      <p class="note">${formatCount(results.count, language)}</p>
-    </section>
+    <table class="measured" aria-label="${text.whatMeasured}">
+      <thead>
+        <tr>
+          <th scope="col">${text.characteristic}</th>
+          <th scope="col" class="number">${text.results}</th>
+          <th scope="col">${text.years}</th>
+          ${rows && html`<th scope="col" class="number">${text.median}</th>`}
+        </tr>
+      </thead>
+      <tbody>${lines}</tbody>
+    </table>
   `;
 }
 

@@ -68,6 +68,7 @@ interface Cached {
   rows: readonly Measurement[];
   counts: number;
   years: readonly YearResults[];
+  measured: readonly MeasuredResults[];
   reasons: readonly NoRowsReason[];
 }
 
@@ -184,6 +185,31 @@ export function loadYears(
     const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
     const rows = await dataStream.summary(query);
     return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
+  });
+}
+
+/** Results of a characteristic. */
+export interface MeasuredResults {
+  name: string;
+  results: number;
+  /** First and last year; empty if unknown. */
+  years: readonly string[];
+}
+
+/** Reads up to `MAX_COUNTED_BY_YEAR` results. The most frequent characteristic comes first. */
+export function loadMeasured(
+  source: Source,
+  selection: RowSelection,
+): Promise<readonly MeasuredResults[]> {
+  const key = JSON.stringify(selection);
+  return load(source, "measured", key, async (dataStream, signal) => {
+    const maxRows = MAX_COUNTED_BY_YEAR;
+    const rows = await dataStream.summary({ ...selection, by: "characteristic", maxRows, signal });
+    return rows
+      .map(({ characteristic: name = "", results, first_year, last_year }) => ({
+        ...{ name, results, years: [first_year ?? "", last_year ?? ""] },
+      }))
+      .sort((a, b) => b.results - a.results);
   });
 }
 

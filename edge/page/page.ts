@@ -8,7 +8,12 @@ import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
 import { TtlCache } from "./ttl_cache.ts";
 import type { YearResults } from "./bars.ts";
-import { renderDataset, renderDatasetList, renderFields } from "./dataset.ts";
+import {
+  renderCharacteristics,
+  renderDataset,
+  renderDatasetList,
+  renderFields,
+} from "./dataset.ts";
 import { describeFailure, type Failure } from "./failure.ts";
 import {
   type Form,
@@ -19,14 +24,16 @@ import {
   type RowSelection,
   toSelection,
 } from "./form.ts";
-import { renderForm, renderFrame, type View } from "./html.ts";
+import { type Html, renderForm, renderFrame, type View } from "./html.ts";
 import {
   type DatasetInfo,
   findPlace,
   loadDatasets,
+  loadMeasured,
   loadResults,
   loadYears,
   type Locations,
+  type MeasuredResults,
   type Source,
   type Stores,
 } from "./load.ts";
@@ -158,6 +165,7 @@ function createPages(
     rows: new TtlCache<readonly Measurement[]>(large),
     counts: new TtlCache<number>(small),
     years: new TtlCache<readonly YearResults[]>(small),
+    measured: new TtlCache<readonly MeasuredResults[]>(small),
     reasons: new TtlCache<readonly NoRowsReason[]>(small),
   });
   const shared = newStores();
@@ -211,6 +219,24 @@ function createPages(
     return { access, form, path, results, datasets: context.datasets, downloads };
   }
 
+  /** A page whose content the script also inserts into another one. */
+  const fragmentPage = (
+    titleId: "perYear" | "whatMeasured",
+    render: (source: Source, selection: RowSelection, form: Form) => Promise<Html>,
+  ) =>
+  async (request: PageRequest): Promise<View> => {
+    const { form } = request;
+    const text = TEXTS[form.language];
+    const source = await requireSource(request);
+    const { place } = await findPlace(source, form);
+    const content = html`
+      <h1>${text[titleId]}</h1>
+      <div class="fragment">${await render(source, toSelection(form, place), form)}</div>
+      <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
+    `;
+    return { title: text[titleId], content };
+  };
+
   const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
     async "/"(request) {
       const { form } = request;
@@ -244,21 +270,17 @@ function createPages(
       throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
     },
 
-    async "/years"(request) {
-      const { form } = request;
-      const text = TEXTS[form.language];
-      const source = await requireSource(request);
-      const { place } = await findPlace(source, form);
-      const years = await loadYears(source, toSelection(form, place));
-      const content = html`
-        <h1>${text.perYear}</h1>
-        <div class="fragment">${years.length > 0
-          ? renderBars(years, form)
-          : html`<p>${text.noYears} ${text.removeFilter}</p>`}</div>
-        <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
-      `;
-      return { title: text.perYear, content };
-    },
+    "/years": fragmentPage("perYear", async (source, selection, form) => {
+      const years = await loadYears(source, selection);
+      const { noYears, removeFilter } = TEXTS[form.language];
+      return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
+    }),
+
+    "/measured": fragmentPage(
+      "whatMeasured",
+      async (source, selection, form) =>
+        renderCharacteristics(form, await loadMeasured(source, selection)),
+    ),
 
     "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
 

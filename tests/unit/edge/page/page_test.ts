@@ -260,6 +260,14 @@ Deno.test("GET /datasets/DOI shows the dataset with its map, values, download an
   for (const text of ["ODC-BY 1.0", "Median", "BibTeX", "Download for Excel", "Nitrate"]) {
     assertStringIncludes(html, text);
   }
+  // A large dataset has its characteristics in a fragment, as the results have their years.
+  const { app: large } = overSandbox({ hostileNames: false });
+  assertStringIncludes(
+    await get(large, "/datasets/10.25976/weir-aa00"),
+    '<a data-fragment href="/measured?dataset=10.25976%2Fweir-aa00&amp;lang=en">',
+  );
+  const measured = textOf(await get(large, "/measured?dataset=10.25976/weir-aa00"));
+  assertMatch(measured, /Characteristic Results Years .*pH 1,845 2012–2023/);
   // The second path has an invalid percent-encoding.
   for (const path of ["10.25976/none", "%E0%A4%A"]) {
     const unknown = await app.request(`/datasets/${path}`);
