@@ -113,7 +113,9 @@ export function downloadFlags(resource: ResourceName): Flags {
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
     ...PARQUET_FLAGS,
-    ...flagTable({ "-q, --quiet": "no progress, no citations, and nothing about a file that is unchanged" }),
+    ...flagTable({
+      "-q, --quiet": "no progress, no citations, and nothing about a file that is unchanged",
+    }),
     ...SERVICE_FLAGS,
   };
 }
