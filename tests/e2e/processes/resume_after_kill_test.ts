@@ -1,5 +1,5 @@
 // A download that is killed at any request continues to the same file, and never replaces another one.
-// With the argument --kills=100, also one of CSV and one of CSV in gzip that are killed at a hundred random times.
+// With the argument --kills=100, also downloads of CSV, CSV in gzip and Parquet that are killed at a hundred random times.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, writeFile } from "../command_line.ts";
 import { withKillingService } from "./killing_service.ts";
@@ -69,20 +69,34 @@ const kills = Number(Deno.args.find((word) => word.startsWith("--kills="))?.slic
 /** Kills of a test, so that it stays below its time limit. */
 const KILLS_PER_TEST = 5;
 
-for (const [name, , file, ...args] of downloads.slice(0, 2)) {
+interface Service {
+  fetch(request: Request): Promise<Response>;
+}
+
+const sandboxService = () => createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+const threeGroups = ["observations", "--select=Id,LocationId", "--top=10000"];
+
+/** Downloads that are killed at random requests; of Parquet, in each of three row groups. */
+const killedDownloads: [() => Service, requests: number, ...typeof downloads[number]][] = [
+  [sandboxService, 4, ...downloads[0]!],
+  [sandboxService, 4, ...downloads[1]!],
+  [() => largeService(120_000, 40), 14, "rows as Parquet", 12, "a.parquet", ...threeGroups],
+];
+
+for (const [createService, requests, name, , file, ...args] of killedDownloads) {
   for (let first = 0; first < kills; first += KILLS_PER_TEST) {
     Deno.test(`weir --resume writes the same file when a download of ${name} is killed at random times from ${first}`, () => {
-      const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+      const service = createService();
       const random = new Random(first);
       const line = [...args, "--output", file, "--resume"];
-      return withKillingService(sandbox.fetch, async (weir) => {
+      return withKillingService((request) => service.fetch(request), async (weir) => {
         assertEquals((await weir.run(...args, "--output", file)).code, 0);
         const whole = await readBytes(file);
         await Deno.remove(`${FOLDER}/${file}`);
         for (let killed = 0; killed < KILLS_PER_TEST;) {
           // A run that ends before it is killed is not counted. Some resumed runs are killed too.
           const isKilled = await weir.runUntilKilledLater(
-            random.int(1, 4),
+            random.int(1, requests),
             random.int(0, 60),
             ...line,
           );
