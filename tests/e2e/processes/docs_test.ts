@@ -8,15 +8,21 @@ import { PROJECT } from "../../helpers/project.ts";
 import { moduleDoc, publicSymbols } from "../../package/public_symbols.ts";
 
 for (const [name, entry] of Object.entries(maps.exports)) {
-  Deno.test(`each value of the export "${name}" has an example`, async () => {
+  Deno.test(`each value and interface of options of the export "${name}" has an example`, async () => {
     const documented = (await publicSymbols(entry)).flatMap(({ name, declarations }) =>
       declarations
-        .filter(({ kind }) => /^(class|function|variable)$/.test(kind))
+        .filter(({ kind }) =>
+          /^(class|function|variable)$/.test(kind) || (kind === "interface" && isOptions(name))
+        )
         .map(({ jsDoc }) => ({ name, tags: jsDoc?.tags?.map(({ kind }) => kind) ?? [] }))
     );
     assertEquals(documented.length > 0, true);
     assertEquals(documented.filter(({ tags }) => !tags.includes("example")), []);
   });
+}
+
+function isOptions(name: string): boolean {
+  return name.endsWith("Options") && name !== "MergedOptions"; // a result
 }
 
 /** Runtimes as the section "Runtimes" of a module names them. */
