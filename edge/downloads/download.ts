@@ -2,6 +2,7 @@ import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
+import { embeddedPackage } from "../../src/formats/data_package.ts";
 import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
@@ -92,7 +93,7 @@ export async function parseDownload(
   const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
   requireValidCombination(parameters, resource);
-  const { query, csv, count } = parameters;
+  const { query, csv, count, allowInvalid } = parameters;
   const options: AnyResourceQuery = {
     ...query,
     top: pageSize(resource, query, pageRows),
@@ -102,8 +103,13 @@ export async function parseDownload(
   };
   const checked = dataStream.query(resource, options);
   const loadedFormat = format === "parquet"
-    ? (await import("../../src/formats/parquet.ts")).parquetFormat({ url: checked.url })
+    ? await loadParquet(resource, checked.url, parameters)
     : format;
+  if (allowInvalid !== undefined && format !== "parquet") {
+    const problem = `applies to Parquet only; the format is ${format}`;
+    const facts = { received: allowInvalid, hint: "omit it" };
+    throw new ValidationError("allowInvalid", problem, facts);
+  }
   checked.batches({ format: loadedFormat, csv }); // throws if an option is invalid
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {
@@ -112,8 +118,25 @@ export async function parseDownload(
     accessControl,
   });
   const { top: _, ...rows } = query; // the page size does not change the rows
-  const document = { resource, ...rows, format: count || [format, csv] };
+  const document = { resource, ...rows, allowInvalid, format: count || [format, csv] };
   return { ...parameters, resource, format, loadedFormat, options, document, headers };
+}
+
+/** The data package in the file has no versions of datasets, which would need a request. */
+async function loadParquet(
+  resource: ResourceName,
+  url: string,
+  { query: { tidy }, allowInvalid }: DownloadParameters,
+): Promise<LoadedFormat> {
+  const { parquetFormat } = await import("../../src/formats/parquet.ts");
+  return parquetFormat({
+    url,
+    invalidValues: allowInvalid ? "null" : "error",
+    metadata({ rows, columns, ...more }) {
+      const file = { resource, format: "parquet", columns, rows, tidy, url, more } as const;
+      return { datapackage: embeddedPackage(file) };
+    },
+  });
 }
 
 /** Callers with different API keys can get different rows. */

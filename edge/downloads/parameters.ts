@@ -16,6 +16,8 @@ export interface DownloadParameters {
   /** Name or media type. */
   format: string | undefined;
   csv: CsvOptions;
+  /** Parquet only. */
+  allowInvalid: boolean | undefined;
   fileName: string | undefined;
   logged: Readonly<Record<string, string>>;
 }
@@ -27,6 +29,7 @@ export interface DocumentOptions extends AnyResourceQuery, CsvOptions {
   filter?: string | undefined;
   count?: boolean | undefined;
   format?: string;
+  allowInvalid?: boolean;
   fileName?: string;
   by?: SummaryKey;
 }
@@ -50,6 +53,7 @@ const READERS = {
   bom: (text, name) => ({ bom: readBoolean(text, name) }),
   header: (text, name) => ({ header: readBoolean(text, name) }),
   escapeFormulas: (text, name) => ({ escapeFormulas: readBoolean(text, name) }),
+  allowInvalid: (text, name) => ({ allowInvalid: readBoolean(text, name) }),
   filename: (fileName) => ({ fileName }),
   by(text, name) {
     requireOneOf(name, text, SUMMARY_KEYS);
@@ -67,14 +71,15 @@ export function readDownloadParameters(
   formatInPath: FileFormat | undefined,
 ): DownloadParameters {
   const { options, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
-  const { count = false, format, fileName, separator, bom, header, escapeFormulas, ...query } =
-    options;
+  const { count = false, format, allowInvalid, fileName, ...others } = options;
+  const { separator, bom, header, escapeFormulas, ...rows } = others;
   if (formatInPath !== undefined && format !== undefined) {
     const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
     throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });
   }
   const csv = { separator, bom, header, escapeFormulas };
-  return { query: { ...query, filter: query.filter }, count, format, csv, fileName, logged };
+  const query = { ...rows, filter: rows.filter };
+  return { query, count, format, csv, allowInvalid, fileName, logged };
 }
 
 /** OData options that are not supported, common other names, and API keys. */

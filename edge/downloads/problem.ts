@@ -1,3 +1,4 @@
+import { PAGE_HINT } from "../../src/client/http_error.ts";
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import type { AccessMode, Settings } from "../options.ts";
 
@@ -60,6 +61,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   'separator: "\\t"': "separator=tab",
   within: "bbox",
   units: "unit",
+  'invalidValues: "null"': "allowInvalid=true",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",
   "within.east": "The east side of bbox",
@@ -138,7 +140,9 @@ export function toServiceProblem(
   const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
-  if (isSilent || status === 502) {
+  // Another format or selection of fields helps, as the hint says.
+  const isOfRows = error.kind === "page" && error.hint !== PAGE_HINT;
+  if ((isSilent || status === 502) && !isOfRows) {
     const detail = isOfLimiter
       ? "The rate limiter of this server failed"
       : "DataStream did not return a complete response";

@@ -6,8 +6,8 @@ import type { Cursor, Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import { type Citation, versionsOf } from "../formats/citations.ts";
-import { toDataPackage } from "../formats/data_package.ts";
-import { type FileFormat, FORMATS, withoutPageSize } from "../formats/formats.ts";
+import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
+import { type FileFormat, FORMATS } from "../formats/formats.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { ParquetOptions } from "../formats/parquet.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
@@ -214,16 +214,13 @@ async function createRows(
     async metadata({ rows: rowCount, columns, ...counts }) {
       arrived.nulls = counts;
       const { citations, datasets } = await sink?.datasets?.() ?? {};
-      const { resources: [document], ...description } = toDataPackage({
-        ...{ fileName: "", resource, format, columns, rows: rowCount, tidy: input.tidy, datasets },
-        ...{ created: new Date(0), url: withoutPageSize(query.url) },
+      const datapackage = embeddedPackage({
+        ...{ resource, format, columns, rows: rowCount, tidy: input.tidy, url: query.url },
         more: { ...counts, query: record },
         citations: citedOf(citations, arrived.found?.DOI),
+        datasets,
       });
-      // A file that was resumed, with another page size, or renamed has the same bytes.
-      const resources = [{ ...document, name: undefined, path: undefined }];
-      const embedded = { ...description, resources, name: undefined, created: undefined };
-      return { datapackage: JSON.stringify(embedded) };
+      return { datapackage };
     },
   };
   const loaded = format === "parquet"

@@ -5,7 +5,7 @@ import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
-import { type FileFormat, FORMATS, POINT_FIELDS } from "./formats.ts";
+import { type FileFormat, FORMATS, POINT_FIELDS, withoutPageSize } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
 /** Media type of a data package, registered with IANA. */
@@ -129,6 +129,16 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
     }],
     weir: { version: VERSION, url, datasets, ...more },
   };
+}
+
+/** Returns the package for the metadata of the file itself, as JSON: the same if it is renamed or made again. */
+export function embeddedPackage<More>(
+  file: Omit<DescribedFile<More>, "fileName" | "created">,
+): string {
+  const url = withoutPageSize(file.url);
+  const described = toDataPackage({ ...file, url, fileName: "", created: new Date(0) });
+  const resources = [{ ...described.resources[0], name: undefined, path: undefined }];
+  return JSON.stringify({ ...described, resources, name: undefined, created: undefined });
 }
 
 /** Returns the package of a renamed file. */

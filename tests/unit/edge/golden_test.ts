@@ -140,6 +140,7 @@ const VALUES: Record<string, string[]> = {
   bom: ["true", "", "yes"],
   header: ["false", "", "no"],
   escapeFormulas: ["true", "", "2"],
+  allowInvalid: ["true", "", "2"],
   filename: ["lakes", "", "...", " ", ".csv", "x".repeat(1_001)],
 };
 const UNKNOWN = [

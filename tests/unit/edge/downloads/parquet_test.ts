@@ -2,10 +2,11 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { LONG_DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { cellsOf, readParquet } from "../../../helpers/parquet.ts";
 import { RESOURCE_NAMES } from "../../../helpers/resources.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
+import { page } from "../../../helpers/upstream.ts";
 
 for (const resource of RESOURCE_NAMES) {
   Deno.test(`EdgeApp.request() returns the cells of CSV for /${resource}.parquet`, async () => {
@@ -16,7 +17,9 @@ for (const resource of RESOURCE_NAMES) {
     assertStringIncludes(response.headers.get("content-disposition")!, 'filename="a.parquet"');
     const { rows, metadata } = await readParquet(await response.arrayBuffer());
     assertEquals(cellsOf(rows, csv), readCsv(csv));
-    assertStringIncludes(JSON.parse(metadata.weir!).url, `/${resource}`);
+    const { resources: [file], weir } = JSON.parse(metadata.datapackage!);
+    assertEquals([file.rows, file.schema.fields[0].name], [rows.length, readCsv(csv)[0]![0]]);
+    assertStringIncludes(weir.url, `/${resource}`);
   });
 }
 
@@ -52,3 +55,19 @@ Deno.test(
     assertEquals(files, [300, 301, 3_000]);
   },
 );
+
+Deno.test("EdgeApp.request() rejects a value that does not fit its column, and writes null when allowInvalid is true", async () => {
+  const rows = () => page([{ Id: 1, ResultValue: "<0.05" }]);
+  const { app } = overUpstream([rows(), rows()]);
+  const path = "/Records.parquet?$select=Id,ResultValue";
+  const refused = await app.request(path);
+  assertEquals(refused.status, 502);
+  assertEquals(await problemOf(refused), {
+    detail: 'The row with Id 1 has ResultValue "<0.05", which is not a number',
+    hint: "write null for such values with allowInvalid=true, or choose another format",
+  });
+  const response = await app.request(`${path}&allowInvalid=true`);
+  const { rows: [row], metadata } = await readParquet(await response.arrayBuffer());
+  assertEquals(row, { Id: 1n, ResultValue: null });
+  assertEquals(JSON.parse(metadata.datapackage!).weir.invalidValues, 1);
+});

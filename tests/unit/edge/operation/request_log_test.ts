@@ -315,6 +315,7 @@ Deno.test("EdgeApp.request() logs the URL parameters except filename when all ar
     ["bom", ["1"], ["my-key"]],
     ["header", ["false"], ["my-key"]],
     ["escapeFormulas", ["true"], ["my-key"]],
+    ["allowInvalid", [], ["my-key"]],
     ["filename", [], []],
   ];
   assertEquals(values.map(([name]) => name).sort(), DOWNLOAD_PARAMETERS.toSorted());
