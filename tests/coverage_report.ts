@@ -14,7 +14,6 @@ async function printTable(): Promise<boolean> {
   return (await new Deno.Command(Deno.execPath(), { args }).spawn().status).success;
 }
 
-/** Returns the paths of the files that tests loaded. */
 async function findLoadedFiles(): Promise<Set<string>> {
   const args = ["coverage", "--lcov", include, profiles];
   const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();

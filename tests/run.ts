@@ -1,14 +1,6 @@
-/**
- * Runs tests with the permissions that they need.
- *
- *     deno task test                          the gate
- *     deno task test FILE or FOLDER...        these tests, with the messages of failures
- *     deno task test FILE --filter "text"     flags go to `deno test`, arguments after `--` to the tests
- *
- * The gate checks the format, lint rules, types and docs, and runs the tests that need only the loopback
- * network, and the examples in docstrings. It prints a line for each test that fails and one line with the
- * total.
- */
+// Runs the gate, or the test files and folders of the arguments, with the permissions that they
+// need; flags go to `deno test`, and arguments after `--` to the tests. Prints failures and the
+// total.
 import { type TestCase, testsIn } from "./junit.ts";
 import { type TestCommand, testCommands } from "./suites.ts";
 import { sourceFiles } from "./helpers/project.ts";
@@ -104,7 +96,6 @@ async function runChecks(): Promise<Result> {
   return { problems: [...result.problems, ...problems], tests };
 }
 
-/** Runs test files and reads their results. */
 async function runTests({ flags, files }: TestCommand): Promise<Result> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
   const options = ["--no-check", "--reporter=dot", `--junit-path=${report}`];

@@ -1,8 +1,5 @@
-/**
- * Runs the benchmarks in Deno and Node, and prints a Markdown table.
- *
- * `deno task bench query` runs only the suite `query`. Progress goes to standard error.
- */
+// Runs the benchmarks in Deno and Node, and prints a Markdown table; progress goes to standard
+// error.
 import { PROJECT } from "../helpers/project.ts";
 import type { Measurement, RuntimeName } from "./measurement.ts";
 import { formatTable, type SuiteMeasurement } from "./table.ts";

@@ -1,7 +1,6 @@
-/**
- * Measures a class of 100 people who open the same URL of 40,000 records at once, at a server in Deno and a service
- * with the limits of DataStream: without a page cache, then with each kind of cache, and a second class afterwards.
- */
+// Measures 100 people who open the same URL of 40,000 records at once, on a server in Deno and a
+// service with DataStream's limits: without a page cache, with each kind of cache, and a second
+// class afterwards.
 import { logProgress, median } from "./measurement.ts";
 import { startSandbox, startServer, statsOf } from "./processes.ts";
 import { alignColumns } from "./table.ts";

@@ -1,10 +1,6 @@
-/**
- * Compares the speed of another checkout with this one and prints a Markdown table of ratios.
- *
- * `deno task bench:compare ../before` compares all suites; `deno task bench:compare ../before cli`
- * only the suite `cli`. Both versions take turns, and CPU time is compared, so that other programs on
- * the machine matter little. A ratio above 1 means that this checkout needs less time or memory.
- */
+// Compares CPU time and memory of another checkout with this one: `deno task bench:compare
+// ../before [cli]`. Both take turns, so that other programs matter little. A ratio above 1 means
+// that this one needs less.
 import { resolve } from "node:path";
 import { PROJECT } from "../helpers/project.ts";
 import type { Comparison } from "./compared_calls.ts";
@@ -28,7 +24,6 @@ const ROUNDS = 9;
 const RECORDS = 100_000;
 const DOWNLOADS = 10;
 
-/** A comparison and its runtime: one cell of the table. */
 interface Cell extends Comparison {
   runtime: RuntimeName;
 }

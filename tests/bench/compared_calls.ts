@@ -1,9 +1,5 @@
-/**
- * Compares two versions of Weir in the current runtime; `compare.ts` starts it.
- *
- * Arguments: URLs of bundles of `mod.ts` before and after a change. Both are loaded into this
- * process and take turns.
- */
+// Compares two versions of Weir in the current runtime, in turns. `compare.ts` starts it with the
+// URLs of bundles of `mod.ts` before and after a change.
 import process from "node:process";
 import type * as weir from "../../mod.ts";
 import { COLUMNS, csvPages } from "./csv_pages.ts";

@@ -1,9 +1,5 @@
-/**
- * Compares `endpoint()` with `@octokit/endpoint` in the current runtime.
- *
- * Both take turns; the result is the median ratio of their CPU times. The arguments are created before
- * the time is measured.
- */
+// Compares the CPU time of `endpoint()` with that of `@octokit/endpoint` in the current runtime, in
+// turns, and prints the median ratio. The arguments are created before the time is measured.
 import process from "node:process";
 import { endpoint as octokit } from "@octokit/endpoint";
 import { endpoint as weir } from "../../mod.ts";

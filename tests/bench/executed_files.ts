@@ -1,8 +1,6 @@
-// Counts the files that a reader follows for one CSV download: files of mod.ts, src/ and edge/ with a
-// function that is called after the modules have loaded. `deno task files`; with -v it lists them.
-//
-// Each path runs in a process of its own with V8 coverage, against a service on loopback that has two
-// pages of records. A second process only loads the modules; calls that it makes too do not count.
+// Counts the files of mod.ts, src/ and edge/ with a function that a CSV download of two pages
+// calls. Each path runs in a process with V8 coverage; calls of a second one, which only loads the
+// modules, do not count.
 import { PROJECT } from "../helpers/project.ts";
 
 /** A path, and the maximum number of its files. */

@@ -1,9 +1,6 @@
-/**
- * Counts how often four isolates of the server exceed the limits of the service: with a rate limiter in each
- * isolate, and with one in a Durable Object. Needs the npm package `@cloudflare/workerd-linux-64`.
- *
- * The sandbox runs in another process, and records when requests arrive.
- */
+// Counts how often four isolates exceed the limits of the service with a rate limiter each, and
+// with one in a Durable Object. Needs `@cloudflare/workerd-linux-64`. The sandbox is in another
+// process.
 import { workerd } from "../e2e/runtime_programs.ts";
 import type { ObjectUse } from "../e2e/servers/cloudflare_worker.ts";
 import {

@@ -1,4 +1,3 @@
-/** Name of a runtime that benchmarks run in. */
 export type RuntimeName = "Deno" | "Node";
 
 /** Result of a benchmark in one runtime: one cell of the table. */

@@ -1,7 +1,5 @@
-/**
- * Downloads all records of a service and drops them. Its arguments are the base URL and `parquet` or `csv`; it prints
- * the memory (bytes) before the download and its peak.
- */
+// Downloads and drops all records of a service; arguments: base URL, and `parquet` or `csv`. Prints
+// the memory (bytes) before the download and its peak.
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";

@@ -1,7 +1,5 @@
-/**
- * Measures the resident memory that a download of records as Parquet and as CSV needs above the start of the process,
- * in Deno and Node. The service is in another process. Linux only.
- */
+// Measures the resident memory that a download as Parquet and as CSV needs above the start of the
+// process, in Deno and Node. The service is in another process. Linux only.
 import { bundle } from "../e2e/bundle.ts";
 import { logProgress, median } from "./measurement.ts";
 import { baseUrlOf, startSandbox } from "./processes.ts";

@@ -1,7 +1,5 @@
-/**
- * Serves the sandbox on loopback. Prints its URL to standard error and serves request counts at
- * `/stats`. Arguments: number of records, requests per second, latency in milliseconds (default 0).
- */
+// Serves the sandbox on loopback, prints its URL, and serves request counts at `/stats`. Arguments:
+// number of records, requests per second, latency in milliseconds (default 0).
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { recordArrivals } from "./arrivals.ts";

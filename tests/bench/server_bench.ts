@@ -1,7 +1,5 @@
-/**
- * Measures `weir serve` in Deno and Node: CPU time per 10,000 rows of all columns, memory, and requests to the
- * service. Linux only.
- */
+// Measures `weir serve` in Deno and Node: CPU time per 10,000 rows of all columns, memory, and
+// requests to the service. Linux only.
 import { node } from "../e2e/runtime_programs.ts";
 import { bundleAsPublished } from "../e2e/servers/bundle.ts";
 import { cpuTime } from "./cpu_time.ts";

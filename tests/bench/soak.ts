@@ -1,9 +1,6 @@
-/**
- * Reads 5,000,000 records at 3,000 locations with `pages()` (`deno task soak`).
- *
- * Fails unless each record arrives once, the number of requests is near the minimum, and the heap
- * at the end is at most 10 % larger than after 100,000 records.
- */
+// Reads 5,000,000 records with `pages()`. Fails unless each record arrives once, the number of
+// requests is near the minimum, and the heap is at the end at most 10 % larger than after 100,000
+// records.
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";

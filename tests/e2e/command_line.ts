@@ -14,7 +14,6 @@ export const MAIN = `${PROJECT}src/cli/main.ts`;
 
 /** Time limit (ms) of a test that runs processes; generous, because a busy machine starts them slowly. */
 const TEST_LIMIT = 300_000;
-/** Command lines of the processes that are running. */
 const running = new Map<Deno.ChildProcess, string>();
 
 /** Permissions and environment of a command line. */
@@ -26,7 +25,6 @@ export interface CommandLine {
   environment?: Record<string, string>;
 }
 
-/** Returns the arguments for Deno. */
 export function denoArguments(
   { port, hasFiles, environment = {} }: CommandLine,
   args: readonly string[],
@@ -55,7 +53,6 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
   return child;
 }
 
-/** Runs a command line to its end. */
 export async function runToEnd(line: CommandLine, ...args: string[]): Promise<ProgramResult> {
   const { success, code, stdout, stderr } = await start(line, ...args).output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

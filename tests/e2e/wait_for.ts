@@ -1,11 +1,6 @@
 /**
- * Polls a function until it returns a value other than `undefined` and `false`.
- *
- * @param poll The function
- * @param name Name of the expected event, for the error message
- * @param timeout Time limit (ms)
- * @returns The value
- * @throws {Error} If the time limit expires
+ * Polls a function until it returns a value other than `undefined` and `false`. Throws after
+ * `timeout` (ms); `name` is that of the expected event, for the message.
  */
 export async function waitFor<T>(
   poll: () => T | undefined | false | Promise<T | undefined | false>,

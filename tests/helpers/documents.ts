@@ -56,7 +56,6 @@ export function blocksOf(file: string, text: string): CodeBlock[] {
   });
 }
 
-/** Returns the code blocks of the docstrings below paths of the project. */
 export async function docstringBlocks(...paths: string[]): Promise<CodeBlock[]> {
   const blocks: CodeBlock[] = [];
   for (const file of await sourceFiles(...paths)) {

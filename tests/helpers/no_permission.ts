@@ -1,11 +1,6 @@
-/**
- * Makes the test file that imports it depend on nothing but its code: revokes every permission, and replaces
- * `Math.random()`, of which delays are drawn, by a generator that gives the same numbers in each run.
- *
- * `deno test -P` grants the same permissions to all files, but each test file holds them separately,
- * so this import affects only that file. It also covers code outside `Deno.test()`, which the
- * `permissions` option of a test does not.
- */
+// Revokes every permission of the test file that imports it, also outside `Deno.test()`, and
+// replaces `Math.random()` by a generator with the same numbers in each run. Each file has its own
+// permissions.
 import { Random } from "../properties/random.ts";
 
 for (const name of ["env", "ffi", "import", "net", "read", "run", "sys", "write"] as const) {

@@ -13,14 +13,12 @@ export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
  */
 export { FORMAT_SYNONYMS, FORMATS, formatsOf as fileFormatsOf } from "../../src/formats/formats.ts";
 
-/** Name of a format that is text. */
 export type TextFormat = Exclude<FormatName, "csv.gz">;
 
 /** Names of the formats that are text, which tests compare as text. */
 export const FORMAT_NAMES: readonly TextFormat[] = (Object.keys(FORMATS) as FileFormat[])
   .filter(isText);
 
-/** Returns the formats of a resource that are text. */
 export function formatsOf(resource: ResourceName): TextFormat[] {
   return fileFormatsOf(resource).filter(isText);
 }

@@ -24,7 +24,6 @@ export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
 
 type ReadRow = Record<string, unknown>;
 
-/** Functions that read the rows of a document, by format. */
 export const READ_ROWS: Record<TextFormat, (text: string) => ReadRow[]> = {
   csv(text) {
     const [header = [], ...rows] = readCsv(text);

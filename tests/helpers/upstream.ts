@@ -1,7 +1,6 @@
 import { DataStream, type DataStreamOptions } from "../../mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 
-/** A response of a scripted service, an error, or a function that responds. */
 export type ScriptedResponse =
   | Response
   | Error

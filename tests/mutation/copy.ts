@@ -5,7 +5,6 @@ const NOT_COPIED = [".git", "coverage", "dist", "node_modules"];
 
 let current: string | undefined;
 
-/** Removes the copy when the process is interrupted. */
 export function removeCopy(): void {
   if (current !== undefined) Deno.removeSync(current, { recursive: true });
   current = undefined;

@@ -1,26 +1,6 @@
-/**
- * Measures how many small changes of the code the tests detect.
- *
- *     deno task test:mutation [count] [seed] [path prefixes...]
- *     deno task test:mutation 150 7 src/client edge/page
- *
- * Draws a random sample (default: 150 mutants, seed from the clock) of all mutants of `src/` and
- * `edge/` (see `mutants.ts`), or of the files whose paths start with the given prefixes. Each mutant
- * is written to a temporary copy of the project. Then the type check of `src/` and `edge/` runs, and the
- * tests that can execute the changed file: those of `deno task test` that import it directly or
- * indirectly, those in `tests/e2e/processes`, which start programs, and the examples in docstrings.
- * They stop at the first failure.
- *
- * With `--matrix=FILE`, they do not stop, and FILE receives a line of JSON per mutant with each test
- * that failed. A run with the same count, seed and FILE continues, and `--minutes=N` ends it after
- * that time. `--tests=PREFIX` runs only the tests whose paths start with it.
- *
- * Prints a line per mutant, the changed lines of each survivor, and a summary (see `matrix.ts`). Some
- * survivors do not change the behaviour; a person must identify them.
- *
- * The unchanged project must pass first; the exit code is 1 if it does not, and 0 otherwise. 150
- * mutants take about half an hour on four cores.
- */
+// Measures how many random small changes of src/ and edge/ the tests detect: `deno task
+// test:mutation [count] [seed] [path prefixes]`. --matrix=FILE lists all tests that detect each,
+// and continues FILE; --minutes=N ends the run, and --tests=PREFIX selects tests.
 import { sourceFiles } from "../helpers/project.ts";
 import { inCopy, removeCopy, withText } from "./copy.ts";
 import { testsIn } from "../junit.ts";
@@ -137,7 +117,6 @@ async function tryMutant(mutant: Mutant, folder: string): Promise<MatrixRow> {
   return { ...row, killers };
 }
 
-/** Runs tests of a copy; returns those that failed, or only the first one. */
 async function failedTests(command: TestCommand, folder: string): Promise<string[] | "timeout"> {
   const report = `${folder}/tests/tmp/junit.xml`;
   await Deno.mkdir(`${folder}/tests/tmp`, { recursive: true });

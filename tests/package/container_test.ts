@@ -152,7 +152,6 @@ async function startContainer(environment: Record<string, string>): Promise<Cont
   };
 }
 
-/** Runs the health check of the image, and returns its exit code. */
 async function checkHealth(environment: Record<string, string>): Promise<number> {
   const [program, ...args] = inImage(final.healthCheck!, environment);
   const { code, stdout, stderr } = (await runProgram(program!, ...args))!;

@@ -36,14 +36,12 @@ export async function createProject(...packages: string[]): Promise<ConsumerProj
   return { folder, installed: `${folder}node_modules/@weir/datastream/`, tarball };
 }
 
-/** Runs a program in a folder, asserts that it succeeds and returns its standard output. */
 export async function output(folder: string, program: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(folder, {}, program, ...args);
   assert(code === 0, `${program} ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Runs a program in a folder with additional environment variables. */
 export async function run(
   folder: string,
   env: Record<string, string>,

@@ -17,7 +17,6 @@ async function checkWithStd(version: string): Promise<ProgramResult> {
   return await check(registry.url);
 }
 
-/** Returns the published files that the task lists. */
 function listedFiles({ code, stdout, stderr }: ProgramResult): string[] {
   assertEquals(code, 0, stdout + stderr);
   return [...stdout.matchAll(/^ {3}(\S+) \([\d.]+\w+\)$/gm)].map(([, path]) => path!).sort();

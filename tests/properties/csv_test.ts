@@ -211,7 +211,6 @@ Deno.test("CsvWriter.write() gives the same bytes and errors as the parser when 
   );
 });
 
-/** Returns the text or the error of a function. */
 function outcomeOf(write: () => string): { text?: string; error?: string } {
   try {
     return { text: write() };

@@ -10,7 +10,6 @@ const runs = { numRuns: 5_000, seed: 1 };
 const base = "https://example.org/root";
 const text = fc.string({ unit: "grapheme" });
 
-/** Expands a template with the values of its variables. */
 function expandWith(template: string, values: Record<string, unknown>): string {
   return expandTemplate(
     parseTemplate(template),

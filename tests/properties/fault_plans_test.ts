@@ -1,30 +1,6 @@
-/**
- * Runs random queries against a service with random faults.
- *
- * Each run must end with the complete result, with an error that names the cause, or with missing
- * rows that the query accepts and the client reports. A seed determines the plan and the run.
- * Arguments after `--` are the number of plans and the first seed:
- *
- *     deno test -P=none tests/properties/fault_plans_test.ts -- 20000 5001
- *
- * Skip tokens are of the form `Id:<Id>`, opaque, quoted, or quoted and ignored by the service, for the
- * whole run. Links are absolute or relative, and can have a fragment or an empty option. Limits are below and above
- * the result. Values can change between two attempts at a page: a row has the values of one response.
- *
- * A result of several responses is compared with its count, in both directions: exactly up to 100,000
- * rows, above with the documented inaccuracy. Missing rows that no response shows are counted as
- * "undetectable loss"; `consistency.ts` decides this from the requests and responses. Such a loss
- * requires one of these:
- *
- * - a result of one page that is not full: rows are missing inside the page, or it is short or empty;
- * - rows missing before the end of the query's own limit;
- * - a query that begins at a skip token, because counts ignore it;
- * - a count that is wrong or was refused, together with missing rows;
- * - rows without the requested Ids.
- *
- * Some faults are not drawn because no client could detect them: wrong values in a row, and wrong
- * rows after the position, such as those of another filter.
- */
+// Random queries to a service with random faults: each gives its complete result, an error, or
+// missing rows that it accepts or cannot detect (fault_plans/consistency.ts). `-- PLANS FIRST_SEED`
+// sets the runs.
 import { describePlan } from "./fault_plans/plan.ts";
 import { type Ending, runSeed, type Verdict } from "./fault_plans/run_plan.ts";
 
@@ -88,7 +64,6 @@ function describeFailure(seed: number, { plan, message }: Verdict, violations: s
   ].join("\n");
 }
 
-/** Prints the totals of all runs and of the runs with each kind of fault. */
 function print(totals: Totals, totalsOfKind: ReadonlyMap<string, Totals>): void {
   const line = (name: string, counts: readonly unknown[]) =>
     console.log(name.padEnd(50) + counts.map((count) => String(count).padStart(19)).join(""));

@@ -23,7 +23,6 @@ const filter = fc.tuple(
   ]).map((parts) => and(...parts))
 );
 
-/** Length of the filter in the URL of a query. */
 function sentLength(clauses: SplitFilter["shared"]): number {
   if (clauses.length === 0) return 0;
   const sent = client.records({ filter: and({ clauses } as Filter) }).url;

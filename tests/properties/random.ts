@@ -25,7 +25,6 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** Returns one of the items. */
   pick<T>(items: readonly T[]): T {
     return items[this.int(0, items.length - 1)]!;
   }

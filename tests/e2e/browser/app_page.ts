@@ -10,16 +10,13 @@ import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
 export const token = "the-token-of-a-test";
 /** Options of the modes in which the server's key is used. */
 export const serversKey = { apiKey: "sandbox", tokens: [token] };
-/** Secret that signs the page's links. */
 export const signingSecret = "a secret of a test, of thirty-two bytes and more";
 
 /** Options of a test's browser. */
 export interface PageOptions {
-  /** Options of Playwright's browser context. */
   context?: Parameters<Browser["newContext"]>[0];
   /** Whether the back/forward cache is enabled, which Playwright disables by default. */
   hasBackForwardCache?: boolean;
-  /** Called with the URL of each request to the server. */
   onRequest?: (url: URL) => void;
   /** Whether the sandbox has names that are hard to show. Default true. */
   hostileNames?: boolean;
@@ -101,7 +98,6 @@ export async function rowsOf(download: Download): Promise<string[][]> {
   return rows;
 }
 
-/** Clicks the button that downloads. */
 export async function clickAndDownload(page: Page): Promise<Download> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),

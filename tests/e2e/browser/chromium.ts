@@ -2,7 +2,6 @@ import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
 
-/** Whether Chromium is installed. */
 export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
 if (!isInstalled) console.warn(`The browser tests are skipped: ${executablePath} does not exist`);
 

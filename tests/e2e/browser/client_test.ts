@@ -15,7 +15,6 @@ const keys = ({ requests }: AnyOriginServer) =>
     headers.get("x-api-key")
   );
 
-/** Returns the number of rows that the page receives from a service. */
 function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Promise<number> {
   const options = { baseUrl: `${origin}/v1/odata/v4`, userAgent: "a-page/1.0", apiKey };
   return page.evaluate(`(async () => {

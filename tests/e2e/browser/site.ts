@@ -25,7 +25,6 @@ export async function serveSite(
   });
 }
 
-/** Options of the service's sandbox. */
 export const SANDBOX_OPTIONS = { records: 300, hostileNames: true, requestsPerSecond: Infinity };
 
 /** Replaces the response to a request for a page; the first page has number 1. */

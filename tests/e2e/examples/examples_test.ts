@@ -40,7 +40,6 @@ const clone = provideClone();
 /** Examples that `testExample()` or another file tests, or that no test runs. */
 const tested = new Set(["cloudflare", "excel/yearly_ph.pq"]);
 
-/** Registers a test of an example. */
 function testExample(
   path: string,
   fn: (example: Example) => Promise<void>,
@@ -393,7 +392,6 @@ function serveSandbox() {
   return Object.assign(state, { environment, [Symbol.asyncDispose]: () => server.shutdown() });
 }
 
-/** Asserts that a CSV file has the header and the rows of a query. */
 async function assertCsv(file: string, query: Query<unknown>): Promise<void> {
   const csv = await Deno.readTextFile(file);
   assertEquals(readCsv(csv), readCsv(await new Response(query.csv()).text()));
@@ -411,7 +409,6 @@ async function assertServesApp(root: string): Promise<void> {
   assertEquals((await runProgram("curl", "-sfo", "/dev/null", root + script))?.code, 0);
 }
 
-/** Asserts that a server responds with 401 to a download without a key. */
 async function assertRequiresKey(root: string): Promise<void> {
   const { status, body } = await fetch(`${root}/Records.csv?limit=5`);
   assertEquals(status, 401);

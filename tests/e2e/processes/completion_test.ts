@@ -4,7 +4,6 @@ import { weir } from "../../helpers/run_weir.ts";
 
 const { output: SCRIPT } = await weir(["completion", "bash"]);
 
-/** Returns the completions of the last word of a command line. */
 async function complete(...words: string[]): Promise<string[]> {
   const values = 'weir() { printf "2,2\\047-Bi\\npH\\nPhosphorus, total\\tP\\nChloride\\n"; }';
   const line = words.map((word) => `'${word}'`).join(" ");

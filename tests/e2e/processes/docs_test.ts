@@ -44,7 +44,6 @@ Deno.test("deno doc --lint checks every entry point in the task doc", () => {
   assertEquals(paths.sort(), entries.sort());
 });
 
-/** A table of names in docs/. */
 interface Table {
   page: string;
   heading: string;

@@ -2,7 +2,6 @@ import { runToEnd, start, withFiles } from "../command_line.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
 
-/** A service that kills its client at a given request. */
 class KillingService {
   /** Number of the request at which to kill the client; 0 for never. */
   at = 0;
@@ -32,7 +31,6 @@ class KillingService {
   }
 }
 
-/** Functions that run command lines against a `KillingService`. */
 export interface KillableCommandLine {
   /** Runs a command line to its end. */
   run: (...args: string[]) => Promise<{ code: number; stderr: string }>;

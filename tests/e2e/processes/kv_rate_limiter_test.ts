@@ -10,7 +10,6 @@ const PROGRAM = "tests/e2e/processes/kv_program.ts";
 async function withService(
   test: (
     service: {
-      /** Starts a process with some concurrent downloads. */
       start: (downloads: number) => Deno.ChildProcess;
       arrivals: number[];
       stats: ReturnType<typeof createSandbox>["stats"];

@@ -6,7 +6,6 @@ import { type ResettingServerOptions, serveResetting } from "../resetting_server
 
 const API_PATH = "/v1/odata/v4";
 
-/** Serves sixty locations and resets reused connections. */
 function serveLocations(options?: ResettingServerOptions) {
   const sandbox = createSandbox({ hostileNames: true, records: 300, requestsPerSecond: Infinity });
   return serveResetting(

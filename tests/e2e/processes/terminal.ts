@@ -2,7 +2,6 @@ import { FOLDER } from "../command_line.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
-/** Whether tmux is installed. */
 export const hasTmux: boolean = await runProgram("tmux", "-V") !== undefined;
 
 /** A terminal that runs a command, in tmux. */

@@ -38,7 +38,6 @@ class Downloaded implements AsyncDisposable {
   }
 }
 
-/** Files of each format, and their number of rows. */
 const FILES: readonly (readonly [name: string, rows: number, ...line: string[]])[] = [
   ["a.csv", 40, "records", "--limit=40", "--tidy"],
   ["a.csv", 40, "records", "--limit=40", "--no-header", "--separator=tab", "--eol=lf"],

@@ -40,7 +40,6 @@ export async function describeRejection(
   return rejection;
 }
 
-/** Returns the texts and properties of an error and its causes. */
 function textsOf(error: Error): Record<string, string> {
   const texts: Record<string, string> = {};
   let depth = 0;
@@ -56,14 +55,12 @@ function textsOf(error: Error): Record<string, string> {
   return texts;
 }
 
-/** Reads a stream to its end. `Array.fromAsync()` is missing in Node 20. */
 export async function readAll<T>(stream: ReadableStream<T>): Promise<T[]> {
   const chunks: T[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   return chunks;
 }
 
-/** Returns the digests of a query's output in each format. */
 export async function digestsOf(query: Query<object>): Promise<Record<string, string>> {
   return {
     csv: await digest(query.csv()),

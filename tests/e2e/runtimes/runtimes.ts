@@ -15,7 +15,6 @@ export interface ClientRuntime {
 
 const PROCESS = "tests/e2e/runtimes/process.ts";
 
-/** Runtimes in which the client must behave equally. */
 export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
   {
     name: "Deno",
@@ -49,7 +48,6 @@ export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
   { name: "Chromium", isInstalled: hasChromium, run: runInPage },
 ];
 
-/** Runs a program that takes the base URLs as its last argument and prints the results. */
 async function runProcess(program: string, ...args: [...string[], BaseUrls]): Promise<Results> {
   const baseUrls = JSON.stringify(args.pop());
   const result = await runProgram(program, ...args as string[], baseUrls);

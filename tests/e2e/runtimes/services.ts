@@ -5,7 +5,6 @@ import { Stall } from "../servers/stall.ts";
 import { waitFor } from "../wait_for.ts";
 import { ABORTED_PATH, KEY, RECEIVED_PATH } from "./behaviours.ts";
 
-/** Options of the sandbox in all services. */
 export const SANDBOX_OPTIONS = {
   records: 300,
   apiKey: KEY,
@@ -18,7 +17,6 @@ export interface RequestContext {
   request: Request;
   /** Number of the request; the first one has number 1. */
   number: number;
-  /** Returns the response of the sandbox. */
   respond(): Promise<Response>;
   /** Stalls a response within its body. */
   stall: Stall;
@@ -26,10 +24,8 @@ export interface RequestContext {
   otherOrigin: string;
 }
 
-/** Responds to a request. */
 export type ServiceHandler = (context: RequestContext) => Response | Promise<Response>;
 
-/** The service of one behaviour. */
 export interface Service extends AsyncDisposable {
   baseUrl: string;
   /** Returns the requests so far: path, decoded query, and a note if the key is missing or wrong. */
@@ -40,7 +36,6 @@ export interface Service extends AsyncDisposable {
 
 const ROOT_PATH = "/v1/odata/v4";
 
-/** Serves the sandbox's data on loopback with the responses of a handler. */
 export function serve(handle: ServiceHandler = ({ respond }) => respond()): Service {
   const sandbox = createSandbox(SANDBOX_OPTIONS);
   const stall = new Stall("within a page");

@@ -27,7 +27,6 @@ function serveWaitingUpstream(): { upstream: Upstream; release: () => void } {
   return { upstream, release };
 }
 
-/** Options for the requests of two clients. */
 type Clients = readonly [RequestInit, RequestInit];
 
 /** Two clients with different addresses of the loopback network. */
@@ -44,7 +43,6 @@ function openConnections(): { clients: Clients; [Symbol.dispose](): void } {
   };
 }
 
-/** Two clients with different addresses in a header. */
 const inHeader = (name: string, prefix = ""): Clients => [
   { headers: { [name]: `${prefix}192.0.2.1` } },
   { headers: { [name]: `${prefix}192.0.2.2` } },

@@ -9,7 +9,6 @@ import entry, {
 export interface ObjectUse {
   /** Number of messages by path. */
   messages: Record<string, number>;
-  /** Number of writes to the storage. */
   writes: number;
 }
 

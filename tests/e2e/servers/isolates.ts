@@ -7,10 +7,8 @@ import { bundleAsPublished } from "./bundle.ts";
 import { toIsolatesCapnp } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";
 
-/** Module that each isolate runs. */
 const MODULE = "tests/e2e/servers/cloudflare_worker.ts";
 
-/** Options of `startIsolates()`. */
 export interface IsolateOptions {
   /** Environment variables of each isolate. */
   environment: Record<string, string>;
@@ -61,7 +59,6 @@ export function objectsOf({ roots: [root] }: Isolates): ObjectNamespace<string> 
   };
 }
 
-/** Sends a message of the tests to the object of an origin and an API key. */
 export async function sendToObject(
   isolates: Isolates,
   path: "/abort" | "/use",

@@ -56,7 +56,6 @@ async function download({ roots }: Isolates, count: number): Promise<number> {
   return results.filter((isComplete) => isComplete).length;
 }
 
-/** Requires that the service has observed no violation of its limits. */
 async function requireWithinLimits(service: ServerProcess, requests: number): Promise<void> {
   const stats = await statsOf(service);
   const { early, overlapping, tooMany } = stats;
@@ -64,7 +63,6 @@ async function requireWithinLimits(service: ServerProcess, requests: number): Pr
   assert(stats.requests >= requests, `${stats.requests} requests`);
 }
 
-/** Acquires the permit for the requests of the isolates. */
 async function acquirePermit(workers: Isolates, service: ServerProcess): Promise<Permit> {
   const limiter = durableObjectRateLimiter(objectsOf(workers));
   const origin = service.root;

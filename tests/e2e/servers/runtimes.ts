@@ -12,7 +12,6 @@ export interface EntryPoint {
   node: string;
 }
 
-/** The published entry points. */
 export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "src/cli/serve_bin.ts" };
 /** Entry points that read the app's options from WEIR_TEST_OPTIONS. */
 const CONFIGURABLE: EntryPoint = {
@@ -20,7 +19,6 @@ const CONFIGURABLE: EntryPoint = {
   node: "tests/e2e/servers/node.ts",
 };
 
-/** A server runtime. */
 export interface Runtime {
   name: string;
   isInstalled: boolean;
@@ -106,7 +104,6 @@ export interface ServerProgram {
   command(environment: Record<string, string>): Promise<ServerOptions>;
 }
 
-/** Programs that run `weir serve`. */
 export const COMMAND_LINES: readonly ServerProgram[] = [
   {
     name: "weir serve in Deno",

@@ -13,7 +13,6 @@ export interface Server extends AsyncDisposable {
   exitCode: Promise<number>;
 }
 
-/** Options of `startServer()`. */
 export interface ServerOptions {
   program: string;
   args: string[];

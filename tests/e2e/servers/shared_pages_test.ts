@@ -54,7 +54,6 @@ async function readUnshared(start: (options: object) => ReturnType<typeof startA
   return { bytes, queries: queriesOf(upstream) };
 }
 
-/** Returns options of an app that shares pages. */
 function sharedOptions(upstream: Upstream): object {
   return appOptionsFor(upstream, { cacheTtl: 60_000 });
 }

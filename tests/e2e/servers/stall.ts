@@ -16,7 +16,6 @@ export class Stall {
     this.#ended.resolve();
   }
 
-  /** Responds with a page and stalls. */
   async respond({ signal }: Request, page: string): Promise<Response> {
     const abort = () => {
       this.isAborted = true;

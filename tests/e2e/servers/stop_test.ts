@@ -58,7 +58,6 @@ async function openIdleConnection({ root }: Server): Promise<Deno.Conn> {
   return connection;
 }
 
-/** Starts a server of the sandbox. */
 async function startSandbox(program: ServerProgram): Promise<Server> {
   return await startServer(await program.command({ WEIR_SANDBOX: "1" }));
 }
@@ -70,7 +69,6 @@ async function assertExitsSoon(server: Server): Promise<void> {
   assert(performance.now() - signalled < 15_000);
 }
 
-/** Opens a connection. */
 async function connect({ root }: Server): Promise<Deno.TcpConn> {
   return await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) });
 }

@@ -3,7 +3,6 @@ import { isVersionRequest } from "../../helpers/edge.ts";
 /** A fake service on loopback. It answers requests for the versions of datasets itself. */
 export interface Upstream extends AsyncDisposable {
   baseUrl: string;
-  /** All requests so far. */
   readonly requests: Request[];
   /** Requests for pages so far, without those for the versions of datasets. */
   readonly pages: Request[];
@@ -61,7 +60,6 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
   };
 }
 
-/** Size of a result. */
 export interface ResultShape {
   /** Rows per page. */
   rows: number;
@@ -75,7 +73,6 @@ export function rowsOf({ rows, pages }: ResultShape): number {
   return rows * pages;
 }
 
-/** Returns the requested page as JSON. */
 export function pageFor({ url }: Request, { rows: maxRows, width, pages }: ResultShape): string {
   const { origin, pathname, searchParams } = new URL(url);
   const rows = Math.min(maxRows, Number(searchParams.get("$top")));
@@ -93,12 +90,10 @@ export function pageFor({ url }: Request, { rows: maxRows, width, pages }: Resul
 /** Path of a download with the fields of `pageFor()`. */
 export const DOWNLOAD = "/Records.csv?$select=Id,ResultComment";
 
-/** Returns a response with the media type of JSON. */
 export function jsonResponse(body: BodyInit): Response {
   return new Response(body, { headers: { "content-type": "application/json" } });
 }
 
-/** Whether a download has all rows of a result. */
 export function isComplete(csv: string, { rows, pages }: ResultShape): boolean {
   const lines = csv.split("\r\n");
   return csv.endsWith("\r\n") && lines.length === rows * pages + 2 &&

@@ -56,7 +56,6 @@ function enclose(delivery: Delivery, before: string, after: string): void {
   delivery.bytes = Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
-/** Faults in the transfer of a body. */
 export const BODY_FAULTS: readonly FaultKind[] = [
   bodyFault("reset in the body", (delivery, context) => {
     cut(delivery, context);

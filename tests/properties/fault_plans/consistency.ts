@@ -112,7 +112,6 @@ interface Shard {
   pages: ValidPage[];
 }
 
-/** Whether the filter of a shard has more clauses than that of another one. */
 function isPartOf({ filter = "" }: Shard, { filter: whole = "" }: Shard): boolean {
   return whole === "" || filter.startsWith(`${whole} and `);
 }
@@ -207,7 +206,6 @@ function toParts({ request: { position, top }, status, received }: Exchange): Va
   return parts;
 }
 
-/** Reads the complete rows at the start of a page. */
 function readFirstRows(text: string): WireRow[] {
   const rows: WireRow[] = [];
   const list = /"value"\s*:\s*\[/.exec(text);
@@ -233,7 +231,6 @@ function lastOf(ids: readonly unknown[]): string | undefined {
   return String(numbers.every(Number.isInteger) ? Math.max(...numbers) : ids.at(-1));
 }
 
-/** Returns the position in a next link. */
 function positionOf(link: unknown, url: URL): string | undefined {
   if (typeof link !== "string" || !URL.canParse(link, url)) return undefined;
   const target = new URL(link, url);

@@ -9,7 +9,6 @@ const VERSION = /(?: ~\d+)+$/;
 /** Separator, which no value contains. */
 const SEPARATOR = "\u001f";
 
-/** Encodes rows as text, so that equal rows have equal texts. */
 export interface RowEncoder {
   /** Encodes the selected fields of a row that the service sent. */
   sent(row: WireRow): string;

@@ -3,7 +3,6 @@ import type { Plan } from "./plan.ts";
 import type { Random } from "../random.ts";
 import type { WireRow } from "./reference_rows.ts";
 
-/** A parsed request to the service. */
 export interface ServiceRequest {
   url: URL;
   resource: string;

@@ -6,7 +6,6 @@ import { PAGE_FAULTS } from "./page_faults.ts";
 import type { FaultKind } from "./fault_kind.ts";
 import type { Random } from "../random.ts";
 
-/** A fault in a plan. */
 export interface Fault {
   kind: FaultKind;
   /** Number of the first request that it can change; the first request has number 1. */
@@ -19,7 +18,6 @@ export interface Fault {
   since: number | undefined;
 }
 
-/** All kinds of faults. */
 export const KINDS: readonly FaultKind[] = [
   ...RESPONSE_FAULTS,
   ...BODY_FAULTS,

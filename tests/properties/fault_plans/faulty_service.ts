@@ -24,9 +24,7 @@ export interface Exchange {
   request: ServiceRequest;
   /** Faults that changed the response. */
   faults: Fault[];
-  /** Status of the response; `undefined` without a response. */
   status: number | undefined;
-  /** Target of the `Link` header. */
   headerLink: string | undefined;
   /** Text of a complete body; `undefined` otherwise. */
   text: string | undefined;
@@ -243,7 +241,6 @@ export class FaultyService {
     });
   }
 
-  /** Requests a page or a count from the sandbox. */
   async #requestSandbox(url: URL): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
     const response = await sandboxOf(this.plan.size).fetch(url, {
       headers: { "x-api-key": API_KEY },

@@ -138,7 +138,6 @@ const TOKENS: readonly TokenStyle[] = [
 ];
 const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count", "odata.count"];
 
-/** Draws a plan. */
 export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const resource = random.pick(RESOURCES);
   const isLargeResource = resource === "Records" || resource === "Observations";
@@ -203,7 +202,6 @@ function drawIncomplete(faults: readonly Fault[], random: Random): Plan["incompl
   return random.pick(["error", "warn", "warn", undefined, undefined]);
 }
 
-/** Describes a plan on one line. */
 export function describePlan(plan: Plan): string {
   const { matching, faults, ...rest } = plan;
   return JSON.stringify({
@@ -220,13 +218,11 @@ export function requestBound({ matching, top, size, faults }: Plan): number {
   return 30 + 6 * pages + 6 * shards + 20 * faults.length;
 }
 
-/** Returns the skip token behind the row with an Id. */
 export function toToken(id: string, tokens: TokenStyle): string {
   if (tokens === "id") return `Id:${id}`;
   return tokens === "opaque" ? `+${btoa(id)}` : `'Id:${id}'`;
 }
 
-/** Returns the Id in a skip token of any style. */
 export function idOf(token: string): string {
   return token.startsWith("+") ? atob(token.slice(1)) : token.replace(/^'?Id:|'$/g, "");
 }

@@ -121,7 +121,6 @@ class EdgeProblem extends Error {
   }
 }
 
-/** Pauses the reader at random. */
 async function pauseReader({ readerDelay }: Plan, { clock, random }: FaultyService): Promise<void> {
   if (readerDelay > 0 && random.chance(0.3)) {
     await clock.sleep(random.int(1, readerDelay));

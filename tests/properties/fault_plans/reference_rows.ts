@@ -19,7 +19,6 @@ export const SIZES: readonly SandboxSize[] = [
   { records: 2_000, locations: 25 },
   { records: 6_000, locations: 60 },
 ];
-/** Size with many locations, for queries of Locations. */
 export const MANY_LOCATIONS: SandboxSize = { records: 300, locations: 250 };
 
 const sandboxes = new Map<SandboxSize, Sandbox>();

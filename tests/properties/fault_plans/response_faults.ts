@@ -111,7 +111,6 @@ function rejectsPages(
 const isLargeResource = ({ request }: FaultContext) =>
   /Records|Observations/.test(request.resource);
 
-/** Whether the client can split a rejected query by location. */
 function isSplittable({ partition, locations, output, skipToken }: Plan): boolean {
   if (locations < 2 || output.startsWith("edge-") && skipToken !== undefined) return false;
   return partition === undefined;

@@ -1,4 +1,3 @@
-// Compares delivered rows with the rows that the sandbox has.
 import type { RowEncoder } from "./encode_row.ts";
 import type { FaultyService } from "./faulty_service.ts";
 import { shardsOf } from "./consistency.ts";

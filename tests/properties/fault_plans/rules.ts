@@ -55,7 +55,6 @@ export function isExpectedError(plan: Plan, error: unknown): boolean {
   return output.startsWith("edge-") && Number(delay) > MAX_RETRY_DELAY;
 }
 
-/** Checks the requests, and that the key occurs only in their headers. */
 export function checkRules(
   plan: Plan,
   { violations: requestViolations, isBusy }: FaultyService,
@@ -80,7 +79,6 @@ export function checkRules(
   if (log.some((line) => /[\r\n]/.test(line))) violations.push("a log entry has several lines");
 }
 
-/** Checks the message and properties of an error, or the log of a failed download. */
 export function checkError(
   plan: Plan,
   service: FaultyService,

@@ -30,7 +30,6 @@ export interface Verdict {
   violations: readonly string[];
   /** Names of the faults that changed a response. */
   kinds: readonly string[];
-  /** Message of the error that ended the run; `undefined` without an error. */
   message: string | undefined;
   requests: number;
 }
@@ -45,7 +44,6 @@ export async function runSeed(seed: number): Promise<Verdict> {
   return await runPlan(plan, new FaultyService(plan, random));
 }
 
-/** Runs a plan on its service and evaluates the run. */
 export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdict> {
   const systemRandom = Math.random;
   // Makes the client's jitter depend on the seed.

@@ -1,8 +1,6 @@
-// Parses requests to the service and serialises its responses.
 import type { Delivery, PageDraft, ServiceRequest } from "./fault_kind.ts";
 import { type CountShape, idOf, type LinkStyle } from "./plan.ts";
 
-/** Parses the URL of a request. */
 export function parseRequest(url: URL): ServiceRequest {
   const options = url.searchParams;
   const token = options.get("$skiptoken");
@@ -36,7 +34,6 @@ export function decorateLink(link: unknown, { base, suffix }: LinkStyle, origin:
   return link.slice(start) + suffix;
 }
 
-/** Places a next link in the body, the header or both. */
 export function toLinks(
   next: string | undefined,
   { body, header }: LinkStyle,
@@ -44,7 +41,6 @@ export function toLinks(
   return { bodyLink: body ? next : undefined, headerLink: header ? next : undefined };
 }
 
-/** Returns the response to a count request in a documented shape. */
 export function toCount(count: number, shape: CountShape): Record<string, unknown> {
   if (shape === "number") return { value: count };
   if (shape === "digits") return { value: String(count) };

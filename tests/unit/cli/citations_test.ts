@@ -15,7 +15,6 @@ const TOO_LONG =
   "The list may have unneeded citations: all datasets that match the filter are included, because " +
   "DOI is not a column of the output";
 
-/** Splits a command into words, as a shell does. */
 function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
 }

@@ -9,7 +9,6 @@ const FIELDS_OF_ALL =
   "MonitoringLocationType, ActivityStartYear, ActivityStartDateYear, RegionId";
 
 const hints: [line: string[], message: string][] = [
-  // Commands and resources.
   [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
   [
     ["banana"],
@@ -22,7 +21,6 @@ const hints: [line: string[], message: string][] = [
     ["url", "setup"],
     'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
-  // Flags.
   [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
   [["records", "--json"], 'Unknown flag "--json": use --format json'],
   [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],

@@ -27,7 +27,6 @@ for (
   const [flags, screen] of [
     [[], "8 rows, N rows/s"],
     [["--limit=8"], "8 of 8 rows (100%), N rows/s"],
-    // Fewer rows than the limit are the whole result.
     [["--limit=10"], "8 of 8 rows (100%), N rows/s"],
     [["--limit=10", "--quiet"], ""],
   ] as const

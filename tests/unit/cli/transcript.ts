@@ -12,7 +12,6 @@ export interface Scenario extends RunOptions {
   answer?: (request: Request) => Response | undefined;
 }
 
-/** The result of a scenario. */
 export interface Recorded extends RunResult {
   /** Decoded URLs of the requests, without the root address of the service. */
   requests: string[];

@@ -8,7 +8,6 @@ const ROWS_PER_CHUNK = 10;
 
 /** A service whose pages take time to begin, but none to arrive. */
 export interface DelayedPages {
-  /** Number of requests for pages. */
   readonly requests: number;
   fetch(request: Request): Promise<Response>;
   /**

@@ -31,7 +31,6 @@ function countToThree(reasons: unknown[] = []): ReadableStream<number> {
   }, { highWaterMark: 0 });
 }
 
-/** Reads the first `count` chunks of a stream, or all. */
 async function take<T>(chunks: AsyncIterable<T>, count = Infinity): Promise<T[]> {
   const taken: T[] = [];
   for await (const chunk of chunks) {

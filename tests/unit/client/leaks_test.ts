@@ -83,7 +83,6 @@ const STREAMS: Record<string, (service: Service) => ReadableStream<unknown>> = {
   "csv()": (service) => queryOf(service).csv(),
 };
 
-/** Calls that return a promise. */
 const PROMISES: Record<string, (service: Service) => Promise<unknown>> = {
   "toArray()": (service) => queryOf(service).toArray(),
   "count()": (service) => queryOf(service).count(),

@@ -39,7 +39,6 @@ export class ListenerCount {
     return listeners;
   }
 
-  /** Returns a key for an event name and a listener. */
   #keyOf([type, listener]: readonly [string, unknown, ...unknown[]]): string {
     const id = this.#ids.get(listener) ?? this.#ids.size;
     this.#ids.set(listener, id);

@@ -5,7 +5,6 @@ import { DataStream, DataStreamError } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { page, ROOT, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
 
-/** Creates a client that waits for at most 20 s. */
 function createLimitedClient(...responses: ScriptedResponse[]) {
   const { options, requests } = upstream(...responses);
   const { clock } = options;

@@ -83,12 +83,10 @@ export function pagedClient(service: ServiceOptions, options: DataStreamOptions 
   return { client, clock, requests };
 }
 
-/** Returns the rows with some Ids. */
 export function rowsOf(ids: readonly number[]): { Id: number; DOI: string }[] {
   return ids.map((Id) => ({ Id, DOI: `d${Id}` }));
 }
 
-/** Returns the numbers from `first` to `last`. */
 export function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }

@@ -3,11 +3,9 @@ import { assert, assertEquals } from "@std/assert";
 import type { Clock, RateLimiter } from "../../../mod.ts";
 import type { Permit, PermitRefusal, PermitRequest } from "../../../src/client/rate_limiter.ts";
 
-/** Limiters of one implementation. */
 export interface LimiterSetup {
   /** Three limiters that share one limit, each as in a separate isolate. */
   limiters: readonly [RateLimiter, RateLimiter, RateLimiter];
-  /** Clock of the test. */
   clock: Clock;
   /**
    * Makes the store unreachable for a limiter, by index: its calls fail. Default: the limiter has no store on
@@ -74,7 +72,6 @@ function createService(clock: Clock) {
   return { arrivals, send, mostInFlight: () => mostInFlight };
 }
 
-/** A test of a limiter. */
 type ConformanceTest = (setup: LimiterSetup) => Promise<void>;
 
 /** Tests of every limiter by name. */
@@ -240,7 +237,6 @@ const TESTS: Record<string, ConformanceTest> = {
   },
 };
 
-/** Tests of limiters whose store can be unreachable. */
 const STORE_TESTS: Record<string, ConformanceTest> = {
   async "gives no permit while the store is unreachable"({
     limiters,

@@ -262,7 +262,6 @@ interface SendOptions {
   respond?: () => Response | Promise<Response>;
 }
 
-/** Creates a service, and a function that sends it one request from a new client. */
 function createSender() {
   const clock = new FakeClock();
   const starts: number[] = [];

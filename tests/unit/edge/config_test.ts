@@ -26,7 +26,6 @@ function create(environment: Record<string, string>): void {
   }
 }
 
-/** Options of the log when WEIR_LOG is not set. */
 const LOG_DEFAULTS = { logRequests: true, logFormat: "text" };
 
 Deno.test("readConfig() reads every variable", () => {

@@ -65,7 +65,6 @@ test("EdgeApp.request() answers each method of each path with the recorded statu
   await assertGolden(lines.join("\n"), "edge/methods.txt");
 });
 
-/** Formats a problem response in one line. */
 async function problemLine(request: string, response: Response): Promise<string> {
   const { type, status, title, detail, hint, ...rest } = await response.json();
   const others = JSON.stringify({ ...rest, ...(type !== "about:blank" && { type }) });

@@ -33,7 +33,6 @@ interface Outcome {
   state: unknown;
 }
 
-/** Writes a page in chunks. */
 function write(
   writer: PageWriter,
   page: Uint8Array,

@@ -7,7 +7,6 @@ import { writeWholePage } from "./page_writers.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the CSV lines of a page, without a header. */
 export function transcodedLines(
   page: string,
   fields: readonly string[],

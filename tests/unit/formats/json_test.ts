@@ -16,7 +16,6 @@ const encoder = new TextEncoder();
 const bytes = (page: string) => encoder.encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
 
-/** Writes pages as one document. */
 const documentOf = (writer: JsonDocumentWriter, pages: string[]) =>
   pages.map((page) => text(writePage(writer, bytes(page)))).join("") + text(writer.end());
 

@@ -49,7 +49,6 @@ const malformed: Record<string, Text> = {
   "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]`,
 };
 
-/** Well-formed pages by size. */
 const wellFormed: Record<string, Text> = {
   "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
   "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}}]}`,

@@ -119,12 +119,10 @@ function outcomeOf<T>(make: () => T): T | { error: "SyntaxError" } {
   }
 }
 
-/** Converts a page to CSV. */
 export function readAsCsv(page: Uint8Array, options?: CsvOptions): unknown {
   return outcomeOf(() => decode(csvFromPage(page, options)));
 }
 
-/** Converts a page to NDJSON and parses its rows. */
 export function readAsNdjson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const lines = decode(ndjsonFromPage(page)).split("\n").slice(0, -1);
@@ -141,7 +139,6 @@ export function readAsJson(page: Uint8Array): Reading {
   });
 }
 
-/** Converts a page to GeoJSON and parses its rows. */
 export function readAsGeoJson(page: Uint8Array): Reading {
   return outcomeOf(() => {
     const { features } = parseDigits(decode(geojsonFromPage(page))) as {

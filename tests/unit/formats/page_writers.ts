@@ -11,7 +11,6 @@ import { fieldsOf } from "../../helpers/resources.ts";
 
 type Make = (page: Uint8Array, resource: ResourceName) => Uint8Array;
 
-/** Functions that convert a page, by format. */
 export const PAGE_WRITERS: Record<TextFormat, readonly [symbol: string, make: Make][]> = {
   csv: [
     ["csvFromPage", (page) => csvFromPage(page)],
@@ -25,7 +24,6 @@ export const PAGE_WRITERS: Record<TextFormat, readonly [symbol: string, make: Ma
   geojson: [["geojsonFromPage", geojsonFromPage]],
 };
 
-/** A page that a writer has written. */
 type WrittenPage = Pick<PageEnvelope, "envelope"> & TakenRows<Uint8Array>;
 
 /**

@@ -15,11 +15,9 @@ import { ROOT } from "../../helpers/upstream.ts";
 interface Service {
   /** JSON of the rows; their Ids are ascending. */
   rows: readonly string[];
-  /** Replaces a response. */
   replace?: (number: number, response: Response) => Response | Promise<Response>;
 }
 
-/** Creates a client of a service of rows, without a rate limit. */
 function clientOf({ rows, replace = (_, response) => response }: Service): DataStream {
   const ids = rows.map((row) => Number(/"Id":(\d+)/.exec(row)![1]));
   let number = 0;

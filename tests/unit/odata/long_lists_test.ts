@@ -7,7 +7,6 @@ import { splitLongLists } from "../../../src/odata/long_lists.ts";
 const ROOM = 100;
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
-/** Returns the filter of each group as text. */
 function groupsOf(resource: ResourceName, filter: Filter<string>, room = ROOM): string[] {
   const { shared, groups } = splitLongLists(resource, filter.clauses, room);
   const textOf = (clauses: Filter<string>["clauses"]) => String(and({ clauses }));

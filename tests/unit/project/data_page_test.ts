@@ -112,7 +112,6 @@ function textOf(cell = ""): string {
   return cell.replaceAll("`", "");
 }
 
-/** Returns the pieces of code in a cell. */
 function codeIn(cell = ""): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
 }

@@ -159,7 +159,6 @@ function outdatedLines(texts: ReadonlyMap<string, string>): string[] {
   );
 }
 
-/** Returns the targets of the links and images of a Markdown text, except those in code. */
 function linksOf(text: string): { target: string; line: number }[] {
   const prose = withoutCode(text);
   const links = prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|(?:href|src)="([^"]+)"/g);

@@ -1,4 +1,3 @@
-/** Returns the text of a page from a heading to the next heading, without the heading. */
 export function sectionOf(markdown: string, heading: string): string {
   const [, section] = markdown.split(new RegExp(`^#+ ${heading}\n`, "m"));
   if (section === undefined) throw new Error(`The page has no heading "${heading}"`);

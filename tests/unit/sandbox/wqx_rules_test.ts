@@ -112,7 +112,6 @@ const RULES: Rule[] = [
 
 const LOCATION_FIELD = /^MonitoringLocation(?=Horizontal|Vertical)/;
 
-/** The allowed values of the fields that a row has; Records prefix the fields of a location. */
 function codedFields(row: Row): [field: string, allowed: readonly string[]][] {
   return Object.keys(row)
     .map((field) => [field, ALLOWED[field.replace(LOCATION_FIELD, "")]] as const)

@@ -5,18 +5,15 @@ import {
 } from "../../../../edge/cloudflare/mod.ts";
 import type { Clock } from "../../../../mod.ts";
 
-/** A message to an object. */
 export interface SentMessage {
   /** Name of the object. */
   name: string;
-  /** Path of the message. */
   path: string;
   body: string;
 }
 
 /** Durable Objects in this process. Their storage outlives them. */
 export class MemoryObjects implements ObjectNamespace<string> {
-  /** All messages so far. */
   readonly messages: SentMessage[] = [];
   /** Number of writes to the storage so far. */
   writes = 0;

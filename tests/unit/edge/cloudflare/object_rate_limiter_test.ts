@@ -40,7 +40,6 @@ for (const latency of [0, 100]) {
   }, { ...DEADLINE, hasStore: true });
 }
 
-/** A rate limiter, its objects and its clock. */
 function createLimiter(): { limiter: RateLimiter; objects: MemoryObjects; clock: FakeClock } {
   const clock = new FakeClock();
   const objects = new MemoryObjects(clock);

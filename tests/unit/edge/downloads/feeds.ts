@@ -65,7 +65,6 @@ export interface TestFeeds {
   feeds: Feeds;
   clock: FakeClock;
   service: PublishedService;
-  /** Opens the document for a client. */
   open(client?: string, source?: Partial<FeedSource>): Reader;
 }
 
@@ -108,7 +107,6 @@ export function feedsOver(
   return { feeds, clock, service, open };
 }
 
-/** Returns distinct texts. */
 export function textsOf(count: number, prefix = "a"): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }

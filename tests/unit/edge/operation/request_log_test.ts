@@ -476,7 +476,6 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Returns the texts in a JSON value. */
 function textOf(value: unknown): string {
   return typeof value === "object" && value !== null
     ? Object.entries(value).map(([name, member]) => `${name} ${textOf(member)}`).join(" ")

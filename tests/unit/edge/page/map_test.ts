@@ -108,7 +108,6 @@ const draw = async (content: Partial<MapContent>) =>
     }),
   ).replace(/\s+/g, " ");
 
-/** The layer of points of a wide map. */
 const wideOf = (map: string) => /<g class="map-wide">.*?<\/g>/.exec(map)![0];
 
 Deno.test("drawMap() merges close points into one with their number, which links to a closer view", async () => {

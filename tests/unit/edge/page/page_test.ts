@@ -470,7 +470,6 @@ Deno.test("GET / and POST / require a token, and sign the links, when access is 
   const file = await app.request("/download", { method: "POST", body });
   assertEquals(file.status, 200);
   await file.body?.cancel();
-  // The URL of the file is signed: it needs no token.
   const signed = await app.request(file.headers.get("content-location")!, { method: "HEAD" });
   assertEquals(signed.status, 200);
 });
