@@ -275,7 +275,6 @@ interface TextDocument {
   id: unknown;
   /** What the problem of a failure names. */
   task: string;
-  /** Requests the text, and its number of rows. */
   request(signal: AbortSignal): Promise<{ text: string; rows: number }>;
 }
 

@@ -75,7 +75,6 @@ class Feed {
   held = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
-  /** Length of the longest page. */
   pageLength = 0;
   /** Length of the current page so far. */
   arrived = 0;

@@ -24,7 +24,6 @@ export interface DownloadParameters {
 
 type SummaryKey = typeof SUMMARY_KEYS[number];
 
-/** Options of all documents. */
 export interface DocumentOptions extends AnyResourceQuery, CsvOptions {
   filter?: string | undefined;
   count?: boolean | undefined;

@@ -81,7 +81,6 @@ export class Exchange {
   readonly #silence = new AbortController();
   /** Does not run while a page arrives. */
   #silenceLimit: TimeLimit | undefined;
-  /** Whether the response has content. */
   #hasContent = false;
   readonly #startedAt: number;
   readonly #method: string;

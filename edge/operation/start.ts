@@ -76,7 +76,6 @@ export async function startServer(
   } catch (error) {
     throw toListenError(hostname, port, error);
   }
-  // Imports Node's HTTP server only in Node.
   const { serveNode } = await import("../node.ts");
   return await serveNode(app, { host: hostname, port, stopsOnSignals: false });
 }

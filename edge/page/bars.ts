@@ -4,7 +4,6 @@ import { formatNumber, type Html, type Language } from "./drawing_text.ts";
 import { createScale, labelStep } from "./scale.ts";
 import { element, percent } from "./element.ts";
 
-/** Number of results of a year. */
 export interface YearResults {
   year: number;
   results: number;
@@ -16,7 +15,6 @@ const [TOP, BOTTOM, HEIGHT] = [20, 86, 106];
 const BAR_PART = 0.8;
 const MAX_LABELS = 6;
 
-/** Returns an SVG with one bar per year, from the first year to the last one. */
 export function drawBars(years: readonly YearResults[], language: Language): Html {
   if (years.length === 0) return html``;
   const counts = new Map(years.map(({ year, results }) => [year, results]));

@@ -2,10 +2,8 @@
 import type { html } from "hono/html";
 import TABLE from "./texts.json" with { type: "json" };
 
-/** Escaped HTML. */
 export type Html = ReturnType<typeof html>;
 
-/** Language of the page. */
 export type Language = "en" | "fr";
 
 /** Splits rows by language. A text that one language lacks is an error of the type check. */

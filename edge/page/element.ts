@@ -4,7 +4,6 @@ import type { Html } from "./drawing_text.ts";
 
 type Content = Html | string | number | false | undefined;
 
-/** Returns an element. Attributes and texts are escaped; an attribute that is `undefined` is omitted. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | undefined>>,

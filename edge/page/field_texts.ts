@@ -11,7 +11,6 @@ interface FieldText extends Record<Language, string> {
 
 const FIELDS: Readonly<Record<string, FieldText>> = TABLE.fields;
 
-/** Returns the label of a field, or the name of the service if it has none. */
 export function fieldLabel(field: string, language: Language): string {
   return FIELDS[field]?.[language] ?? field;
 }

@@ -94,7 +94,6 @@ const MAX_NAMED_LOCATIONS = 500;
 /** Maximum number of results to read for the chart of years: ten requests. */
 export const MAX_COUNTED_BY_YEAR = 100_000;
 
-/** Returns the cached value, or the one that the task requests. */
 async function load<Kind extends keyof Cached>(
   { dataStream, signal, stores, run }: Source,
   kind: Kind,
@@ -188,7 +187,6 @@ export function loadYears(
   });
 }
 
-/** Results of a characteristic. */
 export interface MeasuredResults {
   name: string;
   results: number;

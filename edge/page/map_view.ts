@@ -13,7 +13,6 @@ import {
 export const LEAD_SIZE: Size = { width: 804, height: 588 };
 export const RAIL_SIZE: Size = { width: 402, height: 348 };
 
-/** Range of the width (km) of a view. */
 export const [MIN_VIEW_WIDTH, MAX_VIEW_WIDTH] = [2, 7000];
 
 /** Formats a view for a URL, such as `-97.21,51.3,420`. */
@@ -84,7 +83,6 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
   return view;
 }
 
-/** Returns the box around a map with this view, on which the edges of the map are curves. */
 export function boundsOfView(view: MapView): Bounds {
   // The higher of both maps.
   const { width, height } = RAIL_SIZE;

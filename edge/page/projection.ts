@@ -69,7 +69,6 @@ export interface Frame {
   toPosition: (pixel: Pixel) => Coordinates;
 }
 
-/** Returns the frame in which `view` fills a map of `size`. */
 export function createFrame({ longitude, latitude, width }: MapView, size: Size): Frame {
   const meridian = width >= CANADA_WIDTH ? CANADA_MERIDIAN : longitude;
   const [centreX, centreY] = project([longitude, latitude], meridian);

@@ -26,13 +26,11 @@ export const TABLE_FIELDS: readonly string[] = [
   "ResultDetectionCondition",
 ];
 
-/** Content of the table. */
 export interface TableContent {
   /** In any order: the newest 20 are shown. */
   rows: readonly Measurement[];
   /** Number of results, which can be more than the rows. */
   count: number;
-  /** Name of a location by Id. */
   nameOf: (locationId: string) => string;
   /** Further columns: a field and its label. */
   more?: readonly { field: string; label: string }[] | undefined;
@@ -165,7 +163,6 @@ function describeDepth(row: Measurement, language: Language): string {
   return depth && `${depth} ${ActivityDepthHeightUnit}`.trim();
 }
 
-/** Returns the digits after the decimal point, with an exponent. */
 function decimalsOf(digits: string): string {
   return /\.(.*)$/.exec(digits)?.[1] ?? "";
 }

@@ -39,7 +39,6 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
 
 /** Citations on standard error. A download of all datasets has hundreds. */
 const MAX_PRINTED = 3;
-/** DOIs in a suggested command. */
 const MAX_SUGGESTED_DOIS = 6;
 
 interface CitedDownload {

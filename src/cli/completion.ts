@@ -12,7 +12,6 @@ export async function printCompletion({ operand }: Arguments, context: Context):
   await context.print(operand === "fish" ? fishScript() : start + bashScript());
 }
 
-/** Commands whose operand is a file. */
 const FILE_COMMANDS = Object.keys(COMMANDS).filter((name) =>
   COMMANDS[name]!.operand?.name === "FILE"
 );

@@ -4,7 +4,6 @@ import { amendError, DataStreamError } from "../errors.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
 
-/** Requests the datasets that match the query of a file. */
 type RequestDatasets = () => Promise<readonly Citation[]>;
 
 export interface KnownDatasets {
@@ -62,7 +61,6 @@ export async function findChanges(
   return describeChanges(versionsOf(datasets), versionsOf(await requestVersions(requestDatasets)));
 }
 
-/** Changes that a message names. */
 const MAX_CHANGES = 3;
 
 /** Describes how versions differ; `undefined` if they are equal. */

@@ -242,7 +242,6 @@ async function createRows(
         citations: citedOf(citations, distinct?.DOI),
       });
     },
-    /** Starts to report the progress. */
     start(output: Output, after: Cursor | undefined): ProgressReport {
       sink = output;
       arrived.found = after?.distinct;
@@ -290,7 +289,6 @@ const ROW_FLAGS = [
   ...Object.keys({ ...CSV_FLAGS, ...PARQUET_FLAGS }),
 ];
 
-/** For its record and for --resume. */
 function toQueryRecord(
   resource: ResourceName,
   service: string = PRODUCTION_URL,
@@ -318,7 +316,6 @@ function describeFinished(
     : `complete${count}. To download it again if there are new data, pass --update`;
 }
 
-/** `undefined` if the datasets have no new versions. */
 async function describeUpdate(
   { weir: { datasets, missingRows } }: FilePackage,
   { requestDatasets }: FileOptions,

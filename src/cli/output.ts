@@ -150,7 +150,6 @@ async function requireDirectory(path: string): Promise<void> {
   throw new FileError(`There is no directory ${directory}: create it first`);
 }
 
-/** `undefined` if the file does not exist. */
 export async function statIfExists(
   path: string,
   read: (path: string) => Promise<Stats> = stat,

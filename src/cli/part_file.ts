@@ -72,7 +72,6 @@ interface PartState {
   startedAt: number;
   /** Random identifier of the run that writes the part. */
   run: string;
-  /** Inode of the part. */
   inode: number;
   query: QueryRecord;
   /** Whether the run may overwrite FILE. */
@@ -103,7 +102,6 @@ export interface FileOptions {
   restart: boolean;
   /** Whether to overwrite an existing file or part. */
   force: boolean;
-  /** Requests the datasets that match the query. */
   requestDatasets: () => Promise<readonly Citation[]>;
   /** Describes the finished file; `undefined` for no package. */
   describe: ((facts: FileFacts) => FilePackage) | undefined;
@@ -390,7 +388,6 @@ export async function readPackage(path: string): Promise<AnyPackage | undefined>
   return isPackage(found) ? found : undefined;
 }
 
-/** Returns the package that a killed run did not write, if it is that of FILE with a hash. */
 export async function readUnwrittenPackage(
   path: string,
   hash: string,
@@ -430,7 +427,6 @@ function isSameQuery(cursor: Cursor, { pagesAfter }: FileOptions): boolean {
   }
 }
 
-/** Describes how two queries differ; `undefined` if they are equal. */
 function describeDifferences(before: QueryRecord, after: QueryRecord): string | undefined {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   const texts = [...names].filter((name) =>
@@ -483,7 +479,6 @@ async function readState(
   );
 }
 
-/** Reads a JSON file; `undefined` if it is missing or not valid JSON. */
 async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8")) ?? undefined;

@@ -9,7 +9,6 @@ const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as 
 
 /** Runs until a signal, then waits for the open responses. */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
-  // Imports the server only for this command.
   const server = await import("../../edge/operation/start.ts");
   const fileVariables = await readVariables(flags.get("env-file")?.[0]);
   const environment: Record<string, string | undefined> = { ...fileVariables };

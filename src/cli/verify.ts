@@ -174,7 +174,6 @@ async function compareContent(
   return { rows, differences };
 }
 
-/** Counts the rows of a document that arrives in chunks. */
 interface RowCounter {
   add(bytes: Uint8Array): void;
   /** `header` is absent if the format has none. */

@@ -198,7 +198,6 @@ interface BatchSource<T> {
   deliversEarly?: boolean | undefined;
 }
 
-/** Returns `undefined` after the last batch. Not called concurrently. */
 type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 
 function requestBatches<T>(

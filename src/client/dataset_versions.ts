@@ -8,7 +8,6 @@ import {
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import type { DataStream } from "./datastream.ts";
 
-/** Fields that tell the version of a dataset. */
 const VERSION_FIELDS = ["DOI", "Version", "PublishedTimestamp"] as const;
 
 export async function requestDatasetVersions(

@@ -48,7 +48,6 @@ export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400 && status !== 304);
 }
 
-/** Reads `message` or `error.message` of a JSON body; empty without one. */
 function messageIn(body: string): string {
   try {
     const { error, message = error?.message } = JSON.parse(body);

@@ -54,7 +54,6 @@ export interface Position extends
 }
 
 export interface Part<T> extends TakenRows<T> {
-  /** Position before the page. */
   start: Position;
   position: Position;
   isPageEnd: boolean;

@@ -8,7 +8,6 @@ import { checkCsvOptions, type CsvOptions } from "./csv.ts";
 import { type FileFormat, FORMATS, POINT_FIELDS, withoutPageSize } from "./formats.ts";
 import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
 
-/** Media type of a data package, registered with IANA. */
 export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
 
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
@@ -46,7 +45,6 @@ export interface PackageResource {
   schema: { fields: PackageField[]; missingValues?: readonly string[] };
 }
 
-/** A data package of one file. */
 export interface DataPackage<More> {
   profile: "tabular-data-package" | "data-package";
   name: string;
@@ -55,7 +53,6 @@ export interface DataPackage<More> {
   licenses?: { name?: string; path?: string; title: string }[];
   sources?: (Record<string, string> & { title: string; path: string })[];
   resources: [PackageResource];
-  /** Origin of the file. */
   weir: PackageOrigin & More;
 }
 
@@ -89,7 +86,6 @@ export interface DescribedFile<More> {
   more: More;
 }
 
-/** Describes a file. The result is a JSON object without functions and cycles. */
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
   const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
@@ -141,7 +137,6 @@ export function embeddedPackage<More>(
   return JSON.stringify({ ...described, resources, name: undefined, created: undefined });
 }
 
-/** Returns the package of a renamed file. */
 export function renamePackage<More>(
   { resources: [resource], ...others }: DataPackage<More>,
   fileName: string,

@@ -52,7 +52,6 @@ export interface LoadedFormat {
   readonly name: "parquet";
   /** Options that determine the bytes. JSON-serialisable. */
   readonly options: unknown;
-  /** Creates a writer. */
   newWriter(options: unknown): unknown;
 }
 

@@ -137,7 +137,6 @@ export abstract class PageWriter {
     if (added.length > 0) this.state = { ...this.state, notes: addNotes(this.state.notes, added) };
   }
 
-  /** Returns the end of the document. */
   abstract end(): Bytes | Promise<Bytes>;
 
   /**

@@ -285,7 +285,6 @@ class ParquetDocumentWriter extends PageWriter {
   #pending = 0;
   #pendingInvalid = 0;
   #pendingWithoutGeometry = 0;
-  /** Number of rows of the last page that was taken. */
   #takenRows = 0;
   /** Whether rows of that page are in a row group that it completed. */
   #hasFinishedGroup = false;

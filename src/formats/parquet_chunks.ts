@@ -9,7 +9,6 @@ import { utf8Decoder } from "../bytes.ts";
 /** Texts of rows by number, in UTF-8; 0 is null. Each number above 0 is in use. */
 export interface CodedTexts {
   codes: Uint16Array;
-  /** The texts, one after the other. */
   texts: Uint8Array;
   /** End of each text; 0 for null. */
   ends: Int32Array;
@@ -59,7 +58,6 @@ export class ChunkWriter {
     this.#codes = new Int32Array(maxRows);
   }
 
-  /** Writes one column. */
   write(path: SchemaPath, values: ColumnValues, hasStatistics: boolean): ColumnChunk {
     if (Array.isArray(values)) return writeLists(this.#output, path, values);
     const start = this.#output.offset;

@@ -63,7 +63,6 @@ export interface ValueColumn {
    * @returns The number of bytes that the value takes in addition to `width`; −1 if it does not fit
    */
   add(row: number, cells: Cells, cell: number): number;
-  /** Removes the rows from `rows` on. */
   truncate(rows: number): void;
   /** Copies the first rows. */
   copy(rows: number): ValueColumn;
@@ -80,7 +79,6 @@ export function createColumn(type: ColumnType, point?: PointCells): ValueColumn 
 
 type NumberType = Exclude<ColumnType, "text" | "texts" | "point">;
 
-/** Reads a cell that is not empty. */
 type ReadNumber = (cells: Cells, cell: number) => number | undefined;
 
 const READ_NUMBER: Readonly<Record<NumberType, ReadNumber>> = {
@@ -289,7 +287,6 @@ class ListColumn implements ValueColumn {
   }
 }
 
-/** Returns the text of a CSV cell. */
 function textOfCell(bytes: Uint8Array, kind: number, start: number, end: number): string {
   if (kind !== NESTED) return parseBytes(bytes, start - 1, end + 1) as string;
   const value = parseBytes(bytes, start, end);

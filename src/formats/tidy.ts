@@ -85,7 +85,6 @@ export const TIDY_COLUMNS: readonly (keyof TidyRow)[] = [
   "is_quality_control",
 ];
 
-/** Fields of the result of a row. */
 export const RESULT_AND_LIMIT_FIELDS = [
   "ResultValue",
   "ResultUnit",
@@ -109,7 +108,6 @@ const [RESULT, RESULT_UNIT, CONDITION, LIMIT, LIMIT_UNIT] = [0, 1, 2, 3, 4];
 const [DATE, TIME, ZONE, TYPE] = [5, 6, 7, 8];
 const [CHARACTERISTIC, FORM, FRACTION] = [9, 10, 11];
 
-/** Rules for the rows of a document. */
 export interface RowRules {
   /** Whether to add the columns of {@linkcode TidyRow}. */
   tidy?: boolean | undefined;
@@ -117,7 +115,6 @@ export interface RowRules {
   from?: string | undefined;
   /** Last day, `YYYY-MM-DD`. Rows of later days and rows without a date are left out. */
   to?: string | undefined;
-  /** Whether to leave out rows of quality control. */
   excludeQualityControl?: boolean | undefined;
   /** Units to which values are converted, by characteristic. */
   units?: Readonly<Record<string, string>> | undefined;
@@ -223,7 +220,6 @@ export function classifyResult(
   return condition === "below" ? BELOW : ABOVE;
 }
 
-/** The result of a row, as parsed JSON. */
 export interface ResultRow {
   ResultValue: unknown;
   ResultUnit: string | null;
@@ -232,7 +228,6 @@ export interface ResultRow {
   ResultDetectionQuantitationLimitUnit: string | null;
 }
 
-/** Classifies the result of a parsed row. */
 export function classifyRow(row: ResultRow): ResultClass {
   return classifyResult(
     kindOfNumber(row.ResultValue),
@@ -293,7 +288,6 @@ export class PageRules implements Cells {
   readonly #rules: RowRules;
   readonly #reader: RowReader;
   readonly #window: PageBytes;
-  /** Column of each of `FIELDS`. */
   readonly #columns: Int32Array;
   readonly #conditions = new BytesCache((...at) => kindOfCondition(textAt(...at)));
   readonly #controlTypes = new BytesCache((...at) => isQualityControl(textAt(...at)));
@@ -545,7 +539,6 @@ const LETTER_N = 0x4e;
 const LETTER_P = 0x50;
 const LETTER_Q = 0x51;
 
-/** Returns the text of a value of a page. */
 function textAt(page: Uint8Array, start: number, end: number): string {
   const value = parseBytes(page, start, end);
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -16,7 +16,6 @@ export interface FieldMeaning {
 /** By field, in the order of `docs/data.md`. `Id` differs between resources. */
 const TABLE: Readonly<Record<string, string>> = MEANINGS;
 
-/** Returns the meaning of a field; `undefined` for a field that Weir does not know. */
 export function meaningOf(resource: ResourceName, field: string): FieldMeaning | undefined {
   // `Latitude` of Locations is `MonitoringLocationLatitude` in Records.
   const property = field.replace(/^MonitoringLocation/, "");

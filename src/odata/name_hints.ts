@@ -82,7 +82,6 @@ function withoutLocationPrefix(name: string): string {
   return name.replace(/^(Monitoring)?Location(?=.)/i, "");
 }
 
-/** Returns a hint if exactly one field of a resource has all words of the name. */
 function otherResourceHint(name: string): string | undefined {
   for (const resource of RESOURCE_NAMES) {
     const [field, ...more] = namesWithWordsOf(name, fieldNames(resource));

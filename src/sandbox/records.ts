@@ -103,7 +103,6 @@ function timeText(hour: number, minute: string): string {
 interface Pattern {
   /** Mean in 2012. */
   typical: number;
-  /** Amplitude of the season. */
   season: number;
   /** Day of the year. */
   peak: number;
