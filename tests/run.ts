@@ -1,6 +1,6 @@
 // Runs the gate, or the test files and folders of the arguments, with the permissions that they
-// need; flags go to `deno test`, and arguments after `--` to the tests. Prints failures and the
-// total.
+// need; flags go to `deno test`, and arguments after `--` to the tests. Prints failures, what was
+// skipped, and the total.
 import { type TestCase, testsIn } from "./junit.ts";
 import { type TestCommand, testCommands } from "./suites.ts";
 import { sourceFiles } from "./helpers/project.ts";
@@ -25,16 +25,24 @@ Deno.exitCode = paths.length > 0 || flags.length > 0 ? await runFiles() : await 
 /** Runs the chosen files one command after another; returns the exit code. */
 async function runFiles(): Promise<number> {
   let exitCode = 0;
+  const isWatching = flags.includes("--watch");
+  const report = await Deno.makeTempFile({ suffix: ".xml" });
+  const tests: TestCase[] = [];
   for (const { flags: own, files } of commands) {
     // Recording results needs more permissions than comparing them.
     const update = flags.includes("--update") ? ["--allow-all"] : [];
-    const args = ["test", "--no-check", "--reporter=dot", ...own, ...update, ...withPaths(files)];
-    const stdout = flags.includes("--watch") ? "inherit" : "piped";
+    const options = ["--no-check", "--reporter=dot", `--junit-path=${report}`, ...own, ...update];
+    const args = ["test", ...options, ...withPaths(files)];
+    const stdout = isWatching ? "inherit" : "piped";
     const env = { NO_COLOR: "1" };
     const child = new Deno.Command(Deno.execPath(), { args, env, stdout }).spawn();
     if (stdout === "piped") await printWithoutDots(child.stdout);
     exitCode ||= (await child.status).code;
+    tests.push(...testsIn(await Deno.readTextFile(report)));
   }
+  await Deno.remove(report);
+  // A report does not tell a test that a filter leaves out from one that is skipped.
+  if (!flags.some((flag) => flag.startsWith("--filter"))) printSkipped(tests);
   return exitCode;
 }
 
@@ -61,7 +69,7 @@ async function runGate(): Promise<number> {
   const failed = tests.filter(({ failure }) => failure !== undefined);
   for (const { problems } of results) for (const problem of problems) console.error(problem);
   for (const { name, file, failure } of failed) console.error(`${file}: ${name}: ${failure}`);
-  const skipped = tests.filter(({ isSkipped }) => isSkipped).length;
+  const skipped = printSkipped(tests);
   const problems = results.flatMap((result) => result.problems).length;
   const seconds = Math.round((performance.now() - started) / 1000);
   console.log([
@@ -73,6 +81,17 @@ async function runGate(): Promise<number> {
   ].join(", "));
   if (failed.length > 0) console.log(`Details: deno task test ${failed[0]!.file}`);
   return failed.length + problems > 0 ? 1 : 0;
+}
+
+/** Prints a line for each file and each thing that its tests miss; returns the number of skipped tests. */
+function printSkipped(tests: readonly TestCase[]): number {
+  const skipped = tests.filter(({ isSkipped }) => isSkipped);
+  const reasons = Map.groupBy(skipped, ({ file, name }) => {
+    const [, needs = "what the test needs"] = / \(needs (.*)\)$/.exec(name) ?? [];
+    return `${file}: ${needs} is missing`;
+  });
+  for (const [reason, { length }] of reasons) console.log(`Skipped: ${length} of ${reason}`);
+  return skipped.length;
 }
 
 /** Checks the format, lint rules, types and docs, and runs the examples in docstrings. */
@@ -103,7 +122,6 @@ async function runTests({ flags, files }: TestCommand): Promise<Result> {
   const { success, output } = await run(args);
   const tests = [...testsIn(await Deno.readTextFile(report)), ...unloadedFiles(output)];
   await Deno.remove(report);
-  for (const line of new Set(output.match(/^.*\bare skipped\b.*$/gm))) console.log(line);
   const isExplained = success || tests.some(({ failure }) => failure !== undefined);
   return { problems: isExplained ? [] : [`deno ${flags.join(" ")}:\n${output.trim()}`], tests };
 }

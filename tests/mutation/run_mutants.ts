@@ -1,6 +1,7 @@
 // Measures how many random small changes of src/ and edge/ the tests detect: `deno task
-// test:mutation [count] [seed] [path prefixes]`. --matrix=FILE lists all tests that detect each,
-// and continues FILE; --minutes=N ends the run, and --tests=PREFIX selects tests.
+// test:mutation [count] [seed] [path prefixes]`. Tests of the same file and folder run first, and stop at
+// the first failure. --results=FILE continues FILE; --matrix=FILE also lists all tests that detect each;
+// --minutes=N ends the run, and --tests=PREFIX selects tests.
 import { sourceFiles } from "../helpers/project.ts";
 import { inCopy, removeCopy, withText } from "./copy.ts";
 import { testsIn } from "../junit.ts";
@@ -36,6 +37,7 @@ const prefixes = words.filter((word) => !/^\d+$/.test(word));
 const [count = DEFAULT_COUNT, seed = Date.now() % 2 ** 32] = numbers;
 const end = Date.now() + Number(optionOf("minutes") ?? Infinity) * 60_000;
 const matrix = optionOf("matrix");
+const results = matrix ?? optionOf("results");
 
 const files = (await sourceFiles(...MUTATED)).filter((file) =>
   prefixes.length === 0 || prefixes.some((prefix) => file.startsWith(prefix))
@@ -52,11 +54,11 @@ const commands = testCommands(
 ).filter(({ files }) => !files.every(isTimed));
 const importers = await findImporters(...MUTATED, "tests");
 
-const rows = matrix === undefined ? [] : readRows(matrix);
+const rows = results === undefined ? [] : readRows(results);
 const done = new Set(rows.map(({ mutant }) => mutant));
 
 await inCopy(async (folder) => {
-  const failures = await findFailures(folder);
+  const failures = rows.length > 0 ? [] : await findFailures(folder);
   if (failures.length > 0) {
     console.error(`Tests fail without a mutant:\n${failures.join("\n")}`);
     Deno.exitCode = 1;
@@ -70,8 +72,8 @@ await inCopy(async (folder) => {
       () => tryMutant(mutant, folder),
     );
     rows.push(row);
-    if (matrix !== undefined) {
-      Deno.writeTextFileSync(matrix, `${JSON.stringify(row)}\n`, { append: true });
+    if (results !== undefined) {
+      Deno.writeTextFileSync(results, `${JSON.stringify(row)}\n`, { append: true });
     }
     console.log(describeRow(row));
   }
@@ -102,19 +104,32 @@ function testArguments({ flags, files }: TestCommand, ...more: string[]): string
 async function tryMutant(mutant: Mutant, folder: string): Promise<MatrixRow> {
   const row: MatrixRow = { mutant: nameOf(mutant), killers: [] };
   if ((await runDeno(folder, TYPE_CHECK)).status === "failed") return { ...row, isTypeError: true };
-  const executing = new Set(findDependentTests(mutant.file, importers));
-  const own = commands.map(({ flags, files }) => ({
-    flags,
-    files: files.filter((path) => executing.has(path) || path.startsWith(PROGRAM_TESTS)),
-  }));
   const killers: string[] = [];
-  for (const command of [...own, EXAMPLES].filter(({ files }) => files.length > 0)) {
+  for (const command of [...commandsFor(mutant.file), EXAMPLES]) {
     const found = await failedTests(command, folder);
     if (found === "timeout") return { ...row, killers, isTimeout: true };
     killers.push(...found);
     if (matrix === undefined && killers.length > 0) break;
   }
   return { ...row, killers };
+}
+
+/** Returns the calls of `deno test` with the tests that can execute a file. */
+function commandsFor(file: string): TestCommand[] {
+  const executing = new Set(findDependentTests(file, importers));
+  const own = file.replace(/^(?:src\/)?(.*)\.ts$/, "tests/unit/$1");
+  const folder = own.replace(/[^/]+$/, "");
+  const isProgram = (path: string) => path.startsWith(PROGRAM_TESTS);
+  const rankOf = (path: string) =>
+    isProgram(path) ? 3 : path.startsWith(own) ? 0 : path.startsWith(folder) ? 1 : 2;
+  return (matrix === undefined ? [0, 1, 2, 3] : [undefined]).flatMap((rank) =>
+    commands.map(({ flags, files }) => ({
+      flags,
+      files: files.filter((path) =>
+        (executing.has(path) || isProgram(path)) && (rank ?? rankOf(path)) === rankOf(path)
+      ),
+    }))
+  ).filter(({ files }) => files.length > 0);
 }
 
 async function failedTests(command: TestCommand, folder: string): Promise<string[] | "timeout"> {

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { documentBlocks } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
-import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
+import { browserTest, inBrowser, LOOPBACK } from "../e2e/browser/chromium.ts";
 import { output } from "./project.ts";
 
 let code: string;
@@ -58,17 +58,16 @@ async function run(html: string): Promise<string | undefined> {
 }
 
 for (const [name, page] of Object.entries(PAGES)) {
-  Deno.test({
-    name: `weir.js runs only with its hash when a page has ${name}`,
-    ignore: !isInstalled,
-    async fn() {
+  browserTest(
+    `weir.js runs only with its hash when a page has ${name}`,
+    async () => {
       const expected = "https://api.datastream.org/v1/odata/v4/Locations";
       assertEquals(await run(page(integrity)), expected);
       const wrong = integrity.replace(/.{4}$/, "AAAA");
       assert(wrong !== integrity);
       assertEquals(await run(page(wrong)), undefined);
     },
-  });
+  );
 }
 
 Deno.test("deno task pack prints the SHA-384 hash of weir.js when it builds the package", async () => {

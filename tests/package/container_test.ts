@@ -13,6 +13,7 @@ import { findFreePort } from "./free_port.ts";
 import { runProgram, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
+import { needing } from "../e2e/needs.ts";
 import { node } from "../e2e/runtime_programs.ts";
 import { waitFor } from "../e2e/wait_for.ts";
 import { copyClone } from "./copy_clone.ts";
@@ -21,9 +22,6 @@ import { DOCKERFILE, type Stage, STAGES } from "./dockerfile.ts";
 const [build, final] = STAGES as [Stage, Stage];
 const chroot = (await runProgram("sh", "-c", "command -v chroot"))?.stdout.trim();
 const canRun = Deno.uid() === 0 && !!chroot && node !== undefined;
-if (!canRun) {
-  console.warn("The tests of the container are skipped: they need root, chroot and Node");
-}
 
 /** Path of the image's root folder with a trailing slash. */
 let root = "";
@@ -166,7 +164,7 @@ async function expectedRows(): Promise<string[][]> {
 }
 
 function testImage(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore: !canRun, fn });
+  Deno.test(needing({ "root, chroot and Node": canRun }, name, fn));
 }
 
 Deno.test("the Dockerfile is valid when it is checked", () => {

@@ -5,6 +5,7 @@ import { FORMAT_NAMES, formatsOf } from "../../src/formats/formats.ts";
 import { labelOf, meaningOf } from "../../src/odata/field_meanings.ts";
 import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { FOLDER, runToEnd, withFiles, writeFile } from "../e2e/command_line.ts";
+import { needing } from "../e2e/needs.ts";
 import { loadInstalled } from "./installed_package.ts";
 
 interface DataPackage {
@@ -15,7 +16,7 @@ interface DataPackage {
 }
 
 const npm = loadInstalled<{ Package: { load(path: string): Promise<DataPackage> } }>("datapackage");
-const needsNpm = { ignore: npm === undefined };
+const needs = { datapackage: npm };
 
 /** Opens a package, which validates it against the JSON Schema of its profile. */
 async function open(path: string) {
@@ -34,9 +35,9 @@ const DOWNLOADS: readonly (readonly string[])[] = [
   ["records", "--filter=CharacteristicName eq 'nothing'"],
 ];
 for (const line of DOWNLOADS) {
-  Deno.test(
+  Deno.test(needing(
+    needs,
     `npm's datapackage reads every row that weir ${line.join(" ")} has described`,
-    needsNpm,
     () =>
       withFiles(async () => {
         const common = ["--sandbox", "--limit=40", "--quiet", "--output=a.csv"];
@@ -64,12 +65,12 @@ for (const line of DOWNLOADS) {
           assert(unitField === undefined || names.includes(unitField) || line.length > 3);
         }
       }),
-  );
+  ));
 }
 
-Deno.test(
+Deno.test(needing(
+  needs,
   "toDataPackage() is valid for every resource and format, with and without the facts of a file",
-  needsNpm,
   () =>
     withFiles(async () => {
       for (const resource of RESOURCE_NAMES) {
@@ -93,7 +94,7 @@ Deno.test(
       }
       assert(FORMAT_NAMES.length > 3);
     }),
-);
+));
 
 Deno.test("labelOf() makes words of a field", () => {
   assertEquals(

@@ -6,6 +6,7 @@ import jsr from "../../jsr.json" with { type: "json" };
 import { copyClone } from "./copy_clone.ts";
 import { toCapnp } from "../e2e/servers/capnp.ts";
 import type { Server } from "../e2e/servers/server.ts";
+import { needing } from "../e2e/needs.ts";
 import { bun, node, workerd } from "../e2e/runtime_programs.ts";
 import { sandboxRequests } from "../helpers/sandbox.ts";
 import { importsIn, resolve } from "../helpers/project.ts";
@@ -46,29 +47,19 @@ Deno.test.afterAll(async () => {
   }
 });
 
-for (const [name, program] of Object.entries({ Node: node, Bun: bun, workerd })) {
-  if (!program) {
-    console.warn(`The tests of the package in ${name} are skipped: it is not installed`);
-  }
-}
-
-/** Registers a test in an empty folder; skips it if a program is not installed. */
+/** Registers a test in an empty folder; skips it if something that it needs is missing. */
 function testInWorkspace(
   name: string,
   fn: (workspace: Workspace) => Promise<void>,
-  { isPossible = true, ...options }:
+  { needs = {}, ...options }:
     & Partial<Pick<WorkspaceOptions, "environment" | "programs" | "hasOnlyPrograms">>
-    & { isPossible?: boolean } = {},
+    & { needs?: Record<string, unknown> } = {},
 ): void {
-  Deno.test({
-    name,
-    ignore: !isPossible,
-    fn: async () => {
-      const registries = { jsr: registry, npm: npmRegistry };
-      await using workspace = await createWorkspace({ ...registries, home, ...options });
-      await fn(workspace);
-    },
-  });
+  Deno.test(needing(needs, name, async () => {
+    const registries = { jsr: registry, npm: npmRegistry };
+    await using workspace = await createWorkspace({ ...registries, home, ...options });
+    await fn(workspace);
+  }));
 }
 
 Deno.test("deno publish uploads modules that import each other, JSR, npm and Node only", () => {
@@ -191,14 +182,14 @@ testInWorkspace(
 
 testInWorkspace(`npx ${NAME} downloads every row`, async (workspace) => {
   assertRecords(await workspace.output(`npx --yes ${NAME} records --sandbox --select Id`));
-}, { isPossible: node !== undefined });
+}, { needs: { Node: node } });
 
 const SERVE = `${NAME} serve --sandbox --port 0`;
 
 testInWorkspace(`npx ${NAME} serve --sandbox serves every row`, async (workspace) => {
   await using server = await workspace.serve(`npx --yes ${SERVE}`, WEIR_PORT);
   await assertServes(server);
-}, { isPossible: node !== undefined, environment: FAST });
+}, { needs: { Node: node }, environment: FAST });
 
 testInWorkspace(
   `bunx ${NAME} serve --sandbox serves every row when Node is missing`,
@@ -207,7 +198,7 @@ testInWorkspace(
     await assertServes(server);
   },
   {
-    isPossible: bun !== undefined,
+    needs: { Bun: bun },
     environment: FAST,
     programs: { bun: bun!, bunx: bun! },
     hasOnlyPrograms: true,
@@ -230,7 +221,7 @@ testInWorkspace(
     await using server = await workspace.serve("node main.mjs", WEIR_PORT);
     await assertServes(server);
   },
-  { isPossible: node !== undefined },
+  { needs: { Node: node } },
 );
 
 testInWorkspace(
@@ -253,7 +244,7 @@ testInWorkspace(
     await using server = await workspace.serve(serve, /"port":(\d+)/);
     await assertServes(server);
   },
-  { isPossible: node !== undefined && workerd !== undefined },
+  { needs: { Node: node, workerd } },
 );
 
 /** Asserts that CSV has the Ids of all records of the sandbox. */

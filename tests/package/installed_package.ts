@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { PROJECT } from "../helpers/project.ts";
 
 /**
  * Loads a package that `.ci/run` installs, from the folder in `NODE_PATH`. Packages that few tests need are not in
@@ -8,10 +9,11 @@ import { createRequire } from "node:module";
  */
 export function loadInstalled<T>(name: string): T | undefined {
   try {
-    return createRequire(`${Deno.env.get("NODE_PATH") ?? "node_modules"}/../tests.cjs`)(name);
+    return createRequire(`${Deno.env.get("NODE_PATH") ?? `${PROJECT}node_modules`}/../tests.cjs`)(
+      name,
+    );
   } catch (error) {
     if ((error as { code?: string }).code !== "MODULE_NOT_FOUND") throw error;
-    console.warn(`The tests of ${name} are skipped: it is not installed`);
     return undefined;
   }
 }

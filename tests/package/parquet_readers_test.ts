@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer";
 import { DataStream, type Query } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
+import { needing } from "../e2e/needs.ts";
 import { loadInstalled } from "./installed_package.ts";
 import { cellOf, readAll, readParquet } from "../helpers/parquet.ts";
 import { runProgram } from "../helpers/programs.ts";
@@ -34,7 +35,6 @@ async function duckdb(query: string): Promise<Table> {
 }
 
 const hasDuckdb = (await runProgram("node", "-e", 'require("@duckdb/node-api")'))?.success ?? false;
-if (!hasDuckdb) console.warn("The tests of DuckDB are skipped: it is not installed");
 
 /** The parts of the packages that the tests use. */
 interface ArrowTable {
@@ -64,65 +64,66 @@ const ofObjects = (objects: Record<string, unknown>[], names: string[]): Table =
   rows: objects.map((row) => names.map((name) => row[name])),
 });
 
+/** Whether each reader is installed. */
+const INSTALLED: Record<string, boolean> = {
+  hyparquet: true,
+  "parquet-wasm": Boolean(arrow && wasm),
+  parquetjs: parquetjs !== undefined,
+  DuckDB: hasDuckdb,
+};
 const READERS: Record<string, (bytes: ArrayBuffer, file: string) => Promise<Table>> = {
   async hyparquet(bytes) {
     const { rows, types } = await readParquet(bytes);
     return ofObjects(rows, Object.keys(types));
   },
-  ...(arrow && wasm && {
-    "parquet-wasm": (bytes: ArrayBuffer) => {
-      const table = arrow.tableFromIPC(wasm.readParquet(new Uint8Array(bytes)).intoIPCStream());
-      const names = table.schema.fields.map(({ name }) => name);
-      // Arrow has days and times as milliseconds, and lists as vectors.
-      const isTime = table.schema.fields.map(({ type }) => /^(Date|Timestamp)/.test(String(type)));
-      const columns = names.map((_, index) => table.getChildAt(index));
-      const rows = Array.from(
-        { length: table.numRows },
-        (_, row) =>
-          columns.map((column, index) => {
-            const value = column.get(row);
-            if (value === null) return null;
-            return isTime[index]
-              ? new Date(Number(value))
-              : value.toArray && !value.BYTES_PER_ELEMENT
-              ? [...value]
-              : value;
-          }),
-      );
-      return Promise.resolve({ names, rows });
-    },
-  }),
-  ...(parquetjs && {
-    async parquetjs(bytes: ArrayBuffer) {
-      const reader = await parquetjs.ParquetReader.openBuffer(Buffer.from(bytes));
-      const names = Object.keys(reader.getSchema().fields);
-      const cursor = reader.getCursor();
-      const objects: Record<string, unknown>[] = [];
-      for (let row; (row = await cursor.next());) objects.push(row as Record<string, unknown>);
-      await reader.close();
-      const { names: columns, rows } = ofObjects(objects, names);
-      // Its lists have the names of the groups in the schema.
-      const plain = (value: unknown) =>
-        (value as { list?: { element: unknown }[] } | null)?.list?.map(({ element }) => element) ??
-          value;
-      return { names: columns, rows: rows.map((row) => row.map(plain)) };
-    },
-  }),
-  ...(hasDuckdb && {
-    async DuckDB(_bytes, file) {
-      const { names, rows } = await duckdb(`select * from '${file}'`);
-      const time = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;
-      const plain = (value: unknown) => {
-        const [, day, clock] = typeof value === "string" ? time.exec(value) ?? [] : [];
-        return day ? new Date(`${day}T${clock}Z`) : value;
-      };
-      // Its names are equal in any case, so it changes the name `ID` of Locations, which has `Id` too.
-      return {
-        names: names.map((name) => name.replace(/_1$/, "")),
-        rows: rows.map((row) => row.map(plain)),
-      };
-    },
-  }),
+  "parquet-wasm": (bytes) => {
+    const table = arrow!.tableFromIPC(wasm!.readParquet(new Uint8Array(bytes)).intoIPCStream());
+    const names = table.schema.fields.map(({ name }) => name);
+    // Arrow has days and times as milliseconds, and lists as vectors.
+    const isTime = table.schema.fields.map(({ type }) => /^(Date|Timestamp)/.test(String(type)));
+    const columns = names.map((_, index) => table.getChildAt(index));
+    const rows = Array.from(
+      { length: table.numRows },
+      (_, row) =>
+        columns.map((column, index) => {
+          const value = column.get(row);
+          if (value === null) return null;
+          return isTime[index]
+            ? new Date(Number(value))
+            : value.toArray && !value.BYTES_PER_ELEMENT
+            ? [...value]
+            : value;
+        }),
+    );
+    return Promise.resolve({ names, rows });
+  },
+  async parquetjs(bytes) {
+    const reader = await parquetjs!.ParquetReader.openBuffer(Buffer.from(bytes));
+    const names = Object.keys(reader.getSchema().fields);
+    const cursor = reader.getCursor();
+    const objects: Record<string, unknown>[] = [];
+    for (let row; (row = await cursor.next());) objects.push(row as Record<string, unknown>);
+    await reader.close();
+    const { names: columns, rows } = ofObjects(objects, names);
+    // Its lists have the names of the groups in the schema.
+    const plain = (value: unknown) =>
+      (value as { list?: { element: unknown }[] } | null)?.list?.map(({ element }) => element) ??
+        value;
+    return { names: columns, rows: rows.map((row) => row.map(plain)) };
+  },
+  async DuckDB(_bytes, file) {
+    const { names, rows } = await duckdb(`select * from '${file}'`);
+    const time = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;
+    const plain = (value: unknown) => {
+      const [, day, clock] = typeof value === "string" ? time.exec(value) ?? [] : [];
+      return day ? new Date(`${day}T${clock}Z`) : value;
+    };
+    // Its names are equal in any case, so it changes the name `ID` of Locations, which has `Id` too.
+    return {
+      names: names.map((name) => name.replace(/_1$/, "")),
+      rows: rows.map((row) => row.map(plain)),
+    };
+  },
 };
 
 /** Values that a reader or a writer can change. */
@@ -246,7 +247,8 @@ for (const [name, [query, minCells]] of Object.entries(QUERIES)) {
   const file = `${folder}/${name.replace(/\W/g, "_")}.parquet`;
   await Deno.writeFile(file, new Uint8Array(bytes));
   for (const [reader, read] of Object.entries(READERS)) {
-    Deno.test(`${reader} reads the cells of CSV from Parquet when the rows are ${name}`, async () => {
+    const title = `${reader} reads the cells of CSV from Parquet when the rows are ${name}`;
+    Deno.test(needing({ [reader]: INSTALLED[reader] }, title, async () => {
       const { names, rows } = await read(bytes, file);
       assertEquals(names.filter((column) => column !== "geometry"), header);
       assertEquals(rows.length, lines.length);
@@ -258,28 +260,31 @@ for (const [name, [query, minCells]] of Object.entries(QUERIES)) {
       }
       console.log(`${reader}: ${cells} cells of ${name}`);
       assert(cells >= minCells, `${cells} cells`);
-    });
+    }));
   }
 }
 
-Deno.test("hyparquet and DuckDB read points of WGS 84 when the rows are locations", async () => {
-  const query = sandbox.locations();
-  const bytes = await readAll(toParquet(query));
-  const file = `${folder}/points.parquet`;
-  await Deno.writeFile(file, new Uint8Array(bytes));
-  const { rows } = await readParquet(bytes);
-  const points = rows.map(({ geometry }) =>
-    (geometry as { coordinates: number[] } | null)?.coordinates ?? null
-  );
-  const wanted = rows.map(({ Longitude, Latitude, HorizontalCoordinateReferenceSystem: system }) =>
-    system === "WGS84" ? [Longitude, Latitude] : null
-  );
-  assertEquals(points, wanted);
-  assert(points.includes(null) && points.length > 50);
-  if (!hasDuckdb) return;
-  const read = await duckdb(`select typeof(geometry), geometry::varchar from '${file}'`);
-  assertEquals(new Set(read.rows.map(([type]) => type)), new Set(["GEOMETRY('OGC:CRS84')"]));
-  const ofText = (text: unknown) =>
-    typeof text === "string" ? /^POINT \((\S+) (\S+)\)$/.exec(text)!.slice(1).map(Number) : null;
-  assertEquals(read.rows.map(([, text]) => ofText(text)), wanted);
-});
+Deno.test(needing(
+  { DuckDB: hasDuckdb },
+  "hyparquet and DuckDB read points of WGS 84 when the rows are locations",
+  async () => {
+    const query = sandbox.locations();
+    const bytes = await readAll(toParquet(query));
+    const file = `${folder}/points.parquet`;
+    await Deno.writeFile(file, new Uint8Array(bytes));
+    const { rows } = await readParquet(bytes);
+    const points = rows.map(({ geometry }) =>
+      (geometry as { coordinates: number[] } | null)?.coordinates ?? null
+    );
+    const wanted = rows.map((
+      { Longitude, Latitude, HorizontalCoordinateReferenceSystem: system },
+    ) => system === "WGS84" ? [Longitude, Latitude] : null);
+    assertEquals(points, wanted);
+    assert(points.includes(null) && points.length > 50);
+    const read = await duckdb(`select typeof(geometry), geometry::varchar from '${file}'`);
+    assertEquals(new Set(read.rows.map(([type]) => type)), new Set(["GEOMETRY('OGC:CRS84')"]));
+    const ofText = (text: unknown) =>
+      typeof text === "string" ? /^POINT \((\S+) (\S+)\)$/.exec(text)!.slice(1).map(Number) : null;
+    assertEquals(read.rows.map(([, text]) => ofText(text)), wanted);
+  },
+));

@@ -4,7 +4,7 @@ import type { Browser, Download, Page } from "playwright-core";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { inBrowser, isInstalled, LOOPBACK } from "./chromium.ts";
+import { inBrowser, LOOPBACK } from "./chromium.ts";
 
 /** Token that opens the page. */
 export const token = "the-token-of-a-test";
@@ -22,11 +22,6 @@ export interface PageOptions {
   hostileNames?: boolean;
   /** Delays the response to each request to the server. */
   hold?: () => Promise<void>;
-}
-
-/** Registers a test that is skipped if Chromium is not installed. */
-export function browserTest(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore: !isInstalled, fn });
 }
 
 /**

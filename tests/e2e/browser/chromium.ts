@@ -1,9 +1,14 @@
+import { needing } from "../needs.ts";
 import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
 
 export const isInstalled: boolean = await Deno.stat(executablePath).then(() => true, () => false);
-if (!isInstalled) console.warn(`The browser tests are skipped: ${executablePath} does not exist`);
+
+/** Registers a test that is skipped if Chromium is not installed. */
+export function browserTest(name: string, fn: () => Promise<void>): void {
+  Deno.test(needing({ [executablePath]: isInstalled }, name, fn));
+}
 
 /**
  * Runs a test with Chromium, which sends no requests of its own.

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Page } from "playwright-core";
 import type { AnyOriginServer } from "../any_origin_server.ts";
-import { inBrowser, isInstalled } from "./chromium.ts";
+import { browserTest, inBrowser } from "./chromium.ts";
 import { serveService, serveSite } from "./site.ts";
 
 const KEY = "sandbox";
@@ -26,10 +26,9 @@ function countRows(page: Page, { origin }: AnyOriginServer, apiKey?: string): Pr
   })()`);
 }
 
-Deno.test({
-  name: "DataStream causes a preflight only when it has a key in a browser",
-  ignore: !isInstalled,
-  async fn() {
+browserTest(
+  "DataStream causes a preflight only when it has a key in a browser",
+  async () => {
     await using site = await serveSite();
     await using service = serveService();
     await using other = serveService();
@@ -61,4 +60,4 @@ Deno.test({
       assertEquals([...new Set(keys(site))], [null]);
     });
   },
-});
+);

@@ -8,7 +8,7 @@ import type { AnyOriginServer } from "../any_origin_server.ts";
 import { documentBlocks } from "../../helpers/documents.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { waitFor } from "../wait_for.ts";
-import { inBrowser, isInstalled } from "./chromium.ts";
+import { browserTest, inBrowser } from "./chromium.ts";
 import { type ResponseOverride, SANDBOX_OPTIONS, serveService, serveSite } from "./site.ts";
 
 /** Returns the CSV of the same query from a client in this process. */
@@ -51,9 +51,6 @@ async function readDownload(folder: string): Promise<Uint8Array | undefined> {
     return bytes.length > 0 ? bytes : undefined;
   }
 }
-
-const browserTest = (name: string, fn: () => Promise<void>) =>
-  Deno.test({ name, ignore: !isInstalled, fn });
 
 browserTest("csv() is written page by page when a service worker returns it", async () => {
   const csv = await createExpectedCsv();

@@ -4,7 +4,6 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import {
-  browserTest,
   clickAndDownload,
   countOf,
   onPage,
@@ -14,6 +13,7 @@ import {
   signingSecret,
   token,
 } from "./app_page.ts";
+import { browserTest } from "./chromium.ts";
 
 const PHONE = { width: 375, height: 812 };
 const lifelike = { hostileNames: false };

@@ -15,6 +15,7 @@ import {
   programOf,
 } from "../../helpers/documents.ts";
 import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
+import { needing } from "../needs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 const blocks = documentBlocks();
@@ -120,21 +121,18 @@ for (const block of scripts) {
 }
 
 for (const block of blocks.filter(({ language }) => language === "js")) {
-  Deno.test({
-    name: `the program in ${block.place} runs and prints what its comments say`,
-    ignore: block.note in OTHER_JS,
-    fn: () =>
-      withFiles(async () => {
-        assertEquals(block.note, "", `${block.place}: unknown word after js`);
-        await writeConfig();
-        const name = /^import\b/m.test(programOf(block, blocks)) ? "script.mjs" : "script.cjs";
-        await writeFile(name, programOf(block, blocks));
-        // Node has no permissions: it may read and write files and the environment.
-        const permissions = ["--allow-env", "--allow-read=.", "--allow-write=."];
-        const flags = ["--quiet", "--no-prompt", "--preload", SERVICE];
-        await assertRan(block, await deno("run", ...flags, ...permissions, ...PERMISSIONS, name));
-      }),
-  });
+  if (block.note in OTHER_JS) continue;
+  Deno.test(`the program in ${block.place} runs and prints what its comments say`, () =>
+    withFiles(async () => {
+      assertEquals(block.note, "", `${block.place}: unknown word after js`);
+      await writeConfig();
+      const name = /^import\b/m.test(programOf(block, blocks)) ? "script.mjs" : "script.cjs";
+      await writeFile(name, programOf(block, blocks));
+      // Node has no permissions: it may read and write files and the environment.
+      const permissions = ["--allow-env", "--allow-read=.", "--allow-write=."];
+      const flags = ["--quiet", "--no-prompt", "--preload", SERVICE];
+      await assertRan(block, await deno("run", ...flags, ...permissions, ...PERMISSIONS, name));
+    }));
 }
 
 /** Asserts that a program succeeded, printed what its comments say, and wrote its files. */
@@ -207,23 +205,20 @@ function serveDemo(): Deno.HttpServer<Deno.NetAddr> {
 for (const [file, text] of DOCUMENTS) {
   const own = blocks.filter((block) => block.file === file);
   const commands = own.filter(({ language }) => language === "sh");
-  Deno.test({
-    name: `the commands of ${file} run with the permissions that it names`,
-    ignore: commands.length === 0 && !text.includes("`weir ") || file in OTHER_DOCUMENTS,
-    fn: () =>
-      withFiles(async () => {
-        await using server = serveDemo();
-        await writeConfig();
-        await writeWrappers(`http://127.0.0.1:${server.addr.port}`);
-        for (const block of own) {
-          const name = fileNameOf(block);
-          if (name !== undefined) await writeFile(name, programOf(block, blocks));
-        }
-        const programs = commands.map(({ code, line }) => "\n".repeat(line) + code);
-        if (file === "docs/migrating.md") programs.push(...weirCommandsOf(text));
-        for (const program of programs) await runShell(file, program);
-      }),
-  });
+  if (commands.length === 0 && !text.includes("`weir ") || file in OTHER_DOCUMENTS) continue;
+  Deno.test(`the commands of ${file} run with the permissions that it names`, () =>
+    withFiles(async () => {
+      await using server = serveDemo();
+      await writeConfig();
+      await writeWrappers(`http://127.0.0.1:${server.addr.port}`);
+      for (const block of own) {
+        const name = fileNameOf(block);
+        if (name !== undefined) await writeFile(name, programOf(block, blocks));
+      }
+      const programs = commands.map(({ code, line }) => "\n".repeat(line) + code);
+      if (file === "docs/migrating.md") programs.push(...weirCommandsOf(text));
+      for (const program of programs) await runShell(file, program);
+    }));
 }
 
 /** Runs the lines of a shell program that are not run elsewhere. */
@@ -286,12 +281,11 @@ for (const [language, { programs, probe, run }] of Object.entries(INTERPRETERS))
       interpreter = program;
     }
   }
-  if (!interpreter) console.warn(`The code blocks in ${language} are skipped: it is not installed`);
   for (const { code, place } of own) {
-    Deno.test({
-      name: `the ${language} program in ${place} runs`,
-      ignore: !interpreter,
-      fn: () =>
+    Deno.test(needing(
+      { [[programs[0], ...probe].join(" ")]: interpreter },
+      `the ${language} program in ${place} runs`,
+      () =>
         withFiles(async () => {
           await using server = serveDemo();
           const address = `http://127.0.0.1:${server.addr.port}`;
@@ -306,6 +300,6 @@ for (const [language, { programs, probe, run }] of Object.entries(INTERPRETERS))
           const ran = (await runProgramWith({ cwd: FOLDER, env }, interpreter!, ...run, program))!;
           assertEquals(ran.code, 0, `${place}:\n${ran.stderr}`);
         }),
-    });
+    ));
   }
 }

@@ -7,6 +7,7 @@ import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
+import { needing } from "../needs.ts";
 import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
 
@@ -19,12 +20,6 @@ const hasPyarrow = python !== undefined &&
   ((await runProgram(python, "-c", "import pyarrow"))?.success ?? false);
 const hasNanoparquet = (await runProgram("Rscript", "-e", "library(nanoparquet)"))?.success ??
   false;
-if (!hasPyarrow) console.warn("The test of Parquet in Python is skipped: pyarrow is not installed");
-if (!hasNanoparquet) {
-  console.warn("The test of Parquet in R is skipped: the package nanoparquet is not installed");
-}
-if (!python) console.warn("The tests of Python are skipped: pandas is not installed");
-if (!hasR) console.warn("The tests of R are skipped: R with the package survival is not installed");
 
 const sandbox = createSandbox({ requestsPerSecond: Infinity });
 const client = new DataStream({
@@ -43,12 +38,12 @@ const tested = new Set(["cloudflare", "excel/yearly_ph.pq"]);
 function testExample(
   path: string,
   fn: (example: Example) => Promise<void>,
-  isPossible = true,
+  needs: Record<string, unknown> = {},
 ): void {
   tested.add(path);
   const example = EXAMPLES.find((example) => example.path === path);
   assert(example, `examples/README.md does not list ${path}`);
-  Deno.test({ name: `examples/${path} runs`, ignore: !isPossible, fn: () => fn(example) });
+  Deno.test(needing(needs, `examples/${path} runs`, () => fn(example)));
 }
 
 testExample("deno/download.ts", async (example) => {
@@ -215,13 +210,13 @@ testExample("typescript", async (example) => {
 });
 
 for (
-  const [path, program, isInstalled] of [
-    ["r/yearly_ph.R", "Rscript", hasR],
-    ["r/tidy_chloride.R", "Rscript", hasR],
-    ["python/yearly_ph.py", python ?? "python3", python !== undefined],
-    ["python/tidy_chloride.py", python ?? "python3", python !== undefined],
-    ["r/parquet_ph.R", "Rscript", hasNanoparquet],
-    ["python/parquet_ph.py", python ?? "python3", hasPyarrow],
+  const [path, program, needs] of [
+    ["r/yearly_ph.R", "Rscript", { "R with the package survival": hasR }],
+    ["r/tidy_chloride.R", "Rscript", { "R with the package survival": hasR }],
+    ["python/yearly_ph.py", python ?? "python3", { "Python with pandas": python }],
+    ["python/tidy_chloride.py", python ?? "python3", { "Python with pandas": python }],
+    ["r/parquet_ph.R", "Rscript", { "R with the package nanoparquet": hasNanoparquet }],
+    ["python/parquet_ph.py", python ?? "python3", { "Python with pandas and pyarrow": hasPyarrow }],
   ] as const
 ) {
   testExample(path, async ({ commands: [command], result }) => {
@@ -232,7 +227,7 @@ for (
     const { stdout, stderr } = await runCommand(clone(), line);
     assertEquals(stderr, "");
     assertStringIncludes(stdout, `${result}\n`);
-  }, isInstalled);
+  }, needs);
 }
 
 Deno.test("the URL of examples/excel/yearly_ph.pq is a download", async () => {
@@ -272,7 +267,7 @@ testExample("browser", async ({ commands: [command] }) => {
       }),
     );
   });
-}, hasChromium);
+}, { Chromium: hasChromium });
 
 testExample("hono/main.ts", async ({ commands: [command], path }) => {
   {

@@ -12,6 +12,7 @@ import {
   withFiles,
   writeFile,
 } from "../command_line.ts";
+import { needing } from "../needs.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -221,10 +222,10 @@ Deno.test("weir never gives others more permissions than the file that a downloa
   });
 });
 
-Deno.test({
-  name: "weir --force keeps the owner of a file when it may set the owner",
-  ignore: !isRoot,
-  fn: () =>
+Deno.test(needing(
+  { "the user root": isRoot },
+  "weir --force keeps the owner of a file when it may set the owner",
+  () =>
     withFiles(async () => {
       await writeFile("a.csv", "of old");
       await runProgram("chown", "1234:2345", `${FOLDER}/a.csv`);
@@ -233,7 +234,7 @@ Deno.test({
       const { uid, gid } = await Deno.stat(`${FOLDER}/a.csv`);
       assertEquals([uid, gid, await modeOf("a.csv")], [1234, 2345, 0o640]);
     }),
-});
+));
 
 for (const flag of ["--output", "--cite"]) {
   Deno.test(`weir ${flag} refuses a read-only file, with or without --force`, () =>

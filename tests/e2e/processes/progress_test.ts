@@ -1,6 +1,7 @@
 // Messages before the first page, and on a terminal without escape sequences.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, serving, start, withFiles } from "../command_line.ts";
+import { needing } from "../needs.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -27,7 +28,6 @@ Deno.test("weir says that it requests the first page when the page takes a secon
 });
 
 const hasScript = (await runProgram("script", "--version"))?.success ?? false;
-if (!hasScript) console.warn("The tests of TERM=dumb are skipped: script is not installed");
 
 /** Runs a command in a new terminal, and returns the text that it wrote there. */
 async function onTerminal(term: string, ...command: string[]): Promise<string> {
@@ -41,21 +41,21 @@ async function onTerminal(term: string, ...command: string[]): Promise<string> {
 const LINES =
   /^20 of 40 rows \(50%\), .*\r\n40 of 40 rows \(100%\), .*\r\na\.csv: 40 rows, .*\r\n$/;
 
-Deno.test({
-  name: "weir writes plain lines when TERM is dumb and may be read",
-  ignore: !hasScript,
-  fn: () =>
+Deno.test(needing(
+  { script: hasScript },
+  "weir writes plain lines when TERM is dumb and may be read",
+  () =>
     withFiles(async () => {
       const environment = { TERM: "", WEIR_REQUESTS_PER_SECOND: "" };
       const weir = denoArguments({ hasFiles: true, environment }, [...LOCATIONS, "--sandbox"]);
       assertMatch(await onTerminal("dumb", Deno.execPath(), ...weir), LINES);
     }),
-});
+));
 
-Deno.test({
-  name: "weir writes no escape sequence and no prompt when Deno may not read TERM",
-  ignore: !hasScript,
-  fn: () =>
+Deno.test(needing(
+  { script: hasScript },
+  "weir writes no escape sequence and no prompt when Deno may not read TERM",
+  () =>
     withFiles(async () => {
       const weir = denoArguments({ hasFiles: true }, [...LOCATIONS, "--sandbox"])
         .filter((arg) => !/^--(no-prompt|allow-env)/.test(arg));
@@ -63,4 +63,4 @@ Deno.test({
       assert(!drawn.includes("\x1b"));
       assertMatch(drawn, /^\rRequesting the first page….*\r\n?a\.csv: 40 rows, [^\n]*\n$/s);
     }),
-});
+));

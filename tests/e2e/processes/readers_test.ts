@@ -4,6 +4,7 @@ import { csvFromPage } from "../../../mod.ts";
 import { createWriter } from "../../../src/formats/formats.ts";
 import { concatBytes, writePage } from "../../../src/formats/page_writer.ts";
 import { FOLDER, withFiles } from "../command_line.ts";
+import { needing } from "../needs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
@@ -137,12 +138,11 @@ const FILES = {
 
 for (const { name, check, read, rows: parse, changed = String } of readers) {
   const isInstalled = (await runProgram(...check))?.success ?? false;
-  if (!isInstalled) console.warn(`The tests of ${name} are skipped: it is not installed`);
   for (const [extension, bytes] of Object.entries(FILES)) {
-    Deno.test({
-      name: `${name} reads the same cells from .${extension} when they are unusual`,
-      ignore: !isInstalled,
-      fn: () =>
+    Deno.test(needing(
+      { [name]: isInstalled },
+      `${name} reads the same cells from .${extension} when they are unusual`,
+      () =>
         withFiles(async () => {
           const file = `${FOLDER}/page.${extension}`;
           await Deno.writeFile(file, bytes);
@@ -151,6 +151,6 @@ for (const { name, check, read, rows: parse, changed = String } of readers) {
           const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
           assertEquals(parse(result.stdout), [names, ...wanted]);
         }),
-    });
+    ));
   }
 }

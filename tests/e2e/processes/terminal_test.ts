@@ -1,15 +1,14 @@
 // Progress and prompts in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, withFiles } from "../command_line.ts";
+import { needing } from "../needs.ts";
 import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-if (!hasTmux) console.warn("The tests in a terminal are skipped: tmux is not installed");
-
-Deno.test({
-  name: "weir redraws one line of progress on a terminal: rows, percent, rate, time left, retries",
-  ignore: !hasTmux,
-  async fn() {
+Deno.test(needing(
+  { tmux: hasTmux },
+  "weir redraws one line of progress on a terminal: rows, percent, rate, time left, retries",
+  async () => {
     const sandbox = createSandbox({
       hostileNames: true,
       records: 400,
@@ -56,12 +55,12 @@ Deno.test({
       }
     });
   },
-});
+));
 
-Deno.test({
-  name: "weir on a terminal asks for no permission that it does not need",
-  ignore: !hasTmux,
-  fn: () =>
+Deno.test(needing(
+  { tmux: hasTmux },
+  "weir on a terminal asks for no permission that it does not need",
+  () =>
     withFiles(async () => {
       const terminal = new Terminal();
       try {
@@ -79,13 +78,12 @@ Deno.test({
         await terminal.close();
       }
     }),
-});
+));
 
-Deno.test({
-  name:
-    "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
-  ignore: !hasTmux,
-  async fn() {
+Deno.test(needing(
+  { tmux: hasTmux },
+  "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
+  async () => {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
     const args = denoArguments({ hasFiles: true, environment }, ["setup"]);
     const setup = async (use: (terminal: Terminal) => Promise<void>) => {
@@ -120,4 +118,4 @@ Deno.test({
       });
     });
   },
-});
+));

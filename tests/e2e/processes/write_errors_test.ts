@@ -3,12 +3,12 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { bundle } from "../bundle.ts";
 import { denoArguments, FOLDER, withFiles, writeFile } from "../command_line.ts";
 import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
+import { needing } from "../needs.ts";
 import { bun, node } from "../runtime_programs.ts";
 
 const UNSHARE = ["--map-root-user", "--mount", "sh", "-c"];
 const canMount = (await runProgram("unshare", ...UNSHARE, "mount -t tmpfs tmpfs /mnt"))?.success ??
   false;
-if (!canMount) console.warn("The tests of a full disk are skipped: unshare cannot mount here");
 
 /** The command line's program in each runtime, for a folder that it may read and write. */
 const runtimes: [name: string, program: string | undefined, ...args: string[]][] = [
@@ -23,57 +23,56 @@ const runtimes: [name: string, program: string | undefined, ...args: string[]][]
 const RECORDS = ["records", "--sandbox", "--quiet", "--limit=2000", "--top=100"];
 
 for (const [name, program, ...args] of runtimes) {
+  const needs = { [name]: program, "unshare with the right to mount": canMount };
   /** Runs a command line in a folder that is a separate file system with the given mount options. */
   const weirOn = (options: string, ...line: string[]): Promise<ProgramResult> =>
     withDisk(options, [program!, ...args, ...line], name !== "Deno");
 
-  Deno.test({
-    name: `weir names the file and its disk when the disk is full in ${name}`,
-    ignore: !canMount || !program,
-    async fn() {
-      const first = await weirOn("size=16k", ...RECORDS, "--output=a.csv");
-      assertEquals(first.code, 1);
-      assertMatch(
-        first.stderr,
-        /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some space,[^\n]*\n$/,
-      );
-      const later = await weirOn("size=128k", ...RECORDS, "--output=a.csv");
-      assertEquals(later.code, 1);
-      assertMatch(
-        later.stderr,
-        /^a\.csv\.part has \d00 rows: [^\n]*--resume[^\n]*\nCannot write a\.csv /,
-      );
-    },
-  });
+  Deno.test(
+    needing(
+      needs,
+      `weir names the file and its disk when the disk is full in ${name}`,
+      async () => {
+        const first = await weirOn("size=16k", ...RECORDS, "--output=a.csv");
+        assertEquals(first.code, 1);
+        assertMatch(
+          first.stderr,
+          /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some space,[^\n]*\n$/,
+        );
+        const later = await weirOn("size=128k", ...RECORDS, "--output=a.csv");
+        assertEquals(later.code, 1);
+        assertMatch(
+          later.stderr,
+          /^a\.csv\.part has \d00 rows: [^\n]*--resume[^\n]*\nCannot write a\.csv /,
+        );
+      },
+    ),
+  );
 
-  Deno.test({
-    name: `weir names the file when its file system is read-only in ${name}`,
-    ignore: !canMount || !program,
-    async fn() {
+  Deno.test(
+    needing(needs, `weir names the file when its file system is read-only in ${name}`, async () => {
       const { code, stderr } = await weirOn("ro", ...RECORDS, "--output=a.csv");
       assertEquals(code, 1);
       assertMatch(
         stderr,
         /^Cannot open a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/,
       );
-    },
-  });
+    }),
+  );
 
-  Deno.test({
-    name: `weir names the citations' file when the disk is full in ${name}`,
-    ignore: !canMount || !program,
-    async fn() {
+  Deno.test(
+    needing(needs, `weir names the citations' file when the disk is full in ${name}`, async () => {
       const line = ["records", "--sandbox", "--quiet", "--limit=1", "--select=Id"];
       const { code, stderr } = await weirOn("size=4k,full", ...line, "--cite=c.txt");
       assertEquals(code, 1);
       assertMatch(stderr, /its citations are not \(Cannot write c\.txt \(ENOSPC\): no space left/);
-    },
-  });
+    }),
+  );
 
-  Deno.test({
-    name: `weir says that the disk is full when it cannot write to standard output in ${name}`,
-    ignore: !program,
-    fn: () =>
+  Deno.test(needing(
+    { [name]: program },
+    `weir says that the disk is full when it cannot write to standard output in ${name}`,
+    () =>
       withFiles(async () => {
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
         await Deno.mkdir(`${FOLDER}/disk`);
@@ -85,7 +84,7 @@ for (const [name, program, ...args] of runtimes) {
           /^Cannot write standard output \(ENOSPC\): no space left[^\n]*\n$/,
         );
       }),
-  });
+  ));
 }
 
 /** Runs a program in a folder that is a new tmpfs; the option `full` leaves no space there. */

@@ -1,5 +1,6 @@
 // Runs the same behaviours in Deno, Node, Bun, workerd and Chromium and compares the results.
 import { assertEquals } from "@std/assert";
+import { needing } from "../needs.ts";
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";
 import { CASES } from "./cases.ts";
 import type { BaseUrls } from "./run_behaviours.ts";
@@ -7,10 +8,10 @@ import { CLIENT_RUNTIMES } from "./runtimes.ts";
 import { serve, serveWithResets, type Service } from "./services.ts";
 
 for (const { name: runtime, isInstalled, run } of CLIENT_RUNTIMES) {
-  Deno.test({
-    name: `DataStream gives the expected results when it runs in ${runtime}`,
-    ignore: !isInstalled,
-    async fn(test) {
+  Deno.test(needing(
+    { [runtime]: isInstalled },
+    `DataStream gives the expected results when it runs in ${runtime}`,
+    async (test) => {
       await using open = new AsyncDisposableStack();
       const services = new Map<string, Service>();
       for (const [name, { respond, resetsConnections }] of Object.entries(CASES)) {
@@ -30,5 +31,5 @@ for (const { name: runtime, isInstalled, run } of CLIENT_RUNTIMES) {
         });
       }
     },
-  });
+  ));
 }

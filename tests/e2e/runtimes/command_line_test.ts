@@ -3,17 +3,15 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 import { bundle } from "../bundle.ts";
 import { childCommand, runProgram } from "../../helpers/programs.ts";
+import { needing } from "../needs.ts";
 import { bun, node } from "../runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
-  if (!program) {
-    console.warn(`The tests of the command line in ${name} are skipped: it is not installed`);
-  }
-  Deno.test({
-    name: `weir in ${name} downloads, resumes after an interruption, and reports errors`,
-    ignore: !program,
-    fn: () =>
+  Deno.test(needing(
+    { [name]: program },
+    `weir in ${name} downloads, resumes after an interruption, and reports errors`,
+    () =>
       withFiles(async () => {
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
         const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
@@ -91,5 +89,5 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         assertEquals([text(piped.stdout), text(piped.stderr)], ["0\n", ""]);
         assert((await readFile("first")).startsWith("Id,DOI,"));
       }),
-  });
+  ));
 }

@@ -3,6 +3,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { bundle } from "../bundle.ts";
 import { denoArguments, FOLDER, serving, withFiles, writeFile } from "../command_line.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
+import { needing } from "../needs.ts";
 import { Proxy } from "./proxy.ts";
 import { bun, newestNode, node } from "../runtime_programs.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -34,10 +35,10 @@ for (const { name, program, itself, hasFlag } of runtimes) {
     [{ HTTP_PROXY: "PROXY", NO_PROXY: "127.0.0.1" }, false],
     [{ HTTPS_PROXY: "PROXY" }, false],
   ];
-  Deno.test({
-    name: `weir in ${name} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
-    ignore: !program,
-    fn: () =>
+  Deno.test(needing(
+    { [name]: program },
+    `weir in ${name} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
+    () =>
       serving(createSandbox({ requestsPerSecond: Infinity }).fetch, async (line, baseUrl) => {
         await using proxy = new Proxy();
         await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
@@ -55,12 +56,13 @@ for (const { name, program, itself, hasFlag } of runtimes) {
           assertEquals(proxy.requests.length > 0, isUsed, JSON.stringify(variables));
         }
       }),
-  });
+  ));
 
-  Deno.test({
-    name: `ignoredProxyHint() says what to do when a proxy is set and ignored in ${name}`,
-    ignore: !program || !isNode,
-    fn: () =>
+  if (!isNode) continue;
+  Deno.test(needing(
+    { [name]: program },
+    `ignoredProxyHint() says what to do when a proxy is set and ignored in ${name}`,
+    () =>
       withFiles(async () => {
         await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
         const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
@@ -85,7 +87,7 @@ for (const { name, program, itself, hasFlag } of runtimes) {
         assertEquals(hints[0], hasFlag ? null : before);
         if (!itself) return;
         const [, invalid] = await hintsFor({ HTTPS_PROXY: "user:password of-a-test" });
-        assertEquals(invalid, "HTTPS_PROXY or HTTP_PROXY is not a URL, and was ignored");
+        assertEquals(invalid, "The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL");
       }),
-  });
+  ));
 }

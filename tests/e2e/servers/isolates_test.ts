@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
 import type { Permit } from "../../../src/client/rate_limiter.ts";
 import { sha256Hex } from "../../../src/bytes.ts";
+import { needing } from "../needs.ts";
 import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
@@ -16,7 +17,7 @@ import {
 } from "./isolates.ts";
 import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
-const ignore = workerd === undefined;
+const needs = { workerd };
 /** A download of one page. */
 const PATH = "/Records.csv?$select=Id&limit=5";
 /** Time (ms) after which a permit that is not extended expires. */
@@ -72,24 +73,22 @@ async function acquirePermit(workers: Isolates, service: ServerProcess): Promise
   return permit;
 }
 
-Deno.test({
-  name:
-    "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
-  ignore,
-  async fn() {
+Deno.test(needing(
+  needs,
+  "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
+  async () => {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
     await using workers = await startWorkers(baseUrlOf(service), storage.path);
     for (let round = 0; round < 3; round++) assertEquals(await download(workers, 20), 20);
     await requireWithinLimits(service, 60);
   },
-});
+));
 
-Deno.test({
-  name:
-    "isolates continue within the limits, before a permit expires, when the Durable Object restarts",
-  ignore,
-  async fn() {
+Deno.test(needing(
+  needs,
+  "isolates continue within the limits, before a permit expires, when the Durable Object restarts",
+  async () => {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
     await using workers = await startWorkers(baseUrlOf(service), storage.path);
@@ -102,12 +101,12 @@ Deno.test({
     const { largestGap } = await statsOf(service);
     assert(largestGap < PERMIT_TTL - 500, `no request for ${largestGap} ms`);
   },
-});
+));
 
-Deno.test({
-  name: "a permit remains valid when workerd restarts with the same storage",
-  ignore,
-  async fn() {
+Deno.test(needing(
+  needs,
+  "a permit remains valid when workerd restarts with the same storage",
+  async () => {
     await using service = await startSandbox(5, 2);
     await using storage = await createStorage();
     const start = performance.now();
@@ -119,12 +118,12 @@ Deno.test({
     await acquirePermit(workers, service);
     assert(performance.now() - start >= PERMIT_TTL);
   },
-});
+));
 
-Deno.test({
-  name: "an isolate releases its permit when the client leaves before the page is complete",
-  ignore,
-  async fn() {
+Deno.test(needing(
+  needs,
+  "an isolate releases its permit when the client leaves before the page is complete",
+  async () => {
     // Rows without end: 10 kB every 100 ms.
     await using service = serveUpstream(() => {
       let id = 0;
@@ -154,4 +153,4 @@ Deno.test({
       return use.messages["/release"] === 1;
     }, "the release of the permit");
   },
-});
+));

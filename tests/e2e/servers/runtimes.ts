@@ -1,4 +1,5 @@
 import { PROJECT } from "../../helpers/project.ts";
+import { needing } from "../needs.ts";
 import { bun, node, workerd } from "../runtime_programs.ts";
 import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
@@ -169,39 +170,27 @@ export function testPrograms(
   test: (program: ServerProgram) => Promise<void>,
 ): void {
   for (const program of programs) {
-    Deno.test({
-      name: `${program.name} ${name}`,
-      ignore: !program.isInstalled,
-      fn: () => test(program),
-    });
+    const needs = { [program.name]: program.isInstalled };
+    Deno.test(needing(needs, `${program.name} ${name}`, () => test(program)));
   }
 }
 
-for (const { name, isInstalled } of RUNTIMES) {
-  if (!isInstalled) console.warn(`The tests on ${name} are skipped: it is not installed`);
-}
-
-/** Registers a test on a runtime; skips it if the runtime or another requirement is missing. */
+/** Registers a test on a runtime; skips it if the runtime is not installed. */
 export function testOn(
   runtime: Runtime,
   name: string,
   test: (runtime: Runtime) => Promise<void>,
-  isPossible = true,
 ): void {
-  Deno.test({
-    name: `${name} on ${runtime.name}`,
-    ignore: !(runtime.isInstalled && isPossible),
-    fn: () => test(runtime),
-  });
+  const needs = { [runtime.name]: runtime.isInstalled };
+  Deno.test(needing(needs, `${name} on ${runtime.name}`, () => test(runtime)));
 }
 
-/** Registers a test on each runtime; skips it if the runtime or another requirement is missing. */
+/** Registers a test on each runtime; skips those that are not installed. */
 export function testOnEach(
   name: string,
   test: (runtime: Runtime) => Promise<void>,
-  isPossible = true,
 ): void {
-  for (const runtime of RUNTIMES) testOn(runtime, name, test, isPossible);
+  for (const runtime of RUNTIMES) testOn(runtime, name, test);
 }
 
 /** Starts the app with JSON-serialisable options. */
