@@ -362,7 +362,7 @@ export class Feeds {
   /** Requests one page, and publishes its parts while they arrive. */
   async #fetchPage(feed: Feed, run: FeedRun, parts: AsyncIterator<FeedPart>): Promise<void> {
     /** Parts that are held back until the state of the datasets is known. */
-    const held: FeedPart[] = [];
+    const pending: FeedPart[] = [];
     for (;;) {
       // The page is longer than expected.
       if (feed.arrived >= feed.reserved) {
@@ -371,7 +371,7 @@ export class Feeds {
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
       feed.firstPageDate ??= run.reader.source.responseDate?.();
-      held.push(part);
+      pending.push(part);
       const { isPageEnd, hasMore, isLast } = part;
       if (isLast) {
         if (feed.state !== undefined) {
@@ -385,7 +385,7 @@ export class Feeds {
         await this.#checkFirstPage(feed, run, false);
       }
       const mayBeLast = isPageEnd && !hasMore && !isLast && feed.state !== undefined;
-      for (const ready of held.splice(0, held.length - Number(mayBeLast))) {
+      for (const ready of pending.splice(0, pending.length - Number(mayBeLast))) {
         this.#publish(feed, run, ready);
       }
       if (isLast) {

@@ -40,7 +40,7 @@ export interface Recorders {
     recordResponse(response: Response): void;
     recordError(error: DataStreamError): void;
   };
-  /** `undefined` if the runtime does not tell the end of each. */
+  /** Exchanges that have not ended; `undefined` if the runtime does not report ends. */
   open: Set<Exchange> | undefined;
 }
 
@@ -200,7 +200,7 @@ export class Exchange {
     if (this.isStream) return response;
     let body: BodyInit | null = null;
     if (this.request.method === "HEAD" && response.status !== NOT_MODIFIED) {
-      // Is open when the headers are sent, so that no server adds `content-length: 0`.
+      // The stream is open when the headers are sent, so that no server adds `content-length: 0`.
       const { clock } = this.recorders.settings;
       const pull = (body: ReadableStreamDefaultController) =>
         clock.sleep(0).then(() => body.close());

@@ -46,9 +46,9 @@ interface CitedDownload {
   within: AnyResourceQuery["within"];
   /** `undefined` if they are unknown. */
   dois: readonly string[] | undefined;
-  /** For the citations; `undefined` for standard error. */
+  /** File of the citations; `undefined` for standard error. */
   path: string | undefined;
-  /** With the rows; `undefined` for standard output. */
+  /** File of the rows; `undefined` for standard output. */
   file: string | undefined;
   flags: FlagValues;
 }

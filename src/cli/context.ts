@@ -20,11 +20,11 @@ export interface Context {
   /** Standard error, if it is a terminal. */
   terminal: Terminal | undefined;
   readInput: () => Promise<string>;
-  /** Does not show it; without a terminal, reads standard input. */
+  /** Reads a line without showing it; without a terminal, from standard input. */
   promptSecret: (prompt: string) => Promise<string>;
   /** `false` without a terminal, and for any answer but "y" or "yes". */
   confirm: (question: string) => Promise<boolean>;
-  /** Even if connections are open. */
+  /** Ends the process even if connections are open. */
   endProcess: () => void;
   /** By SIGINT, SIGTERM, SIGHUP or SIGBREAK. */
   signal: AbortSignal;

@@ -9,7 +9,7 @@ type RequestDatasets = () => Promise<readonly Citation[]>;
 export interface KnownDatasets {
   /** All datasets that match the query, if they are known. */
   citations?: readonly Citation[] | undefined;
-  /** Their versions, if the rows are certainly those of these versions. */
+  /** Versions of the datasets; absent if some rows may be of others. */
   datasets?: readonly DatasetVersion[] | undefined;
 }
 

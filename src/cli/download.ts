@@ -147,19 +147,19 @@ async function writeRows(job: Job): Promise<number> {
   }
   if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, options.force);
 
-  const { output: sink, after } = await openOutput(target, options, context);
-  const report = rows.start(sink, after);
+  const { output, after } = await openOutput(target, options, context);
+  const report = rows.start(output, after);
   let last: DownloadPage | undefined;
   try {
     for await (const page of after === undefined ? allPages : rows.pagesAfter(after)) {
-      await sink.write(page);
+      await output.write(page);
       last = page;
       arrived.found = page.distinct;
     }
-    report.finish(await sink.finish(last?.missingRows ?? 0), file);
+    report.finish(await output.finish(last?.missingRows ?? 0), file);
   } catch (error) {
     report.end();
-    const part = await sink.abandon();
+    const part = await output.abandon();
     if (part !== undefined) {
       const rowCount = countText(part.rows);
       context.printError(`${part.path} has ${rowCount}: ${resumeHint(error, options)}`);
@@ -191,7 +191,7 @@ async function createRows(
   { flags, context, resource, client, input, format, csv, record, file }: Job,
 ) {
   const arrived: Arrived = {};
-  let sink: Output | undefined;
+  let output: Output | undefined;
   let report: ProgressReport | undefined;
   const query = client.query(resource, {
     ...input,
@@ -213,7 +213,7 @@ async function createRows(
     url: query.url,
     async metadata({ rows: rowCount, columns, ...counts }) {
       arrived.nulls = counts;
-      const { citations, datasets } = await sink?.datasets?.() ?? {};
+      const { citations, datasets } = await output?.datasets?.() ?? {};
       const datapackage = embeddedPackage({
         ...{ resource, format, columns, rows: rowCount, tidy: input.tidy, url: query.url },
         more: { ...counts, query: record },
@@ -242,8 +242,8 @@ async function createRows(
         citations: citedOf(citations, distinct?.DOI),
       });
     },
-    start(output: Output, after: Cursor | undefined): ProgressReport {
-      sink = output;
+    start(started: Output, after: Cursor | undefined): ProgressReport {
+      output = started;
       arrived.found = after?.distinct;
       return report = startReport(context, {
         isQuiet: flags.has("quiet"),
@@ -270,7 +270,7 @@ function acceptedLines(
   ] as const).flatMap(([count, text]) => count > 0 ? [`${countText(count)} ${text}`] : []);
 }
 
-/** In addition to the resource, the service and the format. */
+/** Flags that determine the content of a file, in addition to resource, service and format. */
 const CONTENT_FLAGS = Object.keys({
   ...QUERY_FLAGS,
   ...ROW_RULE_FLAGS,
@@ -303,7 +303,7 @@ function toQueryRecord(
   return { resource, service, ...Object.fromEntries(given), format };
 }
 
-/** A sentence that begins with "FILE is". */
+/** Words that follow "FILE is" in a message. */
 function describeFinished(
   { resources: [{ rows }], weir: { missingRows } }: FilePackage,
   update: boolean,
@@ -388,7 +388,7 @@ async function openOutput(
   );
 }
 
-/** After an error that left FILE.part. */
+/** Hint after an error that left FILE.part. */
 function resumeHint(error: unknown, { resume }: FileOptions): string {
   if (error instanceof DataStreamError && error.kind === "incomplete") {
     return "start again with --force, or accept the rows with --resume --allow-incomplete";

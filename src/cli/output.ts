@@ -29,7 +29,7 @@ export function openStandardOutput({ write, signal }: Context): Output {
   };
 }
 
-/** Milliseconds until a pipe is tried again that has no reader, or a slower one. */
+/** Interval (ms) between attempts to use a pipe that has no reader, or a slow one. */
 const PIPE_INTERVAL = 50;
 
 /** Waits until another process reads a pipe. */

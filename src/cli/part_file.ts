@@ -456,8 +456,8 @@ function changedError(path: string, changes: string): FileError {
 }
 
 /**
- * Returns the state of a part; `undefined` for an empty part, which a run leaves that is killed at its start, without a
- * state of this query.
+ * Returns the state of a part. `undefined` for an empty part without a state of this query, which a run leaves that is
+ * killed at its start.
  */
 async function readState(
   path: string,

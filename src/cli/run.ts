@@ -63,7 +63,7 @@ function printFailure(
   return 1;
 }
 
-/** Has a cause outside the program, so that it is not a bug. */
+/** Whether the cause is outside the program, so that the error is not a bug. */
 function isExpected(error: unknown): boolean {
   if (error instanceof DataStreamError || error instanceof CommandError) return true;
   // Errors of the operating system have a code. The names are of Deno's missing permissions.

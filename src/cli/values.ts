@@ -12,7 +12,7 @@ import { printReasons } from "./value_hints.ts";
 const MAX_UNCONFIRMED = 100_000;
 /** Rows per request. */
 const PAGE_SIZE = 10_000;
-/** An estimate. */
+/** Estimate. */
 const SECONDS_PER_REQUEST = 1;
 
 /** Without the requests for names and for retries. */

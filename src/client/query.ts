@@ -267,7 +267,7 @@ export interface Batch<T> {
    * end of the document, such as `]}` in JSON.
    */
   readonly isLast: boolean;
-  /** Whether it ends a page. Only with the option `parts` can it be false. */
+  /** Whether it ends a page: always, without the option `parts`. */
   readonly isPageEnd: boolean;
   /**
    * Whether the service announced more rows, and the limit of the query is not reached. If it is false,
@@ -301,13 +301,13 @@ export interface Cursor {
   readonly shards: readonly unknown[];
   /** Number of rows delivered before this position. */
   readonly rows: number;
-  /** Number of rows before this position that the rules of the query left out. Default 0. */
+  /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
   readonly leftOut?: number | undefined;
   /** Number of rows of the current group before this position, including those left out. `split.ts` describes groups. */
   readonly groupRows: number;
   /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
   readonly groupCount?: number | undefined;
-  /** Whether the decision to split the group or not was made. Default false. */
+  /** Whether it is decided if this group is split. Default false. */
   readonly isSplitDecided?: boolean | undefined;
   /** Page size that the service can deliver. Opaque. */
   readonly pageSize?: unknown;

@@ -418,7 +418,7 @@ export function nextStep(
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";
   const isEnd = page.length === 0 && isProbe;
-  // Without a count, only an empty page that no link announced shows that there are no more rows.
+  // Without a count, only an empty page without a link before it shows that there are no more rows.
   if (!isCounted && countsLeft === 0) return isEnd || !canContinue ? "next shard" : "next page";
   if (next !== undefined && isSameGroup(next, shard!)) {
     // The group's last shard cannot find rows that are missing here.

@@ -74,7 +74,7 @@ export interface RetryDecision {
   /** Delay (ms) before the next attempt with `$top`. */
   delay: number;
   top: number | undefined;
-  /** Time (ms) for which no request with the API key starts, also if this one has failed. */
+  /** Time (ms) for which no request with the API key starts, even if this one is not retried. */
   blockTime: number | undefined;
 }
 
@@ -212,7 +212,7 @@ async function penalizeKey({ settings, signal }: Run, blockTime: number): Promis
 
 /** Pages without an error after which a reduced page size is doubled. */
 const GOOD_PAGES = 3;
-/** This number doubles up to here, each time that a doubled page size is refused. */
+/** Maximum of that number, which doubles when a doubled page size is refused. */
 const MAX_GOOD_PAGES = 96;
 
 /**

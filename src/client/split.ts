@@ -23,7 +23,7 @@ import {
   waitForRetry,
 } from "./retry.ts";
 
-/** No row is in two shards. JSON-serialisable, because cursors contain shards. */
+/** Part of a query; no row is in two. JSON-serialisable, because cursors contain shards. */
 export interface Shard {
   /** Clauses in addition to the query's filter: first those of its group, then ranges. */
   readonly clauses: readonly Clause[];

@@ -25,7 +25,7 @@ import {
 } from "./tidy.ts";
 
 export interface PageOptions {
-  /** Fields requested only for checks or their values. CSV ignores this. Default: none. */
+  /** Fields that were requested for checks or `distinct`, and are not written. CSV ignores this. Default: none. */
   drops?: readonly string[];
   distinct?: readonly string[];
   length?: number;
@@ -57,7 +57,7 @@ export interface TakenRows<T> {
 export interface PageEnvelope {
   /** Members of the page other than its rows. */
   envelope: Record<string, unknown>;
-  /** Why its rows cannot be used. */
+  /** Error that makes its rows unusable. */
   fault: PageFault | undefined;
 }
 
