@@ -11,7 +11,6 @@ const FORMATS_BY_PATH = new Map(
 
 export const CITATION_PATHS = [...FORMATS_BY_PATH.keys()];
 
-/** Responds with the citation and licence of every dataset that has a matching row. */
 export async function respondWithCitations(
   exchange: Exchange,
   path: string,

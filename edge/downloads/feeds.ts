@@ -111,7 +111,6 @@ interface FeedRun {
   wake(): void;
 }
 
-/** A client that reads a feed. */
 export class Reader {
   /** Number of parts that the client has read completely. */
   next = 0;

@@ -85,7 +85,6 @@ function partsOf({ path }: OfferedFile): { resource: string; extension: string }
 
 const DAY = 86_400_000;
 
-/** What the page says of its downloads. */
 export interface Downloads {
   /** File name without extension. */
   name: string;

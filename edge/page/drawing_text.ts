@@ -17,7 +17,6 @@ export function byLanguage<T extends Readonly<Record<string, { en: unknown; fr: 
   return { en: textsIn("en"), fr: textsIn("fr") };
 }
 
-/** Texts of the drawings, in one language. */
 export type DrawingText = {
   readonly [K in keyof typeof TABLE.drawings]: typeof TABLE.drawings[K]["en"];
 };

@@ -84,7 +84,6 @@ export interface Source {
   dataStream: DataStream;
   signal: AbortSignal;
   stores: Stores;
-  /** Runs a task that sends requests. */
   run: <T>(task: () => Promise<T>) => Promise<T>;
 }
 

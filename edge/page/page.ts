@@ -210,7 +210,6 @@ function createPages(
   const renderEmptyForm = (form: Form) =>
     renderForm({ access, form, datasets: access === "caller" ? undefined : knownDatasets() });
 
-  /** Loads and describes the results of a form. */
   async function loadContent(request: PageRequest, source: Source) {
     const { form, path } = request;
     const results = await loadResults(source, form);

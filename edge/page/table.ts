@@ -52,7 +52,6 @@ interface Column {
   prefix?: string;
 }
 
-/** Returns the card of the table, with its heading and note. */
 export function measurementsTable(content: TableContent): Html {
   const { count, language, nameOf, hrefOfColumns, more = [] } = content;
   const text = DRAWING_TEXT[language];

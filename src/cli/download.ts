@@ -179,7 +179,6 @@ async function writeRows(job: Job): Promise<number> {
   return await printReasons(job, totalRows, arrived.found);
 }
 
-/** What is known while or after the rows arrive. */
 interface Arrived {
   found?: Cursor["distinct"];
   notes?: Progress["notes"];

@@ -15,7 +15,6 @@ export interface ReportOptions {
   mayDraw: boolean;
   /** `Infinity` without a limit. */
   limit: number;
-  /** Cursor of an earlier run, if any. */
   after: Pick<Cursor, "rows" | "expectedRows" | "missingRows"> | undefined;
 }
 

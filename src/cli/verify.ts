@@ -225,7 +225,6 @@ function csvCounter(
   };
 }
 
-/** Counts the objects in the list of the outer object. */
 function jsonCounter(): RowCounter {
   let [rows, depth, isText, isEscaped] = [0, 0, false, false];
   return {

@@ -421,7 +421,6 @@ export function createLimiter(
 /** Delay (ms) after an error. */
 const MESSAGE_RETRY_DELAY = 200;
 
-/** Sends messages to a store in another process. */
 export function sendUntilAnswered(clock: Clock): Send {
   return async (call, timeout, signal) => {
     const end = clock.now() + timeout;

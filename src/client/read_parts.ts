@@ -142,7 +142,6 @@ export async function* readParts<T>(
   }
 }
 
-/** The state of one call of `readParts()`. */
 type Reading = ReturnType<typeof startReading>;
 
 function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {

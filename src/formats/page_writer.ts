@@ -105,7 +105,6 @@ export interface WriterState {
   notes?: RowNotes;
 }
 
-/** Writes a document in a format. */
 export abstract class PageWriter {
   /** Changes only when rows are taken: a page that is rejected can be written again. */
   abstract state: WriterState;

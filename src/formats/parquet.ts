@@ -237,7 +237,6 @@ interface ParquetState extends WriterState {
   groups: readonly unknown[];
   /** Length (bytes) of the file up to the end of these groups. */
   length: number;
-  /** Number of rows of these groups. */
   rows: number;
   /** Number of rows after the position of the state that these groups already have. */
   rowsAlreadyWritten: number;
@@ -464,7 +463,6 @@ class ParquetDocumentWriter extends PageWriter {
     return this.#takeOutput();
   }
 
-  /** Returns the group to add a row to. */
   #lastGroup(): Buffered {
     if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
     return this.#groups.at(-1)!;
@@ -643,7 +641,6 @@ function encodeMetadata(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, encodeMetadata(member)]));
 }
 
-/** Reverses `encodeMetadata()`. */
 function decodeMetadata(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(decodeMetadata);
   if (typeof value !== "object" || value === null) return value;

@@ -64,7 +64,6 @@ export interface ValueColumn {
    */
   add(row: number, cells: Cells, cell: number): number;
   truncate(rows: number): void;
-  /** Copies the first rows. */
   copy(rows: number): ValueColumn;
   /** Returns the values of the first rows. Typed arrays are those of the column, without a copy. */
   values(rows: number): ColumnValues;
@@ -392,7 +391,6 @@ const WGS84 = "WGS84";
 
 /** Points in the well-known binary form. A row of another reference system has none. */
 class PointColumn extends TextColumn {
-  /** Cells of the longitude, the latitude and the reference system. */
   readonly #cells: PointCells;
   readonly #point = Uint8Array.from({ length: 21 }, (_, index) => POINT_HEAD[index] ?? 0);
   readonly #view = new DataView(this.#point.buffer);
