@@ -110,19 +110,7 @@ export interface KvStore {
 }
 
 /**
- * The methods of `Deno.AtomicOperation` that the limiter uses.
- *
- * @example A transaction that always fails
- * ```ts
- * import type { KvTransaction } from "@weir/datastream/deno-kv";
- *
- * const transaction: KvTransaction = {
- *   check: () => transaction,
- *   set: () => transaction,
- *   commit: () => Promise.resolve({ ok: false }),
- * };
- * console.log(await transaction.commit());
- * ```
+ * The methods of `Deno.AtomicOperation` that the limiter uses, as in the example of {@linkcode KvStore}.
  */
 export interface KvTransaction {
   /** Requires that an entry has not changed; a `versionstamp` of `null` requires that it does not exist. */

@@ -213,20 +213,11 @@ export interface LocationsQuery<R> extends Query<R> {
 /**
  * Options for {@linkcode Query.batches}.
  *
- * @example Save a cursor after each batch
+ * @example
  * ```ts
- * import { type BatchOptions, DataStream } from "@weir/datastream";
- * import { createSandbox } from "@weir/datastream/sandbox";
- * import { assertEquals } from "@std/assert";
+ * import type { BatchOptions } from "@weir/datastream";
  *
- * const options: BatchOptions & { format: "csv" } = { format: "csv" };
- * const { apiKey, url, fetch } = createSandbox();
- * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * let saved = "";
- * for await (const { cursor } of client.records({ limit: 10 }).batches(options)) {
- *   saved = JSON.stringify(cursor);
- * }
- * assertEquals(JSON.parse(saved).rows, 10);
+ * const options: BatchOptions = { format: "csv", csv: { separator: ";" }, distinct: ["DOI"] };
  * ```
  */
 export interface BatchOptions {

@@ -4,13 +4,6 @@ import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 
 /**
  * Requests that share a rate limit: those with the same API key to the same origin.
- *
- * @example
- * ```ts
- * import type { RateLimitTarget } from "@weir/datastream/deno-kv";
- *
- * const target: RateLimitTarget = { origin: "https://api.datastream.org", keyHash: undefined };
- * ```
  */
 export interface RateLimitTarget {
   /** Origin of the requests, such as `https://api.datastream.org`. */
@@ -21,14 +14,6 @@ export interface RateLimitTarget {
 
 /**
  * A request for permission to send one HTTP request.
- *
- * @example
- * ```ts
- * import type { PermitRequest } from "@weir/datastream/deno-kv";
- *
- * const origin = "https://api.datastream.org";
- * const request: PermitRequest = { origin, keyHash: undefined, requestsPerSecond: 2, maxWait: 20_000 };
- * ```
  */
 export interface PermitRequest extends RateLimitTarget {
   /** Maximum number of requests that start per second; `Infinity` for no limit. */
@@ -39,14 +24,6 @@ export interface PermitRequest extends RateLimitTarget {
 
 /**
  * Refusal of a {@linkcode PermitRequest}, because no permit will be available within `maxWait`.
- *
- * @example
- * ```ts
- * import type { PermitRefusal } from "@weir/datastream/deno-kv";
- *
- * const refusal: PermitRefusal = { retryAfter: 5_000 };
- * console.log(`try again in ${refusal.retryAfter / 1000} s`);
- * ```
  */
 export interface PermitRefusal {
   /** Estimated time (ms) until a permit is available. */

@@ -118,22 +118,14 @@ const ROOT_PATH = "/v1/odata/v4";
  *
  * Source: DataStream Public API, "Endpoints", "URL Parameters", "Response Format" and "Errors".
  *
- * @example Use it with a client
+ * @example Send a request without a client
  * ```ts
- * import { DataStream } from "@weir/datastream";
  * import { createSandbox } from "@weir/datastream/sandbox";
  * import { assertEquals } from "@std/assert";
  *
- * const sandbox = createSandbox({ records: 25, requestsPerSecond: Infinity });
- * const client = new DataStream({
- *   apiKey: sandbox.apiKey,
- *   baseUrl: sandbox.url,
- *   fetch: sandbox.fetch,
- *   requestsPerSecond: Infinity,
- * });
- * const rows = await client.records().toArray();
- * assertEquals(rows.length, 25);
- * assertEquals(sandbox.stats.requests, 1);
+ * const { apiKey, url, fetch } = createSandbox({ records: 25 });
+ * const response = await fetch(`${url}/Records?%24count=true`, { headers: { "x-api-key": apiKey } });
+ * assertEquals((await response.json()).value, 25);
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
