@@ -222,10 +222,10 @@ test("EdgeApp.request() disconnects a client that reads nothing when its page bl
   const { app, clock, log } = overUpstream([long, page([{ Id: 1 }])], {
     maxCachedBytes: 1_000_000,
   });
-  const stalled = app.request("/Records.csv?$select=Id,ResultComment");
-  const other = app.request("/Locations.csv?$select=Id");
-  const reader = (await stalled).body!.getReader();
+  const stalled = await app.request("/Records.csv?$select=Id,ResultComment");
+  const reader = stalled.body!.getReader();
   await reader.read();
+  const other = app.request("/Locations.csv?$select=Id");
   assertEquals([(await other).status, await (await other).text()], [200, "Id\r\n1\r\n"]);
   assert(clock.now() < 20_000, `${clock.now()} ms`);
   await clock.sleep(1_000);
