@@ -39,6 +39,18 @@ test("EdgeApp.request() counts once, after the first page, when the result has a
   assertStringIncludes(requests[0]!.url, "%24filter=DOI");
 });
 
+test("EdgeApp.request() sends the first rows of a box after four requests when 20,000 locations are in it", async () => {
+  const { app, stats } = overSandbox({ records: 120_000, locations: 20_000 }, {
+    maxRows: undefined,
+  });
+  const response = await app.request("/Records.csv?$select=Id&bbox=-141,41,-52,83");
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  assertEquals(response.status, 200);
+  assert(value!.length > 0 && stats.requests <= 4, `${stats.requests} requests`);
+  await reader.cancel();
+});
+
 test("EdgeApp.request() allows five million rows when access is public, and any number otherwise", async () => {
   const count = () => Response.json({ value: 5_000_001 });
   for (const resource of ["Records", "Locations"]) {

@@ -79,6 +79,17 @@ Deno.test("EdgeApp.request() shares the rows of callers with the same API key, a
   assertEquals([statuses, stats.requests], [[200, 200, 403], 2]);
 });
 
+Deno.test("EdgeApp.request() allows caching only for the time that the rows in memory have left", async () => {
+  const { app, clock } = overSandbox({ records: 20 });
+  for (const seconds of [60, 19]) {
+    const response = await app.request("/Records.csv");
+    await response.text();
+    const expected = `public, max-age=${seconds}, no-transform`;
+    assertEquals(response.headers.get("cache-control"), expected);
+    clock.advance(41_000);
+  }
+});
+
 Deno.test("EdgeApp.request() shares rows when access is token", async () => {
   const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
   const { app, stats } = overSandbox({ records: 20 }, { access: "token", tokens });
