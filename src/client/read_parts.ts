@@ -124,14 +124,18 @@ export async function* readParts<T>(
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
         await countGroup(reading);
       }
-      const position = deliverEnd(reading, request, end);
-      const hasMore = nextToken !== undefined || position.shards.length > 1;
+      deliverEnd(reading, request, end);
+      const mayFollow = reading.position.rows < query.limit;
+      const isShardEnd = mayFollow && nextStep(end, reading.position, reading) === "next shard";
+      if (isShardEnd) leaveShard(reading);
+      const { position } = reading;
+      const hasMore = nextToken !== undefined || position.shards.length > (isShardEnd ? 0 : 1);
       if (end.rows > 0) {
         yield { ...end as TakenRows<T>, start, position, isPageEnd: true, hasMore };
       }
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
-      if (position.rows < query.limit) await endPage(reading, end);
+      if (mayFollow && !isShardEnd) await endPage(reading, end);
     }
     const { rows, leftOut } = reading.position;
     return { shards: [], rows, leftOut, groupRows: 0 };
@@ -386,15 +390,18 @@ async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> 
       continue;
     }
     if (step === "fail") acceptOrFail(reading, page.length === 0);
-    const { shards: [shard, ...shards], rows, leftOut, pageSize, otherIds } = reading.position;
-    reading.isProbe = false;
-    if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
-      reading.position = { ...reading.position, shards };
-    } else {
-      reading.position = { shards, rows, leftOut, groupRows: 0, pageSize, otherIds };
-      reading.countsLeft = countsOf(reading.query);
-    }
-    return;
+    return leaveShard(reading);
+  }
+}
+
+function leaveShard(reading: Reading): void {
+  const { shards: [shard, ...shards], rows, leftOut, pageSize, otherIds } = reading.position;
+  reading.isProbe = false;
+  if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
+    reading.position = { ...reading.position, shards };
+  } else {
+    reading.position = { shards, rows, leftOut, groupRows: 0, pageSize, otherIds };
+    reading.countsLeft = countsOf(reading.query);
   }
 }
 

@@ -173,7 +173,7 @@ function toValidPage(
   ) {
     return undefined;
   }
-  const ids = rows.map(({ Id }) => Id);
+  const ids = rows.map(readId);
   const end = lastOf(ids);
   if (ids.every(Number.isInteger)) {
     if (new Set(ids).size < ids.length) return undefined;
@@ -198,12 +198,18 @@ function toParts({ request: { position, top }, status, received }: Exchange): Va
   const rows = readFirstRows(new TextDecoder().decode(received));
   const parts: ValidPage[] = [];
   let last = position;
-  for (const [index, { Id }] of rows.slice(0, -1).entries()) {
-    if (!Number.isInteger(Id) || (last !== undefined && !isAfter(Id, last)) || index >= top) break;
-    last = String(Id);
+  for (const [index, row] of rows.slice(0, -1).entries()) {
+    const id = readId(row);
+    if (!Number.isInteger(id) || (last !== undefined && !isAfter(id, last)) || index >= top) break;
+    last = String(id);
     parts.push({ position, top, rows: rows.slice(0, index + 1), next: last, end: last });
   }
   return parts;
+}
+
+/** Reads the Id of a row. One fault sends integers as strings of digits. */
+function readId({ Id }: WireRow): unknown {
+  return typeof Id === "string" && /^\d+$/.test(Id) ? Number(Id) : Id;
 }
 
 function readFirstRows(text: string): WireRow[] {

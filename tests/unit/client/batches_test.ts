@@ -154,13 +154,14 @@ Deno.test("batches() end with a batch without rows, and hasMore is false before 
   }
 });
 
-Deno.test("batches() continue after the only page when it ends before the limit and Id is not selected", async () => {
-  const { client } = sandboxAndClient({ records: 30 });
+Deno.test("batches() request nothing after the only page when it ends before the limit and Id is not selected", async () => {
+  const { sandbox, client } = sandboxAndClient({ records: 30 });
   const query = client.records({ select: ["DOI"], limit: 40 });
   const [first, ...rest] = await all(query.batches());
   assertEquals([first!.rows, Object.keys(first!.data[0]!)], [30, ["DOI"]]);
   const others = await all(query.batches({ after: stored(first!.cursor) }));
   assertEquals(others.map(({ rows }) => rows), rest.map(({ rows }) => rows));
+  assertEquals(sandbox.stats.requests, 1);
 });
 
 Deno.test("batches() end and request nothing when the cursor is after the last batch", async () => {

@@ -276,6 +276,38 @@ Deno.test("batches() reject a repeated row after a cursor when tokens are opaque
   assertEquals(requests.filter((request) => request.startsWith(opaque.toToken(40))).length, 2);
 });
 
+Deno.test("batches() continue after each part of a split query when tokens are opaque", async () => {
+  const service = largeService(2_000, 12);
+  const client = new DataStream({
+    baseUrl: LARGE,
+    clock: new FakeClock(),
+    async fetch({ url }) {
+      const { pathname, searchParams } = new URL(url);
+      const filter = searchParams.get("$filter") ?? "";
+      if (pathname.endsWith("/Observations") && !filter.includes("LocationId")) {
+        return new Response("", { status: searchParams.has("$count") ? 413 : 504 });
+      }
+      if (searchParams.get("$skiptoken")?.startsWith("Id:")) {
+        return new Response("", { status: 400 });
+      }
+      const response = await service.fetch(new Request(url.replace("token=%2B", "token=Id:")));
+      return new Response((await response.text()).replace("token=Id:", "token=%2B"), response);
+    },
+  });
+  const query = client.observations({ select: ["Id"], top: 90 });
+  const parts: Batch<{ Id: number }[]>[] = [];
+  for await (const part of query.batches()) parts.push(part);
+  const idsOf = (of: typeof parts) => of.flatMap(({ data }) => data.map(({ Id }) => Id));
+  assertEquals(new Set(idsOf(parts)).size, 2_000);
+  for (const [index, { cursor, hasMore }] of parts.entries()) {
+    if (!hasMore) break;
+    const later: typeof parts = [];
+    const after = JSON.parse(JSON.stringify(cursor));
+    for await (const part of query.batches({ after })) later.push(part);
+    assertEquals(idsOf(later), idsOf(parts.slice(index + 1)), `after part ${index}`);
+  }
+});
+
 Deno.test("records() count again before they fail", async () => {
   const count = (number: number) => number === 1 ? 90 : 100;
   const { client, requests } = pagedClient({ ids: HUNDRED, count });
