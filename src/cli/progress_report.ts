@@ -143,13 +143,17 @@ export function startReport(
       if (isQuiet) return;
       const seconds = duration((performance.now() - started) / 1000);
       if (bytes !== undefined) {
-        printError(`${file}: ${countText(done)}, ${(bytes / 1e6).toFixed(1)} MB, ${seconds}`);
+        printError(`${file}: ${countText(done)}, ${sizeText(bytes)}, ${seconds}`);
       } else if (done > 0 && done < expected && expected !== Infinity && !terminal) {
         // The line of the last page shows an expected number that is too large.
         printError(`Complete: ${countText(done)}`);
       }
     },
   };
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 export function countText(rows: number): string {

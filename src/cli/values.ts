@@ -18,9 +18,10 @@ const SECONDS_PER_REQUEST = 1;
 /** Without the requests for names and for retries. */
 export function estimateReading(rows: number, resource: ResourceName): string {
   const requests = Math.max(1, Math.ceil(rows / PAGE_SIZE));
-  const minutes = Math.ceil(requests * SECONDS_PER_REQUEST / 60);
+  const seconds = requests * SECONDS_PER_REQUEST;
+  const time = seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
   const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
-  return `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${minutes} min`;
+  return `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${time}`;
 }
 
 /** One per line; in a second column their names or numbers of rows. */

@@ -87,7 +87,7 @@ Deno.test("weir keeps the complete file and says so when the citations cannot be
     assertEquals(withoutCite.code, 0);
     assertMatch(
       withoutCite.stderr,
-      /a\.csv: 1 row, 0\.0 MB, 1 s\na\.csv is complete, but its citations are not/,
+      /a\.csv: 1 row, 1 kB, 1 s\na\.csv is complete, but its citations are not/,
     );
     const withCite = await runToEnd(line, ...baseArgs, "--output=b.csv", "--cite=c.txt");
     assertEquals([withCite.code, await fileNames()], [1, ["a.csv", "b.csv"]]);

@@ -46,7 +46,7 @@ Deno.test(needing(
         const whole = await terminal.shows(/exit 0/);
         assertMatch(
           whole,
-          /^400 of 400 rows \(100%\).*\na\.csv: 400 rows, 0\.0 MB, .*\nUse of this/,
+          /^400 of 400 rows \(100%\).*\na\.csv: 400 rows, 4 kB, .*\nUse of this/,
         );
         assertEquals(whole.match(/rows \(/g)!.length, 1);
       } finally {

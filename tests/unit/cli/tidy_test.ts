@@ -29,5 +29,5 @@ Deno.test("weir summary prints groups as CSV, after an estimate", async () => {
   const { code, output, errors } = await weir(["summary", "--sandbox", "--by=characteristic"]);
   assertEquals(code, 0);
   assertStringIncludes(output, "\npH,4005,2012,2023,None,,,3965,0,0,0,40\n");
-  assertEquals(errors[0], "Reading 40,000 rows of Observations: 4 requests, about 1 min");
+  assertEquals(errors[0], "Reading 40,000 rows of Observations: 4 requests, about 4 s");
 });

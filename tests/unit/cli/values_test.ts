@@ -23,7 +23,7 @@ Deno.test("weir values --live counts the values of matching rows", async () => {
   assertEquals(code, 0);
   assert(numbers.reduce((a, b) => a + b, 0) <= 4_005);
   assertEquals(numbers, numbers.toSorted((a, b) => b - a));
-  assertEquals(errors, ["Reading 4,005 rows of Observations: 1 request, about 1 min"]);
+  assertEquals(errors, ["Reading 4,005 rows of Observations: 1 request, about 1 s"]);
 });
 
 Deno.test("weir values --live counts only the rows of the days", async () => {
@@ -44,7 +44,7 @@ Deno.test("weir values --live asks before it reads more than 100,000 rows", asyn
         }),
       confirms,
     });
-    assertEquals(errors[0], "Reading 100,001 rows of Observations: 11 requests, about 1 min");
+    assertEquals(errors[0], "Reading 100,001 rows of Observations: 11 requests, about 11 s");
     const isRefused = !confirms && !flag;
     assertEquals(code, isRefused ? 1 : 0);
     if (isRefused) assertEquals(errors[1], "Not read: pass --yes, or filters for fewer rows");
