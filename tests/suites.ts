@@ -12,10 +12,11 @@ export const isTimed = (path: string): boolean => path.endsWith("/linear_time_te
 
 const SUITES: readonly Suite[] = [
   {
-    paths: ["tests/unit/", "tests/e2e/processes/"],
+    paths: ["tests/unit/"],
     flags: ["--parallel", "-P"],
     isInGate: true,
   },
+  { paths: ["tests/e2e/processes/"], flags: ["--parallel", "-P"] },
   { paths: ["tests/properties/"], flags: ["--parallel", "-P=none"] },
   { paths: ["tests/mutation/"], flags: ["--no-prompt", "--allow-env", "--allow-read"] },
   // They mostly wait for their servers.

@@ -51,6 +51,7 @@ const commands = testCommands(
   (await sourceFiles("tests")).filter((file) =>
     file.endsWith("_test.ts") && file.startsWith(testPrefix)
   ),
+  ["tests/unit", PROGRAM_TESTS],
 ).filter(({ files }) => !files.every(isTimed));
 const importers = await findImporters(...MUTATED, "tests");
 

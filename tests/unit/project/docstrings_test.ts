@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import maps from "../../../deno.json" with { type: "json" };
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
 import { RESOURCES } from "../../../src/odata/resources.ts";
-import { readTable, sectionOf } from "../../unit/project/markdown_tables.ts";
+import { readTable, sectionOf } from "./markdown_tables.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { moduleDoc, publicSymbols } from "../../package/public_symbols.ts";
 
