@@ -37,6 +37,10 @@ declare module "@std/http/negotiation" {
     request: Pick<Request, "headers">,
     ...types: string[]
   ): string | undefined;
+  export function acceptsLanguages(
+    request: Pick<Request, "headers">,
+    ...languages: string[]
+  ): string | undefined;
 }
 
 declare module "@std/semver" {

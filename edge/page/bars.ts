@@ -1,6 +1,6 @@
 // The bars of results per year.
 import { html } from "hono/html";
-import { formatNumber, type Html, type Language } from "./drawing_text.ts";
+import { formatNumber, type Html, type Language } from "./text.ts";
 import { createScale, labelStep } from "./scale.ts";
 import { element, percent } from "./element.ts";
 

@@ -2,7 +2,7 @@
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { nearNames } from "../../src/validation.ts";
 import TABLE from "./characteristics.json" with { type: "json" };
-import type { Language } from "./drawing_text.ts";
+import type { Language } from "./text.ts";
 import { fold, GROUP_NAMES, type GroupId } from "./text.ts";
 
 const NAMES = KNOWN_VALUES.CharacteristicName!.map(([name]) => name!);

@@ -1,38 +1,40 @@
 // The chart of the values of a series over time.
 import { html, raw } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
-import {
-  DRAWING_TEXT,
-  fill,
-  formatDigits,
-  formatNumber,
-  formatPlural,
-  type Html,
-  type Language,
-  monthName,
-  valueName,
-} from "./drawing_text.ts";
+import { element, percent } from "./element.ts";
+import { type Form, pageUrl } from "./form.ts";
+import { namesOf, type Results } from "./load.ts";
 import { createScale, labelStep, type Scale } from "./scale.ts";
 import {
   formatMedian,
   formatResult,
+  formatSeries,
   groupBy,
   type Measurement,
+  parseSeries,
   PARTS,
+  selectSeries,
   type Series,
   type SeriesKey,
   unitOf,
 } from "./series.ts";
-import { element, percent } from "./element.ts";
+import {
+  fill,
+  formatDigits,
+  formatNumber,
+  formatPlural,
+  formatYears,
+  type Html,
+  type Language,
+  monthName,
+  TEXTS,
+  valueName,
+} from "./text.ts";
 
 export interface ChartContent {
-  series: Series;
-  nameOf: (locationId: string) => string;
-  /** Default: logarithmic if all values are positive and maximum : minimum is over 50. */
-  isLogarithmic?: boolean | undefined;
-  language: Language;
-  hrefOfScale: (isLogarithmic: boolean) => string;
-  hrefOfSeries: (key: SeriesKey) => string;
+  form: Form;
+  path: string;
+  results: Pick<Results, "rows" | "isComplete" | "locations">;
 }
 
 /** Rows of a location, or of all locations without a colour; by date. */
@@ -46,35 +48,53 @@ const MAX_COLOURED = 6;
 /** Ratio of maximum and minimum above which a scale is logarithmic. */
 const LOGARITHMIC_RATIO = 50;
 
-/** Returns the card of the chart: heading, links, legend, plot and its table. */
-export function drawChart(content: ChartContent): Html {
-  const { series, language } = content;
-  const text = DRAWING_TEXT[language];
-  const rows = series.rows.toSorted((a, b) => timeOf(a) - timeOf(b));
+/** Returns the card of the chart, or `undefined` if the rows are not all rows, or none of them can be drawn. */
+export function drawChart({ form, path, results }: ChartContent): Html | undefined {
+  const series = findSeries(form, results);
+  if (series === undefined) return undefined;
+  const { language } = form;
+  const text = TEXTS[language];
+  const { rows } = series;
   const values = rows.map(({ value }) => Number(value)).sort((a, b) => a - b);
   const [low, high] = [values[0]!, values.at(-1)!];
-  const isLogarithmic = low > 0 && (content.isLogarithmic ?? high / low > LOGARITHMIC_RATIO);
-  const groups = groupRows(rows, content);
+  const isLogarithmic = low > 0 &&
+    (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
+  const groups = groupRows(series, results, language);
   const facts = [
     unitOf(series, language),
     series.fraction &&
     fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
     isLogarithmic && text.logScale,
   ];
+  const other = isLogarithmic ? "linear" : "log";
+  const otherScale = low > 0 &&
+    html`
+      <a href="${pageUrl(form, { scale: other }, path)}">${isLogarithmic
+        ? text.linear
+        : text.logarithmic}</a> ·
+    `;
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
       <h2 id="chart">${characteristicName(series.characteristic, language)}
         <span>${facts.filter(Boolean).join(", ")}</span></h2>
-      ${renderLinks(content, low, isLogarithmic)}
+      <div class="chart-links">${otherScale}${renderAlternatives(form, path, series)}<a
+        href="#chart-table">${text.asTable}</a></div>
     </div>
     ${drawLegend(groups, rows, language)}
-    ${drawPlot(groups, rows, createScale(low, high, isLogarithmic), series, language)}
+    ${drawPlot(groups, createScale(low, high, isLogarithmic), series, form)}
     ${
     series.withoutLimit > 0 &&
-    html`<p class="note">${formatPlural(text.notDrawn, series.withoutLimit, language)}.</p>`
+    html`<p class="note">${formatPlural("notDrawn", series.withoutLimit, language)}.</p>`
   }
     ${renderTable(rows, language)}
   </section>`;
+}
+
+/** Returns the wanted series, with its rows by date. */
+function findSeries(form: Form, { rows, isComplete }: ChartContent["results"]): Series | undefined {
+  const wanted = form.series ? parseSeries(form.series) : undefined;
+  const series = isComplete ? selectSeries(rows, wanted) : undefined;
+  return series && { ...series, rows: series.rows.toSorted((a, b) => timeOf(a) - timeOf(b)) };
 }
 
 function timeOf(row: Measurement): number {
@@ -86,48 +106,55 @@ function yearOf(row: Measurement): number {
 }
 
 /** The locations with most values have their own group. */
-function groupRows(rows: readonly Measurement[], { nameOf, language }: ChartContent): Group[] {
+function groupRows(
+  { rows }: Series,
+  results: Pick<Results, "locations">,
+  language: Language,
+): Group[] {
+  const nameOf = namesOf(results);
   const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
     .sort(([, a], [, b]) => b.length - a.length);
   const groups = locations.slice(0, MAX_COLOURED).map(([id, rows]) => ({ name: nameOf(id), rows }));
   const others = locations.slice(MAX_COLOURED);
   if (others.length === 0) return groups;
-  const name = formatPlural(DRAWING_TEXT[language].otherLocations, others.length, language);
   const isOther = new Set(others.flatMap(([, rows]) => rows));
+  const name = formatPlural("otherLocations", others.length, language);
   return [...groups, { name, rows: rows.filter((row) => isOther.has(row)) }];
 }
 
 /** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
 const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 
-function renderLinks(content: ChartContent, low: number, isLogarithmic: boolean): Html {
-  const { series, language, hrefOfScale, hrefOfSeries } = content;
-  const text = DRAWING_TEXT[language];
-  const link = (href: string, label: string) => element("a", { href }, label);
-  /** Names the parts in which a series differs from the drawn one. */
+/** Renders links to other series. They name the parts in which a series differs from the drawn one. */
+function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }: Series): Html {
+  const { language } = form;
   const describe = (other: SeriesKey) =>
-    PARTS.filter((part) => other[part] !== series[part]).map((part) =>
+    PARTS.filter((part) => other[part] !== drawn[part]).map((part) =>
       part === "characteristic"
         ? characteristicName(other[part], language)
-        : valueName(other[part], language) || text.none
+        : valueName(other[part], language) || TEXTS[language].none
     ).join(", ");
-  const links = series.alternatives.slice(0, MAX_ALTERNATIVES).map((other) =>
-    link(hrefOfSeries(other), `${describe(other)} (${formatNumber(other.results, language)})`)
-  );
-  const shown = [
-    low > 0 && link(hrefOfScale(!isLogarithmic), isLogarithmic ? text.linear : text.logarithmic),
-    ...links.slice(0, MAX_LINKED),
-    link("#chart-table", text.asTable),
-  ].filter((link) => link !== false);
-  const folded = links.slice(MAX_LINKED).map((link) => element("li", {}, link));
-  const more = formatPlural(text.otherSeries, series.alternatives.length - MAX_LINKED, language);
-  return element(
-    "div",
-    { class: "chart-links" },
-    shown.flatMap((link, index) => [index > 0 && " · ", link]),
-    folded.length > 0 &&
-      element("details", {}, element("summary", {}, more), element("ul", {}, folded)),
-  );
+  const links = alternatives.slice(0, MAX_ALTERNATIVES).map((other) => {
+    const href = pageUrl(form, { series: formatSeries(other), scale: "" }, path);
+    return html`<a href="${href}">${describe(other)} (${
+      formatNumber(other.results, language)
+    })</a>`;
+  });
+  const more = formatPlural("otherSeries", alternatives.length - MAX_LINKED, language);
+  return html`${
+    links.slice(0, MAX_LINKED).map((link) =>
+      html`
+        ${link} ·
+      `
+    )
+  }${
+    links.length > MAX_LINKED && html`
+      <details>
+        <summary>${more}</summary>
+        <ul>${links.slice(MAX_LINKED).map((link) => html`<li>${link}</li>`)}</ul>
+      </details> ·
+    `
+  }`;
 }
 
 /** Paths around the origin: circle, square, triangle, diamond, inverted triangle, cross; a dot for all others. */
@@ -143,145 +170,139 @@ const SHAPES = [
 /** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
 const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
 
-const ICON = { width: 16, height: 16, "aria-hidden": "true" };
-
-/** Returns the shapes, to which the points refer, and the legend. */
+/** Returns the shapes, which are the markers of lines, and the legend. */
 function drawLegend(
   groups: readonly Group[],
   rows: readonly Measurement[],
   language: Language,
-): readonly Html[] {
-  const { below, above } = DRAWING_TEXT[language];
-  const shapes = groups.flatMap((_, index) =>
-    Object.entries(TAILS).map(([censoring, tail]) => {
-      const attributes = { id: `${censoring}${index}`, class: tail && "chart-limit" };
-      return element("path", { ...attributes, d: tail + SHAPES[index] });
-    })
+): Html {
+  const { below, above } = TEXTS[language];
+  const marker = (id: string, className: string, tail: string, shape = SHAPES[0]) =>
+    html`
+      <marker id="${id}" class="${className}" markerUnits="userSpaceOnUse">
+        <path
+          class="${tail && "chart-limit"}" d="${tail}${shape}" />
+      </marker>
+    `;
+  const shapes = groups.flatMap((_, i) =>
+    Object.entries(TAILS).map(([censoring, tail]) =>
+      marker(`${censoring}${i}`, `chart-series-${i}`, tail, SHAPES[i])
+    )
   );
-  const key = (className: string, shape: string, ...label: (Html | string)[]) =>
-    element(
-      "li",
-      { class: className },
-      element("svg", ICON, element("use", { href: `#${shape}`, x: 8, y: 8 })),
-      element("span", {}, ...label),
-    );
-  const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
-  return [
-    element("svg", { class: "chart-shapes", "aria-hidden": "true" }, element("defs", {}, shapes)),
-    element(
-      "ul",
-      { class: "chart-legend" },
-      groups.map(({ name, rows }, i) =>
-        key(
-          `chart-series-${i}`,
-          `none${i}`,
-          `${name} `,
-          element("span", {}, formatNumber(rows.length, language)),
-        )
-      ),
-      has("left") && key("chart-limits", "left0", below),
-      has("right") && key("chart-limits", "right0", above),
-    ),
+  const keys = [
+    marker("below", "chart-key", TAILS.left),
+    marker("above", "chart-key", TAILS.right),
   ];
+  const item = (shape: string, label: string | Html) =>
+    html`<li><svg width="16" height="16" aria-hidden="true"><line
+      marker-start="url(#${shape})" x1="8" y1="8"/></svg><span>${label}</span></li>`;
+  const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
+  return html`
+    <svg class="chart-shapes" aria-hidden="true">
+      <defs>${shapes}${keys}</defs>
+    </svg>
+    <ul class="chart-legend">${groups.map(({ name, rows }, i) =>
+      item(`none${i}`, html`${name} <span>${formatNumber(rows.length, language)}</span>`)
+    )}${has("left") && item("below", below)}${has("right") && item("above", above)}</ul>
+  `;
 }
 
 /** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
+interface Plot {
+  /** Part of the width. */
+  partOf: (row: Measurement) => number;
+  toY: (value: number) => number;
+}
+
 function drawPlot(
   groups: readonly Group[],
-  rows: readonly Measurement[],
   { ticks, partOf }: Scale,
-  series: Series,
-  language: Language,
+  { rows, characteristic }: Series,
+  form: Form,
 ): Html {
+  const { language } = form;
   const years = [yearOf(rows[0]!), yearOf(rows.at(-1)!)] as const;
   const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
   const plot: Plot = {
     partOf: (row) => (timeOf(row) - start) / (end - start),
     toY: (value) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value)),
-    // Precise enough to distinguish days.
-    digits: years[1] - years[0] < 20 ? 2 : 3,
   };
-  const label = fill(DRAWING_TEXT[language].chartLabel, {
-    name: characteristicName(series.characteristic, language),
+  const label = fill(TEXTS[language].chartLabel, {
+    name: characteristicName(characteristic, language),
     n: rows.length,
-    years: [...new Set(years)].join("–"),
+    years: formatYears(`${years[0]}`, `${years[1]}`, language),
   }, language);
   const lines = ticks.map(plot.toY).map((y) => element("line", { x2: "100%", y1: y, y2: y }));
   const labels = ticks.map((tick) =>
     element("text", { x: "100%", y: plot.toY(tick), dx: -8, dy: 4 }, formatTick(tick, language))
   );
-  const points = groups.map((group, index) => drawGroup(group, index, plot));
-  return html`<div class="chart">
-    ${element("svg", { class: "chart-axis", height: PLOT_HEIGHT, "aria-hidden": "true" }, labels)}
-    ${
-    element(
-      "svg",
-      {
-        class: "chart-plot",
-        height: PLOT_HEIGHT,
-        "data-years": years.join(),
-        "data-unit": unitOf(series, language),
-        role: "img",
-        "aria-label": label,
-      },
-      element("g", { class: "chart-grid" }, lines),
-      element("g", { class: "chart-times" }, drawTimes(years, language)),
-      // Others are below the coloured points.
-      points.toReversed(),
-    )
-  }
-  </div>`;
+  // Others are below the coloured points.
+  const points = groups.map((group, i) => drawGroup(group, i, plot)).toReversed();
+  return html`
+    <div class="chart">
+      <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
+      <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
+        data-values="${pageUrl(form, {}, "/values")}"><g class="chart-grid">${lines}</g><g
+          class="chart-times">${drawTimes(years, language)}</g>${points}</svg>
+    </div>
+  `;
 }
 
-interface Plot {
-  /** Part of the width. */
-  partOf: (row: Measurement) => number;
-  toY: (value: number) => number;
-  /** Digits of a percentage of the width. */
-  digits: number;
+/** Whether a row of a group is drawn without a shape. */
+function isDot({ censoring }: Measurement, index: number): boolean {
+  return index === MAX_COLOURED && censoring === "none";
 }
 
 /**
- * Draws the points of a group. A script reads the values of a location from `data-values`, in the order of the points.
- * The other locations have many points, which are drawn without values as one path.
+ * Draws each point as the start of a line that has no colour and a marker: half the bytes of an element that names
+ * its shape. The other locations have many points, which are drawn as one path.
  */
-function drawGroup({ name, rows }: Group, index: number, plot: Plot): Html {
-  const isOther = index === MAX_COLOURED;
-  const isDot = ({ censoring }: Measurement) => isOther && censoring === "none";
-  const uses = rows.filter((row) => !isDot(row)).map((row) => {
-    const x = percent(plot.partOf(row), plot.digits);
-    return `<use href="#${row.censoring}${index}" x="${x}" y="${plot.toY(Number(row.value))}"/>`;
+function drawGroup({ rows }: Group, index: number, { partOf, toY }: Plot): Html {
+  const points = rows.filter((row) => !isDot(row, index)).map((row) => {
+    const marker = row.censoring === "none" ? "" : ` marker-start="url(#${row.censoring}${index})"`;
+    return `<line x1="${percent(partOf(row), 1)}" y1="${toY(Number(row.value))}"${marker}/>`;
   });
-  const values = rows.map((row) => formatResult(row)).join(" ");
-  return element(
-    "g",
-    {
-      class: `chart-series-${index}`,
-      ...(!isOther && { "data-name": name, "data-values": values }),
-    },
-    isOther && drawDots(rows.filter(isDot), plot),
-    // Safe as raw HTML: it has only numbers and names of shapes.
-    raw(uses.join("")),
-  );
+  // Safe as raw HTML: it has only numbers and names of shapes.
+  return html`<g class="chart-series-${index}" marker-start="url(#none${index})">${
+    index === MAX_COLOURED && drawDots(rows.filter((row) => isDot(row, index)), { partOf, toY })
+  }${raw(points.join(""))}</g>`;
 }
 
 /** Width to which dots are drawn. The browser stretches their positions, but not the dots. */
 const DOTS_WIDTH = 1000;
 
 /** Draws a dot as a line without a length. */
-function drawDots(rows: readonly Measurement[], plot: Plot): Html {
+function drawDots(rows: readonly Measurement[], { partOf, toY }: Plot): Html {
   let d = "M0 0";
   let [lastX, lastY] = [0, 0];
   for (const row of rows) {
-    const [x, y] = [Math.round(plot.partOf(row) * DOTS_WIDTH), plot.toY(Number(row.value))];
+    const [x, y] = [Math.round(partOf(row) * DOTS_WIDTH), toY(Number(row.value))];
     d += `m${x - lastX} ${y - lastY}h0`;
     [lastX, lastY] = [x, y];
   }
-  const viewBox = `0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}`;
-  const attributes = { height: PLOT_HEIGHT, viewBox, preserveAspectRatio: "none" };
-  return element("svg", attributes, element("path", { class: "chart-dots", d }));
+  return html`
+    <svg height="${PLOT_HEIGHT}" viewBox="0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}"
+      preserveAspectRatio="none">
+      <path class="chart-dots" d="${d}" />
+    </svg>
+  `;
+}
+
+/** Returns location, date and value of each point that is not a dot, in the order of the chart. */
+export function describePoints({ form, results }: ChartContent): string[] {
+  const { language } = form;
+  const series = findSeries(form, results);
+  if (series === undefined) return [];
+  const nameOf = namesOf(results);
+  const groups = groupRows(series, results, language);
+  const points = groups.map(({ rows }, i) => rows.filter((row) => !isDot(row, i))).toReversed();
+  return points.flat().map((row) => {
+    const value = formatDigits(formatResult(row), language);
+    const result = `${value} ${unitOf(series, language)}`.trim();
+    return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
+  });
 }
 
 function formatTick(tick: number, language: Language): string {
@@ -322,7 +343,7 @@ function drawTimes([first, last]: readonly [number, number], language: Language)
 
 /** Renders the table for screen readers, which a link shows to everybody. */
 function renderTable(rows: readonly Measurement[], language: Language): Html {
-  const text = DRAWING_TEXT[language];
+  const text = TEXTS[language];
   const { year, results, belowLimit, minimum, median, maximum } = text;
   const head = [year, results, belowLimit, minimum, median, maximum];
   const body = [...groupBy(rows, (row) => String(yearOf(row)))].map(([year, rows]) => {

@@ -2,8 +2,9 @@
 import { html } from "hono/html";
 import { groupedFields } from "./field_texts.ts";
 import { characteristicName } from "./characteristics.ts";
+import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
-import { type Html, renderHiddenForm, type View } from "./html.ts";
+import { renderHiddenForm, type View } from "./html.ts";
 import {
   countBy,
   type DatasetInfo,
@@ -11,19 +12,18 @@ import {
   type MeasuredResults,
   yearsOf,
 } from "./load.ts";
+import { drawMap } from "./map.ts";
 import {
   datasetPath,
   formatCount,
-  renderChart,
   renderCitation,
   renderCiteHeading,
   renderDownload,
   renderLicence,
-  renderMap,
   type ResultsContent,
 } from "./results.ts";
 import { formatMedian, type Measurement, selectSeries, unitOf } from "./series.ts";
-import { fill, formatNumber, type Language, type Text, TEXTS } from "./text.ts";
+import { fill, formatNumber, type Html, type Language, type Text, TEXTS } from "./text.ts";
 
 export function renderDatasetList(language: Language, datasets: readonly DatasetInfo[]): View {
   const title = TEXTS[language].datasets;
@@ -70,10 +70,10 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
       <div class="lead">
         <section><h2>${text.aboutDataset}</h2><p class="abstract">${dataset.abstract}</p>
           <p><a href="${pageUrl(form)}">${text.openSelection}</a></p></section>
-        ${renderMeasured(content, text)} ${renderChart(content)}
+        ${renderMeasured(content, text)} ${drawChart(content)}
       </div>
       <div class="rail">
-        ${renderMap(content, false)} ${renderDownload(content, text)}
+        ${drawMap(content, false)} ${renderDownload(content, text)}
         <section class="card cite" aria-labelledby="cite">
           ${renderCiteHeading(1, language)}
           <p>${renderCitation(dataset)}</p>

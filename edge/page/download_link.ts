@@ -3,11 +3,10 @@ import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
-import { characteristicName, findCharacteristic } from "./characteristics.ts";
+import { findCharacteristic } from "./characteristics.ts";
 import type { Form, RowSelection } from "./form.ts";
-import { extentOf } from "./html.ts";
 import type { DatasetInfo, Results } from "./load.ts";
-import { fold, GROUP_NAMES } from "./text.ts";
+import { fold, formatYears, GROUP_NAMES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /** Fields of `/Records` that most readers need. */
@@ -102,10 +101,10 @@ export interface LinkContext {
 }
 
 export async function createDownloads(context: LinkContext): Promise<Downloads> {
-  const { settings, form, placeName, datasets } = context;
+  const { settings, form } = context;
   const prefix = settings.synthetic ? "synthetic-" : "";
   return {
-    name: prefix + slugOf(form, placeName, datasets),
+    name: prefix + slugOf(context),
     urls: {
       csv: await createLink(context, TOOLS.r),
       parquet: await createLink(context, TOOLS.duckdb),
@@ -123,11 +122,8 @@ function expiryOf({ days }: Form, { access, now }: Settings): Date | undefined {
 }
 
 /** Returns the URL of a file, signed if the server requires it. */
-export async function createLink(
-  { settings, origin, form, selection, placeName, datasets }: LinkContext,
-  file: OfferedFile,
-): Promise<string> {
-  const { filter, within } = selection;
+export async function createLink(context: LinkContext, file: OfferedFile): Promise<string> {
+  const { settings, origin, form, selection: { filter, within } } = context;
   const { resource } = partsOf(file);
   const isMeasured = resource === "Records";
   const { url } = endpoint({
@@ -139,7 +135,7 @@ export async function createLink(
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
     ...(isMeasured && form.isTidy && { tidy: "true" }),
     ...file.parameters,
-    ...(resource !== "Citations" && { filename: slugOf(form, placeName, datasets) }),
+    ...(resource !== "Citations" && { filename: slugOf(context) }),
   });
   const expires = expiryOf(form, settings);
   return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
@@ -148,19 +144,15 @@ export async function createLink(
 /** Characters of each part of a file name, without the years. */
 const MAX_SLUG = 50;
 
-/** Such as `total-phosphorus-lake-winnipeg-2015-2024`. Without chosen years, it has those of all datasets. */
-function slugOf(
-  form: Form,
-  placeName: string,
-  datasets: readonly DatasetInfo[] | undefined,
-): string {
-  const { characteristics, language } = form;
-  const found = characteristics.length === 1 ? findCharacteristic(characteristics[0]!) : undefined;
-  const what = found === undefined
-    ? characteristics.length > 1 ? `${characteristics.length}-characteristics` : ""
-    : found.group !== undefined
-    ? GROUP_NAMES[language][found.group]
-    : characteristicName(found.names[0]!, language).replace(/,.*/, "");
+/** Such as `total-phosphorus-lake-winnipeg-2015-2024`, in both languages. */
+function slugOf({ form, placeName, datasets }: LinkContext): string {
+  const { characteristics, from, to } = form;
+  const { names, group } = findCharacteristic(characteristics[0] ?? "");
+  const what = characteristics.length > 1
+    ? `${characteristics.length}-characteristics`
+    : group !== undefined
+    ? GROUP_NAMES.en[group]
+    : names[0]!.replace(/,.*/, "");
   const [doi] = form.datasets;
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];
@@ -169,18 +161,14 @@ function slugOf(
       ? `${form.datasets.length}-datasets`
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||
     "canada";
-  const hasYears = form.from !== "" || form.to !== "";
   // A version says more of a dataset than its years.
-  const version = !hasYears && dataset?.version ? `v${dataset.version}` : "";
-  const [first = "", last = ""] = version ? [] : extentOf(datasets);
-  const years = [...new Set([form.from || first, form.to || last])].filter(Boolean);
+  const all = dataset?.version ? `v${dataset.version}` : "all-years";
+  const years = from || to ? formatYears(from, to, "en") : all;
   const words = [what, place].map((part) => {
     const slug = fold(part).replace(/[^a-z\d]+/g, "-").replace(/^-|-$/g, "");
     return slug.length > MAX_SLUG ? slug.slice(0, MAX_SLUG).replace(/-[^-]*$/, "") : slug;
   });
-  return [...words, version.replace(/[^\w.]+/g, "-"), ...years].filter((part) => part !== "").join(
-    "-",
-  );
+  return [...words, years.replace(/[^\w.]+/g, "-")].filter(Boolean).join("-");
 }
 
 /** A client can forge the headers of a proxy: use it only in the response to the same client. */

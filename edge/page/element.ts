@@ -1,6 +1,6 @@
 // Elements of SVG and HTML, and positions in them.
 import { html, raw } from "hono/html";
-import type { Html } from "./drawing_text.ts";
+import type { Html } from "./text.ts";
 
 type Content = Html | string | number | false | undefined;
 

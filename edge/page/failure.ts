@@ -2,8 +2,7 @@
 import { html } from "hono/html";
 import { toProblem } from "../downloads/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
-import type { Html } from "./html.ts";
-import { fill, type Text, TEXTS } from "./text.ts";
+import { fill, type Html, type Text, TEXTS } from "./text.ts";
 
 export interface Failure {
   status: number;

@@ -4,13 +4,19 @@ import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
-import type { Html } from "./drawing_text.ts";
 import { type Form, FORM_SIDES } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/page.ts";
-import { GROUP_NAMES, type Language, regionsIn, type Text, TEXTS, valueName } from "./text.ts";
-
-export type { Html };
+import {
+  formatYears,
+  GROUP_NAMES,
+  type Html,
+  type Language,
+  regionsIn,
+  type Text,
+  TEXTS,
+  valueName,
+} from "./text.ts";
 
 export interface View {
   content: Html;
@@ -211,11 +217,10 @@ function renderFold(content: FormContent): Html {
   const { characteristics, from, to, language } = content.form;
   const text = TEXTS[language];
   const what = characteristics.map((name) => shorten(nameInForm(name, language))).join(", ");
-  const years = [from, to].filter((year) => year !== "").join("–");
-  const where = [describePlace(content) || text.allOfCanada, years].filter(Boolean).join(", ");
+  const where = [describePlace(content) || text.allOfCanada, formatYears(from, to, language)];
   return html`
     <div class="fold">
-      <p><strong>${what || text.everything}</strong><br>${where}</p>
+      <p><strong>${what || text.everything}</strong><br>${where.filter(Boolean).join(", ")}</p>
       <a class="button" href="#query">${text.change}</a>
     </div>
   `;
@@ -254,7 +259,7 @@ function renderMore({ access, form, results }: FormContent, text: Text): Html {
         `}
       </div>
       <fieldset id="box" class="box">
-        <legend>${text.box}</legend>
+        <legend>${text.boxInDegrees}</legend>
         ${FORM_SIDES.map((side) =>
           html`<label>${text[side]}<input name="${side}" value="${form[side]}"></label>`
         )}

@@ -16,7 +16,7 @@ import {
 } from "./form.ts";
 import { boundsOfView, parseView } from "./map_view.ts";
 import { CANADA_WIDTH } from "./projection.ts";
-import { TABLE_FIELDS } from "./table.ts";
+import type { TtlCache } from "./ttl_cache.ts";
 import { findRegion, fold, regionsIn } from "./text.ts";
 
 export interface DatasetInfo extends Citation {
@@ -62,28 +62,13 @@ export interface Results {
   reasons: readonly NoRowsReason[];
 }
 
-interface Cached {
-  datasets: readonly DatasetInfo[];
-  locations: Locations;
-  rows: readonly Measurement[];
-  counts: number;
-  years: readonly YearResults[];
-  measured: readonly MeasuredResults[];
-  reasons: readonly NoRowsReason[];
-}
-
-/** Caches of responses of the service. Not shared between callers if each uses its own API key. */
-export type Stores = {
-  [Kind in keyof Cached]: {
-    get(key: string): Cached[Kind] | undefined;
-    set(key: string, value: Cached[Kind]): void;
-  };
-};
-
 export interface Source {
   dataStream: DataStream;
   signal: AbortSignal;
-  stores: Stores;
+  cache: TtlCache;
+  /** Part of cache keys: results that were requested with one user's key are not shown to others. */
+  owner: string;
+  /** Runs a task that sends requests. */
   run: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
@@ -93,22 +78,36 @@ const MAX_NAMED_LOCATIONS = 500;
 /** Maximum number of results to read for the chart of years: ten requests. */
 export const MAX_COUNTED_BY_YEAR = 100_000;
 
-async function load<Kind extends keyof Cached>(
-  { dataStream, signal, stores, run }: Source,
-  kind: Kind,
-  key: string,
-  task: (dataStream: DataStream, signal: AbortSignal) => Promise<Cached[Kind]>,
-): Promise<Cached[Kind]> {
-  const cached = stores[kind].get(key);
+type Cached = Pick<Source, "cache" | "owner">;
+
+const keyOf = ({ owner }: Cached, kind: string, selection: unknown) =>
+  JSON.stringify([owner, kind, selection]);
+
+/** Returns the cached value, or the one that the task requests. Each kind has values of one type. */
+async function load<T>(
+  source: Source,
+  kind: string,
+  selection: unknown,
+  task: (dataStream: DataStream, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { dataStream, signal, cache, run } = source;
+  const key = keyOf(source, kind, selection);
+  const cached = cache.get(key) as T | undefined;
   if (cached !== undefined) return cached;
   const value = await run(() => task(dataStream, signal));
-  stores[kind].set(key, value);
+  const items = Array.isArray(value) ? value : (value as Partial<Locations>).list;
+  cache.set(key, value, 1 + (items?.length ?? 0));
   return value;
+}
+
+/** `undefined` if they were not loaded yet. */
+export function knownDatasets(source: Cached): readonly DatasetInfo[] | undefined {
+  return source.cache.getStale(keyOf(source, "datasets", undefined)) as DatasetInfo[] | undefined;
 }
 
 export function loadDatasets(source: Source): Promise<readonly DatasetInfo[]> {
   const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
-  return load(source, "datasets", "all", async (dataStream, signal) => {
+  return load(source, "datasets", undefined, async (dataStream, signal) => {
     const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     return rows.map((row) => ({
       ...toCitation(row as Row<"Metadata">),
@@ -129,7 +128,7 @@ const LOCATION_SELECT = [
 ] as const;
 
 export function loadLocations(source: Source, selection: RowSelection): Promise<Locations> {
-  return load(source, "locations", JSON.stringify(selection), async (dataStream, signal) => {
+  return load(source, "locations", selection, async (dataStream, signal) => {
     const options = { ...selection, signal };
     const query = { ...options, select: LOCATION_SELECT, limit: MAX_LOCATIONS };
     const rows = await dataStream.locations(query).toArray();
@@ -153,8 +152,7 @@ function loadRows(
   selection: RowSelection,
   hasAllFields: boolean,
 ): Promise<readonly Measurement[]> {
-  const key = JSON.stringify([selection, hasAllFields]);
-  return load(source, "rows", key, async (dataStream, signal) => {
+  return load(source, "rows", [selection, hasAllFields], async (dataStream, signal) => {
     const select = hasAllFields ? fieldNames("Observations") : ["DOI", ...TABLE_FIELDS];
     const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
     let csv = "";
@@ -169,8 +167,8 @@ function loadRows(
 export function loadCount(source: Source, selection: RowSelection): Promise<number> {
   return load(
     source,
-    "counts",
-    JSON.stringify(selection),
+    "count",
+    selection,
     (dataStream, signal) => dataStream.query("Observations", { ...selection, signal }).count(),
   );
 }
@@ -179,13 +177,14 @@ export function loadYears(
   source: Source,
   selection: RowSelection,
 ): Promise<readonly YearResults[]> {
-  return load(source, "years", JSON.stringify(selection), async (dataStream, signal) => {
+  return load(source, "years", selection, async (dataStream, signal) => {
     const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
     const rows = await dataStream.summary(query);
     return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
   });
 }
 
+/** Results of a characteristic. */
 export interface MeasuredResults {
   name: string;
   results: number;
@@ -198,8 +197,7 @@ export function loadMeasured(
   source: Source,
   selection: RowSelection,
 ): Promise<readonly MeasuredResults[]> {
-  const key = JSON.stringify(selection);
-  return load(source, "measured", key, async (dataStream, signal) => {
+  return load(source, "measured", selection, async (dataStream, signal) => {
     const maxRows = MAX_COUNTED_BY_YEAR;
     const rows = await dataStream.summary({ ...selection, by: "characteristic", maxRows, signal });
     return rows
@@ -232,7 +230,7 @@ export async function findPlace(
   const wanted = fold(where);
   const all = await loadLocations(source, toSelection(form, {}));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
-  const known = list.length > 0 ? source.stores.datasets.get("all") : await loadDatasets(source);
+  const known = list.length > 0 ? knownDatasets(source) : await loadDatasets(source);
   const datasets = known?.filter(({ name, doi }) => fold(name) === wanted || doi === where) ?? [];
   const ofDatasets = (found: readonly DatasetInfo[], name: string) => {
     const dois = found.map(({ doi }) => doi);
@@ -277,8 +275,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   const others = tasks < MAX_TASKS ? await loadOthers(counting, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
   const isFull = rows !== undefined && !isComplete || others !== undefined;
-  const datasets = source.stores.datasets.get("all") ??
-    (isFull ? undefined : await loadDatasets(source));
+  const datasets = isFull ? knownDatasets(source) : await loadDatasets(source);
   const reasons = count === 0 && isFiltered(form) ? await explain(source, selection) : [];
   return {
     selection,
@@ -292,7 +289,9 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     cited: rows && isComplete
       ? countBy(rows, ({ DOI = "" }) => DOI).map(([doi, results]) => ({ doi, results }))
       : [...new Set(locations.list.map(({ doi }) => doi))].map((doi) => ({ doi })),
-    years: isComplete ? yearsOf(rows) : source.stores.years.get(JSON.stringify(selection)),
+    years: isComplete
+      ? yearsOf(rows)
+      : source.cache.get(keyOf(source, "years", selection)) as YearResults[] | undefined,
     reasons,
   };
 }
@@ -336,7 +335,7 @@ function explain(source: Source, selection: RowSelection): Promise<readonly NoRo
   return load(
     source,
     "reasons",
-    JSON.stringify(selection),
+    selection,
     (dataStream, signal) => explainNoRows(dataStream, "Observations", { ...selection, signal }),
   );
 }
@@ -366,6 +365,27 @@ function parseCsv(csv: string): Measurement[] {
   const [fields = [], ...rows] = lines.slice(0, -1);
   return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
 }
+
+/** Names locations by their Id. */
+export function namesOf({ locations }: Pick<Results, "locations">): (id: string) => string {
+  const names = new Map(locations.list.map(({ id, name }) => [id, name]));
+  return (id) => names.get(id) ?? `Id ${id}`;
+}
+
+/** Fields to select for the table and the chart, in addition to the tidy columns. */
+export const TABLE_FIELDS: readonly string[] = [
+  "LocationId",
+  "ActivityStartDate",
+  "CharacteristicName",
+  "ResultSampleFraction",
+  "MethodSpeciation",
+  "ActivityMediaName",
+  "ActivityDepthHeightMeasure",
+  "ActivityDepthHeightUnit",
+  "ResultAnalyticalMethodID",
+  "ResultAnalyticalMethodName",
+  "ResultDetectionCondition",
+];
 
 /** Fields of the optional columns of the table. */
 export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>

@@ -1,26 +1,23 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
+import { element, percent } from "./element.ts";
+import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
+import type { LocationInfo, Results } from "./load.ts";
+import { drawPoints, formatPixel, isInside } from "./map_points.ts";
 import {
-  DRAWING_TEXT,
-  fill,
-  formatNumber,
-  formatPlural,
-  type Html,
-  type Language,
-} from "./drawing_text.ts";
-import {
-  drawPoints,
-  formatPixel,
-  isInside,
-  type MapLocation,
-  type PointsContent,
-} from "./map_points.ts";
-import { clampLatitude, formatView, MIN_VIEW_WIDTH } from "./map_view.ts";
-import { drawLine, drawOutlines, formatPath } from "./outlines.ts";
+  clampLatitude,
+  formatView,
+  LEAD_SIZE,
+  MIN_VIEW_WIDTH,
+  parseView,
+  RAIL_SIZE,
+  viewOf,
+  viewOfBox,
+} from "./map_view.ts";
+import { drawOutlines, drawPath } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
-  type Coordinates,
   createFrame,
   EARTH_RADIUS,
   type Frame,
@@ -29,86 +26,54 @@ import {
   type Size,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
-import { element, percent } from "./element.ts";
+import { fill, formatNumber, formatPlural, type Html, type Language, TEXTS } from "./text.ts";
 
-export interface MapContent extends PointsContent {
+/** What a map shows, and where. */
+export interface MapDrawing {
+  form: Form;
+  path: string;
+  results: Pick<Results, "locations" | "others" | "selection">;
+  view: MapView;
   /** Pixels for which the map is drawn. The browser scales outlines; points and text keep their size. */
   size: Size;
-  /** Drawn as a rectangle with curved edges. */
-  box?: Bounds | undefined;
-  /** Number of locations that were not loaded. */
-  missing?: number | undefined;
-  /** Whether the locations have all those of the view that do not match. */
-  hasOthers?: boolean;
-  hrefOfOnly: (location: MapLocation) => string;
-  /** URL of the form's four numbers. Default: no button. A script can draw a box with the mouse instead. */
-  hrefOfBox?: string | undefined;
-  /** URL of the page without the box. Default: no link. */
-  hrefWithoutBox?: string | undefined;
-  /** URL of the map with locations that do not match, or without them. Default: no link. */
-  hrefOfOthers?: string | undefined;
+  frame: Frame;
 }
 
 /** Width (pixels) of the map on a phone, for which a wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
 
 /** Returns `<div class="map">` with the drawing, buttons, legend and card. */
-export function drawMap(content: MapContent): Html {
-  const { view, size, language, box } = content;
+export function drawMap(
+  { form, path, results }: Pick<MapDrawing, "form" | "path" | "results">,
+  isLead: boolean,
+): Html {
+  const size = isLead ? LEAD_SIZE : RAIL_SIZE;
   const { width, height } = size;
-  const text = DRAWING_TEXT[language];
+  const { locations: { list }, selection: { within: box } } = results;
+  const view = parseView(form.view) ??
+    (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA);
   const frame = createFrame(view, size);
+  const map = { form, path, results, view, size, frame };
+  const text = TEXTS[form.language];
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
-  const isWide = width > NARROW_WIDTH * 1.3;
   const paths = [
-    ["grid", drawGrid(frame, size, view)],
     ...drawOutlines(frame, size, view.width),
-    ["box", box && formatPath(sampleBox(box).map(frame.toPixel), true)],
+    ["box", box && drawPath(sampleBox(box).map(frame.toPixel), true)],
   ];
   return html`
     <div class="map" data-view="${formatView(view)}" data-width="${width}"
       data-height="${height}" role="group" aria-label="${text.map}">
-        <a class="skip map-skip" href="#after-map">${text.skipMap}</a>
-        ${element(
-          "svg",
-          {
-            class: "map-land",
-            viewBox: `0 0 ${width} ${height}`,
-            "aria-hidden": "true",
-          },
-          paths.map(([layer, d]) => d && element("path", { class: `map-${layer}`, d })),
-        )}
-        ${element(
-          "svg",
-          { class: "map-points" },
-          drawScale(frame, size, language),
-          box && drawHandles(box, frame, size),
-          drawPoints(content, size, isWide ? "map-wide" : ""),
-          isWide && drawPoints(content, narrow, "map-narrow"),
-        )}
-        ${renderButtons(content, frame)}
-        ${renderLegend(content, frame)}
-        ${renderCard(content)}
-        <span id="after-map" tabindex="-1"></span>
-      </div>
+      <a class="skip map-skip" href="#after-map">${text.skipMap}</a>
+      <svg class="map-land" viewBox="0 0 ${width} ${height}" aria-hidden="true">${paths.map((
+        [layer, d],
+      ) => d && element("path", { class: `map-${layer}`, d }))}</svg>
+      <svg class="map-points">${drawScale(frame, size, form.language)}${box &&
+        drawHandles(box, frame, size)}${drawPoints(map, isLead ? "map-wide" : "")}${isLead &&
+        drawPoints({ ...map, size: narrow }, "map-narrow")}</svg>
+      ${renderButtons(map)} ${renderLegend(map)} ${renderCard(map)}
+      <span id="after-map" tabindex="-1"></span>
+    </div>
   `;
-}
-
-/** Returns the path of meridians, which are straight, and parallels. */
-function drawGrid(frame: Frame, size: Size, view: MapView): string {
-  const step = view.width > 2000 ? 10 : view.width > 500 ? 5 : 1;
-  // 40 km: a degree of longitude at the north of the map; 111 km: a degree of latitude.
-  const [reachX, reachY] = [view.width / 40, view.width / 111];
-  const west = Math.floor((view.longitude - reachX) / step) * step;
-  const [south, north] = [view.latitude - reachY, Math.min(view.latitude + reachY, 85)];
-  const line = (positions: readonly Coordinates[]) => drawLine(positions.map(frame.toPixel), size);
-  let path = "";
-  for (let x = west; x < view.longitude + reachX; x += step) path += line([[x, south], [x, north]]);
-  const parts = Array.from({ length: 49 }, (_, i) => i / 48);
-  for (let y = Math.ceil(south / step) * step; y < north; y += step) {
-    path += line(parts.map((part) => [west + 2 * reachX * part, y]));
-  }
-  return path;
 }
 
 /** Minimum length (pixels) of the scale bar. */
@@ -124,20 +89,19 @@ function drawScale(frame: Frame, { width, height }: Size, language: Language): H
   const kilometres = degrees * KILOMETRES_PER_DEGREE / 100;
   const length = roundUp(MIN_SCALE_LENGTH * kilometres);
   const part = length / kilometres / width;
-  const [start, end] = [percent(1 - part), "100%"];
-  const label = { x: percent(1 - part / 2), y: end, dy: -6, "text-anchor": "middle" };
-  return element(
-    "g",
-    { class: "map-scale", transform: "translate(-20 -16)" },
-    element("line", { x1: start, x2: end, y1: end, y2: end }),
-    element("rect", { x: start, y: end }),
-    element("rect", { x: end, y: end }),
-    element("text", label, `${formatNumber(length, language)} km`),
-  );
+  const [start, middle] = [percent(1 - part), percent(1 - part / 2)];
+  return html`
+    <g class="map-scale" transform="translate(-20 -16)">
+      <line x1="${start}" x2="100%" y1="100%" y2="100%" />
+      <rect x="${start}" y="100%" />
+      <rect x="100%" y="100%" />
+      <text x="${middle}" y="100%" dy="-6">${formatNumber(length, language)} km</text>
+    </g>
+  `;
 }
 
 function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {
-  const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
+  const corners = [[west, south], [east, south], [east, north], [west, north]] as const;
   const handles = corners.map((corner) => {
     const [x, y] = formatPixel(frame.toPixel(corner), size);
     return element("rect", { x, y, width: 10, height: 10 });
@@ -145,86 +109,108 @@ function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: S
   return element("g", { class: "map-handles", transform: "translate(-5 -5)" }, handles);
 }
 
-function renderButtons(content: MapContent, { toPosition }: Frame): Html {
-  const { view, size: { width, height }, language, hrefOfView, hrefOfBox } = content;
-  const text = DRAWING_TEXT[language];
+function renderButtons({ form, path, view, size: { width, height }, frame }: MapDrawing): Html {
+  const text = TEXTS[form.language];
   const isWhole = view.width >= CANADA.width;
   const button = (sign: string, label: string, view: MapView | undefined) =>
     view
-      ? html`<a href="${hrefOfView(view)}" aria-label="${label}" title="${label}">${sign}</a>`
+      ? html`<a href="${
+        pageUrl(form, { view: formatView(view) }, path)
+      }" aria-label="${label}" title="${label}">${sign}</a>`
       : html`<a role="link" aria-disabled="true" aria-label="${label}">${sign}</a>`;
   const move = (sign: string, label: string, x: number, y: number) => {
-    const [longitude, latitude] = toPosition([width * (1 + x) / 2, height * (1 + y) / 2]);
+    const [longitude, latitude] = frame.toPosition([width * (1 + x) / 2, height * (1 + y) / 2]);
     return button(sign, label, { ...view, longitude, latitude: clampLatitude(latitude) });
   };
   const closer = { ...view, width: view.width / 2 };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
-  const moves = [
-    move("▲", text.north, 0, -1),
-    move("▼", text.south, 0, 1),
-    move("◀", text.west, -1, 0),
-    move("▶", text.east, 1, 0),
-  ];
   return html`<nav class="map-buttons" aria-label="${text.mapView}">
     ${button("+", text.zoomIn, closer.width < MIN_VIEW_WIDTH ? undefined : closer)}
     ${button("−", text.zoomOut, isWhole ? undefined : wider)}
-    ${button("⤢", text.wholeMap, CANADA)}
+    ${button("⤢", text.allOfCanada, CANADA)}
     ${
-    hrefOfBox &&
-    html`<a class="map-draw" href="${hrefOfBox}" title="${text.boxLabel}">${text.box}</a>`
+    path === "/" && html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
-    ${!isWhole && html`<span class="map-moves">${moves}</span>`}
+    ${
+    !isWhole && html`<span class="map-moves">${[
+      move("▲", text.moveNorth, 0, -1),
+      move("▼", text.moveSouth, 0, 1),
+      move("◀", text.moveWest, -1, 0),
+      move("▶", text.moveEast, 1, 0),
+    ]}</span>`
+  }
   </nav>`;
 }
 
-function renderLegend(content: MapContent, { toPixel }: Frame): Html {
-  const { locations, missing = 0, hasOthers = false, size, language } = content;
-  const { hrefOfOthers, hrefWithoutBox } = content;
-  const text = DRAWING_TEXT[language];
-  const shown = locations.filter(({ longitude, latitude }) =>
-    isInside(toPixel([longitude, latitude]), size)
-  );
-  const countMatching = (list: readonly MapLocation[]) =>
-    list.filter(({ matches }) => matches).length;
-  const [matching, all] = [countMatching(shown), countMatching(locations)];
-  const others = shown.length - matching;
-  const label = matching < all
-    ? fill(text.locationsInView, { shown: matching, all }, language)
-    : formatPlural(text.locations, matching, language);
-  const key = (className: string, label: string) => element("span", { class: className }, label);
-  const link = (href: string, label: string) => element("a", { href }, label);
-  return element(
-    "p",
-    { class: "map-legend" },
-    key("map-key", label),
-    hasOthers && key("map-key map-other", formatPlural(text.others, others, language)),
-    hrefOfOthers && link(hrefOfOthers, hasOthers ? text.hideOthers : text.showOthers),
-    hrefWithoutBox && link(hrefWithoutBox, text.removeBox),
-    missing > 0 && element("span", {}, formatPlural(text.missing, missing, language)),
-  );
+const NO_BOX = { west: "", south: "", east: "", north: "", view: "" };
+
+function renderLegend({ form, path, results, view, size, frame }: MapDrawing): Html {
+  const { locations: { list, missing }, others, selection } = results;
+  const { language } = form;
+  const text = TEXTS[language];
+  const countInView = (locations: readonly LocationInfo[]) =>
+    locations.filter(({ longitude, latitude }) =>
+      isInside(frame.toPixel([longitude, latitude]), size)
+    ).length;
+  const shown = countInView(list);
+  const label = shown < list.length
+    ? fill(text.locationsInView, { shown, all: list.length }, language)
+    : formatPlural("locations", shown, language);
+  const link = (changes: Partial<Form>, label: string) =>
+    html`<a href="${pageUrl(form, changes, path)}">${label}</a>`;
+  const toOthers = { others: others ? "" : "1", view: formatView(view) };
+  return html`<p class="map-legend">
+    <span class="map-key">${label}</span>
+    ${
+    others &&
+    html`<span class="map-key map-other">${
+      formatPlural("others", countInView(others), language)
+    }</span>`
+  }
+    ${
+    isFiltered(form) && missing === 0 && link(toOthers, others ? text.hideOthers : text.showOthers)
+  }
+    ${selection.within && link(NO_BOX, text.removeBox)}
+    ${missing > 0 && html`<span>${formatPlural("missing", missing, language)}</span>`}
+  </p>`;
 }
 
 /** Maximum number of locations at one position in a card. */
 const MAX_NAMES = 8;
 
 /** Renders the card of the selected location, and of others at the same position. */
-function renderCard(content: MapContent): Html | undefined {
-  const { locations, selected, language, hrefOfOnly, hrefOfLocation } = content;
-  const text = DRAWING_TEXT[language];
-  const chosen = locations.find(({ id }) => id === selected);
+function renderCard({ form, path, results: { locations, others = [] } }: MapDrawing) {
+  const { language } = form;
+  const text = TEXTS[language];
+  const all = [...locations.list, ...others];
+  const chosen = all.find(({ id }) => id === form.selected);
   if (!chosen) return;
   const { longitude, latitude } = chosen;
-  const { north, south, east, west } = text.directions;
+  const [north, south, east, west] = text.compass.split(" ");
   const digits = { minimumFractionDigits: 3, maximumFractionDigits: 3 };
   const degrees = (number: number) => `${formatNumber(Math.abs(number), language, digits)}°`;
   const position = `${degrees(latitude)} ${latitude < 0 ? south : north}, ${degrees(longitude)} ${
     longitude < 0 ? west : east
   }`;
-  const here = locations.filter((location) =>
+  const here = all.filter((location) =>
     location.longitude === longitude && location.latitude === latitude && location !== chosen
   );
+  // The filter excludes other locations.
+  const hrefOfOnly = (location: LocationInfo) => {
+    const filter = others.includes(location) ? readForm(new URLSearchParams(), language) : form;
+    const only = {
+      locations: [Number(location.id)],
+      where: "",
+      selected: "",
+      view: "",
+      others: "",
+    };
+    return pageUrl(filter, only);
+  };
   return html`<div class="map-card">
-    <a class="map-close" href="${hrefOfLocation()}" aria-label="${text.closeCard}">×</a>
+    <a class="map-close" href="${
+    pageUrl(form, { selected: "" }, path)
+  }" aria-label="${text.closeCard}">×</a>
     ${
     [chosen, ...here].slice(0, MAX_NAMES).map((location) =>
       html`<p><strong>${location.name}</strong>

@@ -1,74 +1,41 @@
 // The points and labels of a map. Positions are percentages, so that the browser can scale the map.
-import {
-  DRAWING_TEXT,
-  formatNumber,
-  formatPlural,
-  type Html,
-  type Language,
-} from "./drawing_text.ts";
-import { viewOf } from "./map_view.ts";
-import { PLACES } from "./outlines.ts";
-import {
-  CANADA_WIDTH,
-  createFrame,
-  type Frame,
-  type MapView,
-  type Pixel,
-  type Size,
-} from "./projection.ts";
+import { html } from "hono/html";
 import { element, percent } from "./element.ts";
-
-export interface MapLocation {
-  id: string;
-  name: string;
-  type: string;
-  longitude: number;
-  latitude: number;
-  /** Whether the location matches the whole filter. Others are drawn hollow. */
-  matches: boolean;
-}
-
-export interface PointsContent {
-  locations: readonly MapLocation[];
-  view: MapView;
-  language: Language;
-  /** Id of the location with a ring and a card: name, type, position and link. */
-  selected?: string | undefined;
-  hrefOfView: (view: MapView) => string;
-  /** URL of the page with the card of a location; without one, if there is no location. */
-  hrefOfLocation: (location?: MapLocation) => string;
-}
+import { pageUrl } from "./form.ts";
+import type { LocationInfo } from "./load.ts";
+import type { MapDrawing } from "./map.ts";
+import { formatView, viewOf } from "./map_view.ts";
+import { PLACES } from "./outlines.ts";
+import { CANADA_WIDTH, createFrame, type Frame, type Pixel, type Size } from "./projection.ts";
+import { formatNumber, formatPlural, type Html } from "./text.ts";
 
 /** Locations that are drawn as one point. */
 interface Cluster {
   x: number;
   y: number;
-  members: MapLocation[];
+  members: LocationInfo[];
 }
 
-export function drawPoints(content: PointsContent, size: Size, className: string): Html {
-  const frame = createFrame(content.view, size);
-  const points = content.locations.map((location): Cluster => {
-    const [x, y] = frame.toPixel([location.longitude, location.latitude]);
-    return { x, y, members: [location] };
-  }).filter(({ x, y }) => isInside([x, y], size));
-  const clusters = [false, true].flatMap((matches) =>
-    mergePoints(points.filter(({ members }) => members[0]!.matches === matches))
-  );
-  const selected = clusters.filter(({ members }) =>
-    members.some(({ id }) => id === content.selected)
-  );
+export function drawPoints(map: MapDrawing, className: string): Html {
+  const { form, size, view, results: { locations, others = [] } } = map;
+  const frame = createFrame(view, size);
+  const toClusters = (locations: readonly LocationInfo[]) =>
+    mergePoints(
+      locations.map((location): Cluster => {
+        const [x, y] = frame.toPixel([location.longitude, location.latitude]);
+        return { x, y, members: [location] };
+      }).filter(({ x, y }) => isInside([x, y], size)),
+    );
+  const [hollow, filled] = [toClusters(others), toClusters(locations.list)];
+  const clusters = [...hollow, ...filled];
+  const selected = clusters.filter(({ members }) => members.some(({ id }) => id === form.selected));
   const rings = selected.map((cluster) => {
     const [cx, cy] = formatPixel([cluster.x, cluster.y], size);
     return element("circle", { class: "map-ring", cx, cy, r: radiusOf(cluster) + 4 });
   });
-  return element(
-    "g",
-    { class: className },
-    drawLabels(clusters, frame, size, content.view.width).flat(),
-    clusters.map((cluster) => drawPoint(cluster, size, content)),
-    rings,
-  );
+  return html`<g class="${className}">${drawLabels(clusters, frame, size, view.width)}${
+    hollow.map((cluster) => drawPoint(cluster, map, "map-point map-other"))
+  }${filled.map((cluster) => drawPoint(cluster, map, "map-point"))}${rings}</g>`;
 }
 
 export function isInside([x, y]: Pixel, { width, height }: Size): boolean {
@@ -107,24 +74,19 @@ function radiusOf({ members: { length } }: Cluster): number {
   return length === 1 ? POINT_RADIUS : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
 }
 
-function drawPoint(cluster: Cluster, size: Size, content: PointsContent): Html {
-  const { view, language, hrefOfView, hrefOfLocation } = content;
+function drawPoint(cluster: Cluster, { form, path, view, size }: MapDrawing, className: string) {
   const { members } = cluster;
-  const [first] = members as [MapLocation];
+  const [first] = members as [LocationInfo];
   const [x, y] = formatPixel([cluster.x, cluster.y], size);
   const isSingle = members.length === 1;
   const closer = viewOf(members, size);
   const isCloser = !isSingle && closer.width < view.width / 1.2;
-  const title = isSingle
-    ? first.name
-    : formatPlural(DRAWING_TEXT[language].locations, members.length, language);
-  const number = formatNumber(members.length, language, { notation: "compact" });
+  const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
+  const title = isSingle ? first.name : formatPlural("locations", members.length, form.language);
+  const number = formatNumber(members.length, form.language, { notation: "compact" });
   return element(
     "a",
-    {
-      class: first.matches ? "map-point" : "map-point map-other",
-      href: isCloser ? hrefOfView(closer) : hrefOfLocation(first),
-    },
+    { class: className, href: pageUrl(form, changes, path) },
     element("title", {}, title),
     element("circle", { cx: x, cy: y, r: radiusOf(cluster) }),
     !isSingle && element("text", { x, y, dy: 4 }, number),

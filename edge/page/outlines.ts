@@ -13,7 +13,7 @@ export const PLACES: readonly {
 }[] = coarse.places;
 
 /** Drawn in this order. */
-const LAYERS = ["neighbours", "land", "lakes", "provinces"] as const;
+const LAYERS = ["grid", "neighbours", "land", "lakes", "provinces"] as const;
 type Layer = typeof LAYERS[number];
 
 interface Line {
@@ -26,11 +26,6 @@ type Outlines = readonly (readonly Line[])[];
 /** Parsed when first used. */
 const parsed: { coarse?: Outlines; fine?: Outlines } = {};
 
-/** Pixels beside the map that outlines may reach, so that no edge of a cut area shows. */
-const MARGIN = 4;
-/** Pixels: shorter steps are left out. */
-const MIN_STEP = 2;
-
 export function drawOutlines(
   frame: Frame,
   size: Size,
@@ -41,10 +36,9 @@ export function drawOutlines(
     : parsed.fine ??= parseOutlines(fine);
   return LAYERS.map((layer, i) => [
     layer,
-    outlines[i]!.map(({ points, isClosed }) => {
-      const pixels = points.map(frame.toPixel);
-      return isClosed ? formatPath(clipArea(pixels, size), true) : drawLine(pixels, size);
-    }).join(""),
+    outlines[i]!.map(({ points, isClosed }) =>
+      drawPath(clip(points.map(frame.toPixel), isClosed, size), isClosed)
+    ).join(""),
   ]);
 }
 
@@ -64,21 +58,21 @@ function parseOutlines(data: { unit: number } & Record<Layer, string>): Outlines
   );
 }
 
-/** Sides of the map with its margin: the axis, its limit, and 1 if points must be above it, else -1. */
-function sidesOf({ width, height }: Size): [axis: 0 | 1, limit: number, sign: 1 | -1][] {
-  return [
+/** Pixels beside the map, where the edges of what was cut are hidden. */
+const MARGIN = 4;
+
+/** Cuts an area or a line at each side of the map in turn (Sutherland and Hodgman, 1974). */
+function clip(pixels: readonly Pixel[], isClosed: boolean, { width, height }: Size) {
+  // The axis, its limit, and 1 if points must be above it, else -1.
+  const sides = [
     [0, -MARGIN, 1],
     [0, width + MARGIN, -1],
     [1, -MARGIN, 1],
     [1, height + MARGIN, -1],
-  ];
-}
-
-/** Cuts an area at each side of the map in turn (Sutherland and Hodgman, 1974). */
-function clipArea(pixels: readonly Pixel[], size: Size): readonly Pixel[] {
-  for (const [axis, limit, sign] of sidesOf(size)) {
+  ] as const;
+  for (const [axis, limit, sign] of sides) {
     const isInside = (pixel: Pixel) => (pixel[axis] - limit) * sign >= 0;
-    let previous = pixels.at(-1)!;
+    let previous = pixels.at(isClosed ? -1 : 0)!;
     const cut: Pixel[] = [];
     for (const pixel of pixels) {
       if (isInside(pixel) !== isInside(previous)) {
@@ -97,37 +91,22 @@ function clipArea(pixels: readonly Pixel[], size: Size): readonly Pixel[] {
   return pixels;
 }
 
-/** Returns the path of the segments of a line that can be visible. */
-export function drawLine(pixels: readonly Pixel[], size: Size): string {
-  const sides = sidesOf(size);
-  const lines: Pixel[][] = [[]];
-  pixels.forEach((pixel, i) => {
-    const next = pixels[i + 1];
-    const isHidden = !next ||
-      sides.some(([axis, limit, sign]) =>
-        (pixel[axis] - limit) * sign < 0 && (next[axis] - limit) * sign < 0
-      );
-    lines.at(-1)!.push(pixel);
-    if (isHidden) lines.push([]);
-  });
-  return lines.map((line) => formatPath(line, false)).join("");
-}
+/** Pixels: shorter steps are left out. */
+const MIN_STEP = 2;
 
-/** Formats points as relative steps in whole pixels, without steps that are too short to see. */
-export function formatPath(pixels: readonly Pixel[], isClosed: boolean): string {
+/** Formats points as relative steps in whole pixels. */
+export function drawPath(pixels: readonly Pixel[], isClosed: boolean): string {
   let path = "";
   let [lastX, lastY] = [0, 0];
   let points = 0;
-  pixels.forEach(([pixelX, pixelY], i) => {
-    const [x, y] = [Math.round(pixelX), Math.round(pixelY)];
-    const isLast = i === pixels.length - 1 && !isClosed;
-    const length = Math.abs(x - lastX) + Math.abs(y - lastY);
-    if (points > 0 && (length === 0 || length < MIN_STEP && !isLast)) return;
+  for (const pixel of pixels) {
+    const [x, y] = [Math.round(pixel[0]), Math.round(pixel[1])];
     const [stepX, stepY] = [x - lastX, y - lastY];
+    if (points > 0 && Math.abs(stepX) + Math.abs(stepY) < MIN_STEP) continue;
     path += points === 0 ? `M${x} ${y}l` : `${stepX < 0 || points === 1 ? "" : " "}${stepX}` +
       `${stepY < 0 ? "" : " "}${stepY}`;
     [lastX, lastY] = [x, y];
     points++;
-  });
+  }
   return points < (isClosed ? 3 : 2) ? "" : isClosed ? `${path}z` : path;
 }

@@ -1,52 +1,40 @@
 // The routes of the web page.
 import { html } from "hono/html";
 import { bodyLimit } from "hono/body-limit";
-import type { NoRowsReason } from "../../src/client/no_rows.ts";
+import { sha256Hex } from "../../src/bytes.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
-import { TtlCache } from "./ttl_cache.ts";
-import type { YearResults } from "./bars.ts";
+import { describePoints } from "./chart.ts";
 import {
   renderCharacteristics,
   renderDataset,
   renderDatasetList,
   renderFields,
 } from "./dataset.ts";
+import { createDownloads, createLink, publicOrigin, toPath } from "./download_link.ts";
 import { describeFailure, type Failure } from "./failure.ts";
+import { type Form, FormError, isFiltered, pageUrl, readForm, toSelection } from "./form.ts";
+import { renderForm, renderFrame, type View } from "./html.ts";
 import {
-  type Form,
-  FormError,
-  isFiltered,
-  pageUrl,
-  readForm,
-  type RowSelection,
-  toSelection,
-} from "./form.ts";
-import { type Html, renderForm, renderFrame, type View } from "./html.ts";
-import {
-  type DatasetInfo,
   findPlace,
+  knownDatasets,
   loadDatasets,
   loadMeasured,
   loadResults,
   loadYears,
-  type Locations,
-  type MeasuredResults,
   type Source,
-  type Stores,
 } from "./load.ts";
-import type { Measurement } from "./series.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels } from "./projection.ts";
 import { renderBars, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
-import { chooseLanguage, TEXTS } from "./text.ts";
-import { createDownloads, createLink, publicOrigin, toPath } from "./download_link.ts";
+import { chooseLanguage, type Html, TEXTS } from "./text.ts";
 import { CITATION_FILES, type OfferedFile, TOOLS } from "./tools.ts";
+import { TtlCache } from "./ttl_cache.ts";
 
 const FILES: Record<string, { type: string; body: () => string }> = {
   "/weir.css": { type: "text/css; charset=utf-8", body: () => STYLE },
@@ -57,11 +45,6 @@ const FILES: Record<string, { type: string; body: () => string }> = {
 const MAX_FORM_SIZE = 100_000;
 /** Maximum number of concurrent requests to the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
-/** Cache TTL (ms). */
-const [DATASETS_TTL, RESULTS_TTL] = [3_600_000, 300_000];
-/** Maximum number of entries of up to 20,000 locations or 10,000 rows, about 5 MB each. */
-const MAX_LARGE_ENTRIES = 6;
-const MAX_SMALL_ENTRIES = 200;
 const MAX_SUGGESTED_LENGTH = 100;
 
 const NOT_STORED = { "cache-control": "no-store" };
@@ -155,20 +138,7 @@ function createPages(
   const { settings, accessControl } = context;
   const { clock, access } = settings;
   const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
-  const small = { ttl: RESULTS_TTL, maxEntries: MAX_SMALL_ENTRIES, clock };
-  const large = { ...small, maxEntries: MAX_LARGE_ENTRIES };
-  const datasetsStore = new TtlCache<readonly DatasetInfo[]>({ ttl: DATASETS_TTL, clock });
-  const knownDatasets = () => datasetsStore.getStale("all");
-  const newStores = (): Stores => ({
-    datasets: datasetsStore,
-    locations: new TtlCache<Locations>(large),
-    rows: new TtlCache<readonly Measurement[]>(large),
-    counts: new TtlCache<number>(small),
-    years: new TtlCache<readonly YearResults[]>(small),
-    measured: new TtlCache<readonly MeasuredResults[]>(small),
-    reasons: new TtlCache<readonly NoRowsReason[]>(small),
-  });
-  const shared = newStores();
+  const cache = new TtlCache(clock);
   const credentialText = access === "caller" ? "keyRequired" : "tokenRequired";
 
   /** Returns `undefined` if the request has no key or token. */
@@ -179,8 +149,8 @@ function createPages(
     return {
       dataStream: exchange.countRequests(authorized.dataStream),
       signal,
-      // A result that was requested with one user's key must not be shown to others.
-      stores: access === "caller" ? newStores() : shared,
+      cache,
+      owner: access === "caller" ? await sha256Hex(authorized.credential!) : "",
       async run(task) {
         try {
           return await limit.run(task, undefined, signal, 0);
@@ -197,44 +167,36 @@ function createPages(
     throw new FormError(credentialText, {}, 401);
   }
 
-  function linkContext(
-    { exchange, form }: PageRequest,
-    selection: RowSelection,
-    placeName: string,
-  ) {
-    const [origin, datasets] = [publicOrigin(exchange.request), knownDatasets()];
-    return { settings, origin, form, selection, placeName, datasets };
-  }
-
   /** The form, without data that needs a key. */
   const renderEmptyForm = (form: Form) =>
-    renderForm({ access, form, datasets: access === "caller" ? undefined : knownDatasets() });
+    renderForm({ access, form, datasets: knownDatasets({ cache, owner: "" }) });
 
-  async function loadContent(request: PageRequest, source: Source) {
-    const { form, path } = request;
+  /** Loads and describes the results of a form. */
+  async function loadContent({ exchange, form, path }: PageRequest, source: Source) {
     const results = await loadResults(source, form);
-    const context = linkContext(request, results.selection, results.placeName);
-    const downloads = await createDownloads(context);
-    return { access, form, path, results, datasets: context.datasets, downloads };
+    const origin = publicOrigin(exchange.request);
+    const downloads = await createDownloads({ settings, origin, form, ...results });
+    return { access, form, path, results, datasets: results.datasets, downloads };
   }
 
   /** A page whose content the script also inserts into another one. */
   const fragmentPage = (
-    titleId: "perYear" | "whatMeasured",
-    render: (source: Source, selection: RowSelection, form: Form) => Promise<Html>,
+    titleId: "perYear" | "whatMeasured" | "measurements",
+    render: (source: Source, form: Form) => Promise<Html>,
   ) =>
   async (request: PageRequest): Promise<View> => {
     const { form } = request;
     const text = TEXTS[form.language];
-    const source = await requireSource(request);
-    const { place } = await findPlace(source, form);
     const content = html`
       <h1>${text[titleId]}</h1>
-      <div class="fragment">${await render(source, toSelection(form, place), form)}</div>
+      <div class="fragment">${await render(await requireSource(request), form)}</div>
       <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
     `;
     return { title: text[titleId], content };
   };
+
+  const findSelection = async (source: Source, form: Form) =>
+    toSelection(form, (await findPlace(source, form)).place);
 
   const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
     async "/"(request) {
@@ -258,9 +220,15 @@ function createPages(
       const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
       const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
       const { place, name: placeName } = await findPlace(source, form);
-      const selection = toSelection(form, place);
-      const link = await createLink(linkContext(request, selection, placeName), file);
       const { url, headers, method, signal } = exchange.request;
+      const link = await createLink({
+        settings,
+        origin: publicOrigin(exchange.request),
+        form,
+        datasets: knownDatasets(source),
+        selection: toSelection(form, place),
+        placeName,
+      }, file);
       exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });
       const response = await dispatch(exchange);
       response.headers.set("content-location", toPath(link));
@@ -269,17 +237,25 @@ function createPages(
       throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
     },
 
-    "/years": fragmentPage("perYear", async (source, selection, form) => {
-      const years = await loadYears(source, selection);
+    "/years": fragmentPage("perYear", async (source, form) => {
+      const years = await loadYears(source, await findSelection(source, form));
       const { noYears, removeFilter } = TEXTS[form.language];
       return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
     }),
 
     "/measured": fragmentPage(
       "whatMeasured",
-      async (source, selection, form) =>
-        renderCharacteristics(form, await loadMeasured(source, selection)),
+      async (source, form) =>
+        renderCharacteristics(
+          form,
+          await loadMeasured(source, await findSelection(source, form)),
+        ),
     ),
+
+    "/values": fragmentPage("measurements", async (source, form) => {
+      const results = await loadResults(source, form);
+      return html`<pre>${describePoints({ form, path: "/", results }).join("\n")}</pre>`;
+    }),
 
     "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
 

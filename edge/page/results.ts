@@ -1,33 +1,32 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
 import { html } from "hono/html";
-import { shorten } from "../downloads/parameters.ts";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
+import { shorten } from "../downloads/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
-import { fieldLabel } from "./field_texts.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
-import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
-import { describePlace, extentOf, type FormContent, type Html, nameInForm } from "./html.ts";
-import { type DatasetInfo, FURTHER_FIELDS, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
+import { type Downloads, estimateSize, fileName } from "./download_link.ts";
+import { type Form, isFiltered, pageUrl } from "./form.ts";
+import { describePlace, extentOf, type FormContent, nameInForm } from "./html.ts";
+import { type DatasetInfo, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
-import { formatView, LEAD_SIZE, parseView, RAIL_SIZE, viewOf, viewOfBox } from "./map_view.ts";
-import { CANADA } from "./projection.ts";
-import { formatSeries, parseSeries, selectSeries } from "./series.ts";
 import { measurementsTable } from "./table.ts";
 import {
   fill,
   FILTER_NAMES,
   formatBytes,
   formatNumber,
+  formatPlural,
   formatTime,
+  formatYears,
+  type Html,
   type Language,
   regionsIn,
   type Text,
   TEXTS,
   valueName,
 } from "./text.ts";
-import { type Downloads, estimateSize, fileName } from "./download_link.ts";
 import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
 export interface ResultsContent extends FormContent {
@@ -46,7 +45,7 @@ export function renderResults(content: ResultsContent): Html {
     return html`
       ${notices}
       <div class="columns">
-        <div class="lead">${renderMap(content, true)}</div>
+        <div class="lead">${drawMap(content, true)}</div>
         <div class="rail">
           <section class="card number">${renderNumber(content, text)} ${renderYears(
             content,
@@ -66,22 +65,13 @@ export function renderResults(content: ResultsContent): Html {
     </div>
     <div class="columns">
       <div class="lead">
-        ${!hasName && renderMap(content, true)} ${renderChart(content) ??
+        ${!hasName && drawMap(content, true)} ${drawChart(content) ??
           renderNoChart(content, text)}
-        ${measurementsTable({
-          rows: results.rows,
-          count: results.count,
-          nameOf: namesOf(results),
-          more: form.hasMoreColumns
-            ? FURTHER_FIELDS.map((field) => ({ field, label: fieldLabel(field, form.language) }))
-            : undefined,
-          language: form.language,
-          hrefOfColumns: pageUrl(form, { hasMoreColumns: !form.hasMoreColumns }),
-        })}
+        ${measurementsTable(content)}
         ${renderCode(content, text)}
       </div>
       <div class="rail">
-        ${renderDownload(content, text)} ${hasName && renderMap(content, false)}
+        ${renderDownload(content, text)} ${hasName && drawMap(content, false)}
         <section class="card years-card">
           <h3>${text.perYear}</h3>${renderYears(content, text)}
         </section>
@@ -91,39 +81,32 @@ export function renderResults(content: ResultsContent): Html {
   `;
 }
 
-function namesOf({ locations }: Results): (id: string) => string {
-  const names = new Map(locations.list.map(({ id, name }) => [id, name]));
-  return (id) => names.get(id) ?? `Id ${id}`;
-}
-
 /** Count from which the service returns an estimate. */
 const MIN_ESTIMATE = 1_000_000;
 
 export function formatCount(count: number, language: Language): string {
-  const { about, measurement, measurements } = TEXTS[language];
-  const estimate = count >= MIN_ESTIMATE ? `${about} ` : "";
-  return `${estimate}${formatNumber(count, language)} ${count === 1 ? measurement : measurements}`;
+  const estimate = count >= MIN_ESTIMATE ? `${TEXTS[language].about} ` : "";
+  return estimate + formatPlural("measurements", count, language);
 }
 
 function renderNumber(content: ResultsContent, text: Text): Html {
   const { form, datasets, results } = content;
   const { language } = form;
   const { list, missing } = results.locations;
-  const locations = list.length + missing;
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
-  const years = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
+  const [first = "", last = ""] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
   const facts = [
     form.characteristics.map((name) => nameInForm(name, language)).join(", "),
-    `${formatNumber(locations, language)} ${locations === 1 ? text.location : text.locations}`,
+    formatPlural("locations", list.length + missing, language),
     describePlace(content),
     !isFiltered(form) && datasets &&
     `${formatNumber(datasets.length, language)} ${text.datasets.toLowerCase()}`,
-    [...new Set(years)].join("–"),
-  ].filter((fact) => fact);
+    formatYears(first, last, language),
+  ].filter(Boolean);
   return html`
     <h1 id="count" tabindex="-1">${formatCount(results.count, language)}</h1>
     <p class="facts">${facts.join(", ")}. ${below > 0 && results.isComplete &&
-      fill(text.belowLimit, { n: below }, language)}</p>
+      formatPlural("belowLimit", below, language)}</p>
   `;
 }
 
@@ -141,21 +124,6 @@ function renderYears({ form, results }: ResultsContent, text: Text): Html | unde
   return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
 }
 
-/** Returns `undefined` if the rows are not all rows, or none of them can be drawn. */
-export function renderChart({ form, results, path }: ResultsContent): Html | undefined {
-  if (!results.isComplete) return undefined;
-  const series = selectSeries(results.rows, form.series ? parseSeries(form.series) : undefined);
-  return series && drawChart({
-    series,
-    nameOf: namesOf(results),
-    isLogarithmic: form.scale === "" ? undefined : form.scale === "log",
-    language: form.language,
-    hrefOfScale: (isLogarithmic) =>
-      pageUrl(form, { scale: isLogarithmic ? "log" : "linear" }, path),
-    hrefOfSeries: (key) => pageUrl(form, { series: formatSeries(key), scale: "" }, path),
-  });
-}
-
 function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
   const sentence = results.isComplete
     ? text.noSeries
@@ -165,43 +133,6 @@ function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
       <p>${sentence}</p>
     </section>
   `;
-}
-
-const NO_BOX = { west: "", south: "", east: "", north: "", view: "" };
-
-export function renderMap({ form, results, path }: ResultsContent, isLead: boolean): Html {
-  const size = isLead ? LEAD_SIZE : RAIL_SIZE;
-  const { locations: { list, missing }, others, selection: { within: box } } = results;
-  const view = parseView(form.view) ??
-    (box !== undefined ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA);
-  const unfiltered = readForm(new URLSearchParams(), form.language);
-  const toOthers = { others: others ? "" : "1", view: formatView(view) };
-  return drawMap({
-    locations: [
-      ...list.map((location) => ({ ...location, matches: true })),
-      ...(others ?? []).map((location) => ({ ...location, matches: false })),
-    ],
-    view,
-    size,
-    language: form.language,
-    box,
-    selected: form.selected || undefined,
-    missing: missing || undefined,
-    hasOthers: others !== undefined,
-    hrefOfView: (view) => pageUrl(form, { view: formatView(view) }, path),
-    hrefOfLocation: (location) => pageUrl(form, { selected: location?.id ?? "" }, path),
-    hrefOfOnly: ({ id, matches }) =>
-      pageUrl(matches ? form : unfiltered, {
-        locations: [Number(id)],
-        where: "",
-        selected: "",
-        view: "",
-        others: "",
-      }),
-    hrefOfBox: path === "/" ? "#box" : undefined,
-    hrefWithoutBox: box && pageUrl(form, NO_BOX, path),
-    hrefOfOthers: isFiltered(form) && missing === 0 ? pageUrl(form, toOthers, path) : undefined,
-  });
 }
 
 const MAX_EXCEL_ROWS = 1_048_575;
@@ -284,10 +215,9 @@ function renderCode({ access, form, downloads }: ResultsContent, text: Text): Ht
 
 export function renderCiteHeading(count: number, language: Language): Html {
   const text = TEXTS[language];
-  const title = count === 1 ? text.citeOne : fill(text.cite, { n: count }, language);
   return html`
     <div class="title">
-      <h2 id="cite">${title}</h2>
+      <h2 id="cite">${formatPlural("cite", count, language)}</h2>
       <p>${Object.entries(CITATION_FILES).map(([id, { label }]) =>
         html`
           <button type="submit" form="query" formaction="/download" class="link" name="file"
@@ -383,7 +313,7 @@ function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string 
       : valueName(term, language);
   const names = terms.slice(0, MAX_TERMS).map((term) => shorten(nameOf(term)));
   const value = field === "ActivityStartYear"
-    ? `${form.from}–${form.to}`
+    ? formatYears(form.from, form.to, language)
     : field === "Longitude"
     ? [form.west, form.south, form.east, form.north].join(" ")
     : `${names.join(", ")}${terms.length > MAX_TERMS ? " …" : ""}`;
@@ -394,7 +324,7 @@ function renderNothing({ form, results }: ResultsContent, text: Text): Html {
   const hasYears = form.from !== "" || form.to !== "";
   const hasUnknown = form.characteristics.some((name) => !findCharacteristic(name).isKnown);
   return html`
-    <h1 id="count" tabindex="-1">${text.nothing}</h1>
+    <h1 id="count" tabindex="-1">${formatCount(0, form.language)}</h1>
     ${renderUnknown(form, text)} ${renderStale(text)}
     <div class="info reasons">
       ${!hasUnknown && results.reasons.map((reason) => html`<p>${describe(reason, form)}</p>`)}

@@ -1,5 +1,5 @@
 // Series: which measurements are comparable, so that one chart can show them.
-import { formatDigits, type Language, valueName } from "./drawing_text.ts";
+import { formatDigits, type Language, valueName } from "./text.ts";
 
 /**
  * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the

@@ -1,24 +1,26 @@
 import { TOOL_IDS } from "./tools.ts";
 
-// The style sheet. Colours, type and spacing are the variables at its beginning: the first colour of a pair is for
-// light screens and paper.
+// The style sheet. The colours are the variables at its beginning; paper has those of light screens.
 export const STYLE = `:root {
-  color-scheme: light dark;
-  --paper: light-dark(#fff, #0f1a1f); --panel: light-dark(#f3f7f8, #15242a);
-  --ink: light-dark(#10262e, #e6eff2); --soft: light-dark(#4a626c, #a6bac2);
-  --accent: light-dark(#0b5c73, #7fd0e6); --on-accent: light-dark(#fff, #06222b);
-  --edge: light-dark(#71868f, #78909a); --wash: light-dark(#e3f0f4, #1b3640);
-  --line: light-dark(#d3dee2, #2a3f48); --alert: light-dark(#9b1c12, #ffb4ab);
-  --alert-wash: light-dark(#fdecea, #3c1512); --notice: light-dark(#5b4200, #f3dc9b);
-  --notice-wash: light-dark(#fff4d6, #33290c); --notice-edge: #b88600; --land: light-dark(#e4e9e6, #22343b);
-  --neighbour: light-dark(#eff1ee, #1b2a30); --water: light-dark(#eaf3f7, #0b161b);
-  --lake: light-dark(#d3e5ec, #0c2a36); --coast: light-dark(#a9b7bb, #46606a);
-  --grid: light-dark(#d9e5ea, #16262d); --series-0: light-dark(#0b5c73, #7fd0e6);
-  --series-1: light-dark(#c2500a, #ff9f5c); --series-2: light-dark(#7a4fb0, #c3a3f2);
-  --series-3: light-dark(#2f7d32, #86d08a); --series-4: light-dark(#b3306e, #ff8fbf);
-  --series-5: light-dark(#7a6412, #e0c65a); --series-6: light-dark(#84949a, #64808a);
+  color-scheme: light;
+  --paper: #fff; --panel: #f3f7f8; --ink: #10262e; --soft: #4a626c; --accent: #0b5c73;
+  --on-accent: #fff; --edge: #71868f; --wash: #e3f0f4; --line: #d3dee2; --alert: #9b1c12;
+  --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6; --notice-edge: #b88600;
+  --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec; --coast: #a9b7bb;
+  --grid: #d9e5ea; --series-0: #0b5c73; --series-1: #c2500a; --series-2: #7a4fb0;
+  --series-3: #2f7d32; --series-4: #b3306e; --series-5: #7a6412; --series-6: #84949a;
 }
-@media print { :root { color-scheme: light; } }
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    color-scheme: dark;
+    --paper: #0f1a1f; --panel: #15242a; --ink: #e6eff2; --soft: #a6bac2; --accent: #7fd0e6;
+    --on-accent: #06222b; --edge: #78909a; --wash: #1b3640; --line: #2a3f48; --alert: #ffb4ab;
+    --alert-wash: #3c1512; --notice: #f3dc9b; --notice-wash: #33290c; --land: #22343b;
+    --neighbour: #1b2a30; --water: #0b161b; --lake: #0c2a36; --coast: #46606a; --grid: #16262d;
+    --series-0: #7fd0e6; --series-1: #ff9f5c; --series-2: #c3a3f2; --series-3: #86d08a;
+    --series-4: #ff8fbf; --series-5: #e0c65a; --series-6: #64808a;
+  }
+}
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html { scroll-padding-top: 16px; }
@@ -194,6 +196,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-handles rect { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
 .map-place, .map-scale { fill: var(--soft); stroke-width: 1.5; font-size: 13px; }
 .map-scale line { stroke: var(--soft); }
+.map-scale text { text-anchor: middle; }
 .map-scale rect { width: 1px; height: 6px; transform: translateY(-5px); }
 .map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
 .map-buttons .map-draw { font-size: 12px; }
@@ -225,8 +228,9 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-card { display: flex; flex-direction: column; container-type: inline-size; }
 .chart-shapes { position: absolute; width: 0; height: 0; }
 .chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
-.chart-legend li { display: flex; gap: 4px; align-items: center; min-width: 0; }
-.chart-legend svg { flex: none; overflow: visible; }
+.chart-legend li { display: flex; gap: 4px; min-width: 0; }
+.chart-legend svg { flex: none; margin-top: 2px; }
+.chart-legend svg, .chart-shapes marker { overflow: visible; }
 .chart-legend li > span { color: var(--ink); }
 .chart-legend span span, .title h2 span { color: var(--soft); font-weight: 400; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
@@ -237,15 +241,15 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-times text, .bars .bars-year { text-anchor: middle; }
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
 .chart-times line, .bars line { stroke: var(--edge); }
-.chart-limit { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
+.chart-shapes path { fill: currentColor; }
+.chart-shapes .chart-limit { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
 ${
   Array.from({ length: 7 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
     "\n",
   )
 }
-.tagline, .chart-limits { color: var(--soft); }
-.chart-legend svg, .chart-plot g { fill: currentColor; }
-.chart-dots { stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.tagline, .chart-key { color: var(--soft); }
+.chart-dots { marker: none; stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .chart-table { margin-top: 16px; }
 .chart-table caption { text-align: left; font-weight: 600; padding: 4px 0; }
 .measured .number, .chart-table :is(th, td):not(:first-child) { text-align: right; }
@@ -266,6 +270,8 @@ ${
 @container (max-width: 480px) {
   .map-wide, .chart-wide { display: none; }
   .map-narrow, .chart-narrow { display: inline; }
+  .chart-shapes path { transform: scale(.75); }
+  .chart .chart-dots { stroke-width: 3; }
   .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
   .chart-card > :is(.note, .chart-table) { order: 3; }
   .table .measurements, .table .measurements tbody { display: block; }

@@ -1,8 +1,8 @@
 // The list of suggested characteristics, which the script requests while a name is typed.
 import { html } from "hono/html";
 import { characteristicName, suggestCharacteristics } from "./characteristics.ts";
-import { type Html, nameInForm, renderChip } from "./html.ts";
-import { fill, type Language, TEXTS } from "./text.ts";
+import { nameInForm, renderChip } from "./html.ts";
+import { fill, type Html, type Language, TEXTS } from "./text.ts";
 
 export function renderSuggestions(text: string, language: Language): Html {
   const { groups, more } = suggestCharacteristics(text, language);

@@ -1,43 +1,11 @@
 // The table of the newest measurements.
 import { html } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
-import {
-  DRAWING_TEXT,
-  fill,
-  formatDigits,
-  type Html,
-  type Language,
-  valueName,
-} from "./drawing_text.ts";
+import { fieldLabel } from "./field_texts.ts";
+import { type Form, pageUrl } from "./form.ts";
+import { FURTHER_FIELDS, namesOf, type Results } from "./load.ts";
 import { type Measurement, unitOf } from "./series.ts";
-
-/** Fields to select for the table and the chart, in addition to the tidy columns. */
-export const TABLE_FIELDS: readonly string[] = [
-  "LocationId",
-  "ActivityStartDate",
-  "CharacteristicName",
-  "ResultSampleFraction",
-  "MethodSpeciation",
-  "ActivityMediaName",
-  "ActivityDepthHeightMeasure",
-  "ActivityDepthHeightUnit",
-  "ResultAnalyticalMethodID",
-  "ResultAnalyticalMethodName",
-  "ResultDetectionCondition",
-];
-
-export interface TableContent {
-  /** In any order: the newest 20 are shown. */
-  rows: readonly Measurement[];
-  /** Number of results, which can be more than the rows. */
-  count: number;
-  nameOf: (locationId: string) => string;
-  /** Further columns: a field and its label. */
-  more?: readonly { field: string; label: string }[] | undefined;
-  language: Language;
-  /** URL at which columns are chosen. Default: no link. */
-  hrefOfColumns?: string | undefined;
-}
+import { fill, formatDigits, type Html, type Language, TEXTS, valueName } from "./text.ts";
 
 const MAX_ROWS = 20;
 
@@ -52,11 +20,15 @@ interface Column {
   prefix?: string;
 }
 
-export function measurementsTable(content: TableContent): Html {
-  const { count, language, nameOf, hrefOfColumns, more = [] } = content;
-  const text = DRAWING_TEXT[language];
+/** Returns the card of the table: the newest of the rows that were read. */
+export function measurementsTable(
+  { form, results }: { form: Form; results: Pick<Results, "rows" | "count" | "locations"> },
+): Html {
+  const { language, hasMoreColumns } = form;
+  const text = TEXTS[language];
+  const nameOf = namesOf(results);
   const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
-  const rows = content.rows.toSorted((a, b) =>
+  const rows = results.rows.toSorted((a, b) =>
     Number(dateOf(b) > dateOf(a)) - Number(dateOf(b) < dateOf(a))
   ).slice(0, MAX_ROWS);
   const [newest = {}] = rows;
@@ -83,9 +55,9 @@ export function measurementsTable(content: TableContent): Html {
     { className: "detail", label: text.sampleFraction, textOf: fractionOf },
     { className: "detail", label: text.sample, textOf: sampleOf },
     { className: "detail", textOf: methodOf, ...method },
-    ...more.map(({ field, label }) => ({
+    ...(hasMoreColumns ? FURTHER_FIELDS : []).map((field) => ({
       className: "detail",
-      label,
+      label: fieldLabel(field, language),
       textOf: (row: Measurement) => row[field] ?? "",
       isFixed: true,
     })),
@@ -104,12 +76,11 @@ export function measurementsTable(content: TableContent): Html {
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
-      <p>${fill(text.newest, { shown: rows.length, all: count }, language)}${
-    hrefOfColumns && html`, <a href="${hrefOfColumns}">${text.chooseColumns}</a>`
-  }</p>
+      <p>${fill(text.newest, { shown: rows.length, all: results.count }, language)}, <a
+        href="${pageUrl(form, { hasMoreColumns: !hasMoreColumns })}">${text.chooseColumns}</a></p>
     </div>
-    <div class="${more.length > 0 ? "table-wide" : "table"}" ${
-    more.length > 0 && html`role="region" aria-labelledby="measurements" tabindex="0"`
+    <div class="${hasMoreColumns ? "table-wide" : "table"}" ${
+    hasMoreColumns && html`role="region" aria-labelledby="measurements" tabindex="0"`
   }>
     <table role="table" class="measurements">
       <thead role="rowgroup"><tr role="row">
@@ -162,6 +133,7 @@ function describeDepth(row: Measurement, language: Language): string {
   return depth && `${depth} ${ActivityDepthHeightUnit}`.trim();
 }
 
+/** Returns the digits after the decimal point, with an exponent. */
 function decimalsOf(digits: string): string {
   return /\.(.*)$/.exec(digits)?.[1] ?? "";
 }

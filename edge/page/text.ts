@@ -1,20 +1,113 @@
-// The texts of the page in English and French. French names of characteristics are those of DataStream's schema.
+// The texts of the page in English and French, and numbers in their notations. French names of characteristics and
+// values are those of DataStream's schema.
+import { acceptsLanguages } from "@std/http/negotiation";
+import type { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import TABLE from "./texts.json" with { type: "json" };
-import { byLanguage, fill, formatNumber, type Language, valueName } from "./drawing_text.ts";
 
-export { fill, formatNumber, type Language, valueName };
-
+/** Escaped HTML. */
+export type Html = ReturnType<typeof html>;
+export type Language = "en" | "fr";
 export type Text = Readonly<Record<keyof typeof TABLE.texts, string>>;
 export type GroupId = keyof typeof TABLE.groups;
 
+/** Splits rows by language. A text that one language lacks is an error of the type check. */
+function byLanguage<K extends string, T>(
+  rows: Readonly<Record<K, Readonly<Record<Language, T>>>>,
+): Readonly<Record<Language, Readonly<Record<K, T>>>> {
+  const textsIn = (language: Language) =>
+    Object.fromEntries(
+      Object.entries<Record<Language, T>>(rows).map(([key, row]) => [key, row[language]]),
+    ) as Record<K, T>;
+  return { en: textsIn("en"), fr: textsIn("fr") };
+}
+
 export const TEXTS: Readonly<Record<Language, Text>> = byLanguage(TABLE.texts);
+const PLURALS = byLanguage(TABLE.plurals);
 /** Groups of characteristics, in the order of suggestions. */
 export const GROUP_NAMES: Readonly<Record<Language, Readonly<Record<GroupId, string>>>> =
   byLanguage(TABLE.groups);
 export const FILTER_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> =
   byLanguage(TABLE.filters);
+const FRENCH_VALUES: Readonly<Record<string, string>> = TABLE.frenchValues;
 const FRENCH_REGIONS: Readonly<Record<string, string>> = TABLE.frenchRegions;
+
+/** Replaces `{name}` by values; numbers are formatted. */
+export function fill(
+  template: string,
+  values: Readonly<Record<string, string | number>>,
+  language: Language,
+): string {
+  return template.replace(/\{(\w+)\}/g, (_, name) => {
+    const value = values[name] ?? "";
+    return typeof value === "number" ? formatNumber(value, language) : value;
+  });
+}
+
+/** Returns a number with its noun; French has the singular for zero, too. */
+export function formatPlural(
+  name: keyof typeof TABLE.plurals,
+  n: number,
+  language: Language,
+): string {
+  const isOne = n === 1 || n === 0 && language === "fr";
+  return fill(PLURALS[language][name][isOne ? 0 : 1]!, { n }, language);
+}
+
+/** By language and options. Creating one takes longer than all numbers of a map. */
+const formats = new Map<string, Intl.NumberFormat>();
+const LOCALES: Record<Language, string> = { en: "en-CA", fr: "fr-CA" };
+
+/** Returns a number in the notation of a language, such as `1,234.5` or `1 234,5`. */
+export function formatNumber(
+  value: number,
+  language: Language,
+  options?: Intl.NumberFormatOptions,
+): string {
+  const key = JSON.stringify([language, options]);
+  const format = formats.get(key) ?? new Intl.NumberFormat(LOCALES[language], options);
+  formats.set(key, format);
+  return format.format(value);
+}
+
+/** Returns digits of the service in the notation of a language: all of them, with its decimal sign. */
+export function formatDigits(digits: string, language: Language): string {
+  return language === "fr" ? digits.replace(".", ",") : digits;
+}
+
+/** Such as `2015–2024` or `since 2015`; empty without years. */
+export function formatYears(first: string, last: string, language: Language): string {
+  const { since, until } = TEXTS[language];
+  if (first !== "" && last !== "") return [...new Set([first, last])].join("–");
+  return first + last && fill(first ? since : until, { year: first || last }, language);
+}
+
+/** Returns the short name of a month of a year; the first month is 0. */
+export function monthName(month: number, language: Language): string {
+  const options = { month: "short", timeZone: "UTC" } as const;
+  return new Date(Date.UTC(2000, month)).toLocaleString(LOCALES[language], options);
+}
+
+/** Such as `18 MB` or `0.2 Mo`. */
+export function formatBytes(bytes: number, language: Language): string {
+  const index = bytes < 1e5 ? 0 : bytes < 1e9 ? 1 : 2;
+  const amount = bytes / 1000 ** (index + 1);
+  const digits = amount < 10 && index > 0 ? 1 : 0;
+  const unit = (language === "fr" ? ["ko", "Mo", "Go"] : ["kB", "MB", "GB"])[index];
+  return `${formatNumber(amount, language, { maximumFractionDigits: digits })} ${unit}`;
+}
+
+/** Such as `25 s` or `3 min`. */
+export function formatTime(seconds: number, language: Language): string {
+  return seconds < 90
+    ? `${formatNumber(Math.max(1, Math.round(seconds)), language)} s`
+    : `${formatNumber(Math.round(seconds / 60), language)} min`;
+}
+
+/** Returns the French name of a value if the schema has one, else the value itself. */
+export function valueName(value: string, language: Language): string {
+  return language === "fr" && Object.hasOwn(FRENCH_VALUES, value) ? FRENCH_VALUES[value]! : value;
+}
 
 /** Regions by Id, with their names for the form. A hub has a name of its own, so that it differs from locations. */
 export function regionsIn(language: Language): [id: string, name: string][] {
@@ -36,32 +129,12 @@ export function fold(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
 }
 
-/** Such as `18 MB` or `0.2 Mo`. */
-export function formatBytes(bytes: number, language: Language): string {
-  const index = bytes < 1e5 ? 0 : bytes < 1e9 ? 1 : 2;
-  const amount = bytes / 1000 ** (index + 1);
-  const digits = amount < 10 && index > 0 ? 1 : 0;
-  const unit = (language === "fr" ? ["ko", "Mo", "Go"] : ["kB", "MB", "GB"])[index];
-  return `${formatNumber(amount, language, { maximumFractionDigits: digits })} ${unit}`;
-}
-
-/** Such as `25 s` or `3 min`. */
-export function formatTime(seconds: number, language: Language): string {
-  return seconds < 90
-    ? `${formatNumber(Math.max(1, Math.round(seconds)), language)} s`
-    : `${formatNumber(Math.round(seconds / 60), language)} min`;
-}
+/** Characters of `accept-language` that are read. */
+const MAX_HEADER = 1_000;
 
 /** By the parameter `lang`, else by the header `accept-language` (RFC 9110, 12.5.4). */
 export function chooseLanguage(wanted: string | null, header: string | null): Language {
   if (wanted === "fr" || wanted === "en") return wanted;
-  const quality = { en: 0, fr: 0 };
-  for (const [index, part] of (header ?? "").slice(0, 1_000).split(",").entries()) {
-    const [tag = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
-    const language = tag.slice(0, 2).toLowerCase();
-    if (language !== "en" && language !== "fr") continue;
-    // Of languages with equal weights, the first one is preferred.
-    quality[language] = Math.max(quality[language], (Number(weight) || 0) - index / 1e6);
-  }
-  return quality.fr > quality.en ? "fr" : "en";
+  const headers = new Headers({ "accept-language": (header ?? "").slice(0, MAX_HEADER) });
+  return acceptsLanguages({ headers }, "en", "fr") === "fr" ? "fr" : "en";
 }

@@ -1,39 +1,43 @@
 import type { Clock } from "../../src/clock.ts";
 
-interface CacheOptions {
-  /** Milliseconds. */
-  ttl: number;
-  /** Default: no limit. */
-  maxEntries?: number;
-  clock: Clock;
-}
+/** Milliseconds. */
+const TTL = 300_000;
+/** Maximum number of items, such as rows and locations, about 0.3 kB each. */
+const MAX_SIZE = 100_000;
 
 /** Evicts the value that was stored first, and keeps stale values until then. */
-export class TtlCache<V> {
-  readonly #entries = new Map<string, { value: V; storedAt: number }>();
-  readonly #options: CacheOptions;
+export class TtlCache {
+  readonly #entries = new Map<string, { value: unknown; storedAt: number; size: number }>();
+  readonly #clock: Clock;
+  #size = 0;
 
-  constructor(options: CacheOptions) {
-    this.#options = options;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** `undefined` if missing or stale. */
-  get(key: string): V | undefined {
+  get(key: string): unknown {
     const entry = this.#entries.get(key);
-    const { ttl, clock } = this.#options;
-    return entry && clock.now() - entry.storedAt < ttl ? entry.value : undefined;
+    return entry && this.#clock.now() - entry.storedAt < TTL ? entry.value : undefined;
   }
 
-  getStale(key: string): V | undefined {
+  getStale(key: string): unknown {
     return this.#entries.get(key)?.value;
   }
 
-  set(key: string, value: V): void {
-    const { maxEntries = Infinity, clock } = this.#options;
-    // A Map iterates in the order of insertion, and replacing a value does not change its position.
+  set(key: string, value: unknown, size: number): void {
+    this.#delete(key);
+    // A Map iterates in the order of insertion.
+    this.#entries.set(key, { value, storedAt: this.#clock.now(), size });
+    this.#size += size;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= MAX_SIZE || oldest === key) break;
+      this.#delete(oldest);
+    }
+  }
+
+  #delete(key: string): void {
+    this.#size -= this.#entries.get(key)?.size ?? 0;
     this.#entries.delete(key);
-    this.#entries.set(key, { value, storedAt: clock.now() });
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
   }
 }

@@ -1,5 +1,7 @@
+import type { Page } from "./page.ts";
+
 /** Draws a box on the map with the pointer. Runs in the browser; the server converts its pixels to degrees. */
-export function enhanceBox(): void {
+export function enhanceBox({ texts, load }: Page): void {
   let start: { x: number; y: number } | undefined;
   const frame = document.createElement("div");
   frame.className = "map-drawn";
@@ -11,8 +13,7 @@ export function enhanceBox(): void {
     event.preventDefault();
     const map = link.closest<HTMLElement>(".map")!;
     map.classList.toggle("drawing");
-    const texts = JSON.parse(document.querySelector("main")!.dataset.texts ?? "{}");
-    document.querySelector("#form-status")!.textContent = texts.drawBox;
+    document.querySelector("#form-status")!.textContent = texts().drawBox!;
   });
   document.addEventListener("pointerdown", (event) => {
     const map = (event.target as Element).closest<HTMLElement>(".map.drawing");
@@ -47,11 +48,7 @@ export function enhanceBox(): void {
     const url = new URL(document.querySelector("main")!.dataset.url!, location.href);
     url.searchParams.set("view", map.dataset.view!);
     url.searchParams.set("drawn", [...drawn, ...size].join());
-    // `enhancePage` follows links within the page.
-    const link = document.createElement("a");
-    link.href = url.href;
-    document.querySelector("main")!.append(link);
-    link.click();
+    load(url.href, false, true);
   });
 
   function resize(event: PointerEvent): void {

@@ -5,15 +5,27 @@ import { enhanceSuggestions } from "./suggestions.ts";
 import { enhanceValues } from "./values.ts";
 
 export function script(): string {
-  const functions = [enhancePage, enhanceSuggestions, enhanceBox, enhanceValues];
+  const others = [enhanceSuggestions, enhanceBox, enhanceValues];
   // Bundlers that keep names, such as esbuild in wrangler, call `__name` in each function.
-  return `const __name = (value) => value;\n${functions.map((f) => `(${f})();\n`).join("")}`;
+  return `const __name = (value) => value;\nconst page = (${enhancePage})();\n${
+    others.map((enhance) => `(${enhance})(page);\n`).join("")
+  }`;
+}
+
+/** What the other functions use of `enhancePage`. */
+export interface Page {
+  /** Texts of the page by their name. */
+  texts: () => Record<string, string>;
+  /** Requests a page with the key or token. */
+  fetchPage: (url: string, signal?: AbortSignal) => Promise<Document>;
+  /** Shows another state of the page. `isNew` adds it to the history. */
+  load: (url: string, movesFocus: boolean, isNew?: boolean) => Promise<void>;
 }
 
 export const SCRIPT_TEXTS = ["loading", "copied", "busyNote", "failed", "drawBox"] as const;
 
 /** Loads pages within this one, and marks changed forms. */
-export function enhancePage(): void {
+export function enhancePage(): Page {
   const main = (): HTMLElement => document.querySelector("main")!;
   const form = (): HTMLFormElement | null => document.querySelector("#query");
   const texts = (): Record<string, string> => JSON.parse(main().dataset.texts ?? "{}");
@@ -41,6 +53,7 @@ export function enhancePage(): void {
   });
   // A browser may restore the form's values after this script.
   addEventListener("pageshow", update);
+  return { texts, fetchPage, load };
 
   function prepare(): void {
     for (const element of document.querySelectorAll<HTMLElement>("[data-script]")) {
@@ -162,7 +175,6 @@ export function enhancePage(): void {
     return new DOMParser().parseFromString(await response.text(), "text/html");
   }
 
-  /** Shows another state of the page. `isNew` adds it to the history. */
   async function load(url: string, movesFocus: boolean, isNew = false): Promise<void> {
     current.abort();
     current = new AbortController();

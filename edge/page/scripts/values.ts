@@ -1,13 +1,19 @@
+import type { Page } from "./page.ts";
+
 /** Shows the location, date and value of the nearest point of a chart. Runs in the browser. */
-export function enhanceValues(): void {
+export function enhanceValues({ fetchPage }: Page): void {
   const label = document.createElement("p");
   label.className = "chart-value";
   const reachInPixels = 16;
+  let shown: Element | undefined;
+  /** A text per point of the shown chart, which are requested when the pointer first enters it. */
+  let texts: string[] = [];
 
   for (const type of ["pointermove", "pointerdown"] as const) {
     document.addEventListener(type, ({ target, clientX, clientY }) => {
       const plot = (target as Element).closest<SVGElement>(".chart-plot");
-      const text = plot && describeNearest(plot, clientX, clientY);
+      if (plot && plot !== shown) request(plot);
+      const text = plot && texts[nearestPoint(plot, clientX, clientY)];
       if (!text) return label.remove();
       label.textContent = text;
       const chart = plot.parentElement!;
@@ -21,30 +27,23 @@ export function enhanceValues(): void {
     });
   }
 
-  function describeNearest(plot: SVGElement, x: number, y: number): string | undefined {
+  async function request(plot: SVGElement): Promise<void> {
+    shown = plot;
+    texts = [];
+    const page = await fetchPage(plot.dataset.values!).catch(() => undefined);
+    if (shown === plot) texts = page?.querySelector(".fragment pre")?.textContent.split("\n") ?? [];
+  }
+
+  function nearestPoint(plot: SVGElement, x: number, y: number): number {
     const bounds = plot.getBoundingClientRect();
-    let nearest: { distance: number; part: number; group: SVGElement; value: string } | undefined;
-    for (const group of plot.querySelectorAll<SVGElement>("[data-values]")) {
-      const values = group.dataset.values!.split(" ");
-      group.querySelectorAll("use").forEach((use, index) => {
-        const part = parseFloat(use.getAttribute("x")!) / 100;
-        const top = bounds.top + Number(use.getAttribute("y"));
-        const distance = Math.hypot(bounds.left + part * bounds.width - x, top - y);
-        if (distance < (nearest?.distance ?? reachInPixels)) {
-          nearest = { distance, part, group, value: values[index]! };
-        }
-      });
-    }
-    if (!nearest) return undefined;
-    const { part, group, value } = nearest;
-    const [first, last] = plot.dataset.years!.split(",").map(Number) as [number, number];
-    const [start, end] = [Date.UTC(first, 0), Date.UTC(last + 1, 0)];
-    // Noon, because a rounded position can be a little before midnight.
-    const noon = start + part * (end - start) + 43_200_000;
-    const isFrench = document.documentElement.lang === "fr";
-    const result = `${isFrench ? value.replace(".", ",") : value} ${plot.dataset.unit}`;
-    return [group.dataset.name, new Date(noon).toISOString().slice(0, 10), result.trim()].join(
-      ", ",
-    );
+    const distances = [...plot.querySelectorAll("[marker-start] > line")].map((point) => {
+      const part = parseFloat(point.getAttribute("x1")!) / 100;
+      return Math.hypot(
+        bounds.left + part * bounds.width - x,
+        bounds.top + Number(point.getAttribute("y1")) - y,
+      );
+    });
+    const nearest = distances.reduce((best, d, i) => d < distances[best]! ? i : best, 0);
+    return distances[nearest]! < reachInPixels ? nearest : -1;
   }
 }

@@ -72,7 +72,7 @@ const tasks: Task[] = [
       const download = await clickAndDownload(page);
       assertEquals(
         download.suggestedFilename(),
-        "2-characteristics-prince-edward-island-2015-2023.csv",
+        "2-characteristics-prince-edward-island-since-2015.csv",
       );
       assertEquals((await rowsOf(download)).length, count);
       assert(count > 100);
@@ -99,7 +99,7 @@ const tasks: Task[] = [
       await reader.choose("TP", TP);
       await reader.fill("#where", "Pigeon Lake");
       await reader.show();
-      await reader.page.locator(".chart use:visible").first().waitFor();
+      await reader.page.locator(".chart [marker-start] > line").first().waitFor();
     },
   },
   {
@@ -320,6 +320,26 @@ browserTest("page copies its link and the code", () =>
     assertMatch(await copied() as string, /^curl --fail/);
   }, { context: { permissions: ["clipboard-read", "clipboard-write"] } }));
 
+browserTest(
+  "page shows location, date and value of the point under the pointer",
+  () =>
+    onPage({}, async (page, root) => {
+      await page.goto(`${root}?characteristic=Nitrate&where=Nova+Scotia`);
+      const plot = (await page.locator(".chart-plot").boundingBox())!;
+      const point = page.locator(".chart-plot [marker-start] > line").last();
+      const x = plot.x + plot.width * parseFloat((await point.getAttribute("x1"))!) / 100;
+      const y = plot.y + Number(await point.getAttribute("y1"));
+      await page.mouse.move(plot.x, plot.y);
+      await page.waitForResponse(/\/values\?/);
+      await page.mouse.move(x, y);
+      await page.locator(".chart-value").waitFor();
+      assertMatch(
+        await page.locator(".chart-value").innerText(),
+        /^[\w ]+ \(synthetic\), \d{4}-\d\d-\d\d, [<\d.]+ mg\/L as N$/,
+      );
+    }, lifelike),
+);
+
 browserTest("page loads the bars of years after the rest", () =>
   onPage({}, async (page) => {
     await page.locator("#results .fragment svg").waitFor();
@@ -350,7 +370,7 @@ browserTest("page sends a caller's key as a header, and stores it nowhere", () =
     await pressShow(page);
     const count = await countOf(page);
     const download = await clickAndDownload(page);
-    assertEquals(download.suggestedFilename(), "ph-manitoba-2012-2023.csv");
+    assertEquals(download.suggestedFilename(), "ph-manitoba-all-years.csv");
     assertEquals((await rowsOf(download)).length, count);
     assertEquals([...new Set(keys)], ["wrong", apiKey]);
     const kept = await page.evaluate(

@@ -2,14 +2,16 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { drawBars } from "../../../../edge/page/bars.ts";
-import { type ChartContent, drawChart } from "../../../../edge/page/chart.ts";
+import { drawChart } from "../../../../edge/page/chart.ts";
 import {
   formatSeries,
   type Measurement,
   parseSeries,
   selectSeries,
 } from "../../../../edge/page/series.ts";
-import { measurementsTable, type TableContent } from "../../../../edge/page/table.ts";
+import { readForm } from "../../../../edge/page/form.ts";
+import type { LocationInfo } from "../../../../edge/page/load.ts";
+import { measurementsTable } from "../../../../edge/page/table.ts";
 
 const row = (value: string, more: Record<string, string> = {}): Measurement => ({
   LocationId: "1",
@@ -23,7 +25,7 @@ const row = (value: string, more: Record<string, string> = {}): Measurement => (
   censoring: "none",
   ...more,
 });
-const repeat = (count: number, make: (index: number) => Measurement) =>
+const repeat = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
 Deno.test("selectSeries() returns the values of one characteristic, unit, fraction and form: those with most values", () => {
@@ -46,25 +48,34 @@ Deno.test("selectSeries() returns the values of one characteristic, unit, fracti
   assertEquals(selectSeries([row("", { censoring: "missing" })]), undefined);
 });
 
-const chart = async (rows: readonly Measurement[], content: Partial<ChartContent> = {}) =>
-  String(
-    await drawChart({
-      series: selectSeries(rows)!,
-      nameOf: (id) => `Lake ${id}`,
-      language: "en",
-      hrefOfScale: (isLogarithmic) => `?log=${isLogarithmic}`,
-      hrefOfSeries: (key) => `?series=${formatSeries(key)}`,
-      ...content,
-    }),
-  ).replace(/\s+/g, " ");
+const location = (id: string, name = `Lake ${id}`): LocationInfo => ({
+  id,
+  name,
+  ...{ doi: "", type: "", latitude: 50, longitude: -97 },
+});
+const list = repeat(8, (i) => location(String(i)));
+
+/** What the page shows of rows: a form as its query, and the names of locations. */
+const contentOf = (rows: readonly Measurement[], query = "", locations = list) => ({
+  form: readForm(new URLSearchParams(query), query.includes("lang=fr") ? "fr" : "en"),
+  path: "/",
+  results: {
+    ...{ rows, count: rows.length, isComplete: true },
+    locations: { list: locations, missing: 0 },
+  },
+});
+
+const chart = async (rows: readonly Measurement[], query?: string) =>
+  String(await drawChart(contentOf(rows, query))).replace(/\s+/g, " ");
 const ticksOf = (html: string) =>
   [.../class="chart-axis".*?<\/svg>/.exec(html)![0].matchAll(/>([^<]+)<\/text>/g)]
     .map(([, text]) => text!.trim());
+/** Returns the points with shapes: those of a group, except limits, have its shape. */
 const pointsOf = (html: string) =>
-  [.../class="chart-plot".*<\/svg>/.exec(html)![0].matchAll(
-    /<use href="#(\w+)" x="([\d.]+)%" y="(\d+)"\/>/g,
-  )]
-    .map(([, shape, x, y]) => ({ shape, x: Number(x), y: Number(y) }));
+  [...html.matchAll(/marker-start="url\(#(none\d)\)">(.*?)<\/g>/g)].flatMap(([, shape, lines]) =>
+    [...lines!.matchAll(/<line x1="([\d.]+)%" y1="(\d+)"(?: marker-start="url\(#(\w+)\)")?\/>/g)]
+      .map(([, x, y, limit]) => ({ shape: limit ?? shape, x: Number(x), y: Number(y) }))
+  );
 
 const scales: [low: string, high: string, ticks: string[]][] = [
   ["0.011", "0.9", ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"]],
@@ -87,13 +98,10 @@ Deno.test("drawChart() links to the other scale and to other series with their n
     row("1", { ResultSampleFraction: "Dissolved" }),
   ]);
   assertStringIncludes(html, "log scale");
-  assertStringIncludes(html, '<a href="?log=false">Linear</a>');
-  assertStringIncludes(html, 'Nitrate|mg/L|Dissolved|as N">Dissolved (1)</a>');
-  assertEquals(ticksOf(await chart([row("1"), row("100")], { isLogarithmic: false }))[0], "0");
-  assertEquals(
-    (await chart([row("0"), row("100")], { isLogarithmic: true })).includes("?log="),
-    false,
-  );
+  assertStringIncludes(html, '<a href="/?scale=linear&amp;lang=en">Linear</a>');
+  assertStringIncludes(html, 'Nitrate%7Cmg%2FL%7CDissolved%7Cas+N&amp;lang=en">Dissolved (1)</a>');
+  assertEquals(ticksOf(await chart([row("1"), row("100")], "scale=linear"))[0], "0");
+  assertEquals((await chart([row("0"), row("100")], "scale=log")).includes(">Linear<"), false);
 });
 
 Deno.test("selectSeries() leaves out dates and values that are malformed", () => {
@@ -123,10 +131,9 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
   ]);
   assertEquals(first!.x, 0);
   // 366 days of 731.
-  assertEquals(left!.x, 50.07);
+  assertEquals(left!.x, 50.1);
   assert(last!.x > 99.8 && last!.x < 100);
   assert(first!.y > left!.y && left!.y > right!.y && right!.y > last!.y);
-  assertStringIncludes(html, 'data-values="1 &lt;2 &gt;3 5"');
   for (const text of ["below the limit", "above the limit"]) assertStringIncludes(html, text);
 });
 
@@ -194,9 +201,8 @@ Deno.test("drawChart() and measurementsTable() escape what the service sent", as
   const rows = [
     row("1", { CharacteristicName: hostile, unit: hostile, ResultSampleFraction: hostile }),
   ];
-  const nameOf = () => hostile;
-  const content = { rows, count: 1, nameOf, language: "en" } as const;
-  for (const html of [await chart(rows, { nameOf }), String(await measurementsTable(content))]) {
+  const content = contentOf(rows, "", [location("1", hostile)]);
+  for (const html of [await drawChart(content), await measurementsTable(content)].map(String)) {
     assertEquals(html.includes("<script>"), false);
     assertEquals(/NaN|undefined|style=/.test(html), false);
   }
@@ -214,16 +220,8 @@ Deno.test("drawBars() has one bar per year, also for years without results", asy
   assertEquals(String(await drawBars([], "en")), "");
 });
 
-const table = async (rows: readonly Measurement[], content: Partial<TableContent> = {}) => {
-  const html = String(
-    await measurementsTable({
-      rows,
-      count: rows.length,
-      nameOf: (id) => `Lake ${id}`,
-      language: "en",
-      ...content,
-    }),
-  );
+const table = async (rows: readonly Measurement[], query?: string) => {
+  const html = String(await measurementsTable(contentOf(rows, query)));
   const textOf = (html: string) =>
     html.replace(/<span class="details">.*?<\/span>|<[^>]*>/gs, "").replace(/&lt;/g, "<").replace(
       /&gt;/g,
@@ -251,7 +249,7 @@ Deno.test("measurementsTable() shows the newest 20 rows, and moves constant colu
       ActivityDepthHeightUnit: "m",
       ResultAnalyticalMethodID: "EPA 353.2",
     }));
-  const { heading, columns, rows: shown } = await table(rows, { count: 45_310 });
+  const { heading, columns, rows: shown } = await table(rows);
   assertEquals(heading, "Measurements Nitrate, as N, Surface Water, Total, method EPA 353.2");
   assertEquals(columns, ["Date", "Location", "Value", "Unit", "Sample"]);
   assertEquals(shown.length, 20);
@@ -269,9 +267,9 @@ Deno.test("measurementsTable() names characteristic, form and medium in each row
       ActivityMediaName: "Groundwater",
       ActivityStartDate: "2019-01-01",
     }),
-  ], { more: [{ field: "LocationId", label: "Place" }] });
+  ]);
   assertEquals(columns, [
-    ...["Date", "Location", "Characteristic", "Value", "Unit", "Fraction", "Sample", "Place"],
+    ...["Date", "Location", "Characteristic", "Value", "Unit", "Fraction", "Sample"],
   ]);
   assertEquals(rows, [
     [
@@ -282,9 +280,8 @@ Deno.test("measurementsTable() names characteristic, form and medium in each row
       "mg/L as N",
       "Total",
       "Surface Water",
-      "1",
     ],
-    ["2019-01-01", "Lake 1", "pH", "7.1", "", "", "Groundwater", "1"],
+    ["2019-01-01", "Lake 1", "pH", "7.1", "", "", "Groundwater"],
   ]);
 });
 
@@ -304,9 +301,8 @@ Deno.test("measurementsTable() keeps the digits of the service, aligned at the d
     "> 2419.6\u2007\u2007\u2007",
     "not detected",
   ]);
-  const french = await table([row("7.10"), row("", { ResultDetectionCondition: "Not Detected" })], {
-    language: "fr",
-  });
+  const notDetected = row("", { ResultDetectionCondition: "Not Detected" });
+  const french = await table([row("7.10"), notDetected], "lang=fr");
   assertEquals(french.rows.map(([, , value]) => value), ["7,10", "non détecté"]);
   // The schema has French names of fractions and forms.
   assertEquals(french.heading, "Mesures Nitrate, comme N, Eau de surface, Totale");

@@ -1,8 +1,9 @@
 // The map that the server draws: projection, points, labels, views and links.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { drawMap, type MapContent } from "../../../../edge/page/map.ts";
-import type { MapLocation } from "../../../../edge/page/map_points.ts";
+import { readForm } from "../../../../edge/page/form.ts";
+import type { LocationInfo } from "../../../../edge/page/load.ts";
+import { drawMap } from "../../../../edge/page/map.ts";
 import {
   formatView,
   LEAD_SIZE,
@@ -80,53 +81,57 @@ Deno.test("boundsOfPixels() returns the same box for each pair of opposite corne
   }
 });
 
-const location = (
-  id: number,
-  longitude: number,
-  latitude: number,
-  matches = true,
-): MapLocation => ({
+const location = (id: number, longitude: number, latitude: number): LocationInfo => ({
   id: String(id),
+  doi: "10.25976/x",
   name: `Lake ${id}`,
   type: "Lake/Pond",
   longitude,
   latitude,
-  matches,
 });
 
-const draw = async (content: Partial<MapContent>) =>
-  String(
-    await drawMap({
-      locations: [],
-      view: CANADA,
-      size: LEAD_SIZE,
-      language: "en",
-      hrefOfView: (view) => `?view=${formatView(view)}`,
-      hrefOfLocation: (location) => `?selected=${location?.id ?? ""}`,
-      hrefOfOnly: ({ id }) => `?location=${id}`,
-      ...content,
-    }),
-  ).replace(/\s+/g, " ");
+interface Content {
+  list?: readonly LocationInfo[];
+  others?: readonly LocationInfo[];
+  missing?: number;
+  query?: string;
+  isLead?: boolean;
+}
+
+const draw = async ({ list = [], others, missing = 0, query = "", isLead = true }: Content) => {
+  const language = query.includes("lang=fr") ? "fr" : "en";
+  const form = readForm(new URLSearchParams(query), language);
+  const box = form.west === "" ? undefined : {
+    ...{ west: Number(form.west), south: Number(form.south) },
+    ...{ east: Number(form.east), north: Number(form.north) },
+  };
+  const results = {
+    locations: { list, missing },
+    others,
+    selection: { filter: undefined, within: box },
+  };
+  return String(await drawMap({ form, path: "/", results }, isLead)).replace(/\s+/g, " ");
+};
 
 const wideOf = (map: string) => /<g class="map-wide">.*?<\/g>/.exec(map)![0];
 
 Deno.test("drawMap() merges close points into one with their number, which links to a closer view", async () => {
-  const locations = [location(1, -97, 50), location(2, -97.1, 50.1), location(3, -110, 60)];
-  const layer = wideOf(await draw({ locations }));
+  const list = [location(1, -97, 50), location(2, -97.1, 50.1), location(3, -110, 60)];
+  const layer = wideOf(await draw({ list }));
   assertEquals(layer.match(/class="map-point"/g)?.length, 2);
   assertStringIncludes(layer, ">2</text>");
-  assertStringIncludes(layer, 'href="?selected=3"');
-  const [, view] = /href="\?view=([^"]*)"/.exec(layer)!;
-  assert(parseView(view!)!.width < 500);
+  assertStringIncludes(layer, 'href="/?selected=3&amp;lang=en"');
+  const [, view] = /href="\/\?view=([^"&]*)/.exec(layer)!;
+  assert(parseView(decodeURIComponent(view!))!.width < 500);
 });
 
 Deno.test("drawMap() keeps points of a distance of 20 pixels or more when there are many", async () => {
   const random = new Random(7);
-  const locations = Array.from(
+  const list = Array.from(
     { length: 3000 },
     (_, id) => location(id, -120 + 50 * random.next(), 45 + 20 * random.next()),
   );
-  const layer = wideOf(await draw({ locations }));
+  const layer = wideOf(await draw({ list }));
   const points = [...layer.matchAll(/<circle cx="([\d.]+)%" cy="([\d.]+)%" r=/g)].map((
     [, x, y],
   ) => [
@@ -146,25 +151,19 @@ Deno.test("drawMap() keeps points of a distance of 20 pixels or more when there 
 });
 
 Deno.test("drawMap() draws other locations apart and hollow, and counts those outside the view", async () => {
-  const locations = [
-    location(1, -97, 50),
-    location(2, -97, 50, false),
-    location(3, -60, 46),
-  ];
-  const view = { longitude: -97, latitude: 50, width: 500 };
   const map = await draw({
-    locations,
-    view,
+    list: [location(1, -97, 50), location(3, -60, 46)],
+    others: [location(2, -97, 50)],
     missing: 5000,
-    hasOthers: true,
-    hrefOfOthers: "?others=",
+    query: "view=-97,50,500",
   });
   assertEquals(wideOf(map).match(/class="map-point map-other"/g)?.length, 1);
   const legend = /<p class="map-legend">.*?<\/p>/.exec(map)![0].replace(/<[^>]*>|\s+/g, " ");
   assertStringIncludes(legend, "1 of 2 locations");
   assertStringIncludes(legend, "1 other location: not in this selection");
   assertStringIncludes(legend, "5,000 more are not shown");
-  assertStringIncludes(legend, "hide others");
+  const filtered = { others: [], query: "characteristic=pH" };
+  assertStringIncludes(await draw(filtered), ">hide others</a>");
 });
 
 Deno.test("drawMap() omits the label of a place that a point covers", async () => {
@@ -173,23 +172,27 @@ Deno.test("drawMap() omits the label of a place that a point covers", async () =
     const angle = i / 40 * 2 * Math.PI;
     return location(i, -94.17 + 5 * Math.cos(angle), 58.77 + 2.5 * Math.sin(angle));
   });
-  assertEquals(wideOf(await draw({ locations: around })).includes(">Churchill</text>"), false);
+  assertEquals(wideOf(await draw({ list: around })).includes(">Churchill</text>"), false);
 });
 
 Deno.test("drawMap() has a card with name, type, position and link for the selected location and those at its place", async () => {
-  const locations = [location(1, -63.6, 44.93), location(2, -63.6, 44.93)];
-  const view = viewOf(locations, RAIL_SIZE);
-  const map = await draw({ locations, view, size: RAIL_SIZE, selected: "1" });
+  const list = [location(1, -63.6, 44.93), location(2, -63.6, 44.93)];
+  const content = { list, query: "where=NS&selected=1", isLead: false };
+  const map = await draw(content);
   assertStringIncludes(map, "Lake/Pond, 44.930° N, 63.600° W");
-  assertEquals([...map.matchAll(/href="\?location=(\d)"/g)].map(([, id]) => id), ["1", "2"]);
+  const links = [...map.matchAll(/href="\/\?location=(\d)&amp;lang=en"/g)].map(([, id]) => id);
+  assertEquals(links, ["1", "2"]);
   assertEquals(map.match(/class="map-ring"/g)?.length, 1);
-  assertStringIncludes(map, '<a class="map-close" href="?selected="');
-  const french = await draw({ locations, view, language: "fr", selected: "1" });
+  assertStringIncludes(map, '<a class="map-close" href="/?where=NS&amp;lang=en"');
+  const french = await draw({ ...content, query: "where=NS&selected=1&lang=fr" });
   assertStringIncludes(french, "44,930° N, 63,600° O");
+  // The filter of the form excludes other locations.
+  const other = await draw({ others: list, query: "where=NS&selected=1" });
+  assertStringIncludes(other, 'href="/?location=1&amp;lang=en">Only this location');
 });
 
 Deno.test("drawMap() draws a box with curved edges and four handles", async () => {
-  const map = await draw({ box: { west: -120, south: 50, east: -80, north: 60 } });
+  const map = await draw({ query: "west=-120&south=50&east=-80&north=60" });
   const [, path] = /class="map-box" d="([^"]*)"/.exec(map)!;
   assert(path!.match(/-?\d+/g)!.length > 80);
   const handles = /<g class="map-handles".*?<\/g>/.exec(map)![0];
@@ -198,28 +201,18 @@ Deno.test("drawMap() draws a box with curved edges and four handles", async () =
 
 Deno.test("drawMap() escapes the names of locations", async () => {
   const hostile = { ...location(1, -97, 50), name: `<script>"'&` };
-  const map = await draw({ locations: [hostile], selected: "1" });
+  const map = await draw({ list: [hostile], query: "selected=1" });
   assertEquals(map.includes("<script>"), false);
   assertStringIncludes(map, "&lt;script&gt;");
 });
 
 Deno.test("drawMap() has no inline style, and is at most 14 kB compressed for 60 locations", async () => {
   const random = new Random(1);
-  const locations = Array.from(
+  const list = Array.from(
     { length: 60 },
     (_, id) => location(id, -130 + 70 * random.next(), 45 + 20 * random.next()),
   );
-  const map = String(
-    await drawMap({
-      locations,
-      view: CANADA,
-      size: LEAD_SIZE,
-      language: "en",
-      hrefOfView: (view) => `?view=${formatView(view)}`,
-      hrefOfLocation: (location) => `?selected=${location?.id ?? ""}`,
-      hrefOfOnly: ({ id }) => `?location=${id}`,
-    }),
-  );
+  const map = await draw({ list });
   assertEquals(/style=|<style|<script|NaN|undefined/.test(map), false);
   const stream = new Blob([map]).stream().pipeThrough(new CompressionStream("gzip"));
   const { byteLength } = await new Response(stream).arrayBuffer();

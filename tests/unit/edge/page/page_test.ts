@@ -210,6 +210,23 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
 
+const years: [query: string, english: string, french: string][] = [
+  ["from=2015", "since 2015", "depuis 2015"],
+  ["to=2016", "until 2016", "jusqu’en 2016"],
+  ["from=2015&to=2016", "2015–2016", "2015–2016"],
+  ["from=2015&to=2015", "2015", "2015"],
+];
+for (const [query, english, french] of years) {
+  Deno.test(`GET / states the years ${english} when the form has ${query}`, async () => {
+    const { app } = overSandbox({ records: 300 });
+    for (const [language, expected] of [["en", english], ["fr", french]] as const) {
+      const html = await get(app, `/?${query}&lang=${language}`);
+      assertMatch(elementOf(html, 'class="facts"'), new RegExp(`, ${expected}\\.`));
+      assertMatch(elementOf(html, 'class="fold"'), new RegExp(` ${expected} `));
+    }
+  });
+}
+
 const languages: [path: string, header: string, language: string][] = [
   ["/", "", "en"],
   ["/", "fr-CA,fr;q=0.9,en;q=0.8", "fr"],
@@ -371,6 +388,18 @@ Deno.test("GET /years names what is missing and leads back when no measurement h
   );
 });
 
+Deno.test("GET /values has location, date and value of each point of the chart, from the cache", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false });
+  const html = await get(app, "/?characteristic=Nitrate&where=Nova+Scotia");
+  const { requests } = stats;
+  const [, href] = /data-values="([^"]*)"/.exec(html)!;
+  const values = await get(app, href!.replaceAll("&amp;", "&"));
+  assertEquals(stats.requests, requests);
+  const lines = elementOf(values, 'class="fragment"').split(" mg/L as N ");
+  assertEquals(lines.length, html.match(/<line x1="[^"]*" y1="\d+"( marker|\/)/g)?.length);
+  assertMatch(lines[0]!, /^Kejimkujik Lake \(synthetic\), 2012-\d\d-\d\d, <?[\d.]+$/);
+});
+
 Deno.test("GET / names the dataset in the line of a folded form, in the facts and in the file name", async () => {
   const { app } = overSandbox({ hostileNames: false });
   await get(app, "/datasets");
@@ -433,9 +462,9 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
   });
   const headers = { "x-api-key": "sandbox" };
   for (let times = 0; times < 2; times++) await get(app, "/?from=2000", { headers });
-  assertEquals(stats.requests, 3 + 2); // the datasets are public
+  assertEquals(stats.requests, 3);
   const html = await get(app, "/?characteristic=pH");
-  assertEquals(stats.requests, 5);
+  assertEquals(stats.requests, 3);
   assertStringIncludes(elementOf(html, 'role="alert"'), "An API key is required");
   // The key must not get into the URL.
   assertEquals([...html.matchAll(/<form[^>]*method="(\w+)"/g)].map(([, method]) => method), [
@@ -447,7 +476,7 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
   const file = await app.request("/download", { method: "POST", body });
   assertEquals(readCsv(await file.text()).length, 1 + 30);
   assertMatch(log.join("\n"), /POST \/ 200 .*\n.*POST \/Records\.csv 200 complete: 30 rows/);
-  const refused = await app.request("/", { headers: { "x-api-key": "wrong" } });
+  const refused = await app.request("/?from=2000", { headers: { "x-api-key": "wrong" } });
   assertEquals(refused.status, 403);
   assertEquals((await refused.text()).includes("wrong"), false);
 });
