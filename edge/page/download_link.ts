@@ -5,7 +5,7 @@ import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
 import type { Form, RowSelection } from "./form.ts";
-import type { DatasetInfo, Results } from "./load.ts";
+import { type DatasetInfo, type Results, TABLE_FIELDS } from "./load.ts";
 import { fold, formatYears, GROUP_NAMES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
@@ -27,6 +27,8 @@ export const MAIN_FIELDS: readonly string[] = [
 
 /** Average bytes per row of the sandbox's 40,000 records as CSV, and of its 60 locations as GeoJSON. */
 const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };
+/** Average bytes of the columns that the page does not read: names of dataset and location, and coordinates. */
+const NAMES_BYTES = 80;
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
 const SIZE_RATIOS = { parquet: 1 / 20, ndjsonMain: 2.8, ndjsonAll: 4.5 };
 const SAMPLE_ROWS = 500;
@@ -43,38 +45,23 @@ export function estimateSize(
   const { resource, extension } = partsOf(TOOLS[tool]);
   const { list, missing } = results.locations;
   const rows = resource === "Records" ? results.count : list.length + missing;
-  const csv = (measureRow(results) ?? SANDBOX_BYTES.main) +
-    (form.isTidy ? SANDBOX_BYTES.tidy : 0) + (form.hasAllColumns ? SANDBOX_BYTES.others : 0);
+  const hasAll = form.columns === "all";
+  const sample = results.rows.slice(0, SAMPLE_ROWS).map((row) =>
+    Object.keys(row).filter((field) => !TABLE_FIELDS.includes(field) || MAIN_FIELDS.includes(field))
+      .map((field) => row[field]).join()
+  );
+  const read = sample.length > 0 ? utf8Encoder.encode(sample.join()).length / sample.length : 0;
+  const csv = (read > 0 ? read + NAMES_BYTES : SANDBOX_BYTES.main + SANDBOX_BYTES.tidy) -
+    (form.tidy === "1" ? 0 : SANDBOX_BYTES.tidy) + (hasAll ? SANDBOX_BYTES.others : 0);
   const { parquet, ndjsonMain, ndjsonAll } = SIZE_RATIOS;
   const perRow: Record<string, number> = {
     csv,
     parquet: csv * parquet,
-    ndjson: csv * (form.hasAllColumns ? ndjsonAll : ndjsonMain),
+    ndjson: csv * (hasAll ? ndjsonAll : ndjsonMain),
     geojson: SANDBOX_BYTES.location,
   };
   const seconds = Math.ceil(rows / ROWS_PER_REQUEST) * PAGE_SECONDS;
   return { rows, bytes: rows * perRow[extension]!, seconds };
-}
-
-/** Average bytes of the main columns as CSV; `undefined` without rows. */
-function measureRow({ rows, locations, datasets }: Results): number | undefined {
-  if (rows.length === 0) return undefined;
-  const datasetNames = new Map(datasets?.map(({ doi, name }) => [doi, name]));
-  const places = new Map(locations.list.map((place) => [place.id, place]));
-  const lines = rows.slice(0, SAMPLE_ROWS).map((row) => {
-    const place = places.get(row.LocationId ?? "");
-    const cells: Record<string, string | number | undefined> = {
-      ...row,
-      DatasetName: datasetNames.get(row.DOI ?? ""),
-      MonitoringLocationName: place?.name,
-      MonitoringLocationLatitude: place?.latitude,
-      MonitoringLocationLongitude: place?.longitude,
-      ResultValue: row.value,
-      ResultUnit: row.unit,
-    };
-    return `${MAIN_FIELDS.map((field) => cells[field] ?? "").join()}\r\n`;
-  });
-  return utf8Encoder.encode(lines.join("")).length / lines.length;
 }
 
 function partsOf({ path }: OfferedFile): { resource: string; extension: string } {
@@ -131,9 +118,9 @@ export async function createLink(context: LinkContext, file: OfferedFile): Promi
     baseUrl: origin,
     url: file.path,
     $filter: filter,
-    $select: isMeasured && !form.hasAllColumns ? MAIN_FIELDS.join(",") : undefined,
+    $select: isMeasured && form.columns !== "all" ? MAIN_FIELDS.join(",") : undefined,
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
-    ...(isMeasured && form.isTidy && { tidy: "true" }),
+    ...(isMeasured && form.tidy === "1" && { tidy: "true" }),
     ...file.parameters,
     ...(resource !== "Citations" && { filename: slugOf(context) }),
   });

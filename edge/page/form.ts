@@ -8,25 +8,23 @@ import type { Language, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
 
 export const FORM_SIDES = ["west", "south", "east", "north"] as const;
-/** Parameters of the selection that have one value. `where` is a region, or a part of a name. */
-const TEXT_PARAMETERS = ["where", "from", "to", "medium", "type", ...FORM_SIDES] as const;
-/** Parameters of map, chart and table. With `others`, the map shows other locations, too. */
-const DISPLAY = ["view", "selected", "series", "others"] as const;
-
-type TextParameter = typeof TEXT_PARAMETERS[number] | typeof DISPLAY[number];
+const NO_SIDES = { west: "", south: "", east: "", north: "" };
+/** Parameters of the selection that have one value, with their default. `where` is a region, or a part of a name. */
+const SELECTION = { where: "", from: "", to: "", medium: "", type: "", ...NO_SIDES };
+/** Parameters of map, chart, table and download. With `others`, the map shows other locations, too. */
+const DISPLAY = {
+  ...{ view: "", selected: "", series: "", others: "", scale: "", more: "" },
+  ...{ days: String(DEFAULT_LIFETIME_DAYS), tool: "excel", columns: "main", tidy: "1" },
+};
+const DEFAULTS = { ...SELECTION, ...DISPLAY };
+type Parameter = keyof typeof DEFAULTS;
 
 /** Trimmed texts; an empty one means no value. */
-export interface Form extends Readonly<Record<TextParameter, string>> {
+export interface Form extends Readonly<Record<Parameter, string>> {
   characteristics: readonly string[];
   datasets: readonly string[];
   locations: readonly number[];
-  /** Whole number from 1 to `MAX_DAYS`. */
-  days: string;
   tool: ToolId;
-  hasAllColumns: boolean;
-  isTidy: boolean;
-  scale: "" | "log" | "linear";
-  hasMoreColumns: boolean;
   language: Language;
 }
 
@@ -42,30 +40,26 @@ export class FormError extends Error {
 }
 
 const MAX_DAYS = 366;
+
 export function readForm(parameters: URLSearchParams, language: Language): Form {
-  const text = (name: string) => (parameters.get(name) ?? "").trim();
+  // The last one, because a checked box follows the hidden value of an unchecked one.
+  const text = (name: string) => parameters.getAll(name).at(-1)?.trim() ?? "";
   const texts = (name: string, separator?: RegExp) => {
     const values = parameters.getAll(name);
     const parts = separator ? values.flatMap((value) => value.split(separator)) : values;
     return [...new Set(parts.map((part) => part.trim()))].filter((part) => part !== "");
   };
-  const [tool, scale] = [text("tool"), text("scale")];
+  const single = Object.entries(DEFAULTS).map(([name, value]) => [name, text(name) || value]);
   const days = Math.floor(Number(text("days") || DEFAULT_LIFETIME_DAYS)) || 1;
+  const tool = text("tool");
   return {
-    ...Object.fromEntries(
-      [...TEXT_PARAMETERS, ...DISPLAY].map((name) => [name, text(name)]),
-    ) as Record<TextParameter, string>,
+    ...Object.fromEntries(single) as Record<Parameter, string>,
     where: text("where") || text("region"),
     characteristics: texts("characteristic"),
     datasets: texts("dataset", /[\s,;]+/),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
     days: String(Math.min(Math.max(1, days), MAX_DAYS)),
     tool: isTool(tool) ? tool : "excel",
-    // An unchecked box sends nothing, but the buttons for the columns always do.
-    isTidy: parameters.has("columns") ? parameters.has("tidy") : true,
-    hasAllColumns: text("columns") === "all",
-    scale: scale === "log" || scale === "linear" ? scale : "",
-    hasMoreColumns: parameters.has("more"),
     language,
   };
 }
@@ -75,19 +69,11 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
   const next = { ...form, ...changes };
   const parameters = new URLSearchParams();
   for (const name of next.characteristics) parameters.append("characteristic", name);
-  for (const name of TEXT_PARAMETERS) if (next[name] !== "") parameters.set(name, next[name]);
   if (next.datasets.length > 0) parameters.set("dataset", next.datasets.join(","));
   for (const id of next.locations) parameters.append("location", String(id));
-  for (const name of [...DISPLAY, "scale"] as const) {
-    if (next[name] !== "") parameters.set(name, next[name]);
+  for (const [name, value] of Object.entries(DEFAULTS) as [Parameter, string][]) {
+    if (next[name] !== value) parameters.set(name, next[name]);
   }
-  if (next.days !== String(DEFAULT_LIFETIME_DAYS)) parameters.set("days", next.days);
-  if (next.tool !== "excel") parameters.set("tool", next.tool);
-  if (next.hasAllColumns || !next.isTidy) {
-    parameters.set("columns", next.hasAllColumns ? "all" : "main");
-    if (next.isTidy) parameters.set("tidy", "1");
-  }
-  if (next.hasMoreColumns) parameters.set("more", "1");
   // Always, because a link can be opened in a browser with another language.
   parameters.set("lang", next.language);
   return `${path}?${parameters}`;
@@ -95,8 +81,8 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
 
 /** Whether the form selects anything. Otherwise the page shows all of Canada. */
 export function isFiltered(form: Form): boolean {
-  return form.characteristics.length > 0 || form.datasets.length > 0 || form.locations.length > 0 ||
-    TEXT_PARAMETERS.some((name) => form[name] !== "");
+  return [form.characteristics, form.datasets, form.locations].some(({ length }) => length > 0) ||
+    Object.keys(SELECTION).some((name) => form[name as Parameter] !== "");
 }
 
 /** What the service filters by. */

@@ -318,17 +318,17 @@ async function loadSelected(
 ): Promise<readonly Measurement[]> {
   if (selection.within === undefined || place.locations !== undefined) {
     const { filter } = selection;
-    return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
+    return await loadRows(source, { filter, within: undefined }, form.more !== "");
   }
   // A filter by Id needs no further request for the locations in the box: the map loads their Ids anyway.
   const { list, missing } = locations ?? await loadLocations(source, selection);
   if (list.length === 0) return [];
   if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
-    return await loadRows(source, selection, form.hasMoreColumns);
+    return await loadRows(source, selection, form.more !== "");
   }
   const inBox = list.map(({ id }) => Number(id));
   const { filter } = toSelection({ ...form, locations: inBox }, { ...place, locations: [] });
-  return await loadRows(source, { filter, within: undefined }, form.hasMoreColumns);
+  return await loadRows(source, { filter, within: undefined }, form.more !== "");
 }
 
 function explain(source: Source, selection: RowSelection): Promise<readonly NoRowsReason[]> {

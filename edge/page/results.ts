@@ -172,12 +172,14 @@ export function renderDownload(
         )}
       </fieldset>
       <p class="choices">
-        <label>${option("columns", "radio", "main", !form.hasAllColumns)} ${text
+        <label>${option("columns", "radio", "main", form.columns !== "all")} ${text
           .mainColumns}</label>
-        <label>${option("columns", "radio", "all", form.hasAllColumns)} ${text.allColumns}</label>
+        <label>${option("columns", "radio", "all", form.columns === "all")} ${text
+          .allColumns}</label>
       </p>
-      <p class="choices"><label>${option("tidy", "checkbox", "1", form.isTidy)} <span>${text
-        .tidy}<small>${text.tidyNote}</small></span></label></p>
+      <p class="choices"><input form="query" type="hidden" name="tidy" value="0">
+        <label>${option("tidy", "checkbox", "1", form.tidy === "1")} <span>${text
+          .tidy}<small>${text.tidyNote}</small></span></label></p>
       ${results.count > MAX_EXCEL_ROWS &&
         html`<p class="notice for-excel">${text.excelLimit}</p>`}
       <p class="note for-qgis">${text.qgisNote}</p>

@@ -24,7 +24,8 @@ interface Column {
 export function measurementsTable(
   { form, results }: { form: Form; results: Pick<Results, "rows" | "count" | "locations"> },
 ): Html {
-  const { language, hasMoreColumns } = form;
+  const { language } = form;
+  const hasMore = form.more !== "";
   const text = TEXTS[language];
   const nameOf = namesOf(results);
   const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
@@ -55,7 +56,7 @@ export function measurementsTable(
     { className: "detail", label: text.sampleFraction, textOf: fractionOf },
     { className: "detail", label: text.sample, textOf: sampleOf },
     { className: "detail", textOf: methodOf, ...method },
-    ...(hasMoreColumns ? FURTHER_FIELDS : []).map((field) => ({
+    ...(hasMore ? FURTHER_FIELDS : []).map((field) => ({
       className: "detail",
       label: fieldLabel(field, language),
       textOf: (row: Measurement) => row[field] ?? "",
@@ -77,10 +78,10 @@ export function measurementsTable(
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
       <p>${fill(text.newest, { shown: rows.length, all: results.count }, language)}, <a
-        href="${pageUrl(form, { hasMoreColumns: !hasMoreColumns })}">${text.chooseColumns}</a></p>
+        href="${pageUrl(form, { more: hasMore ? "" : "1" })}">${text.chooseColumns}</a></p>
     </div>
-    <div class="${hasMoreColumns ? "table-wide" : "table"}" ${
-    hasMoreColumns && html`role="region" aria-labelledby="measurements" tabindex="0"`
+    <div class="${hasMore ? "table-wide" : "table"}" ${
+    hasMore && html`role="region" aria-labelledby="measurements" tabindex="0"`
   }>
     <table role="table" class="measurements">
       <thead role="rowgroup"><tr role="row">

@@ -6,14 +6,16 @@ export function enhanceValues({ fetchPage }: Page): void {
   label.className = "chart-value";
   const reachInPixels = 16;
   let shown: Element | undefined;
-  /** A text per point of the shown chart, which are requested when the pointer first enters it. */
-  let texts: string[] = [];
+  /** A text per point of the shown chart, requested when the pointer first enters it. */
+  let texts: Promise<string[]> = Promise.resolve([]);
 
   for (const type of ["pointermove", "pointerdown"] as const) {
-    document.addEventListener(type, ({ target, clientX, clientY }) => {
+    document.addEventListener(type, async ({ target, clientX, clientY }) => {
       const plot = (target as Element).closest<SVGElement>(".chart-plot");
-      if (plot && plot !== shown) request(plot);
-      const text = plot && texts[nearestPoint(plot, clientX, clientY)];
+      if (!plot) return label.remove();
+      if (plot !== shown) texts = request(plot);
+      shown = plot;
+      const text = (await texts)[nearestPoint(plot, clientX, clientY)];
       if (!text) return label.remove();
       label.textContent = text;
       const chart = plot.parentElement!;
@@ -27,23 +29,19 @@ export function enhanceValues({ fetchPage }: Page): void {
     });
   }
 
-  async function request(plot: SVGElement): Promise<void> {
-    shown = plot;
-    texts = [];
+  async function request(plot: SVGElement): Promise<string[]> {
     const page = await fetchPage(plot.dataset.values!).catch(() => undefined);
-    if (shown === plot) texts = page?.querySelector(".fragment pre")?.textContent.split("\n") ?? [];
+    return page?.querySelector(".fragment pre")?.textContent.split("\n") ?? [];
   }
 
   function nearestPoint(plot: SVGElement, x: number, y: number): number {
     const bounds = plot.getBoundingClientRect();
     const distances = [...plot.querySelectorAll("[marker-start] > line")].map((point) => {
-      const part = parseFloat(point.getAttribute("x1")!) / 100;
-      return Math.hypot(
-        bounds.left + part * bounds.width - x,
-        bounds.top + Number(point.getAttribute("y1")) - y,
-      );
+      const left = parseFloat(point.getAttribute("x1")!) / 100 * bounds.width;
+      const top = Number(point.getAttribute("y1"));
+      return Math.hypot(bounds.left + left - x, bounds.top + top - y);
     });
-    const nearest = distances.reduce((best, d, i) => d < distances[best]! ? i : best, 0);
-    return distances[nearest]! < reachInPixels ? nearest : -1;
+    const least = distances.reduce((a, b) => Math.min(a, b), reachInPixels);
+    return distances.indexOf(least);
   }
 }

@@ -325,12 +325,11 @@ browserTest(
   () =>
     onPage({}, async (page, root) => {
       await page.goto(`${root}?characteristic=Nitrate&where=Nova+Scotia`);
+      await page.locator(".chart-plot").scrollIntoViewIfNeeded();
       const plot = (await page.locator(".chart-plot").boundingBox())!;
       const point = page.locator(".chart-plot [marker-start] > line").last();
       const x = plot.x + plot.width * parseFloat((await point.getAttribute("x1"))!) / 100;
       const y = plot.y + Number(await point.getAttribute("y1"));
-      await page.mouse.move(plot.x, plot.y);
-      await page.waitForResponse(/\/values\?/);
       await page.mouse.move(x, y);
       await page.locator(".chart-value").waitFor();
       assertMatch(

@@ -95,8 +95,8 @@ Deno.test("GET / counts as many results as the download has rows", async () => {
 const files: [query: string, path: string, parameters: Record<string, string | null>][] = [
   ["tool=excel", "/Records.csv", { bom: "true", escapeFormulas: "true", tidy: "true" }],
   ["tool=r", "/Records.csv", { bom: null, tidy: "true" }],
-  ["tool=r&columns=main", "/Records.csv", { tidy: null }],
-  ["tool=duckdb&columns=all&tidy=1", "/Records.parquet", { $select: null, tidy: "true" }],
+  ["tool=r&columns=main&tidy=0", "/Records.csv", { tidy: null }],
+  ["tool=duckdb&columns=all&tidy=0&tidy=1", "/Records.parquet", { $select: null, tidy: "true" }],
   ["tool=qgis", "/Locations.geojson", { $select: null, tidy: null }],
   ["tool=other", "/Records.ndjson", { tidy: "true" }],
   ["tool=unknown", "/Records.csv", { bom: "true" }],
