@@ -1,8 +1,7 @@
 // The bars of results per year.
 import { html } from "hono/html";
 import { formatNumber, type Html, type Language } from "./text.ts";
-import { createScale, labelStep } from "./scale.ts";
-import { element, percent } from "./element.ts";
+import { createScale, labelStep, percent } from "./scale.ts";
 
 export interface YearResults {
   year: number;
@@ -26,29 +25,21 @@ export function drawBars(years: readonly YearResults[], language: Language): Htm
   const drawYear = (_: unknown, i: number) => {
     const year = first + i;
     const height = Math.round((BOTTOM - TOP) * partOf(counts.get(year) ?? 0));
-    const x = percent((i + (1 - BAR_PART) / 2) / length);
-    const width = percent(BAR_PART / length);
-    return [
-      element(
-        "rect",
-        { x, width, y: BOTTOM - height, height },
-        element("title", {}, describe(year)),
-      ),
-      year % step === 0 &&
-      element("text", { class: "bars-year", x: percent((i + 0.5) / length), y: BOTTOM + 16 }, year),
-    ];
+    const [x, width] = [percent((i + (1 - BAR_PART) / 2) / length), percent(BAR_PART / length)];
+    return html`
+      <rect x="${x}" width="${width}" y="${BOTTOM - height}" height="${height}">
+        <title>${describe(year)}</title>
+      </rect>${year % step === 0 &&
+        html`<text class="bars-year" x="${percent((i + 0.5) / length)}" y="${
+          BOTTOM + 16
+        }">${year}</text>`}
+    `;
   };
-  return element(
-    "svg",
-    {
-      class: "bars",
-      height: HEIGHT,
-      role: "img",
-      "aria-label": [...counts.keys()].map(describe).join("; "),
-    },
-    element("text", { y: TOP - 6 }, formatNumber(ticks.at(-1)!, language)),
-    element("line", { class: "bars-top", x2: "100%", y1: TOP, y2: TOP }),
-    Array.from({ length }, drawYear).flat(),
-    element("line", { x2: "100%", y1: BOTTOM, y2: BOTTOM }),
-  );
+  return html`
+    <svg class="bars" height="${HEIGHT}" role="img"
+      aria-label="${[...counts.keys()].map(describe).join("; ")}"><text y="${TOP -
+        6}">${formatNumber(ticks.at(-1)!, language)}</text><line class="bars-top"
+        x2="100%" y1="${TOP}" y2="${TOP}"/>${Array.from({ length }, drawYear)}<line
+        x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"/></svg>
+  `;
 }

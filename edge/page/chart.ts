@@ -1,10 +1,9 @@
 // The chart of the values of a series over time.
 import { html, raw } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
-import { element, percent } from "./element.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
-import { createScale, labelStep, type Scale } from "./scale.ts";
+import { createScale, labelStep, percent, type Scale } from "./scale.ts";
 import {
   formatMedian,
   formatResult,
@@ -234,9 +233,13 @@ function drawPlot(
     n: rows.length,
     years: formatYears(`${years[0]}`, `${years[1]}`, language),
   }, language);
-  const lines = ticks.map(plot.toY).map((y) => element("line", { x2: "100%", y1: y, y2: y }));
+  const lines = ticks.map(plot.toY).map((y) =>
+    html`
+      <line x2="100%" y1="${y}" y2="${y}" />
+    `
+  );
   const labels = ticks.map((tick) =>
-    element("text", { x: "100%", y: plot.toY(tick), dx: -8, dy: 4 }, formatTick(tick, language))
+    html`<text x="100%" y="${plot.toY(tick)}" dx="-8" dy="4">${formatTick(tick, language)}</text>`
   );
   // Others are below the coloured points.
   const points = groups.map((group, i) => drawGroup(group, i, plot)).toReversed();
@@ -314,31 +317,33 @@ function formatTick(tick: number, language: Language): string {
 }
 
 /** Draws the axis of years, or of months if all dates are in one year. A phone shows fewer of them. */
-function drawTimes([first, last]: readonly [number, number], language: Language): readonly Html[] {
+function drawTimes([first, last]: readonly [number, number], language: Language): Html {
   const isMonths = first === last;
   const length = isMonths ? 12 : last - first + 1;
   const nameOf = (i: number) =>
     isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : String(first + i);
-  const tick = (x: string) => element("line", { x1: x, x2: x, y1: AXIS, y2: AXIS + 6 });
+  const tick = (x: string) =>
+    html`
+      <line x1="${x}" x2="${x}" y1="${AXIS}" y2="${AXIS + 6}" />
+    `;
   const draw = (className: string, most: number) => {
     const step = labelStep(length, most);
     const units = Array.from({ length }, (_, i) => i)
       .filter((i) => (isMonths ? i : first + i) % step === 0);
-    return element(
-      "g",
-      { class: className },
-      units.map((i) => [
-        tick(percent(i / length)),
-        element("text", { x: percent((i + 0.5) / length), y: AXIS + 22 }, nameOf(i)),
-      ]).flat(),
-    );
+    return html`<g class="${className}">${
+      units.map((i) =>
+        html`${tick(percent(i / length))}<text x="${percent((i + 0.5) / length)}" y="${
+          AXIS + 22
+        }">${nameOf(i)}</text>`
+      )
+    }</g>`;
   };
-  return [
-    element("line", { x2: "100%", y1: AXIS, y2: AXIS }),
-    tick("100%"),
-    draw("chart-wide", 12),
-    draw("chart-narrow", 6),
-  ];
+  return html`
+    <line x2="100%" y1="${AXIS}" y2="${AXIS}" />${tick("100%")}${draw("chart-wide", 12)}${draw(
+      "chart-narrow",
+      6,
+    )}
+  `;
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */

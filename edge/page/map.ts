@@ -1,6 +1,5 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
-import { element, percent } from "./element.ts";
 import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
 import type { LocationInfo, Results } from "./load.ts";
 import { drawPoints, formatPixel, isInside } from "./map_points.ts";
@@ -18,6 +17,7 @@ import { drawOutlines, drawPath } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
+  cornersOf,
   createFrame,
   EARTH_RADIUS,
   type Frame,
@@ -25,7 +25,7 @@ import {
   sampleBox,
   type Size,
 } from "./projection.ts";
-import { roundUp } from "./scale.ts";
+import { percent, roundUp } from "./scale.ts";
 import { fill, formatNumber, formatPlural, type Html, type Language, TEXTS } from "./text.ts";
 
 /** What a map shows, and where. */
@@ -66,7 +66,11 @@ export function drawMap(
       <a class="skip map-skip" href="#after-map">${text.skipMap}</a>
       <svg class="map-land" viewBox="0 0 ${width} ${height}" aria-hidden="true">${paths.map((
         [layer, d],
-      ) => d && element("path", { class: `map-${layer}`, d }))}</svg>
+      ) =>
+        d && html`
+          <path class="map-${layer}" d="${d}" />
+        `
+      )}</svg>
       <svg class="map-points">${drawScale(frame, size, form.language)}${box &&
         drawHandles(box, frame, size)}${drawPoints(map, isLead ? "map-wide" : "")}${isLead &&
         drawPoints({ ...map, size: narrow }, "map-narrow")}</svg>
@@ -83,9 +87,12 @@ const KILOMETRES_PER_DEGREE = EARTH_RADIUS * Math.PI / 180;
 /** Draws a scale bar of a round length, which is right at the centre of the map. */
 function drawScale(frame: Frame, { width, height }: Size, language: Language): Html {
   const [x, y] = [width / 2, height / 2];
-  const [west, south] = frame.toPosition([x - 50, y]);
-  const [east, north] = frame.toPosition([x + 50, y]);
-  const degrees = Math.hypot(north - south, (east - west) * Math.cos(south * Math.PI / 180));
+  const [from, to] = [frame.toPosition([x - 50, y]), frame.toPosition([x + 50, y])];
+  const parallel = Math.cos(from.latitude * Math.PI / 180);
+  const degrees = Math.hypot(
+    to.latitude - from.latitude,
+    (to.longitude - from.longitude) * parallel,
+  );
   const kilometres = degrees * KILOMETRES_PER_DEGREE / 100;
   const length = roundUp(MIN_SCALE_LENGTH * kilometres);
   const part = length / kilometres / width;
@@ -100,13 +107,14 @@ function drawScale(frame: Frame, { width, height }: Size, language: Language): H
   `;
 }
 
-function drawHandles({ west, south, east, north }: Bounds, frame: Frame, size: Size): Html {
-  const corners = [[west, south], [east, south], [east, north], [west, north]] as const;
-  const handles = corners.map((corner) => {
+function drawHandles(box: Bounds, frame: Frame, size: Size): Html {
+  const handles = cornersOf(box).map((corner) => {
     const [x, y] = formatPixel(frame.toPixel(corner), size);
-    return element("rect", { x, y, width: 10, height: 10 });
+    return html`
+      <rect x="${x}" y="${y}" width="10" height="10" />
+    `;
   });
-  return element("g", { class: "map-handles", transform: "translate(-5 -5)" }, handles);
+  return html`<g class="map-handles" transform="translate(-5 -5)">${handles}</g>`;
 }
 
 function renderButtons({ form, path, view, size: { width, height }, frame }: MapDrawing): Html {
@@ -119,8 +127,8 @@ function renderButtons({ form, path, view, size: { width, height }, frame }: Map
       }" aria-label="${label}" title="${label}">${sign}</a>`
       : html`<a role="link" aria-disabled="true" aria-label="${label}">${sign}</a>`;
   const move = (sign: string, label: string, x: number, y: number) => {
-    const [longitude, latitude] = frame.toPosition([width * (1 + x) / 2, height * (1 + y) / 2]);
-    return button(sign, label, { ...view, longitude, latitude: clampLatitude(latitude) });
+    const centre = frame.toPosition([width * (1 + x) / 2, height * (1 + y) / 2]);
+    return button(sign, label, { ...view, ...centre, latitude: clampLatitude(centre.latitude) });
   };
   const closer = { ...view, width: view.width / 2 };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
@@ -149,9 +157,7 @@ function renderLegend({ form, path, results, view, size, frame }: MapDrawing): H
   const { language } = form;
   const text = TEXTS[language];
   const countInView = (locations: readonly LocationInfo[]) =>
-    locations.filter(({ longitude, latitude }) =>
-      isInside(frame.toPixel([longitude, latitude]), size)
-    ).length;
+    locations.filter((location) => isInside(frame.toPixel(location), size)).length;
   const shown = countInView(list);
   const label = shown < list.length
     ? fill(text.locationsInView, { shown, all: list.length }, language)

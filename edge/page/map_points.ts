@@ -1,12 +1,12 @@
 // The points and labels of a map. Positions are percentages, so that the browser can scale the map.
 import { html } from "hono/html";
-import { element, percent } from "./element.ts";
 import { pageUrl } from "./form.ts";
 import type { LocationInfo } from "./load.ts";
 import type { MapDrawing } from "./map.ts";
 import { formatView, viewOf } from "./map_view.ts";
 import { PLACES } from "./outlines.ts";
 import { CANADA_WIDTH, createFrame, type Frame, type Pixel, type Size } from "./projection.ts";
+import { percent } from "./scale.ts";
 import { formatNumber, formatPlural, type Html } from "./text.ts";
 
 /** Locations that are drawn as one point. */
@@ -22,7 +22,7 @@ export function drawPoints(map: MapDrawing, className: string): Html {
   const toClusters = (locations: readonly LocationInfo[]) =>
     mergePoints(
       locations.map((location): Cluster => {
-        const [x, y] = frame.toPixel([location.longitude, location.latitude]);
+        const [x, y] = frame.toPixel(location);
         return { x, y, members: [location] };
       }).filter(({ x, y }) => isInside([x, y], size)),
     );
@@ -31,7 +31,9 @@ export function drawPoints(map: MapDrawing, className: string): Html {
   const selected = clusters.filter(({ members }) => members.some(({ id }) => id === form.selected));
   const rings = selected.map((cluster) => {
     const [cx, cy] = formatPixel([cluster.x, cluster.y], size);
-    return element("circle", { class: "map-ring", cx, cy, r: radiusOf(cluster) + 4 });
+    return html`
+      <circle class="map-ring" cx="${cx}" cy="${cy}" r="${radiusOf(cluster) + 4}" />
+    `;
   });
   return html`<g class="${className}">${drawLabels(clusters, frame, size, view.width)}${
     hollow.map((cluster) => drawPoint(cluster, map, "map-point map-other"))
@@ -84,13 +86,12 @@ function drawPoint(cluster: Cluster, { form, path, view, size }: MapDrawing, cla
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
   const title = isSingle ? first.name : formatPlural("locations", members.length, form.language);
   const number = formatNumber(members.length, form.language, { notation: "compact" });
-  return element(
-    "a",
-    { class: className, href: pageUrl(form, changes, path) },
-    element("title", {}, title),
-    element("circle", { cx: x, cy: y, r: radiusOf(cluster) }),
-    !isSingle && element("text", { x, y, dy: 4 }, number),
-  );
+  return html`<a class="${className}" href="${
+    pageUrl(form, changes, path)
+  }"><title>${title}</title><circle
+    cx="${x}" cy="${y}" r="${radiusOf(cluster)}"/>${
+    !isSingle && html`<text x="${x}" y="${y}" dy="4">${number}</text>`
+  }</a>`;
 }
 
 /** Pixels from the left and from the top. */
@@ -113,7 +114,7 @@ function drawLabels(
   frame: Frame,
   { width, height }: Size,
   viewWidth: number,
-): readonly Html[][] {
+): readonly Html[] {
   const around = (x: number, y: number, radius: number): Rectangle => [
     x - radius,
     y - radius,
@@ -134,9 +135,9 @@ function drawLabels(
       left < otherRight! && right > otherLeft! && top < otherBottom! && bottom > otherTop!
     );
   const maxRank = viewWidth >= CANADA_WIDTH ? 3 : 4;
-  return PLACES.filter(({ rank }) => rank <= maxRank).map(({ name, longitude, latitude }) => {
-    const [x, y] = frame.toPixel([longitude, latitude]);
-    const length = name.length * CHARACTER_WIDTH;
+  return PLACES.filter(({ rank }) => rank <= maxRank).map((place) => {
+    const [x, y] = frame.toPixel(place);
+    const length = place.name.length * CHARACTER_WIDTH;
     for (const { dx, dy, anchor, part } of SIDES) {
       const left = x + dx - part * length;
       const bottom = y + dy + 3;
@@ -144,12 +145,13 @@ function drawLabels(
       if (!isFree(label)) continue;
       taken.push(label, around(x, y, 3));
       const [cx, cy] = formatPixel([x, y], { width, height });
-      const text = { class: "map-label", x: cx, y: cy, dx, dy, "text-anchor": anchor };
-      return [
-        element("circle", { class: "map-place", cx, cy, r: 1.6 }),
-        element("text", text, name),
-      ];
+      return html`
+        <circle class="map-place" cx="${cx}" cy="${cy}" r="1.6" />
+        <text
+          class="map-label" x="${cx}" y="${cy}" dx="${dx}" dy="${dy}"
+          text-anchor="${anchor}">${place.name}</text>
+      `;
     }
-    return [];
+    return html``;
   });
 }

@@ -1,10 +1,13 @@
 // The part of the world that a map shows: as text in a URL, or around locations and boxes.
 import {
   type Bounds,
+  boundsOf,
   CANADA,
   type Coordinates,
   createFrame,
   type MapView,
+  type Pixel,
+  rangeOf,
   sampleBox,
   type Size,
 } from "./projection.ts";
@@ -37,19 +40,19 @@ const CANADA_PART = 0.6;
 const [SOUTH_LIMIT, NORTH_LIMIT] = [38, 84];
 
 /** Returns the view that shows all positions; all of Canada if they are spread over it. */
-export function viewOf(
-  positions: readonly { longitude: number; latitude: number }[],
-  size: Size,
-): MapView {
+export function viewOf(positions: readonly Coordinates[], size: Size): MapView {
   const inCanada = positions.filter(({ longitude, latitude }) =>
     longitude >= -145 && longitude <= -48 && latitude === clampLatitude(latitude)
   );
-  const pairs = inCanada.map(({ longitude, latitude }): Coordinates => [longitude, latitude]);
-  return fitView(pairs, size, MIN_FITTED_WIDTH);
+  return fitView(inCanada, size, MIN_FITTED_WIDTH);
 }
 
 export function viewOfBox(box: Bounds, size: Size): MapView {
-  return fitView(sampleBox(box).map(([x, y]) => [x, clampLatitude(y)]), size, MIN_VIEW_WIDTH);
+  const positions = sampleBox(box).map(({ longitude, latitude }) => ({
+    longitude,
+    latitude: clampLatitude(latitude),
+  }));
+  return fitView(positions, size, MIN_VIEW_WIDTH);
 }
 
 export function clampLatitude(latitude: number): number {
@@ -74,11 +77,11 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
     );
     const width = Math.min(Math.max(view.width * part, minWidth), MAX_VIEW_WIDTH);
     const zoom = width / view.width;
-    const [longitude, latitude] = frame.toPosition([
+    const centre: Pixel = [
       (west + east + (right - left) * zoom) / 2,
       (north + south + (bottom - top) * zoom) / 2,
-    ]);
-    view = { longitude, latitude, width };
+    ];
+    view = { ...frame.toPosition(centre), width };
   }
   return view;
 }
@@ -89,15 +92,6 @@ export function boundsOfView(view: MapView): Bounds {
   const { toPosition } = createFrame(view, RAIL_SIZE);
   const edges = [0, 0.25, 0.5, 0.75, 1].flatMap((part) =>
     [[part, 0], [part, 1], [0, part], [1, part]] as const
-  ).map(([x, y]) => toPosition([x * width, y * height]));
-  const [west, east] = rangeOf(edges.map(([longitude]) => longitude));
-  const [south, north] = rangeOf(edges.map(([, latitude]) => latitude));
-  return { west, south, east, north };
-}
-
-function rangeOf(numbers: readonly number[]): [low: number, high: number] {
-  return numbers.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], [
-    Infinity,
-    -Infinity,
-  ]);
+  );
+  return boundsOf(edges.map(([x, y]) => toPosition([x * width, y * height])));
 }

@@ -5,12 +5,7 @@ import fine from "./data/outlines_fine.json" with { type: "json" };
 import { CANADA_WIDTH, type Coordinates, type Frame, type Pixel, type Size } from "./projection.ts";
 
 /** Towns, the largest first. Maps of all of Canada leave out those of rank 4. */
-export const PLACES: readonly {
-  name: string;
-  longitude: number;
-  latitude: number;
-  rank: number;
-}[] = coarse.places;
+export const PLACES: readonly (Coordinates & { name: string; rank: number })[] = coarse.places;
 
 /** Drawn in this order. */
 const LAYERS = ["grid", "neighbours", "land", "lakes", "provinces"] as const;
@@ -47,11 +42,11 @@ function parseOutlines(data: { unit: number } & Record<Layer, string>): Outlines
     data[layer].split("M").slice(1).map((path): Line => {
       const numbers = path.match(/-?\d+/g)!.map(Number);
       let [x, y] = [0, 0];
-      const points = [];
+      const points: Coordinates[] = [];
       for (let i = 0; i < numbers.length; i += 2) {
         x += numbers[i]!;
         y += numbers[i + 1]!;
-        points.push([x * data.unit, y * data.unit] as const);
+        points.push({ longitude: x * data.unit, latitude: y * data.unit });
       }
       return { points, isClosed: path.endsWith("z") };
     })

@@ -27,7 +27,7 @@ import {
   type Source,
 } from "./load.ts";
 import { parseView } from "./map_view.ts";
-import { boundsOfPixels } from "./projection.ts";
+import { boundsOf, createFrame } from "./projection.ts";
 import { renderBars, renderResults } from "./results.ts";
 import { script } from "./scripts/page.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -333,7 +333,8 @@ function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
   const view = parseView(viewText);
   if (view === undefined || !(width! > 0 && height! > 0)) return {};
   const size = { width: width!, height: height! };
-  const bounds = boundsOfPixels(view, size, [x1!, y1!], [x2!, y2!]);
+  const { toPosition } = createFrame(view, size);
+  const bounds = boundsOf([toPosition([x1!, y1!]), toPosition([x2!, y2!])]);
   const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(2)]);
   return { ...Object.fromEntries(sides), view: "" };
 }

@@ -1,10 +1,14 @@
 // Lambert conformal conic projection of a sphere, with the parallels 49 and 77 (Snyder, USGS Professional Paper
 // 1395, pages 106 and 107), and the frame of a drawn map.
 
-/** Part of the world that a map shows: its centre in degrees and its width on the ground. North is up. */
-export interface MapView {
+/** Degrees. */
+export interface Coordinates {
   longitude: number;
   latitude: number;
+}
+
+/** Part of the world that a map shows: its centre and its width on the ground. North is up. */
+export interface MapView extends Coordinates {
   /** Kilometres. */
   width: number;
 }
@@ -23,8 +27,6 @@ export interface Size {
   height: number;
 }
 
-/** Degrees. */
-export type Coordinates = readonly [longitude: number, latitude: number];
 /** Pixels from the left and from the top of a map. */
 export type Pixel = readonly [x: number, y: number];
 
@@ -49,7 +51,7 @@ function wrap(longitude: number): number {
 }
 
 /** Returns kilometres east of the central meridian, and from the pole towards the south. */
-function project([longitude, latitude]: Coordinates, meridian: number): Pixel {
+function project({ longitude, latitude }: Coordinates, meridian: number): Pixel {
   const angle = CONE * wrap(longitude - meridian) * DEGREE;
   // The map has no south pole.
   const distance = EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
@@ -69,10 +71,11 @@ export interface Frame {
   toPosition: (pixel: Pixel) => Coordinates;
 }
 
-export function createFrame({ longitude, latitude, width }: MapView, size: Size): Frame {
-  const meridian = width >= CANADA_WIDTH ? CANADA_MERIDIAN : longitude;
-  const [centreX, centreY] = project([longitude, latitude], meridian);
-  const scale = size.width / width;
+/** Returns the frame in which `view` fills a map of `size`. */
+export function createFrame(view: MapView, size: Size): Frame {
+  const meridian = view.width >= CANADA_WIDTH ? CANADA_MERIDIAN : view.longitude;
+  const [centreX, centreY] = project(view, meridian);
+  const scale = size.width / view.width;
   return {
     toPixel(position) {
       const [x, y] = project(position, meridian);
@@ -82,36 +85,43 @@ export function createFrame({ longitude, latitude, width }: MapView, size: Size)
       const x = centreX + (left - size.width / 2) / scale;
       const y = centreY + (top - size.height / 2) / scale;
       const northing = (EQUATOR / Math.hypot(x, y)) ** (1 / CONE);
-      return [
-        wrap(meridian + Math.atan2(x, y) / CONE / DEGREE),
-        2 * Math.atan(northing) / DEGREE - 90,
-      ];
+      return {
+        longitude: wrap(meridian + Math.atan2(x, y) / CONE / DEGREE),
+        latitude: 2 * Math.atan(northing) / DEGREE - 90,
+      };
     },
   };
 }
 
-/** Returns the box between two opposite corners, such as those of a box that the mouse drew. */
-export function boundsOfPixels(view: MapView, size: Size, corner: Pixel, opposite: Pixel): Bounds {
-  const { toPosition } = createFrame(view, size);
-  const [[west, south], [east, north]] = [toPosition(corner), toPosition(opposite)];
-  return {
-    west: Math.min(west, east),
-    south: Math.min(south, north),
-    east: Math.max(west, east),
-    north: Math.max(south, north),
-  };
+/** There can be too many numbers for the arguments of `Math.min`. */
+export function rangeOf(numbers: readonly number[]): [low: number, high: number] {
+  const start: [number, number] = [Infinity, -Infinity];
+  return numbers.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], start);
+}
+
+/** Returns the smallest box that contains positions. */
+export function boundsOf(positions: readonly Coordinates[]): Bounds {
+  const [west, east] = rangeOf(positions.map(({ longitude }) => longitude));
+  const [south, north] = rangeOf(positions.map(({ latitude }) => latitude));
+  return { west, south, east, north };
+}
+
+/** Returns the corners of a box: first the southwest one, then counterclockwise. */
+export function cornersOf({ west, south, east, north }: Bounds): Coordinates[] {
+  return [[west, south], [east, south], [east, north], [west, north]]
+    .map(([longitude, latitude]) => ({ longitude: longitude!, latitude: latitude! }));
 }
 
 const EDGE_POINTS = 16;
 
-/** Returns the points of a box, which has curved edges on the map: first of the south edge, then counterclockwise. */
-export function sampleBox({ west, south, east, north }: Bounds): Coordinates[] {
-  const corners: Coordinates[] = [[west, south], [east, south], [east, north], [west, north]];
-  return corners.flatMap(([longitude, latitude], corner) => {
-    const [nextLongitude, nextLatitude] = corners[(corner + 1) % 4]!;
-    return Array.from({ length: EDGE_POINTS }, (_, i): Coordinates => [
-      longitude + (nextLongitude - longitude) * i / EDGE_POINTS,
-      latitude + (nextLatitude - latitude) * i / EDGE_POINTS,
-    ]);
+/** Returns the points of a box, which has curved edges on the map. */
+export function sampleBox(box: Bounds): Coordinates[] {
+  const corners = cornersOf(box);
+  return corners.flatMap(({ longitude, latitude }, corner) => {
+    const next = corners[(corner + 1) % 4]!;
+    return Array.from({ length: EDGE_POINTS }, (_, i) => ({
+      longitude: longitude + (next.longitude - longitude) * i / EDGE_POINTS,
+      latitude: latitude + (next.latitude - latitude) * i / EDGE_POINTS,
+    }));
   });
 }

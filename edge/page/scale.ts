@@ -54,3 +54,8 @@ function logarithmicTicks(low: number, high: number): number[] {
   const length = Math.ceil((last - first) / step) + 1;
   return Array.from({ length }, (_, i) => Number(`1e${first + i * step}`));
 }
+
+/** Returns a part of a length as a percentage: a browser scales such positions, but not the text there. */
+export function percent(part: number, digits = 2): string {
+  return `${+(part * 100).toFixed(digits)}%`;
+}

@@ -75,12 +75,11 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .button { display: inline-flex; align-items: center; text-decoration: none; }
 .what { position: relative; }
 .chips { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; min-height: 44px; padding: 0 4px 0 12px; margin-top: 4px; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px; }
-.chips:focus-within { outline: 3px solid var(--accent); outline-offset: 0; }
 .chips > input { flex: 1; min-width: 120px; border: 0; height: 40px; padding: 0; outline: 0; background: none; }
 .chip { display: inline-flex; gap: 4px; align-items: center; background: var(--wash); border-radius: 4px; padding: 4px 8px; font-size: 14px !important; font-weight: 400 !important; cursor: pointer; }
 .chip input { width: 14px; height: 14px; }
 .scripted .chip input { position: absolute; opacity: 0; }
-.chip:has(:focus-visible) { outline: 3px solid var(--accent); }
+.chips:focus-within, .chip:has(:focus-visible) { outline: 3px solid var(--accent); }
 .chip:has(input:not(:checked)) { text-decoration: line-through; color: var(--soft); }
 .years { display: grid; grid-template-columns: 1fr auto 1fr; gap: 8px; align-items: center; }
 .more { display: inline-block; margin: 12px 24px 0 0; font-size: 14px; }
@@ -89,7 +88,7 @@ button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--a
 .more summary span { color: var(--accent); text-decoration: underline; cursor: pointer; }
 .more .row { grid-template-columns: repeat(4, 1fr); margin-top: 12px; }
 .box { display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; margin-top: 12px; max-width: 640px; }
-.query legend { margin-bottom: 4px; }
+.query legend { margin-bottom: 4px; line-height: 24px; }
 .clear { display: inline-block; margin-top: 12px; font-size: 14px; }
 .credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
 
@@ -156,7 +155,7 @@ body.stale .columns .lead { opacity: .5; }
 .tabs input:checked + label + pre { display: block; }
 .copy { height: auto; border: 0; padding: 0; background: none; font-weight: 400; font-size: 13px; text-decoration: underline; }
 .cite { font-size: 14px; }
-.cite .title a + a { margin-left: 8px; }
+.cite .title p { display: flex; gap: 8px; }
 .cite li { border-top: 1px solid var(--line); padding: 8px 0; overflow-wrap: anywhere; }
 .reading { max-width: 800px !important; }
 .datasets li { padding: 12px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }

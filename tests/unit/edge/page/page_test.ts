@@ -134,6 +134,14 @@ const filters: [query: string, filter: string, box?: string][] = [
     "ActivityStartYear gte 2001 and ActivityStartYear lte 2002",
   ],
   ["from=2001&west=-65&south=45&east=-61&north=48", "ActivityStartYear gte 2001", "-65,45,-61,48"],
+  // A box that a script drew, from each corner.
+  ...["330,450,510,270,804,588", "510,270,330,450,804,588"].map((
+    drawn,
+  ): [string, string, string] => [
+    `from=2001&view=-63.6,45.4,640&drawn=${drawn}`,
+    "ActivityStartYear gte 2001",
+    "-64.31,44.3,-62.51,45.56",
+  ]),
 ];
 for (const [query, filter, box] of filters) {
   Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
