@@ -6,7 +6,7 @@ import type { AccessMode } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
 import { type Form, FORM_SIDES } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
-import { SCRIPT_TEXTS } from "./scripts/page.ts";
+import { SCRIPT_TEXTS } from "./scripts/script.ts";
 import {
   formatYears,
   GROUP_NAMES,

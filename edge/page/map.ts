@@ -1,8 +1,8 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
 import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
-import type { LocationInfo, Results } from "./load.ts";
-import { drawPoints, formatPixel, isInside } from "./map_points.ts";
+import type { LocationInfo } from "./load.ts";
+import { drawPoints, formatPixel, isInside, type MapDrawing } from "./map_points.ts";
 import {
   clampLatitude,
   formatView,
@@ -27,17 +27,6 @@ import {
 } from "./projection.ts";
 import { percent, roundUp } from "./scale.ts";
 import { fill, formatNumber, formatPlural, type Html, type Language, TEXTS } from "./text.ts";
-
-/** What a map shows, and where. */
-export interface MapDrawing {
-  form: Form;
-  path: string;
-  results: Pick<Results, "locations" | "others" | "selection">;
-  view: MapView;
-  /** Pixels for which the map is drawn. The browser scales outlines; points and text keep their size. */
-  size: Size;
-  frame: Frame;
-}
 
 /** Width (pixels) of the map on a phone, for which a wide map has a second layer of points. */
 const NARROW_WIDTH = 343;

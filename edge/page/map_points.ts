@@ -1,13 +1,30 @@
 // The points and labels of a map. Positions are percentages, so that the browser can scale the map.
 import { html } from "hono/html";
-import { pageUrl } from "./form.ts";
-import type { LocationInfo } from "./load.ts";
-import type { MapDrawing } from "./map.ts";
+import { type Form, pageUrl } from "./form.ts";
+import type { LocationInfo, Results } from "./load.ts";
 import { formatView, viewOf } from "./map_view.ts";
 import { PLACES } from "./outlines.ts";
-import { CANADA_WIDTH, createFrame, type Frame, type Pixel, type Size } from "./projection.ts";
+import {
+  CANADA_WIDTH,
+  createFrame,
+  type Frame,
+  type MapView,
+  type Pixel,
+  type Size,
+} from "./projection.ts";
 import { percent } from "./scale.ts";
 import { formatNumber, formatPlural, type Html } from "./text.ts";
+
+/** What a map shows, and where. */
+export interface MapDrawing {
+  form: Form;
+  path: string;
+  results: Pick<Results, "locations" | "others" | "selection">;
+  view: MapView;
+  /** Pixels for which the map is drawn. The browser scales outlines; points and text keep their size. */
+  size: Size;
+  frame: Frame;
+}
 
 /** Locations that are drawn as one point. */
 interface Cluster {

@@ -29,7 +29,7 @@ import {
 import { parseView } from "./map_view.ts";
 import { boundsOf, createFrame } from "./projection.ts";
 import { renderBars, renderResults } from "./results.ts";
-import { script } from "./scripts/page.ts";
+import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
 import { chooseLanguage, type Html, TEXTS } from "./text.ts";

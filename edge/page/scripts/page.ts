@@ -1,17 +1,3 @@
-// The script of the page. Each function is served as its source text, so it must use only globals of browsers and its
-// own names. Listeners are on the document, because `enhancePage` replaces the content.
-import { enhanceBox } from "./box.ts";
-import { enhanceSuggestions } from "./suggestions.ts";
-import { enhanceValues } from "./values.ts";
-
-export function script(): string {
-  const others = [enhanceSuggestions, enhanceBox, enhanceValues];
-  // Bundlers that keep names, such as esbuild in wrangler, call `__name` in each function.
-  return `const __name = (value) => value;\nconst page = (${enhancePage})();\n${
-    others.map((enhance) => `(${enhance})(page);\n`).join("")
-  }`;
-}
-
 /** What the other functions use of `enhancePage`. */
 export interface Page {
   /** Texts of the page by their name. */
@@ -21,8 +7,6 @@ export interface Page {
   /** Shows another state of the page. `isNew` adds it to the history. */
   load: (url: string, movesFocus: boolean, isNew?: boolean) => Promise<void>;
 }
-
-export const SCRIPT_TEXTS = ["loading", "copied", "busyNote", "failed", "drawBox"] as const;
 
 /** Loads pages within this one, and marks changed forms. */
 export function enhancePage(): Page {
