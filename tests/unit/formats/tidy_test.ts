@@ -145,6 +145,7 @@ const TIMES = `
 2024-03-10 02:30 -04:00 2024-03-10T06:30:00Z
 0001-01-01 00:00 Z 0001-01-01T00:00:00Z
 9999-12-31 23:00 Z 9999-12-31T23:00:00Z
+0000-01-01 00:00 Z 0000-01-01T00:00:00Z
 9999-12-31 23:00 -06:00
 0000-01-01 00:00 +01:00
 2024-06-01 12:00 -12:01
@@ -254,6 +255,29 @@ for (const [options, message] of INVALID) {
 
 Deno.test("tidy() throws a ValidationError when the resource is Locations", () => {
   assertThrows(() => new DataStream().locations().tidy(), ValidationError, "Locations");
+});
+
+/** What 1 of each unit is in the first unit of its dimension. */
+const ONES: Record<string, Record<string, string>> = {
+  "ug/L": {
+    ...{ "pg/L": "0.000001", "ng/L": "0.001", "pg/mL": "0.001", "ug/m3": "0.001", "ng/mL": "1" },
+    ...{ "mg/m3": "1", "mg/L": "1000", "g/L": "1000000", "mg/mL": "1000000" },
+  },
+  "ug/kg": { "ng/g": "1", "mg/kg": "1000", "ug/g": "1000", "mg/g": "1000000", "kg/t": "1000000" },
+  "umol/L": { "mmol/L": "1000", "Mole/L": "1000000" },
+  mm: { cm: "10", in: "25.4", ft: "304.8", m: "1000" },
+  "uS/cm": { "umho/cm": "1", "uS/m": "0.01", "mS/cm": "1000", "S/m": "10000" },
+};
+
+Deno.test("csv() converts every unit exactly", () => {
+  for (const [first, others] of Object.entries(ONES)) {
+    const rows = Object.keys(others).map((unit) =>
+      `{"Id":1,"CharacteristicName":"X","ResultValue":1,"ResultUnit":"${unit}"}`
+    );
+    const lines = convert("csv", rows, { tidy: true, units: { X: first } }).trim().split("\n");
+    const expected = Object.values(others).map((value) => `1,${value},${first}`);
+    assertEquals(lines.map((line) => line.split(",").slice(0, 3).join()), expected);
+  }
 });
 
 Deno.test("records() convert units, count the others, and list forms and fractions when units are set", async () => {

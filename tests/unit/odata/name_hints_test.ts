@@ -20,6 +20,7 @@ const SELECTED: Record<string, string> = {
   // The same under another name
   "Records.longitude": 'did you mean "MonitoringLocationLongitude"?',
   "Records.ID": 'did you mean "MonitoringLocationID"?',
+  "Observations.Unit": 'did you mean "ResultUnit"?',
   "Observations.StartDate": 'did you mean "ActivityStartDate"?',
   "Locations.MonitoringLocationName": 'did you mean "Name"?',
   "Locations.MonitoringLocationId": 'did you mean "ID"?',

@@ -45,6 +45,12 @@ Deno.test("createSandbox() names datasets and locations as synthetic when they a
   for (const { Name } of locations) assertMatch(String(Name), /synthetic|synthétique/i);
 });
 
+Deno.test("createSandbox() gives each of 200 locations its own name", async () => {
+  const { rows } = sandboxRequests({ locations: 200, records: 200, hostileNames: false });
+  const names = (await rows("Locations")).map(({ Name }) => Name);
+  assertEquals([names.length, new Set(names).size], [200, 200]);
+});
+
 /** The texts of all rows and their lists, except for time zones, which begin with a sign. */
 async function textsOf(hostileNames: boolean): Promise<string[]> {
   const { rows } = sandboxRequests({ records: 10_000, hostileNames });
