@@ -212,6 +212,7 @@ const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
   ["EPERM", DENIED],
   ["EROFS", "the file system is read-only: choose another directory"],
   ["EISDIR", "it is a directory: name a file in it"],
+  ["ENOENT", "it was not found: another program may have moved or removed it"],
 ]);
 
 /** Returns the error itself if its code is not in the table. An error of a write has no path. */

@@ -8,10 +8,11 @@
 // The package is written after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
 // with --resume or --update writes the package.
 //
-// JSON files are written as NAME.new, then renamed, because the process can be killed at any time.
+// JSON files are written as NAME.new, then renamed, because the process can be killed at any time. They are written
+// synchronously, directly after the check that the part still belongs to the run.
 import { createHash, type Hash, randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
-import { type FileHandle, lstat, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { lstatSync, readFileSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { type FileHandle, lstat, open } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Cursor } from "../client/query.ts";
 import { oneLine, ValidationError } from "../errors.ts";
@@ -145,7 +146,7 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
     throw new FileError(`${part} is a directory: rename it, or choose another file`);
   }
   const isContinued = options.resume && found !== undefined;
-  const earlier = isContinued ? await readState(path, options, found.size === 0) : undefined;
+  const earlier = isContinued ? readState(path, options, found.size === 0) : undefined;
   const force = options.force || earlier?.force === true;
   const replaced = await requireReplaceable(path, force, isContinued ? MOVE : undefined);
   if (earlier?.cursor !== undefined) {
@@ -153,7 +154,7 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
     const output = await resumePart(path, { ...options, force }, earlier);
     if (output !== undefined) return { output, after: earlier.cursor };
   }
-  if (isContinued || force && found !== undefined) await removePart(path);
+  if (isContinued || force && found !== undefined) removePart(path);
   return { output: await startPart(path, { ...options, force }, replaced) };
 }
 
@@ -204,10 +205,11 @@ async function startPart(
   try {
     return await createOutput(path, options, file, state, hash);
   } catch (error) {
-    const isOwn = (await statIfExists(part, lstat))?.ino === (await file.stat()).ino;
-    await file.close();
+    const { ino } = await file.stat();
     // For example, the disk is full: an empty part would block the next run. Another run may have replaced the part.
-    if (isOwn) await removePart(path).catch(() => {});
+    // Before the file is closed, because its inode can then be that of another part.
+    if (lstatSync(part, { throwIfNoEntry: false })?.ino === ino) removePart(path);
+    await file.close();
     throw error;
   }
 }
@@ -238,10 +240,11 @@ async function createOutput(
   /** Whether a later run can complete the part. */
   let canResume = true;
 
-  const isOwned = async () => {
+  const readCurrent = () => readJson(statePath) as Partial<PartState> | undefined;
+  const isOwned = () => {
     try {
-      const named = await lstat(part);
-      const found = await readJson(statePath) as Partial<PartState> | undefined;
+      const named = lstatSync(part);
+      const found = readCurrent();
       // A run that has lost its part can still write or remove the state, and then fails.
       return named.ino === inode && named.dev === dev &&
         (found === undefined || found.run === state.run || found.inode !== inode);
@@ -249,21 +252,21 @@ async function createOutput(
       return false;
     }
   };
-  const requireOwned = async () => {
-    if (await isOwned()) return;
+  const requireOwned = (isOwn = isOwned()) => {
+    if (isOwn) return;
     throw new FileError(
       `${part} was taken over by another download, moved or removed: wait for that download, or ${RESTART}`,
     );
   };
-  const writeState = async (changes: Partial<PartState>) => {
+  const writeState = (changes: Partial<PartState>) => {
     state = { ...state, ...changes };
     for (;;) {
       try {
-        return await replaceFile(statePath, state);
+        return replaceFile(statePath, state);
       } catch (error) {
         // Another run has created, renamed or removed the file with the same name.
         if (!["EEXIST", "ENOENT"].includes((error as NodeJS.ErrnoException).code!)) throw error;
-        await requireOwned();
+        requireOwned();
       }
     }
   };
@@ -273,7 +276,7 @@ async function createOutput(
   const requestKnown = () => known ??= knownDatasets(state, options.requestDatasets);
   const write = async (page: DownloadPage) => {
     const { data, cursor, hasMore, isLast } = page;
-    await requireOwned();
+    requireOwned();
     hash.update(data);
     for (let at = 0; at < data.length;) {
       const { bytesWritten } = await file.write(data, at, data.length - at, bytes);
@@ -286,8 +289,8 @@ async function createOutput(
     const datasets = state.datasets ??
       (hasMore ? await requestVersions(options.requestDatasets) : undefined);
     await file.datasync();
-    await requireOwned();
-    await writeState({ bytes, hash: hashText(hash), cursor, datasets });
+    requireOwned();
+    writeState({ bytes, hash: hashText(hash), cursor, datasets });
   };
   const finish = async (missingRows: number) => {
     if (state.cursor !== earlier.cursor) {
@@ -298,29 +301,32 @@ async function createOutput(
       }
     }
     const { citations, datasets } = await requestKnown();
-    await requireOwned();
+    requireOwned();
     await file.truncate(bytes);
     const replaced = await requireReplaceable(path, options.force, MOVE);
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
-    await requireOwned();
+    requireOwned();
     const { query, describe } = options;
     const { cursor, totalRows: rows } = last!;
     const origin = { query, missingRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, citations, datasets, origin };
     const description = describe?.(facts);
-    if (description !== undefined) await writeState({ package: description });
-    await requireOwned();
+    if (description !== undefined) writeState({ package: description });
+    // Without an await below: another run with --force can replace the part.
+    requireOwned();
+    renameSync(part, path);
+    if (description !== undefined) replaceFile(recordPath, description, 2);
+    else rmSync(recordPath, { force: true }); // that of the file that was replaced
+    removeState(path);
     await file.close();
-    await rename(part, path);
-    if (description !== undefined) await replaceFile(recordPath, description, 2);
-    else await rm(recordPath, { force: true }); // that of the file that was replaced
-    await removeState(path);
     return bytes;
   };
 
-  await writeState({});
-  await requireOwned();
+  // A run that resumes has read the state earlier, and another run may have done so since.
+  requireOwned(earlier.run === "" || readCurrent()?.run === earlier.run);
+  writeState({});
+  requireOwned();
   return {
     datasets: requestKnown,
     write: (page) => explainingErrors(path, write(page)),
@@ -329,11 +335,10 @@ async function createOutput(
       // As JSON, because a Parquet file is continued at the end of its last row group.
       const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify(state));
       const { rows = 0 } = cursor ?? {};
-      const mayRemove = await isOwned();
+      const wasOwned = isOwned();
+      if (wasOwned && rows === 0) removePart(path);
       await file.close().catch(() => {});
-      if (!mayRemove) return undefined;
-      if (rows === 0) await removePart(path);
-      return rows > 0 && canResume ? { path: part, rows } : undefined;
+      return wasOwned && rows > 0 && canResume ? { path: part, rows } : undefined;
     },
   };
 }
@@ -353,10 +358,10 @@ export async function readFinished(
   if (await statIfExists(path) === undefined) return undefined;
   if (await statIfExists(part, lstat) !== undefined) return undefined;
   const hash = await hashOf(path);
-  const written = await readPackage(path);
+  const written = readPackage(path);
   const unwritten = written?.resources[0].hash === hash
     ? undefined
-    : await readUnwrittenPackage(path, hash);
+    : readUnwrittenPackage(path, hash);
   const found = unwritten ?? written;
   const again = "pass --force to download it again, or choose another name";
   if (!isFilePackage(found)) {
@@ -377,22 +382,19 @@ export async function readFinished(
   const fileName = basename(path);
   const isRenamed = resources[0].path !== fileName;
   const current = isRenamed ? renamePackage(found, fileName) : found;
-  if (isRenamed || unwritten !== undefined) await replaceFile(recordPath, current, 2);
-  await removeState(path);
+  if (isRenamed || unwritten !== undefined) replaceFile(recordPath, current, 2);
+  removeState(path);
   return current;
 }
 
 /** Returns the package of FILE; `undefined` if there is none that weir or its server has written. */
-export async function readPackage(path: string): Promise<AnyPackage | undefined> {
-  const found = await readJson(packagePath(path));
+export function readPackage(path: string): AnyPackage | undefined {
+  const found = readJson(packagePath(path));
   return isPackage(found) ? found : undefined;
 }
 
-export async function readUnwrittenPackage(
-  path: string,
-  hash: string,
-): Promise<FilePackage | undefined> {
-  const state = await readJson(filesOf(path).state) as Partial<PartState> | undefined;
+export function readUnwrittenPackage(path: string, hash: string): FilePackage | undefined {
+  const state = readJson(filesOf(path).state) as Partial<PartState> | undefined;
   const found: unknown = state?.package;
   return isFilePackage(found) && found.resources[0].hash === hash ? found : undefined;
 }
@@ -459,13 +461,13 @@ function changedError(path: string, changes: string): FileError {
  * Returns the state of a part. `undefined` for an empty part without a state of this query, which a run leaves that is
  * killed at its start.
  */
-async function readState(
+function readState(
   path: string,
   options: FileOptions,
   isEmpty: boolean,
-): Promise<PartState | undefined> {
+): PartState | undefined {
   const { part, state: statePath } = filesOf(path);
-  const state = await readJson(statePath) as PartState | undefined;
+  const state = readJson(statePath) as PartState | undefined;
   const isReadable = state?.version === STATE_VERSION && isObject(state.query);
   const differences = isReadable ? describeDifferences(state.query, options.query) : undefined;
   const isSame = isReadable &&
@@ -479,9 +481,9 @@ async function readState(
   );
 }
 
-async function readJson(path: string): Promise<unknown> {
+function readJson(path: string): unknown {
   try {
-    return JSON.parse(await readFile(path, "utf8")) ?? undefined;
+    return JSON.parse(readFileSync(path, "utf8")) ?? undefined;
   } catch (error) {
     // After another error of the file system, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
@@ -540,21 +542,21 @@ async function hashPart(
 }
 
 /** Replaces a JSON file atomically. */
-async function replaceFile(path: string, content: unknown, indent?: number): Promise<void> {
+function replaceFile(path: string, content: unknown, indent?: number): void {
   const text = JSON.stringify(content, null, indent) + (indent === undefined ? "" : "\n");
   // If this path is a symbolic link, writing would change the link's target.
-  await rm(`${path}.new`, { force: true });
-  await writeFile(`${path}.new`, text, { flag: "wx" });
-  await rename(`${path}.new`, path);
+  rmSync(`${path}.new`, { force: true });
+  writeFileSync(`${path}.new`, text, { flag: "wx" });
+  renameSync(`${path}.new`, path);
 }
 
 /** Removes FILE.part.json, and files that a killed run did not rename. */
-async function removeState(path: string): Promise<void> {
+function removeState(path: string): void {
   const { state, record } = filesOf(path);
-  for (const name of [`${state}.new`, `${record}.new`, state]) await rm(name, { force: true });
+  for (const name of [`${state}.new`, `${record}.new`, state]) rmSync(name, { force: true });
 }
 
-async function removePart(path: string): Promise<void> {
-  await rm(filesOf(path).part, { force: true });
-  await removeState(path);
+function removePart(path: string): void {
+  rmSync(filesOf(path).part, { force: true });
+  removeState(path);
 }

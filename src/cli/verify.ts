@@ -34,9 +34,9 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   const { path } = await resolveOutput(operand!);
   const { size } = stats;
   const recordPath = packagePath(path);
-  const found = await readPackage(path);
+  const found = readPackage(path);
   const hash = await hashOf(path);
-  const unwritten = await readUnwrittenPackage(path, hash);
+  const unwritten = readUnwrittenPackage(path, hash);
   if (unwritten !== undefined && found?.resources[0].hash !== hash) {
     const reason = "the download was killed before it wrote the package: repeat it with --resume";
     context.printError(`${recordPath} does not belong to this file: ${reason}`);
