@@ -1,9 +1,9 @@
 import { invalidValue } from "../validation.ts";
 import { encode, isPlainObject, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
-import { DEFAULTS, memoize, merge } from "./merge.ts";
+import { DEFAULTS, merge, type ParsedRoute, readRoute } from "./merge.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
-import { expandTemplate, expandValue, parseTemplate } from "./uri_template.ts";
+import { expandTemplate, expandValue, parseTemplate, type Template } from "./uri_template.ts";
 
 /**
  * Turns a route and parameters into options for any HTTP client. Sends no request.
@@ -28,9 +28,11 @@ export const endpoint: Endpoint = createEndpoint(DEFAULTS);
 function createEndpoint(defaults: MergedOptions): Endpoint {
   const mergeDefaults = (route: string | EndpointOptions, options?: EndpointOptions) =>
     merge(defaults, route, options);
-  const build = (route: string | EndpointOptions, options?: EndpointOptions) =>
+  const build = (route: string | EndpointOptions, options?: EndpointOptions) => {
+    const parsed = readRoute(route);
     // Copying the rows of a body would take longer than all the rest.
-    parse(merge(defaults, route, options, false));
+    return parse(merge(defaults, route, options, false, parsed), parsed);
+  };
   // Each read returns a copy, so that a caller cannot change the defaults.
   Object.defineProperty(build, "DEFAULTS", { get: () => mergeDefaults({}), enumerable: true });
   return Object.assign(build, {
@@ -47,33 +49,29 @@ export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /** Placeholders must not have the names of options. */
-const readUrl = memoize((url) => {
+function readUrl(url: string): Template {
   const template = parseTemplate(url);
-  const reserved = RESERVED_OPTIONS.filter((name) => template.names.has(name));
-  if (reserved.length === 0) return template;
-  throw invalidValue(
-    "url",
-    `without placeholders named like options (${reserved.join(", ")})`,
-    url,
-  );
-});
+  const reserved = RESERVED_OPTIONS.find((name) => template.names.has(name));
+  if (!reserved) return template;
+  throw invalidValue("url", `without a placeholder named ${reserved}`, url);
+}
 
 /** Changes and returns the headers of the options. */
-function parse(options: MergedOptions): RequestOptions {
+function parse(options: MergedOptions, route?: ParsedRoute): RequestOptions {
   const { method, url, baseUrl, headers, mediaType, data, request } = options;
   if (!url) throw invalidValue("url", "a path or a full URL", url);
   if (!TOKEN.test(method ?? "")) {
     throw invalidValue("method", 'a method such as "GET"', method);
   }
-  const template = readUrl(url);
+  const template = route?.url === url ? route.template ??= readUrl(url) : readUrl(url);
   const variables = new Map<string, UrlValue | undefined>();
   const parameters: [name: string, value: unknown][] = [];
-  for (const name of Object.keys(options)) {
+  for (const parameter of Object.entries(options)) {
+    const [name, value] = parameter;
     if ((RESERVED_OPTIONS as readonly string[]).includes(name)) continue;
-    const value = options[name];
     // Convert the value once, even if the template repeats its name, because it may be a long list.
     if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
-    else parameters.push([name, value]);
+    else parameters.push(parameter);
   }
   const expanded = expandTemplate(template, variables);
   if (variables.size && DOT_SEGMENT.test(expanded)) {
@@ -141,12 +139,10 @@ function appendQuery(url: string, parameters: readonly [string, unknown][]): str
 
 function toPair([name, value]: readonly [string, unknown]): string | undefined {
   if (Array.isArray(value) && value.length && value.every(Number.isSafeInteger)) {
-    return `${encodeName(name)}=${value.join(",")}`;
+    return `${encode(name)}=${value.join(",")}`;
   }
   const converted = toUrlValue(name, value);
   if (converted === undefined) return undefined;
   if (isPlainObject(converted)) throw urlValueError(name, converted);
-  return `${encodeName(name)}=${expandValue(converted, false)}`;
+  return `${encode(name)}=${expandValue(converted, false)}`;
 }
-
-const encodeName = memoize(encode);

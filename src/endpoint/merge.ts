@@ -10,6 +10,7 @@ import type {
   MediaType,
   MergedOptions,
 } from "./types.ts";
+import type { Template } from "./uri_template.ts";
 
 export const DEFAULTS: MergedOptions = {
   method: "GET",
@@ -27,11 +28,10 @@ export function merge(
   route: string | EndpointOptions,
   options?: EndpointOptions,
   copies = true,
+  parsed: ParsedRoute | undefined = readRoute(route),
 ): MergedOptions {
-  const isRoute = typeof route === "string";
-  const given = (isRoute ? options : route) ?? {};
+  const given = (parsed ? options : route as EndpointOptions) ?? {};
   requireTypeIfSet("options", given, "object");
-  const fromRoute = isRoute ? parseRoute(route) : given;
   const textOf = (name: "method" | "url" | "baseUrl") =>
     requireTypeIfSet(name, given[name], "string");
   const mediaType: MediaType & EndpointOptions = {};
@@ -39,13 +39,13 @@ export function merge(
   assignOptions(mediaType, requireTypeIfSet("mediaType", given.mediaType, "object"));
   requireTypeIfSet("mediaType.format", mediaType.format, "string");
   const merged: MergedOptions = {
-    method: toUpperCase(textOf("method")) ?? fromRoute.method ?? defaults.method,
+    method: toUpperCase(textOf("method")) ?? parsed?.method ?? defaults.method,
     baseUrl: textOf("baseUrl") ?? defaults.baseUrl,
     headers: mergeHeaders(defaults.headers, given.headers),
     mediaType,
   };
   if (defaults !== DEFAULTS) assignOptions(merged, defaults);
-  const url = textOf("url") ?? fromRoute.url ?? defaults.url;
+  const url = textOf("url") ?? parsed?.url ?? defaults.url;
   if (url) merged.url = url;
   assignOptions(merged, given, copies);
   return merged;
@@ -84,11 +84,34 @@ function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
 /** Repeats the characters of `TOKEN`: building both from one text would enlarge the bundle. */
 const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
 
-const parseRoute = memoize((route): { method: string | undefined; url: string } => {
+export interface ParsedRoute {
+  method: string | undefined;
+  url: string;
+  /** Template of the url, once it has been parsed. */
+  template?: Template;
+}
+
+/** Limited, because the texts may come from outside. */
+const MAX_ROUTES = 1_000;
+const MAX_LENGTH = 500;
+const routes = new Map<unknown, ParsedRoute>();
+let newRoutes = 0;
+
+/**
+ * Without the map, `endpoint()` takes ten times as long. Keeps one of eight new routes: those that recur
+ * are soon kept, and keeping paths that never recur would take a third of the time. Results are
+ * shared: do not change them.
+ */
+export function readRoute(route: string | EndpointOptions): ParsedRoute | undefined {
+  const kept = routes.get(route);
+  if (kept || typeof route !== "string") return kept;
   const text = route.trim();
   const [, method, url = text] = ROUTE.exec(text) ?? [];
-  return { method: toUpperCase(method), url };
-});
+  const parsed = { method: toUpperCase(method), url };
+  if (newRoutes++ % 8 === 0 && route.length <= MAX_LENGTH) routes.set(route, parsed);
+  if (routes.size > MAX_ROUTES) routes.clear();
+  return parsed;
+}
 
 /** ASCII only: the upper case of "ſ" is "S", which would become a valid method. */
 function toUpperCase(method: string | null | undefined): string | undefined {
@@ -142,25 +165,4 @@ export function mergeHeaders(
     throw new ValidationError("headers", "must be an object or pairs of text");
   }
   return headers;
-}
-
-/** Limited, because the texts may come from outside. */
-const MAX_ENTRIES = 1_000;
-const MAX_LENGTH = 500;
-
-/**
- * Results are shared: do not change them. Without it, `endpoint()` takes ten times as long. A result
- * is kept from the second call with its text: keeping those of paths that never recur would be a
- * third of the time.
- */
-export function memoize<T>(read: (text: string) => T): (text: string) => T {
-  const cache = new Map<string, T | null>();
-  return (text) => {
-    const kept = cache.get(text);
-    if (kept) return kept;
-    const result = read(text);
-    if (text.length <= MAX_LENGTH) cache.set(text, kept === null ? result : null);
-    if (cache.size > MAX_ENTRIES) cache.clear();
-    return result;
-  };
 }

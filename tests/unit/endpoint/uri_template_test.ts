@@ -213,7 +213,7 @@ Deno.test("endpoint() expands a variable to nothing when only Object.prototype h
 for (const url of ["/{url}", "/x/:data", "/x{?headers*}", "/{+request}", "/{mediaType:3}"]) {
   Deno.test(`endpoint() throws when the placeholder of ${url} has the name of an option`, () => {
     const name = /\w{2,}/.exec(url)![0];
-    const message = `url must be without placeholders named like options (${name})`;
+    const message = `url must be without a placeholder named ${name}`;
     assertThrows(() => at(url, { data: "a" }), ValidationError, message);
   });
 }
