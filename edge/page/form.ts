@@ -91,20 +91,17 @@ export interface RowSelection {
   within: BoundingBox | undefined;
 }
 
-/** Values that `where` stands for. */
-export interface PlaceFilter {
+/** A form whose `where` was found: a region, or all datasets or locations of the filter. */
+export interface FoundForm extends Form {
   region?: string | undefined;
-  datasets?: readonly string[];
-  locations?: readonly number[];
 }
 
 /** @throws {FormError} If a year or the box is invalid */
-export function toSelection(form: Form, place: PlaceFilter): RowSelection {
+export function toSelection(form: FoundForm): RowSelection {
+  const { region, datasets, locations } = form;
   const names = [
     ...new Set(form.characteristics.flatMap((text) => findCharacteristic(text).names)),
   ];
-  const dois = [...form.datasets, ...place.datasets ?? []];
-  const locations = [...form.locations, ...place.locations ?? []];
   const from = toYear(form.from);
   const to = toYear(form.to);
   if (from !== undefined && to !== undefined && from > to) {
@@ -113,8 +110,8 @@ export function toSelection(form: Form, place: PlaceFilter): RowSelection {
   const oneOf = (field: "CharacteristicName" | "DOI", values: readonly string[]) =>
     values.length === 1 ? eq(field, values[0]!) : values.length > 1 && isIn(field, values);
   const filter = String(and(
-    oneOf("DOI", dois),
-    place.region !== undefined && eq("RegionId", place.region),
+    oneOf("DOI", datasets),
+    region !== undefined && eq("RegionId", region),
     oneOf("CharacteristicName", names),
     form.medium !== "" && eq("ActivityMediaName", form.medium),
     form.type !== "" && eq("MonitoringLocationType", form.type),

@@ -9,8 +9,8 @@ import { groupBy, type Measurement } from "./series.ts";
 import {
   type Form,
   FormError,
+  type FoundForm,
   isFiltered,
-  type PlaceFilter,
   type RowSelection,
   toSelection,
 } from "./form.ts";
@@ -209,44 +209,43 @@ export function loadMeasured(
 }
 
 export interface FoundPlace {
-  place: PlaceFilter;
+  found: FoundForm;
   name: string;
   /** Locations of the results, if the search for the place loaded them. */
   locations?: Locations | undefined;
 }
 
 /** Resolves `where` to a region, a dataset, or the locations whose names contain it. */
-export async function findPlace(
-  source: Source,
-  form: Form,
-): Promise<FoundPlace> {
+export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
   const { where, language } = form;
-  if (where === "") return { place: {}, name: "" };
+  if (where === "") return { found: form, name: "" };
   const region = findRegion(where) ?? (/^[a-z]+(\.[\w-]+)+$/i.test(where) ? where : undefined);
   if (region !== undefined) {
     const [, name = region] = regionsIn(language).find(([id]) => id === region) ?? [];
-    return { place: { region }, name };
+    return { found: { ...form, region }, name };
   }
   const wanted = fold(where);
-  const all = await loadLocations(source, toSelection(form, {}));
+  const all = await loadLocations(source, toSelection(form));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
   const known = list.length > 0 ? knownDatasets(source) : await loadDatasets(source);
-  const datasets = known?.filter(({ name, doi }) => fold(name) === wanted || doi === where) ?? [];
-  const ofDatasets = (found: readonly DatasetInfo[], name: string) => {
-    const dois = found.map(({ doi }) => doi);
+  const chosen =
+    known?.filter(({ doi }) => form.datasets.length === 0 || form.datasets.includes(doi)) ?? [];
+  const ofDatasets = (datasets: readonly DatasetInfo[], name: string) => {
+    const dois = datasets.map(({ doi }) => doi);
     const list = all.list.filter(({ doi }) => dois.includes(doi));
     const locations = all.missing === 0 ? { list, missing: 0 } : undefined;
-    return { place: { datasets: dois }, name, locations };
+    return { found: { ...form, datasets: dois }, name, locations };
   };
-  if (datasets.length > 0) return ofDatasets(datasets, datasets[0]!.name);
+  const exact = chosen.filter(({ name, doi }) => fold(name) === wanted || doi === where);
+  if (exact.length > 0) return ofDatasets(exact, exact[0]!.name);
   if (list.length > MAX_NAMED_LOCATIONS) {
     throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
   }
   if (list.length > 0) {
-    const place = { locations: list.map(({ id }) => Number(id)) };
-    return { place, name: where, locations: { list, missing: 0 } };
+    const found = { ...form, locations: list.map(({ id }) => Number(id)) };
+    return { found, name: where, locations: { list, missing: 0 } };
   }
-  const parts = known?.filter(({ name }) => fold(name).includes(wanted)) ?? [];
+  const parts = chosen.filter(({ name }) => fold(name).includes(wanted));
   if (parts.length === 0) throw new FormError("noLocation", { name: shorten(where) });
   return ofDatasets(parts, parts.length === 1 ? parts[0]!.name : where);
 }
@@ -264,13 +263,12 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
       return source.run(task);
     },
   };
-  const found = await findPlace(counting, form);
-  const { place, name: placeName, locations: named } = found;
-  const selection = toSelection(form, place);
-  const rows = isFiltered(form) ? await loadSelected(counting, form, selection, found) : undefined;
+  const place = await findPlace(counting, form);
+  const selection = toSelection(place.found);
+  const rows = isFiltered(form) ? await loadSelected(counting, place) : undefined;
   const isComplete = rows !== undefined && rows.length < MAXIMUM_TOP;
   const count = isComplete ? rows.length : await loadCount(counting, selection);
-  const locations = named ??
+  const locations = place.locations ??
     (count === 0 ? { list: [], missing: 0 } : await loadLocations(counting, selection));
   const others = tasks < MAX_TASKS ? await loadOthers(counting, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
@@ -279,7 +277,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   const reasons = count === 0 && isFiltered(form) ? await explain(source, selection) : [];
   return {
     selection,
-    placeName,
+    placeName: place.name,
     count,
     rows: rows ?? [],
     isComplete,
@@ -310,25 +308,21 @@ async function loadOthers(
   return inView.list.filter(({ id }) => !matching.has(id));
 }
 
+/** A filter by Id needs no further request for the locations in a box: the map loads their Ids anyway. */
 async function loadSelected(
   source: Source,
-  form: Form,
-  selection: RowSelection,
-  { place, locations }: FoundPlace,
+  { found, locations }: FoundPlace,
 ): Promise<readonly Measurement[]> {
-  if (selection.within === undefined || place.locations !== undefined) {
-    const { filter } = selection;
-    return await loadRows(source, { filter, within: undefined }, form.more !== "");
-  }
-  // A filter by Id needs no further request for the locations in the box: the map loads their Ids anyway.
+  const selection = toSelection(found);
+  const hasAllFields = found.more !== "";
+  if (selection.within === undefined) return await loadRows(source, selection, hasAllFields);
   const { list, missing } = locations ?? await loadLocations(source, selection);
   if (list.length === 0) return [];
   if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
-    return await loadRows(source, selection, form.more !== "");
+    return await loadRows(source, selection, hasAllFields);
   }
-  const inBox = list.map(({ id }) => Number(id));
-  const { filter } = toSelection({ ...form, locations: inBox }, { ...place, locations: [] });
-  return await loadRows(source, { filter, within: undefined }, form.more !== "");
+  const { filter } = toSelection({ ...found, locations: list.map(({ id }) => Number(id)) });
+  return await loadRows(source, { filter, within: undefined }, hasAllFields);
 }
 
 function explain(source: Source, selection: RowSelection): Promise<readonly NoRowsReason[]> {

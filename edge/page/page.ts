@@ -196,7 +196,7 @@ function createPages(
   };
 
   const findSelection = async (source: Source, form: Form) =>
-    toSelection(form, (await findPlace(source, form)).place);
+    toSelection((await findPlace(source, form)).found);
 
   const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
     async "/"(request) {
@@ -219,14 +219,14 @@ function createPages(
       const source = await requireSource(request);
       const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
       const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
-      const { place, name: placeName } = await findPlace(source, form);
+      const { found, name: placeName } = await findPlace(source, form);
       const { url, headers, method, signal } = exchange.request;
       const link = await createLink({
         settings,
         origin: publicOrigin(exchange.request),
         form,
         datasets: knownDatasets(source),
-        selection: toSelection(form, place),
+        selection: toSelection(found),
         placeName,
       }, file);
       exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });

@@ -108,12 +108,12 @@ const texts: [name: string, text: Text, read: (text: string) => unknown][] = [
   [
     "readForm() takes linear time when a form has n commas",
     (n) => `dataset=${", ".repeat(n)}`,
-    (text) => toSelection(readForm(new URLSearchParams(text), "en"), {}),
+    (text) => toSelection(readForm(new URLSearchParams(text), "en")),
   ],
   [
     "readForm() takes linear time when a form has n datasets and characteristics",
     (n) => "dataset=a&characteristic=b&".repeat(n),
-    (text) => toSelection(readForm(new URLSearchParams(text), "en"), {}),
+    (text) => toSelection(readForm(new URLSearchParams(text), "en")),
   ],
   [
     "chooseLanguage() takes linear time when a header has n languages",

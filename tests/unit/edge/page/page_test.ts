@@ -128,6 +128,11 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
   ["dataset=10.25976/a%20,;https://doi.org/10.25976/B", "DOI in ('10.25976/a','10.25976/b')"],
   ["location=1001&location=1002", "LocationId in (1001,1002)"],
+  ["location=1001&location=1015&where=pigeon+lake", "LocationId eq 1001"],
+  [
+    "dataset=10.25976/weir-aa00,10.25976/weir-bb00&where=synthetic+lakes",
+    "DOI eq '10.25976/weir-aa00'",
+  ],
   [
     "medium=Groundwater&type=Well&from=2001&to=2002",
     "ActivityMediaName eq 'Groundwater' and MonitoringLocationType eq 'Well' and " +
@@ -338,13 +343,22 @@ Deno.test("GET / escapes data and form values that contain a script", async () =
   assertEquals((await get(app, `/suggestions?${query}`)).includes("<script>"), false);
 });
 
-Deno.test("GET / renders a licence as text when it is a javascript: URL", async () => {
-  const dataset = { DOI: "10.25976/x", DatasetName: "x", Licence: "javascript:alert(1)" };
-  const row = { Id: 1, DOI: "10.25976/x", CharacteristicName: "pH" };
-  const { app } = overUpstream([page([row]), page([]), page([dataset])]);
-  const html = await get(app, "/?characteristic=pH");
-  assertStringIncludes(html, "javascript:alert(1)");
-  assertEquals(/href="javascript/.test(html), false);
+Deno.test("GET / escapes what the service sent, and renders a javascript: licence as text", async () => {
+  const evil = '"><script>';
+  const DOI = "10.25976/x";
+  const place = { Latitude: 50, Longitude: -97, MonitoringLocationType: evil };
+  const result = { ActivityStartDate: "2020-06-01", ResultValue: 1, ResultUnit: evil };
+  const form = { ResultSampleFraction: evil, MethodSpeciation: evil, ActivityMediaName: evil };
+  const { app } = overUpstream([
+    page([{ Id: 1, DOI, LocationId: 1, CharacteristicName: evil, ...result, ...form }]),
+    page([{ Id: 1, DOI, Name: evil, ...place }]),
+    page([{ DOI, DatasetName: evil, Licence: "javascript:alert(1)" }]),
+  ]);
+  const html = await get(app, "/?characteristic=pH&selected=1");
+  for (const shown of ["chart-plot", "map-card", "measurements", "javascript:alert(1)"]) {
+    assertStringIncludes(html, shown);
+  }
+  assertEquals(/<script>|href="javascript|NaN|undefined/.test(html), false);
 });
 
 const failures: [answer: Response, status: number, english: RegExp, french: RegExp][] = [
