@@ -31,12 +31,7 @@ export interface TestCommand {
   files: readonly string[];
 }
 
-/**
- * Returns the calls of `deno test` that run files: those that measure time have their own.
- *
- * @param files All test files of the project
- * @param paths Files and folders to run. Default: the gate
- */
+/** Returns the calls of `deno test` that run files: those that measure time have their own. */
 export function testCommands(
   files: readonly string[],
   paths: readonly string[] = [],

@@ -15,12 +15,7 @@ type Handler = (request: Request) => Response | Promise<Response>;
 /** Time (ms) in which a service permits two starts. */
 const WINDOW = 1_000;
 
-/**
- * Records when requests arrive at a handler, as the service observes them.
- *
- * @param respond Responds to a request
- * @param latency Time (ms) before the service responds
- */
+/** Records when requests arrive at a handler, to which `latency` (ms) is added. */
 export function recordArrivals(
   respond: Handler,
   latency = 0,

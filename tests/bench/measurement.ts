@@ -12,11 +12,7 @@ export interface Measurement {
 
 export const CURRENT_RUNTIME: RuntimeName = "Deno" in globalThis ? "Deno" : "Node";
 
-/**
- * Writes a measurement to standard output as a line of JSON, which `bench.ts` reads.
- *
- * @param measurement Its runtime is by default the one that runs this module
- */
+/** Writes a measurement as a line of JSON, which `bench.ts` reads. */
 export function report(
   measurement: Omit<Measurement, "runtime"> & { runtime?: RuntimeName },
 ): void {

@@ -14,11 +14,7 @@ export interface ServiceStats extends ArrivalStats {
   violations: number;
 }
 
-/**
- * Starts the sandbox in a separate process.
- *
- * @param latency Time (ms) before it responds, if it has a rate limit
- */
+/** Starts the sandbox in another process. `latency` (ms) needs a rate limit. */
 export function startSandbox(
   records: number,
   requestsPerSecond: number,

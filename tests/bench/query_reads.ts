@@ -54,12 +54,7 @@ async function drain(bytes: ReadableStream<Uint8Array>): Promise<number> {
   return QUERY_ROWS;
 }
 
-/**
- * Creates queries whose responses come from memory, so that a benchmark does not measure the sandbox.
- *
- * @param Client Class of the client, from this or another version of Weir
- * @returns A function that creates the query of a selection
- */
+/** Creates queries whose responses come from memory, so that the sandbox is not measured. */
 export function queriesFromMemory(
   Client: typeof DataStream,
 ): (select: readonly string[] | undefined) => Query<unknown> {

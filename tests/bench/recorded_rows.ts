@@ -46,12 +46,7 @@ export class RecordedRows {
     return new RecordedRows(records, rows);
   }
 
-  /**
-   * Responds to a request for a page or a count of Records. Ignores the filter.
-   *
-   * @param records Number of records of the service, which may be greater than the number of those read
-   * @returns The response; `undefined` for other resources
-   */
+  /** Responds to a request for a page or a count of Records; ignores the filter. */
   respond({ url }: Request, records = this.#records): Response | undefined {
     const { origin, pathname, searchParams } = new URL(url);
     if (!pathname.endsWith("/Records")) return undefined;

@@ -3,12 +3,7 @@ import { runProgramWith } from "../helpers/programs.ts";
 
 const bundles = new Map<string, Promise<string>>();
 
-/**
- * Bundles a module with its imports into one file. Each test file bundles a module only once.
- *
- * @param module Path of the module in the project
- * @param flags Additional flags for `deno bundle`
- */
+/** Bundles a module with its imports into one file, once per test file. */
 export function bundle(module: string, ...flags: string[]): Promise<string> {
   const key = JSON.stringify([module, ...flags]);
   const bundled = bundles.get(key) ?? runBundle(module, flags);
@@ -16,11 +11,7 @@ export function bundle(module: string, ...flags: string[]): Promise<string> {
   return bundled;
 }
 
-/**
- * Bundles a module again.
- *
- * @param folder Folder of the project. Default: this one
- */
+/** Bundles a module anew; `folder` is that of the project. */
 export async function runBundle(
   module: string,
   flags: readonly string[],

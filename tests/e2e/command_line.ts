@@ -81,12 +81,7 @@ function killIfRunning(child: Deno.ChildProcess): void {
   }
 }
 
-/**
- * Serves a handler as the service while a test runs.
- *
- * @param handler Responds to requests
- * @param test Called with a command line that may connect to the service, and with its base URL flag
- */
+/** Serves a handler as the service while a test runs. */
 export async function serving(
   handler: (request: Request) => Response | Promise<Response>,
   test: (line: CommandLine, baseUrl: string) => Promise<void>,

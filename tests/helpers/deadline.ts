@@ -1,14 +1,7 @@
 /** Default time limit (ms) of a step. */
 const LIMIT = 120_000;
 
-/**
- * Waits for a step of a test, for a limited time.
- *
- * @param work The step
- * @param name Name of the step for the message, or a function that returns it at the time limit
- * @param milliseconds Time limit (ms)
- * @throws {Error} If the step takes longer; the message contains the name
- */
+/** Fails with a message that names the step if it takes longer than a time limit (ms). */
 export async function withDeadline<T>(
   work: Promise<T>,
   name: string | (() => string),

@@ -7,14 +7,7 @@ if (!Deno.args.includes("--update")) Deno.permissions.revokeSync({ name: "write"
 /** Number of equal lines to show before a difference. */
 const CONTEXT = 3;
 
-/**
- * Compares a text with a recorded file. A test that was started with `-- --update` records the text
- * instead.
- *
- * @param actual The text that the test produced
- * @param path The path of the recorded file, relative to `tests/fixtures`
- * @throws {Error} If they differ; the message names the first line that does
- */
+/** Compares a text with a file below `tests/fixtures`, or records it after `-- --update`. */
 export async function assertGolden(actual: string, path: string): Promise<void> {
   const file = new URL(`../fixtures/${path}`, import.meta.url);
   if (Deno.args.includes("--update")) {

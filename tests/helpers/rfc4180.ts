@@ -1,11 +1,6 @@
 import type { TextFormat } from "./resources.ts";
 
-/**
- * Parses CSV strictly by RFC 4180: rows end with CRLF, and cells without quotes contain neither
- * quotes nor line breaks.
- *
- * @param eol End of the rows
- */
+/** Parses CSV strictly: cells without quotes contain neither quotes nor line breaks. */
 export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   const rows: string[][] = [];
   let cells: string[] = [];

@@ -1,11 +1,6 @@
 import { importsOf, resolve, sourceFiles } from "../helpers/project.ts";
 
-/**
- * Finds the test files that import a file directly or indirectly.
- *
- * @param file The imported file
- * @param importers The files that import each file
- */
+/** Finds the test files that import a file directly or indirectly. */
 export function findDependentTests(
   file: string,
   importers: ReadonlyMap<string, readonly string[]>,

@@ -19,11 +19,7 @@ export interface MatrixSummary {
   redundant: readonly string[];
 }
 
-/**
- * Summarizes a matrix.
- *
- * @param killersOf For each mutant the tests, or the test files, that kill it
- */
+/** Summarizes a matrix: the tests, or the test files, that kill each mutant. */
 export function summarize(killersOf: readonly (readonly string[])[]): MatrixSummary {
   const sole = new Map<string, number>();
   for (const [killer, another] of killersOf) {

@@ -50,13 +50,7 @@ const METHODS: Readonly<Record<string, string>> = {
   ceil: "floor",
 };
 
-/**
- * Lists the mutants of a TypeScript file. Types, imports, comments and property names stay unchanged.
- *
- * @param file Path of the file, for the mutants
- * @param text Its text
- * @returns The mutants in the order of the text
- */
+/** Lists the mutants of a file. Types, imports, comments and property names stay unchanged. */
 export function findMutants(file: string, text: string): Mutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];

@@ -1,12 +1,6 @@
 import { Random } from "../properties/random.ts";
 
-/**
- * Returns a random sample without repetition, the same for the same seed.
- *
- * @param items Items to choose from
- * @param count Maximum number of items to return
- * @param seed Integer from 0 to 2³² − 1
- */
+/** Returns a random sample without repetition, the same for the same seed. */
 export function randomSample<T>(items: readonly T[], count: number, seed: number): T[] {
   const left = [...items];
   const random = new Random(seed);

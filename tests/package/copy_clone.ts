@@ -2,11 +2,7 @@ import { dirname } from "node:path";
 import { runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 
-/**
- * Copies the files of the clone, without those that git ignores, to a temporary folder.
- *
- * @returns Path of the folder with a trailing slash
- */
+/** Copies the files of the clone, without those that git ignores, to a temporary folder. */
 export async function copyClone(): Promise<string> {
   const list = ["ls-files", "--cached", "--others", "--exclude-standard"];
   const { stdout } = (await runProgramWith({ cwd: PROJECT }, "git", ...list))!;

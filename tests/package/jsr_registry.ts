@@ -29,11 +29,7 @@ const MEDIA_TYPES: Record<string, string> = {
   json: "application/json",
 };
 
-/**
- * Starts a registry that has the @std packages of `jsr.json`.
- *
- * @param stdVersion Version of these packages. Default: the lowest that `jsr.json` accepts
- */
+/** Starts a registry that has the @std packages of `jsr.json` in the lowest accepted version. */
 export async function startJsrRegistry(stdVersion?: string): Promise<JsrRegistry> {
   const packages = await stdPackages(stdVersion);
   const server = Deno.serve(

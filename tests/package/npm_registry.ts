@@ -8,11 +8,7 @@ export interface NpmRegistry extends AsyncDisposable {
   npmrc: string;
 }
 
-/**
- * Starts a registry that serves a tarball.
- *
- * @param tarball Path of the file that `npm pack` wrote
- */
+/** Starts a registry that serves the tarball of `npm pack`. */
 export async function startNpmRegistry(tarball: string): Promise<NpmRegistry> {
   const bytes = await Deno.readFile(tarball);
   const manifest = JSON.parse(await output(".", "tar", "-xzOf", tarball, "package/package.json"));

@@ -23,11 +23,7 @@ export async function packPackage(): Promise<string> {
   return tarball;
 }
 
-/**
- * Builds the npm package and installs it in a new project.
- *
- * @param packages Other packages to install
- */
+/** Builds the npm package and installs it, with other packages, in a new project. */
 export async function createProject(...packages: string[]): Promise<ConsumerProject> {
   const tarball = await packPackage();
   const folder = `${await Deno.makeTempDir({ prefix: "weir-package-" })}/`;

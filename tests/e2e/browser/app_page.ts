@@ -24,12 +24,7 @@ export interface PageOptions {
   hold?: () => Promise<void>;
 }
 
-/**
- * Serves the app over a sandbox and opens its page.
- *
- * @param options Options of the app
- * @param test Called with the page and its URL; fails if the page logs an error
- */
+/** Serves the app over a sandbox and opens its page. Fails if the page logs an error. */
 export function onPage(
   options: Partial<AppOptions>,
   test: (page: Page, root: string) => Promise<void>,

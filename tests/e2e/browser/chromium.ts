@@ -10,12 +10,7 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
   Deno.test(needing({ [executablePath]: isInstalled }, name, fn));
 }
 
-/**
- * Runs a test with Chromium, which sends no requests of its own.
- *
- * @param test Called with the browser and its download folder
- * @param options Playwright's launch options
- */
+/** Runs a test with Chromium, which sends no requests of its own. */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
   options: LaunchOptions = {},

@@ -2,11 +2,7 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import { bundle } from "../bundle.ts";
 import { type AnyOriginServer, serveAnyOrigin } from "../any_origin_server.ts";
 
-/**
- * Serves a page with `mod.ts` bundled as one script, on loopback.
- *
- * @param change Changes the text of a file
- */
+/** Serves a page with `mod.ts` bundled as one script. `change` edits the text of each file. */
 export async function serveSite(
   change: (path: string, text: string) => string = (_, text) => text,
 ): Promise<AnyOriginServer> {

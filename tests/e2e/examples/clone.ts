@@ -20,9 +20,7 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /**
- * Copies the clone before the tests of a file, and builds its npm package. Removes the copy after them.
- *
- * @returns Returns the path of the copy with a trailing slash, once the tests run
+ * Copies the clone before the tests of a file, builds its npm package, and removes it after them.
  */
 export function provideClone(): () => string {
   let clone = "";
@@ -38,12 +36,7 @@ export function provideClone(): () => string {
   return () => clone;
 }
 
-/**
- * Runs a command and asserts that it succeeds.
- *
- * @param folder Folder in which the command runs
- * @param environment Additional environment variables
- */
+/** Runs a command in a folder and asserts that it succeeds. */
 export async function runCommand(
   folder: string,
   command: string,
@@ -64,11 +57,7 @@ export async function runCommand(
 const RUN_WHILE_STDIN_IS_OPEN = '("$@"; kill -KILL 0) </dev/null & cat >/dev/null; kill -KILL 0';
 
 /**
- * Starts a server with a command and waits until it responds.
- *
- * @param folder Folder in which the command runs
- * @param command Command of the README; its port is replaced by a free one
- * @param environment Additional environment variables
+ * Starts a server with a command, whose port is replaced by a free one, and waits for a response.
  */
 export async function startCommand(
   folder: string,

@@ -343,10 +343,8 @@ const LOOPBACK =
   `--allow-env=SERVICE --allow-net=127.0.0.1 --preload ${PROJECT}tests/e2e/examples/loopback_service.ts`;
 
 /**
- * Replaces the statements for synthetic data of an example in Deno.
- *
- * @param service Flags that replace the service by another one; by default, by the sandbox
- * @returns Returns the command with the permissions for real data
+ * Replaces the statements for synthetic data. Returns the command with the permissions for real
+ * data.
  */
 async function realCommand(
   { path, commands: [command] }: Example,

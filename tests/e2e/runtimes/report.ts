@@ -12,12 +12,7 @@ export interface Rejection {
 }
 
 /**
- * Runs a function that must reject and describes the error.
- *
- * @param run The function
- * @param baseUrl Text to remove from the message, because its port varies
- * @param key API key to search for
- * @param omitted Properties that some runtimes hide
+ * Describes the error of a function that must reject, without `baseUrl` and `omitted` properties.
  */
 export async function describeRejection(
   run: () => Promise<unknown>,

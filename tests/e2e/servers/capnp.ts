@@ -1,11 +1,6 @@
 const quote = JSON.stringify;
 
-/**
- * Creates the configuration of workerd for a Worker in `app.js`, on a free port.
- *
- * @param wrangler Text of `wrangler.jsonc`, for the compatibility date and flags
- * @param environment Environment variables, which become bindings
- */
+/** Creates the configuration of workerd for a Worker in `app.js`, on a free port. */
 export function toCapnp(wrangler: string, environment: Record<string, string>): string {
   return `using Workerd = import ${quote("/workerd/workerd.capnp")};
 const config :Workerd.Config = (
@@ -62,10 +57,8 @@ async function respond(request) {
 }`;
 
 /**
- * Creates the configuration of workerd for several isolates of a Worker in `app.js`, each on a free port.
- *
- * @param storage Folder with the storage of the Durable Object that limits the rate; `undefined` for isolates
- *   without the binding
+ * Creates the configuration of workerd for isolates, with a Durable Object if `storage` is a
+ * folder.
  */
 export function toIsolatesCapnp(
   wrangler: string,

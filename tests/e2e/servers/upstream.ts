@@ -11,13 +11,7 @@ export interface Upstream extends AsyncDisposable {
 /** Responds to a request for a page; the first one has number 1. */
 export type PageHandler = (request: Request, number: number) => Response | Promise<Response>;
 
-/**
- * Serves the pages of a handler.
- *
- * @param handlePage Responds to requests for pages
- * @param count Response to a request for a count
- * @param datasets Returns the rows of a response to a request for the versions of datasets. Default: none
- */
+/** Serves pages, counts, and the versions of datasets (default: none). */
 export function serveUpstream(
   handlePage: PageHandler,
   count: number,

@@ -21,15 +21,7 @@ export function toleranceOf(count: number): number {
   return count > 100_000 ? Math.ceil(count * 0.000_005) : 0;
 }
 
-/**
- * Describes why delivered rows are not consistent with the responses, or returns `undefined`.
- *
- * @param plan The plan
- * @param exchanges All requests and responses of the run
- * @param delivered Encoded rows that were delivered
- * @param encoder Encoder of the rows
- * @param isComplete Whether the run ended without an error or an accepted loss
- */
+/** Describes why delivered rows are not consistent with the responses, or returns `undefined`. */
 export function findInconsistency(
   plan: Plan,
   exchanges: readonly Exchange[],

@@ -33,12 +33,7 @@ const GROUPS = [
   ...[PAGE_FAULTS, PAGE_FAULTS, PAGE_FAULTS, LINK_FAULTS],
 ];
 
-/**
- * Draws 0 to 6 faults.
- *
- * @param requests Approximate number of requests of the query without faults
- * @param random Random numbers
- */
+/** Draws 0 to 6 faults for about as many requests. */
 export function drawFaults(requests: number, random: Random): Fault[] {
   const number = random.pick([0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6]);
   const kinds = Array.from(

@@ -10,11 +10,7 @@ const ROWS_PER_CHUNK = 10;
 export interface DelayedPages {
   readonly requests: number;
   fetch(request: Request): Promise<Response>;
-  /**
-   * Reads a stream, and waits 300 ms for each page of it.
-   *
-   * @returns Time (ms) of the clock, rounded to 100
-   */
+  /** Reads a stream, and waits 300 ms for each page of it. Returns the time rounded to 100 ms. */
   readSteadily(stream: ReadableStream<Uint8Array>): Promise<number>;
 }
 

@@ -320,12 +320,7 @@ interface ConformanceOptions extends Omit<Deno.TestDefinition, "name" | "fn"> {
   isConcurrent?: boolean;
 }
 
-/**
- * Registers the conformance tests of an implementation.
- *
- * @param name Name of the implementation
- * @param open Creates limiters with an empty store
- */
+/** Registers the conformance tests of an implementation. */
 export function testRateLimiter(
   name: string,
   open: () => LimiterSetup | Promise<LimiterSetup>,

@@ -62,11 +62,7 @@ interface Request {
 /** Time (ms) between two calls of each request in a random schedule. */
 const STEP = 50;
 
-/**
- * Runs a random schedule. The state is copied in each step, as in a store.
- *
- * @param isShared Whether the state is in a store that several processes share
- */
+/** Runs a random schedule. The state is copied in each step, as in a store. */
 function runSchedule(random: Random, isShared: boolean): void {
   let state = { ...NEW_STATE, isShared };
   let blockedUntil = 0;

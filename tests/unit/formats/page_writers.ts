@@ -26,11 +26,7 @@ export const PAGE_WRITERS: Record<TextFormat, readonly [symbol: string, make: Ma
 
 type WrittenPage = Pick<PageEnvelope, "envelope"> & TakenRows<Uint8Array>;
 
-/**
- * Writes a page, and returns also its envelope.
- *
- * @throws {PageFault} If the bytes are not a page, or a row cannot be added to the document
- */
+/** Writes a page, and returns also its envelope. Throws a `PageFault`. */
 export function writeWholePage(writer: PageWriter, page: Uint8Array): WrittenPage {
   const conversion = writer.openPage();
   conversion.feed(page);

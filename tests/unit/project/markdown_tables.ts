@@ -4,11 +4,7 @@ export function sectionOf(markdown: string, heading: string): string {
   return section.split(/^#+ /m)[0]!;
 }
 
-/**
- * Returns the cells of the rows of the first table in a text whose first header has a name.
- *
- * @param header First header of the table
- */
+/** Returns the cells of the first table in a text whose first header has a name. */
 export function readTable(markdown: string, header: string): string[][] {
   const lines = markdown.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`| ${header} |`));

@@ -15,11 +15,7 @@ const REQUEST = {
   requestsPerSecond: 2,
 };
 
-/**
- * Creates limiters as in three processes.
- *
- * @param skews Time (ms) by which the clock of each process differs from the clock of the test
- */
+/** Creates limiters as in three processes, whose clocks differ by `skews` (ms). */
 function openLimiters(skews: readonly [number, number, number]) {
   const clock = new FakeClock();
   const kv = new MemoryKv();

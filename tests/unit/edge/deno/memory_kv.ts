@@ -8,12 +8,7 @@ export class MemoryKv {
   readonly stats = { reads: 0, commits: 0, conflicts: 0 };
   #version = 0;
 
-  /**
-   * Creates a connection.
-   *
-   * @param clock Clock for the latency of each call, 1 to 4 ms
-   * @param isReachable Whether the database can be reached; if not, each call fails
-   */
+  /** Creates a connection, whose calls take 1 to 4 ms, or fail if the database is unreachable. */
   connect(clock: Clock, isReachable: () => boolean = () => true): KvStore {
     let calls = 0;
     const respond = async () => {

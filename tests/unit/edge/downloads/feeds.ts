@@ -111,11 +111,7 @@ export function textsOf(count: number, prefix = "a"): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 }
 
-/**
- * Reads a document to its end.
- *
- * @param onPart Called after each part; its promise is awaited
- */
+/** Reads a document to its end; the promise of `onPart` is awaited. */
 export async function readText(
   reader: Reader,
   onPart: (part: FeedPart) => unknown = () => {},

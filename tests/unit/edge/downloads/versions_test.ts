@@ -19,11 +19,7 @@ const version = (DOI: string, Version: string, PublishedTimestamp: string) => ({
 const A = version("10.25976/a", "1.0.0", "2024-05-01T10:00:00.000Z");
 const B = version("10.25976/b", "2.1.0", "2025-02-03T04:05:06.789Z");
 
-/**
- * Creates an app over a service with datasets.
- *
- * @param datasets Datasets, or the response to a request for them
- */
+/** Creates an app over a service with datasets, or with a response to requests for them. */
 function overDatasets(
   datasets: { current: object[] | Exclude<ScriptedResponse, Error> },
   appOptions: Partial<AppOptions> = {},
