@@ -43,11 +43,7 @@ export interface KnownState {
 
 /** The requests of one client. Each reader brings its own. */
 export interface FeedSource {
-  /**
-   * Requests the document.
-   *
-   * @param from Position to continue after; `undefined` to begin with the first row
-   */
+  /** Requests the document after a position, by default from its first row. */
   start(from: Cursor | undefined, signal: AbortSignal): AsyncIterator<FeedPart>;
   /** Requests the state of the datasets. Absent if the document is never longer than one page. */
   requestState?(signal: AbortSignal): Promise<DatasetState>;

@@ -17,12 +17,7 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>;
 
-/**
- * Reads flags in the notation of the help, such as `-n, --limit N`, with their help texts. A flag such as
- * `--doi DOI...` can be given several times.
- *
- * @param choices Values of some flags, by their names
- */
+/** Reads flags as the help writes them: `-n, --limit N`, or `--doi DOI...` for several. */
 export function flagTable(
   table: Readonly<Record<string, string>>,
   choices: Readonly<Record<string, readonly string[]>> = {},

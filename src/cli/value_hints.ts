@@ -18,11 +18,7 @@ interface Explained {
 }
 
 /**
- * Prints which values of the filter match no row.
- *
- * @param rows Number of rows of the result
- * @param found Values that occur in the rows, by field, if they are known
- * @returns The exit code: 1 if there are such values, and `--strict` is given
+ * Prints the values of the filter without rows. Returns 1 if there are any and `--strict` is given.
  */
 export async function printReasons(
   { client, resource, input, flags, context }: Explained,

@@ -300,11 +300,7 @@ async function handleFailure(
   await waitForRetry(run, reading.attempts, error, decision);
 }
 
-/**
- * Splits the shard, because the service has refused its pages.
- *
- * @returns `outage` if a request for the locations or a count fails too
- */
+/** Splits a refused shard; `outage` if a request for the locations or a count fails too. */
 async function splitRefused(reading: Reading): Promise<"split" | "indivisible" | "outage"> {
   const { position: { shards: [shard] } } = reading;
   try {

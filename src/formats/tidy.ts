@@ -303,11 +303,6 @@ export class PageRules implements Cells {
   /** Number of bytes of `bytes` in use. */
   #length = REST_AT;
 
-  /**
-   * @param window Bytes of the page
-   * @param reader Reader of the rows of the page
-   * @param separator Separator of CSV cells
-   */
   constructor(rules: RowRules, window: PageBytes, reader: RowReader, separator: number) {
     this.#rules = rules;
     this.#window = window;

@@ -50,11 +50,7 @@ function daysIn(month: number, year: number): number {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
-/**
- * Reads a day, `YYYY-MM-DD`.
- *
- * @returns The number of days since 1970-01-01; `NO_NUMBER` if it is malformed or does not exist
- */
+/** Returns the days of `YYYY-MM-DD` since 1970-01-01; `NO_NUMBER` if there is no such day. */
 export function dayNumber(bytes: Uint8Array, start: number, end: number): number {
   if (end - start !== 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) {
     return NO_NUMBER;
