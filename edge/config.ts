@@ -25,7 +25,6 @@ import {
   VARIABLES,
   writeLine,
 } from "./options.ts";
-import { toIsoTime } from "./operation/request_log.ts";
 
 export type Environment = Record<string, string | undefined>;
 
@@ -137,7 +136,7 @@ export type Report = (line: string, level?: LogLevel) => void;
 export function createReport(log: LogTarget, environment: Environment): Report {
   const isJson = textOf(environment, "WEIR_LOG") === "json";
   return (message, level = "info") => {
-    const line = isJson ? JSON.stringify({ time: toIsoTime(Date.now), level, message }) : message;
+    const line = isJson ? JSON.stringify({ time: new Date(), level, message }) : message;
     writeLine(log, line, level);
   };
 }

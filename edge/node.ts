@@ -159,7 +159,7 @@ export async function serveNode(
     });
   }
   const { port: actualPort } = server.address() as AddressInfo;
-  return { url: formatUrl(host, actualPort), openResponses: () => open.size, stop };
+  return { url: formatUrl(host, actualPort), stop };
 }
 
 function createHttpServer(app: Stoppable, hostname: string): Server {

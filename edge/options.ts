@@ -128,6 +128,8 @@ interface Setting extends OptionRule {
   parse?: (text: string, variable: string) => unknown;
   // deno-lint-ignore no-explicit-any -- the type of the option
   show?: (value: any) => string;
+  /** Whether it is an option of `DataStream`, which checks it. */
+  isOfClient?: true;
 }
 
 interface NavigatorGlobals {
@@ -154,6 +156,7 @@ function defaultsOf({ process, workers }: { process: number; workers: number }) 
   };
 }
 
+const ofClient: Setting = { isOfClient: true };
 const secret: Setting = { show: (value) => value?.length > 0 ? "(set)" : "(not set)" };
 
 /** In the order of the help; the environment variables and their help derive from it. */
@@ -247,6 +250,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     show: (origins) => origins === "*" ? "*" : origins.join(" ") || "none",
   },
   requestsPerSecond: {
+    ...ofClient,
     variable: "WEIR_REQUESTS_PER_SECOND",
     help: "maximum rate of requests to DataStream; more than 2 only for a service of your own",
     defaultText: String(MAX_REQUESTS_PER_SECOND),
@@ -261,6 +265,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     check: requireToken,
   },
   baseUrl: {
+    ...ofClient,
     variable: "DATASTREAM_BASE_URL",
     help: "root address of the service",
     defaultText: PRODUCTION_URL,
@@ -273,13 +278,12 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   log: { defaultFor: () => console.error, check: requireLog },
   logRequests: { default: false, type: "boolean" },
   logFormat: { default: "text", values: LOG_FORMATS },
-  // `DataStream` checks these.
-  userAgent: {},
-  retry: {},
-  timeouts: {},
-  fetch: {},
-  rateLimiter: {},
-  clock: {},
+  userAgent: ofClient,
+  retry: ofClient,
+  timeouts: ofClient,
+  fetch: ofClient,
+  rateLimiter: ofClient,
+  clock: ofClient,
 };
 
 export const LOG_MODES: Readonly<Record<string, Pick<AppOptions, "logRequests" | "logFormat">>> = {
@@ -342,13 +346,8 @@ type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
 
 /** Valid options, with their defaults. */
 export type Settings =
-  & {
-    [Name in Exclude<keyof AppOptions, keyof DataStreamOptions | OptionalName | "log">]-?: Exclude<
-      AppOptions[Name],
-      undefined
-    >;
-  }
-  & { [Name in OptionalName]: AppOptions[Name] }
+  & Required<Omit<AppOptions, keyof DataStreamOptions | OptionalName | "log">>
+  & Pick<AppOptions, OptionalName>
   & {
     clock: Clock;
     log: (line: string, level: LogLevel) => void;
@@ -363,30 +362,25 @@ const DEFAULT_PATH = `${new URL(PRODUCTION_URL).pathname}/`;
 export function toSettings(options: AppOptions): Settings {
   const given = readOptions("createApp()", options, OPTIONS) as Record<string, unknown>;
   requireOneOf("access", given.access, ACCESS_MODES);
-  for (const [name, { defaultFor }] of Object.entries(OPTIONS)) {
+  const dataStreamOptions: Record<string, unknown> = {};
+  for (const [name, { defaultFor, isOfClient }] of Object.entries(OPTIONS)) {
     if (given[name] === undefined) given[name] = defaultFor?.(given.access as AccessMode);
+    if (isOfClient) dataStreamOptions[name] = given[name];
   }
-  const { userAgent, retry, timeouts, fetch, rateLimiter, clock, baseUrl, requestsPerSecond } =
-    given as unknown as AppOptions;
+  const { apiKey, signingSecret = "", metricsToken, tokens, baseUrl } = given as unknown as
+    & AppOptions
+    & Settings;
+  const secrets = [apiKey, signingSecret, metricsToken, secretPath(baseUrl), ...tokens];
   const settings = {
     ...given,
-    clock: clock ?? systemClock,
+    clock: given.clock ?? systemClock,
     log: safeLog(given.log as LogTarget),
-    dataStreamOptions: {
-      userAgent,
-      retry,
-      timeouts,
-      fetch,
-      rateLimiter,
-      clock,
-      baseUrl,
-      requestsPerSecond,
-    },
+    signingSecret,
+    secrets: secrets.filter((text) => !!text),
+    dataStreamOptions,
   } as unknown as Settings;
   requireCredentials(settings);
-  const { apiKey, signingSecret = "", metricsToken, tokens } = settings;
-  const secrets = [apiKey, signingSecret, metricsToken, secretPath({ baseUrl }), ...tokens];
-  return { ...settings, signingSecret, secrets: secrets.filter((text) => !!text) as string[] };
+  return settings;
 }
 
 function requireCredentials({ access, apiKey, signingSecret, tokens }: Settings): void {
@@ -411,7 +405,7 @@ function parseList(text: string): string[] {
 }
 
 /** The base URL's path, such as `/a-key/`: a proxy can have a key in it. */
-function secretPath({ baseUrl }: Pick<DataStreamOptions, "baseUrl">): string | undefined {
+function secretPath(baseUrl: unknown): string | undefined {
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return undefined;
   const path = new URL(baseUrl).pathname.replace(/\/*$/, "/");
   const prefix = path.slice(0, -DEFAULT_PATH.length);

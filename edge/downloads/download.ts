@@ -10,7 +10,8 @@ import { downloadHeaders, negotiateFormat } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
 import type { RequestQueue } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
-import type { Exchange, RequestOutcome } from "../operation/request_log.ts";
+import type { RequestOutcome } from "../operation/metrics.ts";
+import type { Exchange } from "../operation/request_log.ts";
 import type { Settings } from "../options.ts";
 import { toServiceProblem } from "./problem.ts";
 import {

@@ -1,7 +1,30 @@
 import { VERSION } from "../../src/version.ts";
-import type { AppContext } from "../downloads/download.ts";
+import type { Feeds } from "../downloads/feeds.ts";
+import type { RequestQueue } from "../downloads/queue.ts";
 import type { Settings } from "../options.ts";
-import type { RequestFacts } from "./request_log.ts";
+
+/**
+ * How a response ended: `aborted` by the client, `disconnected` by the server because the client
+ * reads too slowly, `failed` after its first byte, or `interrupted` because the server stopped.
+ */
+export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
+
+export interface RequestFacts {
+  requestId: string;
+  /** `OTHER` for an unknown one. */
+  method: string;
+  /** `(unknown)` without a route. */
+  path: string;
+  query: Readonly<Record<string, string>>;
+  status: number;
+  outcome: RequestOutcome;
+  rows: number;
+  /** Bytes passed to the runtime. */
+  bytes: number;
+  /** From the request to the end of the response. */
+  milliseconds: number;
+  upstreamRequests: number;
+}
 
 /** Prometheus text exposition format, version 0.0.4. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -9,7 +32,10 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Seconds. A download takes at least half a second per page. */
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
-type MeasuredLimits = Pick<AppContext, "feeds" | "requests">;
+interface MeasuredLimits {
+  feeds: Feeds;
+  requests: RequestQueue;
+}
 
 /** Type, meaning, and the value if requests do not count it. */
 type Metric = [

@@ -3,7 +3,6 @@ import { startTimeLimit } from "../../src/clock.ts";
 import type { DataStreamError } from "../../src/errors.ts";
 import type { Settings } from "../options.ts";
 import { type FailureLog, HttpProblem } from "../downloads/problem.ts";
-import { toIsoTime } from "./request_log.ts";
 
 /** Age (ms) at which a result is out of date, and minimum interval between probes. */
 const RESULT_TTL = 60_000;
@@ -28,7 +27,7 @@ export class Readiness {
     const isSuccess = isPage ||
       this.settings.access === "caller" && (status === 401 || status === 403);
     if (!isSuccess) return;
-    this.#success = { at: this.#now(), time: toIsoTime(this.settings.now) };
+    this.#success = { at: this.#now(), time: new Date(this.settings.now()).toISOString() };
     this.#failure = undefined;
   }
 

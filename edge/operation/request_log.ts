@@ -6,40 +6,13 @@ import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import type { LogLevel, Settings } from "../options.ts";
-
-/**
- * How a response ended: `aborted` by the client, `disconnected` by the server because the client
- * reads too slowly, `failed` after its first byte, or `interrupted` because the server stopped.
- */
-export type RequestOutcome = "complete" | "aborted" | "disconnected" | "failed" | "interrupted";
-
-export interface RequestFacts {
-  requestId: string;
-  /** `OTHER` for an unknown one. */
-  method: string;
-  /** `(unknown)` without a route. */
-  path: string;
-  query: Readonly<Record<string, string>>;
-  status: number;
-  outcome: RequestOutcome;
-  rows: number;
-  /** Bytes passed to the runtime. */
-  bytes: number;
-  /** From the request to the end of the response. */
-  milliseconds: number;
-  upstreamRequests: number;
-}
+import type { Metrics, RequestFacts, RequestOutcome } from "./metrics.ts";
+import type { Readiness } from "./readiness.ts";
 
 export interface Recorders {
   settings: Settings;
-  metrics: {
-    addRequest(facts: RequestFacts): void;
-    addUpstreamRequest(status: string): void;
-  };
-  readiness: {
-    recordResponse(response: Response): void;
-    recordError(error: DataStreamError): void;
-  };
+  metrics: Metrics;
+  readiness: Readiness;
   /** Exchanges that have not ended; `undefined` if the runtime does not report ends. */
   open: Set<Exchange> | undefined;
 }
@@ -268,7 +241,7 @@ function formatLine(
   text: string,
   members: LogMembers,
 ): string {
-  const time = toIsoTime(now);
+  const time = new Date(now()).toISOString();
   return escapeInvisible(
     logFormat === "json"
       ? JSON.stringify({ time, level, ...members })
@@ -299,10 +272,6 @@ function levelOf({ status, outcome }: RequestFacts): LogLevel {
   if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";
   return status >= 400 && outcome === "complete" ? "warn" : "info";
-}
-
-export function toIsoTime(now: () => number): string {
-  return new Date(now()).toISOString();
 }
 
 /** Characters. */

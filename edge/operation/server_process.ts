@@ -104,8 +104,6 @@ const STOP_POLL_INTERVAL = 50;
 export interface RunningServer {
   /** URL of the server, such as `http://127.0.0.1:8000/`. */
   readonly url: string;
-  /** Returns the number of requests whose responses are not complete. */
-  openResponses(): number;
   /**
    * Stops accepting connections, waits for the open responses, and interrupts those that are not complete
    * after the shutdown timeout. Deno interrupts them when the process exits.

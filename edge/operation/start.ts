@@ -34,7 +34,7 @@ export async function startConfiguredServer(
   report(`Weir listens on ${server.url}`);
   report(settings);
   return async () => {
-    const open = server.openResponses();
+    const open = app.openResponses();
     const seconds = SHUTDOWN_TIMEOUT / 1000;
     if (open > 0) report(`Stopping: waiting up to ${seconds} s for ${openResponses(open)}`);
     const interrupted = await server.stop();
@@ -48,7 +48,7 @@ interface BunRuntime {
 }
 
 export async function startServer(
-  app: Stoppable & { openResponses(): number },
+  app: Stoppable,
   { hostname, port }: ListenOptions,
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
@@ -58,7 +58,6 @@ export async function startServer(
       const bun = Bun.serve({ ...BUN_OPTIONS, hostname, port, fetch });
       return {
         url: formatUrl(hostname, bun.port),
-        openResponses: () => bun.pendingRequests,
         stop: () => stopBun(bun, app),
       };
     }
@@ -69,7 +68,6 @@ export async function startServer(
       const interrupt = () => Math.max(1, app.interrupt?.() ?? 0);
       return {
         url: formatUrl(hostname, server.addr.port),
-        openResponses: app.openResponses,
         stop: () => stopWithin(server.shutdown(), interrupt),
       };
     }
