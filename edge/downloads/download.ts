@@ -46,29 +46,17 @@ export async function respondWithDownload(
   context: AppContext,
 ): Promise<Response> {
   const { request } = exchange;
-  const { settings, feeds, accessControl: { cacheControl } } = context;
   const dataStream = await authorize(exchange, context);
   const download = await parseDownload(request, resource, formatInPath, dataStream, context);
   exchange.query = download.logged;
   const { headers, query, document } = download;
-  const isConditional = request.method === "HEAD" || request.headers.has("if-none-match");
-  const known = await findState(isConditional, exchange, dataStream, query, context);
-  if (isConditional) {
-    const complete: Record<string, string> = {
-      ...headers,
-      "cache-control": cacheControl(feeds.remainingTtl(known?.at)),
-      ...await validatorsOf(document, known?.state, settings),
-    };
-    if (isNotModified(request, complete.etag)) return notModified(complete);
-    // For HEAD, Hono calls this handler and drops the body, so the download must not start.
-    if (request.method === "HEAD") return new Response(null, { headers: complete });
-  }
-  return await streamDocument(exchange, context, {
+  return await respondWithDocument(exchange, context, {
     id: document,
     source: sourceOf(dataStream, download, exchange),
     task: `Download of ${resource}`,
     headers,
-    validators: (reader) => validatorsOf(document, reader.stateOf(known), settings),
+    known: await findState(isConditional(request), exchange, dataStream, query, context),
+    validators: (state) => validatorsOf(document, state, context.settings),
   });
 }
 
@@ -187,6 +175,10 @@ function valueSource(
   };
 }
 
+function isConditional({ method, headers }: Request): boolean {
+  return method === "HEAD" || headers.has("if-none-match");
+}
+
 /** Timeout (ms) of a request for the state of datasets that a client waits for. It is not retried. */
 const STATE_TIMEOUT = 10_000;
 
@@ -300,45 +292,53 @@ export async function sendDocument(
   context: AppContext,
   { mediaType, id, task, request }: TextDocument,
 ): Promise<Response> {
-  const { accessControl: { cacheControl, vary }, settings } = context;
-  const headers = {
-    "content-type": `${mediaType}; charset=utf-8`,
-    "cache-control": cacheControl(settings.cacheTtl),
-    ...(vary && { vary }),
-  };
-  if (exchange.request.method === "HEAD") return new Response(null, { headers });
+  const { vary } = context.accessControl;
+  const headers = { "content-type": `${mediaType}; charset=utf-8`, ...(vary && { vary }) };
   const source = valueSource(exchange, request);
-  return await streamDocument(exchange, context, { id, source, task, headers });
+  return await respondWithDocument(exchange, context, { id, source, task, headers });
 }
 
 interface StreamedDocument extends Pick<TextDocument, "id" | "task"> {
   source: FeedSource;
+  /** Headers except those that depend on the rows or the datasets. */
   headers: Record<string, string>;
-  /** Called after the first part has arrived. */
-  validators?: (reader: Reader) => Promise<Record<string, string>>;
+  /** State of the datasets, if it is known before the rows. */
+  known?: KnownState | undefined;
+  validators?: (state: DatasetState | undefined) => Promise<Record<string, string>>;
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
-async function streamDocument(
+async function respondWithDocument(
   exchange: Exchange,
   { feeds, settings, accessControl: { cacheControl } }: AppContext,
-  { id, source, task, headers, validators }: StreamedDocument,
+  { id, source, task, headers: given, known, validators }: StreamedDocument,
 ): Promise<Response> {
-  const { request: { signal } } = exchange;
+  const { request } = exchange;
+  const { signal } = request;
+  const headersFor = async (
+    ttl: number,
+    state?: DatasetState,
+  ): Promise<Record<string, string>> => ({
+    ...given,
+    "cache-control": cacheControl(ttl),
+    ...await validators?.(state),
+  });
+  if (isConditional(request)) {
+    const headers = await headersFor(feeds.remainingTtl(known?.at), known?.state);
+    if (isNotModified(request, headers.etag)) return notModified(headers);
+    // For HEAD, Hono calls this handler and drops the body, so the download must not start.
+    if (request.method === "HEAD") return new Response(null, { headers });
+  }
   const reader = feeds.open(keyOf(id, exchange, settings), source, exchange.client);
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
   signal.addEventListener("abort", close, { once: true });
   try {
     const first = await reader.read(signal);
-    const complete = {
-      ...headers,
-      "cache-control": cacheControl(reader.remainingTtl),
-      ...await validators?.(reader),
-    };
+    const headers = await headersFor(reader.remainingTtl, reader.stateOf(known));
     signal.throwIfAborted();
     exchange.isStream = true;
-    return new Response(createBody(first, reader, exchange, settings, task), { headers: complete });
+    return new Response(createBody(first, reader, exchange, settings, task), { headers });
   } catch (error) {
     close();
     throw toServiceProblem(error, task, settings, exchange);
