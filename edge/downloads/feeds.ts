@@ -45,7 +45,7 @@ export interface KnownState {
 export interface FeedSource {
   /** Requests the document after a position, by default from its first row. */
   start(from: Cursor | undefined, signal: AbortSignal): AsyncIterator<FeedPart>;
-  /** Requests the state of the datasets. Absent if the document is never longer than one page. */
+  /** Requests the state of the datasets. Absent if the document is always one part. */
   requestState?(signal: AbortSignal): Promise<DatasetState>;
   /** Returns the time (ms since 1970) at which the service sent its last response. */
   responseDate?(): number;
@@ -89,12 +89,11 @@ class Feed {
   /** Set when the document is complete or has failed. */
   end: { readonly at: number; readonly error?: unknown } | undefined;
 
-  /** `hasState`: whether the source can request the state of the datasets, which several pages need. */
-  constructor(readonly key: string, readonly hasState: boolean) {}
+  constructor(readonly key: string) {}
 
   /** Whether further rows must wait for the state of the datasets after the first page. */
   get isUnchecked(): boolean {
-    return this.hasState && this.state === undefined && this.end === undefined;
+    return this.state === undefined && this.end === undefined;
   }
 }
 
@@ -240,7 +239,7 @@ export class Feeds {
     }
     let feed = this.#find(key);
     if (feed === undefined) {
-      feed = new Feed(key, source.requestState !== undefined);
+      feed = new Feed(key);
       this.#feeds.add(feed);
     }
     return new Reader(this, feed, source, client, ++this.#lastId);

@@ -237,7 +237,7 @@ test("Feeds interrupt a run at the end of a page when a client waits that has fe
   const data = new Uint8Array(1);
   const source = {
     readsAhead: true,
-    requestState: undefined,
+    requestState: () => Promise.resolve({ digest: "", publishedAt: undefined }),
     async *start(from?: Cursor): AsyncGenerator<FeedPart> {
       const part = { data, rows: 1, hasMore: true, isLast: false };
       for (let page = Number(from) || 0; page < 100; page++) {
