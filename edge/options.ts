@@ -467,8 +467,7 @@ function requireOrigins(option: string, origins: unknown): void {
   if (!Array.isArray(origins)) throw invalidValue(option, '"*" or a list of origins', origins);
   const isOrigin = (text: unknown) =>
     typeof text === "string" && URL.canParse(text) && new URL(text).origin === text;
-  const invalid = origins.find((origin) => !isOrigin(origin));
-  if (invalid !== undefined || origins.includes(undefined)) {
-    throw invalidValue(option, "origins such as https://example.org", invalid);
-  }
+  const index = origins.findIndex((origin) => !isOrigin(origin));
+  if (index < 0) return;
+  throw invalidValue(option, "origins such as https://example.org", origins[index]);
 }

@@ -1,3 +1,4 @@
+import type { EdgeApp } from "../app.ts";
 import {
   BUN_OPTIONS,
   createConfiguredApp,
@@ -48,7 +49,7 @@ interface BunRuntime {
 }
 
 export async function startServer(
-  app: Stoppable,
+  app: EdgeApp,
   { hostname, port }: ListenOptions,
 ): Promise<RunningServer> {
   const { Bun, Deno: deno } = globalThis as { Bun?: BunRuntime; Deno?: typeof Deno };
@@ -65,7 +66,7 @@ export async function startServer(
       hideAbortWarning();
       const server = deno.serve({ hostname, port, onListen() {} }, fetch);
       // A client can still be reading although the app has given the whole response to Deno.
-      const interrupt = () => Math.max(1, app.interrupt?.() ?? 0);
+      const interrupt = () => Math.max(1, app.interrupt());
       return {
         url: formatUrl(hostname, server.addr.port),
         stop: () => stopWithin(server.shutdown(), interrupt),
