@@ -210,7 +210,7 @@ function drawLegend(
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
 interface Plot {
-  /** Part of the width. */
+  /** Returns the time of a row as a part of the width. */
   partOf: (row: Measurement) => number;
   toY: (value: number) => number;
 }

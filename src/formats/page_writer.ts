@@ -110,7 +110,7 @@ export abstract class PageWriter {
   abstract state: WriterState;
   /** Fields of the first columns of the row reader, in order. */
   abstract readonly fields: readonly string[];
-  /** Otherwise, only `Id` and the fields whose values are collected become columns. */
+  /** Whether the fields of rows become columns. If not, only `Id` and the fields for `distinct` and the rules do. */
   readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number = 0;
@@ -163,7 +163,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
   readonly reader: RowReader;
   readonly rules: PageRules | undefined;
   readonly drops: readonly string[];
-  readonly #format: PageWriter;
+  readonly #writer: PageWriter;
   readonly #ids = new RowIdList();
   readonly #distinct: DistinctValues | undefined;
   readonly #envelope = new Map<string, unknown>();
@@ -185,15 +185,15 @@ export class PageTranscoder implements PageConversion<Bytes> {
   #fault: PageFault | undefined;
 
   constructor(
-    format: PageWriter,
+    writer: PageWriter,
     { drops = [], distinct = [], length, limit = Infinity }: PageOptions = {},
   ) {
-    this.#format = format;
+    this.#writer = writer;
     this.drops = drops;
     this.output = new ByteBuffer(length);
     this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
     this.#limit = limit;
-    const { fields, addsColumns, separator, rules } = format;
+    const { fields, addsColumns, separator, rules } = writer;
     // The page checks need Ids, which are not written. They are no columns while other fields become columns.
     const columns = addsColumns ? fields : [
       ...new Set([...fields, ID_FIELD, ...distinct, ...rules ? fieldsOfRules(rules) : []]),
@@ -221,7 +221,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
 
   take(): TakenRows<Bytes> {
     const { output, reader } = this;
-    const lastRow = this.#format.seal(output, reader.columns) ?? this.#lastRow;
+    const lastRow = this.#writer.seal(output, reader.columns) ?? this.#lastRow;
     let [end, converted, written] = [output.length, this.#converted, this.#written];
     if (!this.#isEnded) {
       if (written > this.#writtenBefore) end = lastRow;
@@ -231,8 +231,8 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const rows = converted - this.#taken.converted;
     const kept = written - this.#taken.written;
     this.#taken = { converted, written };
-    this.#format.addNotes(this.rules?.takeNotes(converted) ?? []);
-    const data = this.#format.append(output.bytes.subarray(0, end), kept);
+    this.#writer.addNotes(this.rules?.takeNotes(converted) ?? []);
+    const data = this.#writer.append(output.bytes.subarray(0, end), kept);
     output.dropFirst(end);
     if (this.#isEnded) {
       // Released here, because a download that waits for its next page still references this one.
@@ -342,7 +342,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const { rules } = this;
     if (written < this.#limit && (rules === undefined || rules.keeps())) {
       rules?.fillCells();
-      this.#fault = this.#format.writeRow(this, at, end);
+      this.#fault = this.#writer.writeRow(this, at, end);
       if (this.#fault !== undefined) return end;
       this.#distinct?.add(reader, written);
       this.#written++;
