@@ -9,8 +9,8 @@ let project: ConsumerProject;
 Deno.test.beforeAll(async () => {
   project = await createProject(
     ...[
-      "publint@^0.3.25",
-      "@arethetypeswrong/cli@^0.18.5",
+      "publint@0.3.25",
+      "@arethetypeswrong/cli@0.18.5",
       "esbuild@0.28.2",
       "@octokit/endpoint@11.0.5",
     ],

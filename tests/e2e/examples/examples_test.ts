@@ -12,7 +12,7 @@ import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
 
 /** The newest and the oldest supported TypeScript, by the names under which they are installed. */
-const COMPILERS = { newest: "typescript@7", oldest: "typescript@~5.7" };
+const COMPILERS = { newest: "typescript@7.0.2", oldest: "typescript@5.7.3" };
 /** Python with pandas: Debian installs pandas only for its own Python. */
 const python = await findPython();
 const hasR = (await runProgram("Rscript", "-e", "library(survival)"))?.success ?? false;
