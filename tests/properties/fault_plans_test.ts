@@ -1,5 +1,5 @@
 // Random queries to a service with random faults: each gives its complete result, an error, or
-// missing rows that it accepts or cannot detect (fault_plans/consistency.ts). `-- PLANS FIRST_SEED`
+// missing rows that it accepts or cannot detect (fault_plans/rules.ts). `-- PLANS FIRST_SEED`
 // sets the runs.
 import { describePlan } from "./fault_plans/plan.ts";
 import { type Ending, runSeed, type Verdict } from "./fault_plans/run_plan.ts";

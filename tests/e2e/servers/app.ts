@@ -1,5 +1,4 @@
 // Serves the app with options from WEIR_TEST_OPTIONS, which the published entry point cannot set.
-import { type Clock, systemClock } from "../../../src/clock.ts";
 import { type AppOptions, createApp, type EdgeApp } from "../../../edge/app.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -24,14 +23,5 @@ function readOptions(context: unknown): AppOptions {
   // On Workers, the context is the environment.
   const bindings = context as Environment | undefined;
   const text = env?.WEIR_TEST_OPTIONS ?? bindings?.WEIR_TEST_OPTIONS ?? "";
-  const { clockSpeed, ...options } = JSON.parse(text);
-  return clockSpeed === undefined ? options : { ...options, clock: fastClock(clockSpeed) };
-}
-
-/** Returns a clock that is faster than real time by a factor. */
-function fastClock(speed: number): Clock {
-  return {
-    now: () => performance.now() * speed,
-    sleep: (milliseconds, signal) => systemClock.sleep(milliseconds / speed, signal),
-  };
+  return JSON.parse(text);
 }

@@ -1,4 +1,4 @@
-// The log, request ids, readiness and metrics, on each runtime.
+// What a runtime changes: the log of aborted downloads, readiness, and connections of HTTP/1.0 and with errors.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import {
@@ -16,7 +16,6 @@ import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
   DOWNLOAD,
-  isComplete,
   jsonResponse,
   pageFor,
   rowsOf,
@@ -24,12 +23,10 @@ import {
   type Upstream,
 } from "./upstream.ts";
 
-const metricsToken = "metrics-token-of-a-test";
 const shape = { rows: 2_000, width: 100, pages: 3 };
 
-function start(runtime: Runtime, upstream: Upstream, options: object = {}): Promise<Server> {
-  const log = { logRequests: true, logFormat: "json", metricsToken };
-  return startApp(runtime, appOptionsFor(upstream, { ...log, ...options }));
+function start(runtime: Runtime, upstream: Upstream): Promise<Server> {
+  return startApp(runtime, appOptionsFor(upstream, { logRequests: true, logFormat: "json" }));
 }
 
 const servePages = () =>
@@ -44,38 +41,6 @@ async function logged(server: Server, id: string): Promise<Record<string, unknow
       .find(({ requestId, message }) => requestId === id && message === "request");
   }, `the line of ${id} in the log`);
 }
-
-testOnEach("the app logs a complete download, and returns its request id", async (runtime) => {
-  await using upstream = servePages();
-  await using server = await start(runtime, upstream);
-  const headers = { "x-request-id": "complete", "x-api-key": "key-of-a-caller" };
-  const response = await fetch(`${server.root}${DOWNLOAD}&key=key-of-a-caller`, { headers });
-  assertEquals([response.status, response.headers.get("x-request-id")], [400, "complete"]);
-  assertEquals((await logged(server, "complete")).bytes, (await response.bytes()).length);
-
-  const download = await fetch(server.root + DOWNLOAD);
-  const csv = await download.text();
-  assert(isComplete(csv, shape));
-  const id = download.headers.get("x-request-id")!;
-  assertMatch(id, /^[\da-f-]{36}$/);
-  const { time, milliseconds, ...facts } = await logged(server, id);
-  assert(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
-  assert(Number(milliseconds) >= 0);
-  assertEquals(facts, {
-    level: "info",
-    message: "request",
-    requestId: id,
-    method: "GET",
-    path: "/Records.csv",
-    query: { $select: "Id,ResultComment" },
-    status: 200,
-    outcome: "complete",
-    rows: rowsOf(shape),
-    bytes: csv.length,
-    upstreamRequests: upstream.requests.length,
-  });
-  assertEquals(server.log().includes("key-of-a-caller"), false);
-});
 
 testOnEach("the app logs a download as aborted when the client leaves", async (runtime) => {
   // Larger than the buffers of the sockets, so that the server is still writing.
@@ -169,27 +134,6 @@ testOnEach("GET /readyz shares one probe between concurrent requests", async (ru
     assertEquals([response.status, await response.text()], [200, "ready\n"]);
   }
   assertEquals(upstream.requests.length, 1);
-});
-
-testOnEach("GET /metrics gives the metrics of downloads", async (runtime) => {
-  await using upstream = servePages();
-  await using server = await start(runtime, upstream);
-  await (await fetch(server.root + DOWNLOAD)).text();
-  const metrics = await waitFor(async () => {
-    const headers = { authorization: `Bearer ${metricsToken}` };
-    const response = await fetch(`${server.root}/metrics`, { headers });
-    const text = await response.text();
-    assertEquals(
-      response.headers.get("content-type")?.toLowerCase(),
-      "text/plain; version=0.0.4; charset=utf-8",
-    );
-    return text.includes("weir_rows_total{") ? text : undefined;
-  }, "the metrics of the download");
-  assertMatch(metrics, new RegExp(`weir_rows_total\\{route="/Records.csv"\\} ${rowsOf(shape)}\n`));
-  assertMatch(metrics, new RegExp(`\\{status="200"\\} ${upstream.requests.length}\n`));
-  const [, startTime] = /^process_start_time_seconds (\S+)$/m.exec(metrics)!;
-  assert(Math.abs(Number(startTime) - Date.now() / 1000) < 60);
-  assertEquals((await fetch(`${server.root}/metrics`)).status, 401);
 });
 
 testOnEach("the app gives a 400 when the host header is invalid", async (runtime) => {

@@ -34,6 +34,8 @@ export interface Delivery {
   /** Maximum delay (ms) between two chunks. */
   delay: number;
   contentType: string;
+  /** Target of the `Link` header. Default: no header. */
+  link?: string | undefined;
 }
 
 /** Information and functions for a fault. */

@@ -25,11 +25,8 @@ export interface Exchange {
   /** Faults that changed the response. */
   faults: Fault[];
   status: number | undefined;
-  headerLink: string | undefined;
   /** Text of a complete body; `undefined` otherwise. */
   text: string | undefined;
-  /** Bytes of the body that the client has received, if it reads pages while they arrive. */
-  received: Uint8Array;
 }
 
 /** The sandbox rejected a request; the message is the body of its response. */
@@ -91,9 +88,7 @@ export class FaultyService {
       request: parseRequest(url),
       faults: [],
       status: undefined,
-      headerLink: undefined,
       text: undefined,
-      received: new Uint8Array(),
     };
     this.exchanges.push(exchange);
     const violate = (rule: string) =>
@@ -176,8 +171,7 @@ export class FaultyService {
     return new Response(this.#body(exchange, delivery, signal), {
       headers: {
         "content-type": delivery.contentType,
-        ...(exchange.headerLink !== undefined &&
-          { link: `<${exchange.headerLink}>; rel="next"` }),
+        ...(delivery.link !== undefined && { link: `<${delivery.link}>; rel="next"` }),
       },
     });
   }
@@ -277,14 +271,16 @@ export class FaultyService {
       if (await fault.kind.page?.(page, context)) this.#apply(fault, exchange);
     }
     const decorate = (link: unknown) => decorateLink(link, linkStyle, new URL(this.baseUrl).origin);
-    exchange.headerLink = decorate(page.headerLink) as string | undefined;
     const text = JSON.stringify({
       "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
       value: page.rows,
       "@odata.nextLink": decorate(page.bodyLink),
       ...page.members,
     });
-    return toDelivery(page.textChanges.reduce((changed, changeText) => changeText(changed), text));
+    return {
+      ...toDelivery(page.textChanges.reduce((changed, changeText) => changeText(changed), text)),
+      link: decorate(page.headerLink) as string | undefined,
+    };
   }
 
   /** Returns the URL of a request for the sandbox, which has only tokens of the form `Id:<Id>`. */
@@ -326,7 +322,6 @@ export class FaultyService {
         if (sent < bytes.length) {
           const next = bytes.slice(sent, sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk));
           sent += next.length;
-          exchange.received = bytes.subarray(0, sent);
           return controller.enqueue(next);
         }
         if (end === "hang") return await new Promise(() => {});

@@ -1,11 +1,16 @@
 import type { RowEncoder } from "./encode_row.ts";
-import type { FaultyService } from "./faulty_service.ts";
-import { shardsOf } from "./consistency.ts";
+import type { Exchange, FaultyService } from "./faulty_service.ts";
 import type { Plan } from "./plan.ts";
 
 /** Whether the client may deliver the rows in shards, which changes their order. */
 export function isSplit(plan: Plan, { exchanges }: FaultyService): boolean {
-  return plan.within !== undefined || shardsOf(plan, exchanges).length > 1;
+  const filters = new Set(pagesOf(plan, exchanges).map(({ request }) => request.filter));
+  return plan.within !== undefined || filters.size > 1;
+}
+
+/** Returns the exchanges for pages of the query, as opposed to counts and lists of locations. */
+export function pagesOf({ resource }: Plan, exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.filter(({ request }) => !request.isCount && request.resource === resource);
 }
 
 /** Whether a fault changed the order of rows. */
@@ -39,6 +44,22 @@ export function isFirstRows(
   return isSplit(plan, service)
     ? isSubset(delivered, all)
     : isSame(plan, service, delivered, all.slice(0, delivered.length));
+}
+
+/** Whether delivered rows are some of the result, each once, and in its order if the order is defined. */
+export function areSomeRows(
+  plan: Plan,
+  service: FaultyService,
+  { sent }: RowEncoder,
+  delivered: readonly string[],
+): boolean {
+  const all = plan.matching.map(sent);
+  if (isSplit(plan, service) || isShuffled(service)) return isSubset(delivered, all);
+  let next = 0;
+  return delivered.every((row) => {
+    next = all.indexOf(row, next) + 1;
+    return next > 0;
+  });
 }
 
 /** Whether two lists have the same rows, in the same order if the order is defined. */

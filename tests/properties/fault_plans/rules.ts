@@ -1,12 +1,11 @@
 // Rules for the requests, errors and counts of a run.
 import { DataStreamError } from "../../../mod.ts";
-import { rowEncoder } from "./encode_row.ts";
-import type { FaultyService } from "./faulty_service.ts";
-import { isCountable, lastCountOf, shardsOf } from "./consistency.ts";
+import { type RowEncoder, rowEncoder } from "./encode_row.ts";
+import type { Exchange, FaultyService } from "./faulty_service.ts";
 import { idOf, isAfter, type Plan } from "./plan.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
 import { API_KEY } from "./reference_rows.ts";
-import { areEqual, isSplit } from "./row_comparison.ts";
+import { areEqual, areSomeRows, isSplit, pagesOf } from "./row_comparison.ts";
 
 /** Returns the names of the faults that changed a response. */
 export function kindsOf({ faults }: FaultyService): string[] {
@@ -179,12 +178,66 @@ export function checkCounted(
 ): void {
   if (!isCountable(plan, delivered)) return;
   const positions = new Set(
-    shardsOf(plan, exchanges).flatMap(({ filter, pages }) =>
-      pages.map(({ position }) => `${filter} ${position}`)
-    ),
+    pagesOf(plan, exchanges).filter(({ text }) => text !== undefined)
+      .map(({ request: { filter, position } }) => `${filter} ${position}`),
   );
   const isCounted = exchanges.some(({ request: { resource, isCount } }) =>
     isCount && resource === plan.resource
   );
   if (positions.size > 1 && !isCounted) violations.push("several pages without a count");
+}
+
+/**
+ * Describes why an incomplete result is an error of the client. Returns `undefined` if a fault hid rows, the rest
+ * is a part of the result, and no count applies or shows the loss: then no client could detect it.
+ */
+export function findUnexplainedLoss(
+  plan: Plan,
+  service: FaultyService,
+  encoder: RowEncoder,
+  delivered: readonly string[],
+  isComplete: boolean,
+): string | undefined {
+  const rows = `${delivered.length} rows instead of ${plan.matching.length}`;
+  const isHidden = service.faults.some(({ kind, applied }) => kind.hidesRows && applied > 0);
+  if (!isHidden) return `${rows}, but no fault hides rows`;
+  const count = lastCountOf(plan, service.exchanges);
+  if (isComplete && isCountable(plan, delivered.length) && count !== undefined) {
+    const missing = count - delivered.length;
+    // With `incomplete: "warn"`, a count that is too low is accepted, and then does not show that rows are missing.
+    const isAccepted = plan.incomplete === "warn" && missing < 0;
+    if (Math.abs(missing) > toleranceOf(count) && !isAccepted) return `${rows}, ${count} counted`;
+  }
+  if (!areSomeRows(plan, service, encoder, delivered)) return `${rows}, and not rows of the result`;
+}
+
+/** Maximum difference between the rows of a result and a count: 0.0005 % of counts above 100,000, which are estimates. */
+function toleranceOf(count: number): number {
+  return count > 100_000 ? Math.ceil(count * 0.000_005) : 0;
+}
+
+/** Whether a count applies to a result: the query does not begin at a skip token, and its limit did not end it. */
+function isCountable({ limit, skipToken }: Plan, rows: number): boolean {
+  return skipToken === undefined && rows !== limit;
+}
+
+/** Returns the last count of the unsplit query that the client received. */
+function lastCountOf(
+  { resource, filter, within }: Plan,
+  exchanges: readonly Exchange[],
+): number | undefined {
+  const counts = exchanges.filter(({ request, status }) =>
+    request.isCount && status === 200 && request.resource === resource
+  );
+  // The client adds a clause with the locations of a box. The filter of a shard has one more clause.
+  const filters = counts.map(({ request }) => request.filter ?? "");
+  const shortest = filters.reduce((a, b) => a.length <= b.length ? a : b, filters[0] ?? "");
+  const unsplit = within === undefined ? filter ?? "" : shortest;
+  return counts.filter(({ request }) => (request.filter ?? "") === unsplit)
+    .map(readCount).findLast((count) => count !== undefined);
+}
+
+function readCount({ text }: Exchange): number | undefined {
+  const members = /^\{"(?:value|@odata\.count|odata\.count)":"?(\d+)"?\}$/.exec(text ?? "");
+  return members === null ? undefined : Number(members[1]);
 }

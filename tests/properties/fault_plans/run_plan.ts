@@ -1,6 +1,5 @@
-import { type RowEncoder, rowEncoder } from "./encode_row.ts";
+import { rowEncoder } from "./encode_row.ts";
 import { FaultyService } from "./faulty_service.ts";
-import { findInconsistency } from "./consistency.ts";
 import { drawPlan, type Plan, requestBound } from "./plan.ts";
 import { Random } from "../random.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
@@ -10,6 +9,7 @@ import {
   checkError,
   checkResume,
   checkRules,
+  findUnexplainedLoss,
   isExpectedError,
   kindsOf,
   mustRecover,
@@ -112,22 +112,4 @@ async function evaluate(
   if (isCompleteResult(plan, service, encoder, delivered)) return "complete";
   checkLoss(true);
   return "undetectable loss";
-}
-
-/**
- * Describes why an incomplete result is an error of the client. Returns `undefined` if the rows are
- * consistent with the responses and a fault hid rows: then no client could detect the loss.
- */
-function findUnexplainedLoss(
-  plan: Plan,
-  { exchanges, faults }: FaultyService,
-  encoder: RowEncoder,
-  delivered: readonly string[],
-  isComplete: boolean,
-): string | undefined {
-  const inconsistency = findInconsistency(plan, exchanges, delivered, encoder, isComplete);
-  const isHidden = faults.some(({ kind, applied }) => kind.hidesRows && applied > 0);
-  if (inconsistency === undefined && isHidden) return undefined;
-  return `${delivered.length} rows instead of ${plan.matching.length}: ` +
-    (inconsistency ?? "consistent with the responses, but no fault hides rows");
 }
