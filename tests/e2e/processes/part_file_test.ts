@@ -33,7 +33,7 @@ async function write(
   output: Output,
   text: string,
   rows: number,
-  { isLast = false, ...more } = {},
+  { isLast = false, ...more }: { isLast?: boolean; toJSON?: () => unknown } = {},
 ): Promise<void> {
   const shards = [{ clauses: [], after: `Id:${rows}` }];
   const page: DownloadPage = {
