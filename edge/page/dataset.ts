@@ -1,6 +1,6 @@
 // The pages of datasets and of fields.
 import { html } from "hono/html";
-import { groupedFields } from "./field_texts.ts";
+import { groupedFields } from "./fields.ts";
 import { characteristicName } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";

@@ -4,26 +4,11 @@ import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
+import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
 import type { Form, RowSelection } from "./form.ts";
-import { type DatasetInfo, type Results, TABLE_FIELDS } from "./load.ts";
+import type { DatasetInfo, Results } from "./load.ts";
 import { fold, formatYears, GROUP_NAMES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
-
-/** Fields of `/Records` that most readers need. */
-export const MAIN_FIELDS: readonly string[] = [
-  "DatasetName",
-  "MonitoringLocationName",
-  "MonitoringLocationLatitude",
-  "MonitoringLocationLongitude",
-  "ActivityMediaName",
-  "ActivityStartDate",
-  "CharacteristicName",
-  "MethodSpeciation",
-  "ResultSampleFraction",
-  "ResultValue",
-  "ResultUnit",
-  "ResultDetectionCondition",
-];
 
 /** Average bytes per row of the sandbox's 40,000 records as CSV, and of its 60 locations as GeoJSON. */
 const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };

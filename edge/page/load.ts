@@ -16,6 +16,7 @@ import {
 } from "./form.ts";
 import { boundsOfView, parseView } from "./map_view.ts";
 import { CANADA_WIDTH } from "./projection.ts";
+import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
 import { findRegion, fold, regionsIn } from "./text.ts";
 
@@ -365,23 +366,3 @@ export function namesOf({ locations }: Pick<Results, "locations">): (id: string)
   const names = new Map(locations.list.map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? `Id ${id}`;
 }
-
-/** Fields to select for the table and the chart, in addition to the tidy columns. */
-export const TABLE_FIELDS: readonly string[] = [
-  "LocationId",
-  "ActivityStartDate",
-  "CharacteristicName",
-  "ResultSampleFraction",
-  "MethodSpeciation",
-  "ActivityMediaName",
-  "ActivityDepthHeightMeasure",
-  "ActivityDepthHeightUnit",
-  "ResultAnalyticalMethodID",
-  "ResultAnalyticalMethodName",
-  "ResultDetectionCondition",
-];
-
-/** Fields of the optional columns of the table. */
-export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
-  !TABLE_FIELDS.includes(field) && !["Id", "DOI"].includes(field)
-);

@@ -1,9 +1,9 @@
 // The table of the newest measurements.
 import { html } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
-import { fieldLabel } from "./field_texts.ts";
+import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
-import { FURTHER_FIELDS, namesOf, type Results } from "./load.ts";
+import { namesOf, type Results } from "./load.ts";
 import { type Measurement, unitOf } from "./series.ts";
 import { fill, formatDigits, type Html, type Language, TEXTS, valueName } from "./text.ts";
 

@@ -1,4 +1,4 @@
-// Labels, groups and meanings of the fields of `/Records`. The English meanings are those of data packages.
+// Labels, groups, meanings and use of the fields of `/Records`. The English meanings are those of data packages.
 import { meaningOf } from "../../src/odata/field_meanings.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 import TABLE from "./fields.json" with { type: "json" };
@@ -7,9 +7,22 @@ import type { Language } from "./text.ts";
 interface FieldText extends Record<Language, string> {
   group: string;
   frenchMeaning: string;
+  /** `main` for the download of main columns, `table` for the table and the chart. */
+  use?: readonly string[];
 }
 
 const FIELDS: Readonly<Record<string, FieldText>> = TABLE.fields;
+
+const fieldsFor = (use: string) =>
+  fieldNames("Records").filter((field) => FIELDS[field]?.use?.includes(use));
+/** Fields of `/Records` that most readers need. */
+export const MAIN_FIELDS: readonly string[] = fieldsFor("main");
+/** Fields of `/Observations` for the table and the chart, in addition to the tidy columns. */
+export const TABLE_FIELDS: readonly string[] = ["LocationId", ...fieldsFor("table")];
+/** Fields of the optional columns of the table. */
+export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
+  !["Id", "DOI", ...TABLE_FIELDS].includes(field)
+);
 
 export function fieldLabel(field: string, language: Language): string {
   return FIELDS[field]?.[language] ?? field;
