@@ -126,6 +126,7 @@ export async function* readParts<T>(
       }
       deliverEnd(reading, request, end);
       const mayFollow = reading.position.rows < query.limit;
+      // A query that is resumed at the end of a shard would request rows after it, with a token that is only assumed.
       const isShardEnd = mayFollow && nextStep(end, reading.position, reading) === "next shard";
       if (isShardEnd) leaveShard(reading);
       const { position } = reading;
