@@ -18,15 +18,6 @@ export interface Fault {
   since: number | undefined;
 }
 
-export const KINDS: readonly FaultKind[] = [
-  ...RESPONSE_FAULTS,
-  ...BODY_FAULTS,
-  ...PAGE_FAULTS,
-  ...LINK_FAULTS,
-  ...COUNT_FAULTS,
-  LARGE_COUNTS,
-];
-
 /** Groups of kinds; repeated groups have a higher probability. */
 const GROUPS = [
   ...[RESPONSE_FAULTS, RESPONSE_FAULTS, BODY_FAULTS, BODY_FAULTS],

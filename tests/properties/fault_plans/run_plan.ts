@@ -11,7 +11,6 @@ import {
   checkRules,
   findUnexplainedLoss,
   isExpectedError,
-  kindsOf,
   mustRecover,
 } from "./rules.ts";
 import { isCompleteResult, isFirstRows } from "./row_comparison.ts";
@@ -28,10 +27,7 @@ export interface Verdict {
   end: Ending;
   /** Descriptions of violated rules. */
   violations: readonly string[];
-  /** Names of the faults that changed a response. */
-  kinds: readonly string[];
   message: string | undefined;
-  requests: number;
 }
 
 /** Time limit (ms) of a run, on the fake clock. */
@@ -63,9 +59,7 @@ export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdi
       plan,
       end: violations.length > 0 ? "violation" : end,
       violations,
-      kinds: kindsOf(service),
       message: outcome?.error === undefined ? undefined : String(outcome.error),
-      requests: service.exchanges.length,
     };
   } finally {
     ended.abort();
