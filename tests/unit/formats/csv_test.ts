@@ -238,11 +238,15 @@ Deno.test("csvFromPage() accepts a page that is part of a larger buffer", () => 
   assertEquals(csvFromPage(page.subarray(2, -2)), encoder.encode("a\r\n1\r\n"));
 });
 
-Deno.test("csvFromPage() writes the UTF-8 bytes of an escaped character at each boundary of its length", () => {
-  for (const code of [0x7f, 0x80, 0x7ff, 0x800, 0xffff]) {
+Deno.test("csvFromPage() writes the UTF-8 bytes of a character at each boundary of its length, escaped or not", () => {
+  const codes = [0x7f, 0x80, 0x7ff, 0x800, 0xfff, 0x1000, 0xd7ff, 0xe000, 0xffff];
+  for (const code of codes) {
     const escape = `\\u${code.toString(16).padStart(4, "0")}`;
-    const csv = csvFromPage(new TextEncoder().encode(`{"value":[{"a":"${escape}"}]}`));
-    assertEquals(new TextDecoder().decode(csv), `a\r\n${String.fromCharCode(code)}\r\n`);
+    assertEquals(csvOf(`{"value":[{"a":"${escape}"}]}`), `a\r\n${String.fromCharCode(code)}\r\n`);
+  }
+  for (const code of [...codes, 0x10000, 0x10ffff]) {
+    const text = String.fromCodePoint(code);
+    assertEquals(csvOf(`{"value":[{"a":"${text}"}]}`), `a\r\n${text}\r\n`);
   }
 });
 

@@ -427,6 +427,8 @@ Deno.test("GET / names the dataset in the line of a folded form, in the facts an
   await get(app, "/datasets");
   const html = await get(app, "/?dataset=10.25976/weir-aa00&characteristic=pH");
   assertEquals(elementOf(html, 'class="fold"'), "pHSynthetic Lakes, Long-Term Monitoring Change");
+  const french = await get(app, "/?characteristic=phosphorus&lang=fr");
+  assertEquals(elementOf(french, 'class="chip"'), "Phosphore total, formes mixtes ×");
   assertMatch(elementOf(html, 'class="facts"'), /^pH, \d+ locations, Synthetic Lakes, Long-Term/);
   assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
 });
