@@ -29,7 +29,6 @@
  */
 import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
-import { schemaPathResolver } from "hyparquet-writer/src/schema.js";
 import type { Bytes } from "../bytes.ts";
 import { meaningOf } from "../odata/field_meanings.ts";
 import type { FieldType } from "../odata/fields.ts";
@@ -46,8 +45,15 @@ import {
   PageWriter,
   type WriterState,
 } from "./page_writer.ts";
-import { ChunkWriter } from "./parquet_chunks.ts";
 import {
+  ChunkWriter,
+  type NamedType,
+  schemaOf,
+  toRowGroup,
+  type WrittenGroup,
+} from "./parquet_chunks.ts";
+import {
+  CODE_BYTES,
   type ColumnType,
   columnType,
   createColumn,
@@ -217,27 +223,23 @@ export function parquetFormat(options: ParquetOptions & { url?: string } = {}): 
 /** Number of bytes of values after which a row group ends. */
 const GROUP_BYTES = 1 << 24;
 
-type RowGroups = ParquetWriter["row_groups"];
-type Schema = ParquetWriter["schema"];
-
 /** Rows that are not yet written. Later rows may follow them in the columns. */
 interface Buffered extends BufferedRows {
   columns: readonly ValueColumn[];
   rows: number;
+  invalidValues: number;
+  withoutGeometry: number;
 }
 
 function isFull({ rows, bytes }: Buffered): boolean {
   return rows >= GROUP_ROWS || bytes >= GROUP_BYTES;
 }
 
+/** Counts are those of the finished row groups. */
 interface ParquetState extends WriterState {
   /** Fields of the columns, without those of `tidy`. */
   fields: readonly string[];
-  /** Metadata of the finished row groups, encoded by `encodeMetadata()`. */
-  groups: readonly unknown[];
-  /** Length (bytes) of the file up to the end of these groups. */
-  length: number;
-  rows: number;
+  groups: readonly WrittenGroup[];
   /** Number of rows after the position of the state that these groups already have. */
   rowsAlreadyWritten: number;
   invalidValues: number;
@@ -258,6 +260,9 @@ const TIDY_TYPES: Readonly<Record<keyof TidyRow, ColumnType>> = {
   is_quality_control: "boolean",
 };
 
+/** First and last bytes of a file. */
+const MAGIC = 0x31524150;
+
 /**
  * Collects rows in columns, and writes a row group when it is full. Row groups depend neither on pages nor on
  * interruptions: a row group ends after the same row in each run.
@@ -271,19 +276,14 @@ class ParquetDocumentWriter extends PageWriter {
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
   readonly #chunks = new ChunkWriter(this.#output, GROUP_ROWS);
-  readonly #file: ParquetWriter;
   /** Fields of the columns, which include new ones of rows that are not taken. */
   #fields: readonly string[];
   /** Full row groups with rows that are not taken, and the one that rows are added to. */
   #groups: Buffered[];
   /** Empty columns of a group that was written. New ones would wait for garbage collection to free the old ones. */
   #unused: readonly ValueColumn[] | undefined;
-  /** Receives rows that the file already has, to count what their values do not fit. */
-  #skipped: Buffered | undefined;
   /** Number of rows that are not taken. */
   #pending = 0;
-  #pendingInvalid = 0;
-  #pendingWithoutGeometry = 0;
   #takenRows = 0;
   /** Whether rows of that page are in a row group that it completed. */
   #hasFinishedGroup = false;
@@ -298,34 +298,19 @@ class ParquetDocumentWriter extends PageWriter {
       isBegun: false,
       fields: select ?? fieldNames(resource),
       groups: [],
-      length: 0,
-      rows: 0,
       rowsAlreadyWritten: 0,
       invalidValues: 0,
       withoutGeometry: 0,
     };
-    const { fields, groups, length, rows, buffered } = this.state;
+    const { fields, groups, buffered } = this.state;
     this.#fields = fields;
     // Another run that was replaced can still add rows to its columns.
-    this.#groups = [
-      buffered === undefined ? this.#newGroup() : {
-        ...buffered,
-        columns: buffered.columns.map((column) => column.copy(buffered.rows)),
-        memory: { isReused: false },
-      },
-    ];
+    const columns = buffered?.columns.map((column) => column.copy(buffered.rows));
+    const memory = { isReused: false };
+    this.#groups = [columns === undefined ? this.#newGroup() : { ...buffered!, columns, memory }];
     this.state = { ...this.state, buffered: { ...this.#groups[0]! } };
-    this.#file = new ParquetWriter({
-      writer: this.#output,
-      schema: [],
-      createdBy: `@weir/datastream ${VERSION}`,
-    });
-    if (groups.length > 0) {
-      this.#output.index = 0;
-      this.#output.offset = length;
-      this.#file.row_groups = groups.map(decodeMetadata) as RowGroups;
-      this.#file.num_rows = BigInt(rows);
-    }
+    if (groups.length === 0) this.#output.appendUint32(MAGIC);
+    else this.#output.offset = groups.at(-1)!.chunks.at(-1)!.end;
   }
 
   override get fields(): readonly string[] {
@@ -338,72 +323,59 @@ class ParquetDocumentWriter extends PageWriter {
       this.#fields = fields;
       this.#groups = [{ ...buffered! }];
       for (const column of buffered!.columns) column.truncate(buffered!.rows);
-      this.#skipped = undefined;
-      this.#clearPending();
+      this.#pending = 0;
     }
     return super.openPage(options);
   }
 
   writeRow({ reader, window, rules }: PageTranscoder): PageFault | undefined {
-    const isSkipped = this.#pending < this.state.rowsAlreadyWritten;
-    const group = isSkipped ? this.#skippedGroup() : this.#lastGroup();
     if (this.addsColumns && reader.columns.length > this.#fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
+    if (this.#pending++ < this.state.rowsAlreadyWritten) return undefined;
+    if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
+    const group = this.#groups.at(-1)!;
     const { starts, ends, kinds } = reader;
     const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
-    const { columns } = group;
+    const { columns, rows } = group;
     const width = this.#fields.length;
-    let { bytes } = group;
+    let bytes = CODE_BYTES * columns.length;
     let isInvalid = false;
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index]!;
       const added = index < width || rules === undefined
-        ? column.add(group.rows, cells, index)
-        : column.add(group.rows, rules, index - width);
-      bytes += column.width;
+        ? column.add(rows, cells, index)
+        : column.add(rows, rules, index - width);
       if (added >= 0) bytes += added;
-      else if (added === WITHOUT_GEOMETRY) this.#pendingWithoutGeometry++;
+      else if (added === WITHOUT_GEOMETRY) group.withoutGeometry++;
       else if (this.#options.invalidValues === "error") return this.#misfit(reader, index);
       else isInvalid = true;
     }
     group.rows++;
-    group.bytes = bytes;
-    this.#pending++;
-    if (isInvalid) this.#pendingInvalid++;
+    group.bytes += bytes;
+    if (isInvalid) group.invalidValues++;
     return undefined;
   }
 
   append(_rows: Bytes, _count: number): Bytes {
-    const count = this.#pending;
-    this.#hasFinishedGroup = false;
-    while (this.#groups.length > 0 && isFull(this.#groups[0]!)) {
-      const group = this.#groups.shift()!;
-      this.#writeGroup(group);
-      for (const column of group.columns) column.truncate(0);
-      group.memory.isReused = true;
-      this.#unused = group.columns;
-      this.#hasFinishedGroup = true;
-    }
+    this.#takenRows = this.#pending;
+    this.#pending = 0;
+    const finished = this.#groups.filter(isFull);
+    this.#hasFinishedGroup = finished.length > 0;
+    const written = finished.map((group) => this.#writeGroup(group));
+    this.#groups = this.#groups.slice(finished.length);
     if (this.#groups.length === 0) this.#groups.push(this.#newGroup());
-    const { rowsAlreadyWritten, invalidValues, withoutGeometry } = this.state;
-    const { num_rows: rows, row_groups: groups } = this.#file;
+    const { groups, rowsAlreadyWritten } = this.state;
     this.state = {
       ...this.state,
+      ...this.#countsWith(finished),
       isBegun: true,
       fields: this.#fields,
-      groups: [...this.state.groups, ...groups.slice(this.state.groups.length).map(encodeMetadata)],
-      length: groups.length > 0 ? this.#output.offset : 0,
-      rows: Number(rows),
-      rowsAlreadyWritten: Math.max(0, rowsAlreadyWritten - count),
-      invalidValues: invalidValues + this.#pendingInvalid,
-      withoutGeometry: withoutGeometry + this.#pendingWithoutGeometry,
+      groups: [...groups, ...written],
+      rowsAlreadyWritten: Math.max(0, rowsAlreadyWritten - this.#takenRows),
       buffered: { ...this.#groups[0]! },
     };
-    this.#takenRows = count;
-    this.#skipped = undefined;
-    this.#clearPending();
     // Before the first group, the output has the first bytes of the file, for which there is no cursor.
     return this.#hasFinishedGroup ? this.#takeOutput() : new Uint8Array(0);
   }
@@ -413,12 +385,8 @@ class ParquetDocumentWriter extends PageWriter {
     const { savedCursor, buffered: __, ...earlier } = before.writer as ParquetState;
     let saved = savedCursor;
     if (this.#hasFinishedGroup) {
-      const { groups, length, rows, fields } = state;
       const rowsAlreadyWritten = this.#takenRows - buffered!.rows;
-      saved = {
-        ...before,
-        writer: { ...earlier, groups, length, rows, fields, rowsAlreadyWritten },
-      };
+      saved = { ...before, writer: { ...state, notes: earlier.notes, rowsAlreadyWritten } };
     } else if (saved === undefined && earlier.groups.length > 0) {
       saved = { ...before, writer: earlier };
     }
@@ -427,61 +395,57 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   async end(): Promise<Bytes> {
-    const [last] = this.#groups;
-    if (last!.rows > 0) this.#writeGroup(last!);
-    const { invalidValues, withoutGeometry, fields, notes } = this.state;
-    const rows = Number(this.#file.num_rows);
-    const facts: ParquetFacts = { rows, columns: fields, invalidValues, withoutGeometry };
+    const rest = this.#groups.filter(({ rows }) => rows > 0);
+    const groups = [...this.state.groups, ...rest.map((group) => this.#writeGroup(group))];
+    const counts = this.#countsWith(rest);
+    const { fields, notes } = this.state;
+    const rows = groups.reduce((sum, { rows }) => sum + rows, 0);
     const { metadata, url } = this.#options;
-    const given = typeof metadata === "function" ? await metadata(facts) : metadata;
-    const own = {
-      version: VERSION,
-      url: url && withoutPageSize(url),
-      rows,
-      invalidValues,
-      withoutGeometry,
-    };
+    const given = typeof metadata === "function"
+      ? await metadata({ rows, columns: fields, ...counts })
+      : metadata;
+    const own = { version: VERSION, url: url && withoutPageSize(url), rows, ...counts };
     const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
     const all = { ...given, ...geo, weir: JSON.stringify(own) };
-    this.#file.kvMetadata = Object.entries(all).map(([key, value]) => ({ key, value }));
-    this.#file.schema = this.#schema();
-    this.#file.finish();
+    const columns = this.#columns();
+    const start = this.#output.index;
+    const file = new ParquetWriter({
+      writer: this.#output,
+      schema: schemaOf(columns),
+      createdBy: `@weir/datastream ${VERSION}`,
+      kvMetadata: Object.entries(all).map(([key, value]) => ({ key, value })),
+    });
+    // Removes the first bytes of a file, which were written before.
+    this.#output.index = start;
+    file.num_rows = BigInt(rows);
+    file.row_groups = groups.map((group) => toRowGroup(group, columns));
+    file.finish();
     if (rows === 0) this.#typeEmptyList();
     this.state = {
-      ...{
-        isBegun: true,
-        fields,
-        groups: [],
-        length: 0,
-        rows: 0,
-        rowsAlreadyWritten: 0,
-        invalidValues,
-        withoutGeometry,
-      },
+      ...{ isBegun: true, fields, groups: [], rowsAlreadyWritten: 0 },
+      ...counts,
       ...(notes && { notes }),
     };
     return this.#takeOutput();
   }
 
-  #lastGroup(): Buffered {
-    if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
-    return this.#groups.at(-1)!;
-  }
-
-  #skippedGroup(): Buffered {
-    if (this.#skipped === undefined || isFull(this.#skipped)) this.#skipped = this.#newGroup();
-    return this.#skipped;
+  /** Returns the counts of the finished row groups and others. */
+  #countsWith(groups: readonly Buffered[]) {
+    let { invalidValues, withoutGeometry } = this.state;
+    for (const group of groups) {
+      invalidValues += group.invalidValues;
+      withoutGeometry += group.withoutGeometry;
+    }
+    return { invalidValues, withoutGeometry };
   }
 
   #newGroup(): Buffered {
     const point = this.#pointCells();
-    const columns = this.#unused ?? this.#types().map((type) => createColumn(type, point));
+    const columns = this.#unused ??
+      this.#columns().map(([, type]) => createColumn(type, point));
     this.#unused = undefined;
-    return { columns, rows: 0, bytes: 0, memory: { isReused: false } };
-  }
-
-  #clearPending(): void {
-    this.#pending = this.#pendingInvalid = this.#pendingWithoutGeometry = 0;
+    const memory = { isReused: false };
+    return { columns, memory, rows: 0, bytes: 0, invalidValues: 0, withoutGeometry: 0 };
   }
 
   /** Returns the cells of a position in a known reference system, if the rows have one. */
@@ -491,25 +455,18 @@ class ParquetDocumentWriter extends PageWriter {
     return cells.every((cell) => cell >= 0) ? cells as unknown as PointCells : undefined;
   }
 
-  #types(): ColumnType[] {
+  #columns(): NamedType[] {
     const types: Record<string, FieldType | undefined> = RESOURCES[this.#resource].fields;
-    const isKnown = (field: string) => Object.hasOwn(types, field);
+    const typeOf = (field: string): ColumnType => {
+      if (!Object.hasOwn(types, field)) return "text";
+      return meaningOf(this.#resource, field)?.isDate ? "date" : columnType(types[field]!);
+    };
     return [
-      ...this.#fields.map((field) =>
-        meaningOf(this.#resource, field)?.isDate
-          ? "date"
-          : columnType(isKnown(field) ? types[field]! : "text")
-      ),
-      ...this.rules?.tidy ? TIDY_COLUMNS.map((column) => TIDY_TYPES[column]) : [],
-      ...this.#pointCells() ? ["point" as const] : [],
-    ];
-  }
-
-  #names(): readonly string[] {
-    return [
-      ...this.#fields,
-      ...this.rules?.tidy ? TIDY_COLUMNS : [],
-      ...this.#pointCells() ? [GEO_METADATA.primary_column] : [],
+      ...this.#fields.map((field): NamedType => [field, typeOf(field)]),
+      ...this.rules?.tidy
+        ? TIDY_COLUMNS.map((column): NamedType => [column, TIDY_TYPES[column]])
+        : [],
+      ...this.#pointCells() ? [[GEO_METADATA.primary_column, "point"] as const] : [],
     ];
   }
 
@@ -526,8 +483,7 @@ class ParquetDocumentWriter extends PageWriter {
     this.#fields = [...this.#fields, ...added];
     const [group] = this.#groups;
     const columns = added.map(() => createColumn("text"));
-    const others = group!.columns;
-    group!.columns = [...others.slice(0, place), ...columns, ...others.slice(place)];
+    group!.columns = group!.columns.toSpliced(place, 0, ...columns);
     return undefined;
   }
 
@@ -536,32 +492,20 @@ class ParquetDocumentWriter extends PageWriter {
     const row = id === undefined ? "A row" : `The row with ${ID_FIELD} ${id}`;
     const json = reader.json(index);
     const shown = json.length > MAX_VALUE_LENGTH ? `${json.slice(0, MAX_VALUE_LENGTH)}…` : json;
-    const expected = EXPECTED[this.#types()[index]!];
+    const [field, type] = this.#columns()[index]!;
     return new PageFault(
-      `${row} has ${this.#fields[index]} ${shown}, which is not ${expected}`,
+      `${row} has ${field} ${shown}, which is not ${EXPECTED[type]}`,
       'write null for such values with {invalidValues: "null"}, or choose another format',
     );
   }
 
-  #writeGroup({ columns, rows }: Buffered): void {
-    const types = this.#types();
-    const pathOf = schemaPathResolver(this.#schema());
-    const start = this.#output.offset;
-    const chunks = this.#names().map((name, index) => {
-      const path = pathOf([name]);
-      while (path.at(-1)!.children.length > 0) path.push(path.at(-1)!.children[0]!);
-      // The order of points as bytes means nothing.
-      const hasStatistics = types[index] !== "point";
-      return this.#chunks.write(path, columns[index]!.values(rows), hasStatistics);
-    });
-    const sizes = chunks.map(({ meta_data }) => meta_data!.total_uncompressed_size);
-    this.#file.num_rows += BigInt(rows);
-    this.#file.row_groups.push({
-      columns: chunks,
-      total_byte_size: sizes.reduce((sum, size) => sum + size, 0n),
-      num_rows: BigInt(rows),
-      total_compressed_size: BigInt(this.#output.offset - start),
-    });
+  #writeGroup({ columns, rows, memory }: Buffered): WrittenGroup {
+    const chunks = this.#columns()
+      .map((column, index) => this.#chunks.write(column, columns[index]!.values(rows)));
+    for (const column of columns) column.truncate(0);
+    memory.isReused = true;
+    this.#unused = columns;
+    return { rows, chunks };
   }
 
   /**
@@ -581,15 +525,6 @@ class ParquetDocumentWriter extends PageWriter {
     this.#output.index = 0;
     return bytes;
   }
-
-  #schema(): Schema {
-    const types = this.#types();
-    const names = this.#names();
-    return [
-      { name: "root", num_children: names.length },
-      ...names.flatMap((name, index) => schemaOf(name, types[index]!)),
-    ];
-  }
 }
 
 /** Field 3, an integer, 0; field 4, a list, empty, without a type. Names and JSON have no such bytes. */
@@ -605,48 +540,3 @@ const GEO_METADATA = {
 
 /** Maximum number of characters of a value in a message. */
 const MAX_VALUE_LENGTH = 40;
-
-/** Parquet format, "Logical Types", with the older converted types for older readers. */
-const ELEMENTS = {
-  integer: { type: "INT64" },
-  number: { type: "DOUBLE" },
-  boolean: { type: "BOOLEAN" },
-  text: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
-  date: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } },
-  time: {
-    type: "INT64",
-    converted_type: "TIMESTAMP_MILLIS",
-    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
-  },
-  point: { type: "BYTE_ARRAY" },
-} as const;
-
-function schemaOf(name: string, type: ColumnType): Schema {
-  const optional = { name, repetition_type: "OPTIONAL" } as const;
-  if (type !== "texts") return [{ ...optional, ...ELEMENTS[type] }];
-  return [
-    { ...optional, num_children: 1, converted_type: "LIST", logical_type: { type: "LIST" } },
-    { name: "list", repetition_type: "REPEATED", num_children: 1 },
-    { ...optional, ...ELEMENTS.text, name: "element" },
-  ];
-}
-
-/** Makes the metadata of a row group JSON-serialisable: `bigint` and −0 become objects. */
-function encodeMetadata(value: unknown): unknown {
-  if (typeof value === "bigint") return { $: String(value) };
-  if (Object.is(value, -0)) return { $: "-0" };
-  if (Array.isArray(value)) return value.map(encodeMetadata);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(entries.map(([name, member]) => [name, encodeMetadata(member)]));
-}
-
-function decodeMetadata(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(decodeMetadata);
-  if (typeof value !== "object" || value === null) return value;
-  const { $ } = value as { $?: string };
-  if ($ !== undefined) return $ === "-0" ? -0 : BigInt($);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, decodeMetadata(member)]),
-  );
-}

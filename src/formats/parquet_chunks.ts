@@ -1,35 +1,145 @@
 import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
-import { writeColumn } from "hyparquet-writer/src/column.js";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
-import { encodeNestedValues } from "hyparquet-writer/src/dremel.js";
 import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
+import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
 import { utf8Decoder } from "../bytes.ts";
+import { type CodedTexts, type ColumnType, type Lists, READ_NUMBER } from "./parquet_columns.ts";
 
-/** Texts of rows by number, in UTF-8; 0 is null. Each number above 0 is in use. */
-export interface CodedTexts {
-  codes: Uint16Array;
-  texts: Uint8Array;
-  /** End of each text; 0 for null. */
-  ends: Int32Array;
+type Schema = ParquetWriter["schema"];
+export type RowGroup = ParquetWriter["row_groups"][number];
+type ColumnChunk = RowGroup["columns"][number];
+
+/** Parquet format, "Logical Types", with the older converted types for older readers. */
+const ELEMENTS = {
+  integer: { type: "INT64" },
+  number: { type: "DOUBLE" },
+  boolean: { type: "BOOLEAN" },
+  text: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+  texts: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+  date: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } },
+  time: {
+    type: "INT64",
+    converted_type: "TIMESTAMP_MILLIS",
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+  },
+  point: { type: "BYTE_ARRAY" },
+} as const satisfies Record<ColumnType, unknown>;
+
+/** Name and type of a column. */
+export type NamedType = readonly [name: string, type: ColumnType];
+
+/** Returns the schema of columns, all of which can be null. */
+export function schemaOf(columns: readonly NamedType[]): Schema {
+  return [
+    { name: "root", num_children: columns.length },
+    ...columns.flatMap(([name, type]): Schema => {
+      const value = { name, repetition_type: "OPTIONAL", ...ELEMENTS[type] } as const;
+      if (type !== "texts") return [value];
+      return [
+        {
+          ...{ name, repetition_type: "OPTIONAL", num_children: 1 },
+          ...{ converted_type: "LIST", logical_type: { type: "LIST" } },
+        },
+        { name: "list", repetition_type: "REPEATED", num_children: 1 },
+        { ...value, name: "element" },
+      ];
+    }),
+  ];
 }
 
-/**
- * Values of a column in the order of the rows: numbers, of which `NaN` is null and those of INT32, INT64 and BOOLEAN are
- * integers; texts; or lists of texts.
- */
-export type ColumnValues = Float64Array | CodedTexts | (readonly string[] | null)[];
+/** Facts about a column of a row group in a file. JSON-serialisable. */
+export interface Chunk {
+  /** Offsets in the file: of a dictionary or else of the data; of the data; after the data. */
+  start: number;
+  dataStart: number;
+  end: number;
+  /** Number of bytes before compression. */
+  uncompressed: number;
+  /** Number of pages of data. */
+  pages: number;
+  /** Number of values, with nulls. */
+  values: number;
+  nulls: number;
+  /** Least and greatest value, if there are values and they have an order. */
+  min?: string | number | undefined;
+  max?: string | number | undefined;
+}
 
-type ColumnChunk = ReturnType<typeof writeColumn>["chunk"];
-type Statistics = NonNullable<NonNullable<ColumnChunk["meta_data"]>["statistics"]>;
-/** Schema from the root to the values of a column. */
-export type SchemaPath = Parameters<typeof encodeNestedValues>[0];
+/** Facts about a row group in a file. JSON-serialisable. */
+export interface WrittenGroup {
+  rows: number;
+  chunks: Chunk[];
+}
 
-/** Number of bytes of values after which a page of texts ends. */
+/** Returns the metadata of a row group. */
+export function toRowGroup(
+  { rows, chunks }: WrittenGroup,
+  columns: readonly NamedType[],
+): RowGroup {
+  const sum = (sizeOf: (chunk: Chunk) => number) =>
+    BigInt(chunks.reduce((sum, chunk) => sum + sizeOf(chunk), 0));
+  return {
+    columns: chunks.map((chunk, index) => toColumnChunk(chunk, columns[index]!)),
+    total_byte_size: sum(({ uncompressed }) => uncompressed),
+    num_rows: BigInt(rows),
+    total_compressed_size: sum(({ start, end }) => end - start),
+  };
+}
+
+function toColumnChunk(chunk: Chunk, [name, type]: NamedType): ColumnChunk {
+  const { start, dataStart, end, pages, nulls, min, max } = chunk;
+  const physical = ELEMENTS[type].type;
+  const isCoded = dataStart > start;
+  const encoding = isCoded ? "RLE_DICTIONARY" : "PLAIN";
+  const toValue = (value: string | number) =>
+    physical === "INT64" ? BigInt(value) : physical === "BOOLEAN" ? value === 1 : value;
+  return {
+    meta_data: {
+      type: physical,
+      encodings: isCoded ? ["PLAIN", encoding] : [encoding],
+      path_in_schema: type === "texts" ? [name, "list", "element"] : [name],
+      codec: "SNAPPY",
+      num_values: BigInt(chunk.values),
+      total_compressed_size: BigInt(end - start),
+      total_uncompressed_size: BigInt(chunk.uncompressed),
+      data_page_offset: BigInt(dataStart),
+      ...(isCoded && { dictionary_page_offset: BigInt(start) }),
+      // The order of points as bytes means nothing.
+      ...(type !== "point" && {
+        statistics: {
+          ...(min !== undefined && max !== undefined && {
+            // Parquet format, "Statistics": a minimum of zero is written as -0, a maximum as 0.
+            min_value: min === 0 && type === "number" ? -0 : toValue(min),
+            max_value: max === 0 ? toValue(0) : toValue(max),
+          }),
+          null_count: BigInt(nulls),
+          ...(type === "number" && { nan_count: 0n }),
+        },
+      }),
+      encoding_stats: [
+        ...isCoded
+          ? [{ page_type: "DICTIONARY_PAGE" as const, encoding: "PLAIN" as const, count: 1 }]
+          : [],
+        { page_type: "DATA_PAGE_V2", encoding, count: pages },
+      ],
+    },
+    file_offset: BigInt(start),
+  };
+}
+
+/** Number of bytes of values after which a page of data ends. */
 const PAGE_BYTES = 1 << 20;
 
 /** Number of bytes of the length before a text. */
 const TEXT_HEAD = 4;
+
+/** Distinct values of a column. */
+interface Distinct extends CodedTexts {
+  physical: (typeof ELEMENTS)[ColumnType]["type"];
+  /** Values by code − 1, unless they are texts. */
+  numbers: Float64Array | undefined;
+}
 
 /**
  * Writes the columns of row groups. The package's `ParquetWriter` takes arrays of values, and makes five more of each
@@ -42,196 +152,126 @@ export class ChunkWriter {
   readonly #encodedLevels = new ByteWriter();
   /** 0 for null, 1 for a value, by row. */
   readonly #levels: Uint8Array;
-  /** Values without nulls: numbers, or the codes of a dictionary. */
-  readonly #numbers: Float64Array;
+  /** Codes of the values without nulls, from 0. */
   readonly #codes: Int32Array;
-  readonly #dictionary = new NumberDictionary();
+  readonly #numbers: Float64Array;
   /** Of the column that is written. */
   #uncompressed = 0;
   #pages = 0;
-  #encoding: "PLAIN" | "RLE_DICTIONARY" = "PLAIN";
 
   constructor(output: ByteWriter, maxRows: number) {
     this.#output = output;
     this.#levels = new Uint8Array(maxRows);
-    this.#numbers = new Float64Array(maxRows);
     this.#codes = new Int32Array(maxRows);
+    this.#numbers = new Float64Array(maxRows);
   }
 
-  write(path: SchemaPath, values: ColumnValues, hasStatistics: boolean): ColumnChunk {
-    if (Array.isArray(values)) return writeLists(this.#output, path, values);
+  write(column: NamedType, values: CodedTexts | Lists): Chunk {
+    if (Array.isArray(values)) return writeLists(this.#output, column, values);
+    const { codes, ends } = values;
     const start = this.#output.offset;
-    const { type } = path.at(-1)!.element;
-    this.#uncompressed = this.#pages = 0;
-    this.#encoding = "PLAIN";
-    const isNumeric = values instanceof Float64Array;
-    const { dataStart, ...statistics } = isNumeric
-      ? this.#writeNumbers(values, type!)
-      : this.#writeTexts(values);
-    const isCoded = this.#encoding !== "PLAIN";
-    return {
-      meta_data: {
-        type: type!,
-        encodings: isCoded ? ["PLAIN", this.#encoding] : [this.#encoding],
-        path_in_schema: path.slice(1).map(({ element }) => element.name),
-        codec: "SNAPPY",
-        num_values: BigInt(isNumeric ? values.length : values.codes.length),
-        total_compressed_size: BigInt(this.#output.offset - start),
-        total_uncompressed_size: BigInt(this.#uncompressed),
-        data_page_offset: BigInt(dataStart),
-        ...(isCoded && { dictionary_page_offset: BigInt(start) }),
-        ...(hasStatistics && { statistics }),
-        encoding_stats: [
-          ...isCoded
-            ? [{ page_type: "DICTIONARY_PAGE" as const, encoding: "PLAIN" as const, count: 1 }]
-            : [],
-          { page_type: "DATA_PAGE_V2", encoding: this.#encoding, count: this.#pages },
-        ],
-      },
-      file_offset: BigInt(start),
-    };
-  }
-
-  #writeNumbers(numbers: Float64Array, type: string): Statistics & { dataStart: number } {
+    const distinct = this.#readDistinct(column, values);
+    const size = ends.length - 1;
     let count = 0;
-    let min = Infinity;
-    let max = -Infinity;
-    for (let row = 0; row < numbers.length; row++) {
-      const number = numbers[row]!;
-      const isValue = number === number;
-      this.#levels[row] = isValue ? 1 : 0;
-      if (!isValue) continue;
-      this.#numbers[count++] = number;
-      if (number < min) min = number;
-      if (number > max) max = number;
-    }
-    const values = this.#numbers.subarray(0, count);
-    // @dsnp/parquetjs cannot read codes of true and false.
-    const dictionary = type === "BOOLEAN"
-      ? undefined
-      : this.#dictionary.encode(values, this.#codes);
-    const width = type === "INT32" ? 4 : 8;
-    const isSmaller = dictionary !== undefined &&
-      2 * (width * dictionary.length + codeBytes(dictionary.length, count)) <= width * count;
-    this.#startPage();
-    this.#appendNumbers(isSmaller ? dictionary : values, type);
-    if (isSmaller) this.#endDictionary(dictionary.length);
-    const dataStart = this.#output.offset;
-    if (isSmaller) this.#appendCodes(count, dictionary.length);
-    this.#endPage(0, numbers.length, count);
-    const toValue = toStatistic(type);
-    return {
-      dataStart,
-      // Parquet format, "Statistics": a minimum of zero is written as -0.
-      ...(count > 0 && {
-        min_value: toValue(min === 0 && type === "DOUBLE" ? -0 : min),
-        max_value: toValue(max),
-      }),
-      null_count: BigInt(numbers.length - count),
-      ...(type === "DOUBLE" && { nan_count: 0n }),
-    };
-  }
-
-  #writeTexts({ codes, texts, ends }: CodedTexts): Statistics & { dataStart: number } {
-    const distinct = ends.length - 1;
-    let min = 1;
-    let max = 1;
-    for (let code = 2; code <= distinct; code++) {
-      if (compareTexts(texts, ends, code, min) < 0) min = code;
-      if (compareTexts(texts, ends, code, max) > 0) max = code;
-    }
-    let count = 0;
-    let allBytes = 0;
+    let bytes = 0;
     for (let row = 0; row < codes.length; row++) {
       const code = codes[row]!;
       this.#levels[row] = code === 0 ? 0 : 1;
       if (code === 0) continue;
       this.#codes[count++] = code - 1;
-      allBytes += TEXT_HEAD + ends[code]! - ends[code - 1]!;
+      bytes += lengthOf(distinct, code);
     }
-    const distinctBytes = texts.length + TEXT_HEAD * distinct;
-    const isSmaller = count > 0 && 2 * (distinctBytes + codeBytes(distinct, count)) <= allBytes;
-    this.#startPage();
-    if (isSmaller) {
-      for (let code = 1; code <= distinct; code++) this.#appendText(texts, ends, code);
-      this.#endDictionary(distinct);
-    }
+    let distinctBytes = 0;
+    for (let code = 1; code <= size; code++) distinctBytes += lengthOf(distinct, code);
+    this.#uncompressed = this.#pages = 0;
+    // @dsnp/parquetjs cannot read codes of true and false.
+    const isCoded = distinct.physical !== "BOOLEAN" && count > 0 &&
+      2 * (distinctBytes + Math.ceil(codeBits(size) * count / 8)) <= bytes;
+    if (isCoded) this.#writeDictionary(distinct, size);
     const dataStart = this.#output.offset;
-    if (isSmaller) {
-      this.#appendCodes(count, distinct);
-      this.#endPage(0, codes.length, count);
-    } else {
-      let start = 0;
-      let written = 0;
-      for (let row = 0; row < codes.length; row++) {
-        const code = codes[row]!;
-        if (code === 0) continue;
-        const length = TEXT_HEAD + ends[code]! - ends[code - 1]!;
-        if (this.#page.index + length > PAGE_BYTES && row > start) {
-          this.#endPage(start, row, written);
-          this.#startPage();
-          start = row;
-          written = 0;
-        }
-        this.#appendText(texts, ends, code);
-        written++;
-      }
-      this.#endPage(start, codes.length, written);
-    }
-    const textOf = (code: number) => utf8Decoder.decode(texts.subarray(ends[code - 1], ends[code]));
+    if (isCoded) this.#writeCodes(codes.length, count, codeBits(size));
+    else this.#writePlain(distinct);
     return {
+      start,
       dataStart,
-      ...(count > 0 && { min_value: textOf(min), max_value: textOf(max) }),
-      null_count: BigInt(codes.length - count),
+      end: this.#output.offset,
+      uncompressed: this.#uncompressed,
+      pages: this.#pages,
+      values: codes.length,
+      nulls: codes.length - count,
+      ...(count > 0 && boundsOf(distinct, size)),
     };
   }
 
-  #startPage(): void {
-    clear(this.#page);
-  }
-
-  #appendNumbers(numbers: Float64Array, type: string): void {
-    const page = this.#page;
-    for (let at = 0; at < numbers.length; at++) {
-      const number = numbers[at]!;
-      if (type === "DOUBLE") page.appendFloat64(number);
-      else if (type === "BOOLEAN") {
-        if (at % 8 === 0) page.appendUint8(0);
-        if (number > 0) {
-          page.view.setUint8(page.index - 1, page.view.getUint8(page.index - 1) | 1 << at % 8);
-        }
-      } else {
-        // Modulo 2^32, also if it is negative. A bigint would be an object.
-        page.appendInt32(number);
-        if (type === "INT64") page.appendInt32(Math.floor(number / 2 ** 32));
-      }
+  #readDistinct([, type]: NamedType, { codes, texts, ends }: CodedTexts): Distinct {
+    const readNumber = READ_NUMBER[type];
+    const numbers = readNumber && this.#numbers.subarray(0, ends.length - 1);
+    for (let code = 1; code < ends.length; code++) {
+      if (numbers) numbers[code - 1] = readNumber!(texts, ends[code - 1]!, ends[code]!, false)!;
     }
+    return { codes, texts, ends, numbers, physical: ELEMENTS[type].type };
   }
 
-  #appendText(texts: Uint8Array, ends: Int32Array, code: number): void {
-    const start = ends[code - 1]!;
-    const end = ends[code]!;
-    this.#page.appendUint32(end - start);
-    this.#page.appendBytes(texts.subarray(start, end));
-  }
-
-  /** Appends the codes of values, which a dictionary has. */
-  #appendCodes(count: number, distinct: number): void {
-    this.#startPage();
-    const bits = codeBits(distinct);
-    this.#page.appendUint8(bits);
-    writeRleBitPackedHybrid(this.#page, this.#codes.subarray(0, count), bits);
-  }
-
-  #endDictionary(distinct: number): void {
-    this.#encoding = "RLE_DICTIONARY";
+  #writeDictionary(distinct: Distinct, size: number): void {
+    clear(this.#page);
+    for (let code = 1; code <= size; code++) this.#append(distinct, code, 0);
     this.#write("DICTIONARY_PAGE", {
-      dictionary_page_header: { num_values: distinct, encoding: "PLAIN" },
+      dictionary_page_header: { num_values: size, encoding: "PLAIN" },
     });
   }
 
-  /** Writes the page of rows, of which `count` have a value. */
-  #endPage(start: number, end: number, count: number): void {
+  /** Writes the codes of values that the dictionary has. */
+  #writeCodes(rows: number, count: number, bits: number): void {
+    clear(this.#page);
+    this.#page.appendUint8(bits);
+    writeRleBitPackedHybrid(this.#page, this.#codes.subarray(0, count), bits);
+    this.#writeData("RLE_DICTIONARY", 0, rows, count);
+  }
+
+  #writePlain(distinct: Distinct): void {
+    const { codes } = distinct;
+    clear(this.#page);
+    let start = 0;
+    let written = 0;
+    for (let row = 0; row < codes.length; row++) {
+      const code = codes[row]!;
+      if (code === 0) continue;
+      if (this.#page.index + lengthOf(distinct, code) > PAGE_BYTES && row > start) {
+        this.#writeData("PLAIN", start, row, written);
+        clear(this.#page);
+        start = row;
+        written = 0;
+      }
+      this.#append(distinct, code, written++);
+    }
+    this.#writeData("PLAIN", start, codes.length, written);
+  }
+
+  /** Appends a value to the page, which has `index` values. */
+  #append({ texts, ends, numbers, physical }: Distinct, code: number, index: number): void {
+    const page = this.#page;
+    const number = numbers?.[code - 1] ?? 0;
+    if (physical === "BYTE_ARRAY") {
+      page.appendUint32(ends[code]! - ends[code - 1]!);
+      page.appendBytes(texts.subarray(ends[code - 1], ends[code]));
+    } else if (physical === "DOUBLE") page.appendFloat64(number);
+    else if (physical === "BOOLEAN") {
+      if (index % 8 === 0) page.appendUint8(0);
+      page.view.setUint8(page.index - 1, page.view.getUint8(page.index - 1) | number << index % 8);
+    } else {
+      // Modulo 2^32, also if it is negative. A bigint would be an object.
+      page.appendInt32(number);
+      if (physical === "INT64") page.appendInt32(Math.floor(number / 2 ** 32));
+    }
+  }
+
+  /** Writes the page as that of rows, of which `count` have a value. */
+  #writeData(
+    encoding: "PLAIN" | "RLE_DICTIONARY",
+    start: number,
+    end: number,
+    count: number,
+  ): void {
     const levels = this.#encodedLevels;
     clear(levels);
     writeRleBitPackedHybrid(levels, this.#levels.subarray(start, end), 1);
@@ -241,7 +281,7 @@ export class ChunkWriter {
         num_values: end - start,
         num_nulls: end - start - count,
         num_rows: end - start,
-        encoding: this.#encoding,
+        encoding,
         definition_levels_byte_length: levels.index,
         repetition_levels_byte_length: 0,
         is_compressed: true,
@@ -276,34 +316,32 @@ function clear(writer: ByteWriter): void {
   writer.index = writer.offset = 0;
 }
 
-function writeLists(
-  writer: ByteWriter,
-  path: SchemaPath,
-  lists: (readonly string[] | null)[],
-): ColumnChunk {
-  const schemaPath = path.map(({ element }) => element);
-  const column = {
-    columnName: schemaPath.slice(1).map(({ name }) => name).join("."),
-    element: schemaPath.at(-1)!,
-    schemaPath,
-    codec: "SNAPPY" as const,
-    compressors: { SNAPPY: snappyCompress },
-    stats: true,
-    pageSize: PAGE_BYTES,
-    columnIndex: false,
-    offsetIndex: false,
-  };
-  return writeColumn({ writer, column, pageData: encodeNestedValues(path, lists) }).chunk;
+/** Returns the number of bytes of a value, rounded up. */
+function lengthOf({ ends, physical }: Distinct, code: number): number {
+  if (physical === "BYTE_ARRAY") return TEXT_HEAD + ends[code]! - ends[code - 1]!;
+  return physical === "INT32" ? 4 : 8;
 }
 
-/** Returns the type of the minimum and maximum of a column. */
-function toStatistic(type: string): (number: number) => number | bigint | boolean {
-  if (type === "BOOLEAN") return Boolean;
-  return type === "INT64" ? BigInt : (number) => number;
+function codeBits(distinct: number): number {
+  return Math.ceil(Math.log2(Math.max(1, distinct)));
 }
 
-/** Compares two texts by their bytes. */
-function compareTexts(texts: Uint8Array, ends: Int32Array, left: number, right: number): number {
+function boundsOf(distinct: Distinct, size: number): Pick<Chunk, "min" | "max"> {
+  const { texts, ends, numbers } = distinct;
+  let min = 1;
+  let max = 1;
+  for (let code = 2; code <= size; code++) {
+    if (compare(distinct, code, min) < 0) min = code;
+    if (compare(distinct, code, max) > 0) max = code;
+  }
+  const valueOf = (code: number) =>
+    numbers?.[code - 1] ?? utf8Decoder.decode(texts.subarray(ends[code - 1], ends[code]));
+  return { min: valueOf(min), max: valueOf(max) };
+}
+
+/** Compares two values, texts by their bytes. */
+function compare({ texts, ends, numbers }: Distinct, left: number, right: number): number {
+  if (numbers !== undefined) return numbers[left - 1]! - numbers[right - 1]!;
   let at = ends[left - 1]!;
   let other = ends[right - 1]!;
   const end = Math.min(ends[left]!, at + ends[right]! - other);
@@ -313,49 +351,27 @@ function compareTexts(texts: Uint8Array, ends: Int32Array, left: number, right: 
   return ends[left]! - at - (ends[right]! - other);
 }
 
-/** Number of bits of a hash table for half as many numbers as a row group can have, at most half full. */
-const TABLE_BITS = 16;
-
-/** Numbers the distinct values of a column. */
-class NumberDictionary {
-  /** Number of the value plus 1, by hash with linear probing. */
-  readonly #table = new Int32Array(1 << TABLE_BITS);
-  readonly #values = new Float64Array(1 << (TABLE_BITS - 1));
-
-  /** Returns the distinct values; `undefined` if they are more than half of the values. */
-  encode(numbers: Float64Array, codes: Int32Array): Float64Array | undefined {
-    this.#table.fill(0);
-    const words = new Uint32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length);
-    const limit = Math.min(this.#values.length, numbers.length >> 1);
-    let count = 0;
-    for (let at = 0; at < numbers.length; at++) {
-      const number = numbers[at]!;
-      const mixed = Math.imul(
-        words[2 * at]! ^ Math.imul(words[2 * at + 1]!, 0x85ebca6b),
-        0x9e3779b1,
-      );
-      let slot = mixed >>> (32 - TABLE_BITS);
-      let code = this.#table[slot]!;
-      while (code > 0 && this.#values[code - 1] !== number) {
-        slot = (slot + 1) & (this.#table.length - 1);
-        code = this.#table[slot]!;
-      }
-      if (code === 0) {
-        if (count === limit) return undefined;
-        this.#values[count++] = number;
-        this.#table[slot] = code = count;
-      }
-      codes[at] = code - 1;
-    }
-    return this.#values.subarray(0, count);
-  }
-}
-
-/** Returns the number of bytes of the codes of values. */
-function codeBytes(distinct: number, count: number): number {
-  return Math.ceil(codeBits(distinct) * count / 8);
-}
-
-function codeBits(distinct: number): number {
-  return Math.ceil(Math.log2(Math.max(1, distinct)));
+/** Writes a column of lists with the package, whose offsets are made those of the file. */
+function writeLists(output: ByteWriter, column: NamedType, lists: Lists): Chunk {
+  const start = output.offset;
+  const writer = new ByteWriter();
+  const file = new ParquetWriter({ writer, schema: schemaOf([column]) });
+  writer.index = 0;
+  writer.offset = start;
+  file.write({ columnData: [{ name: column[0], data: lists }], rowGroupSize: lists.length });
+  output.appendBytes(writer.getBytes());
+  const { meta_data: chunk } = file.row_groups[0]!.columns[0]!;
+  const { statistics, encoding_stats: stats } = chunk!;
+  const { min_value: min, max_value: max, null_count: nulls } = statistics!;
+  return {
+    start,
+    dataStart: Number(chunk!.data_page_offset),
+    end: output.offset,
+    uncompressed: Number(chunk!.total_uncompressed_size),
+    pages: stats!.at(-1)!.count,
+    values: Number(chunk!.num_values),
+    nulls: Number(nulls),
+    min: min as string | undefined,
+    max: max as string | undefined,
+  };
 }

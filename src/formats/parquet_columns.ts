@@ -4,7 +4,6 @@ import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
 import { hashOf, JSON_NUMBER, MINUS, parseBytes, POINT, ZERO } from "./json_scanner.ts";
 import { ByteBuffer, releaseBuffer } from "./page_writer.ts";
-import type { CodedTexts, ColumnValues } from "./parquet_chunks.ts";
 import { type Cells, EMPTY, ESCAPED_STRING, NESTED, SCALAR } from "./row_reader.ts";
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 
@@ -12,23 +11,45 @@ import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 export type ColumnType =
   | "integer"
   | "number"
-  | "text"
-  | "texts"
+  | "boolean"
   | "date"
   | "time"
-  | "boolean"
+  | "text"
+  | "texts"
   | "point";
 
-/** What a value of a type must be, for messages. */
-export const EXPECTED: Readonly<Record<ColumnType, string>> = {
+/** Reads a number from the text of a value; `isString` tells whether the value is a string. `MISFIT` if it is none. */
+export type ReadNumber = (
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  isString: boolean,
+) => number | undefined;
+
+/** A value that does not fit its column. */
+const MISFIT = undefined;
+
+/** How to read the values of the types that are stored as numbers. */
+export const READ_NUMBER: Readonly<Partial<Record<ColumnType, ReadNumber>>> = {
+  number: readNumber,
+  integer(...text) {
+    const number = readNumber(...text);
+    return Number.isSafeInteger(number) ? number : MISFIT;
+  },
+  boolean: (bytes, start) => bytes[start] === LETTER_T ? 1 : 0,
+  date(bytes, start, end) {
+    const days = dayNumber(bytes, start, end);
+    return days === NO_NUMBER ? MISFIT : days;
+  },
+  time: readTime,
+};
+
+/** What a value must be, for messages. */
+export const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
   integer: "an integer",
   number: "a number",
-  text: "text",
-  texts: "text or a list of texts",
   date: "a date such as 2024-06-01",
-  time: "a time such as 2024-06-01T17:30:00Z",
-  boolean: "true or false",
-  point: "a position",
+  texts: "text or a list of texts",
 };
 
 /** Type of the column of a field, unless it is a date. */
@@ -38,10 +59,8 @@ export function columnType(type: FieldType): ColumnType {
   return type === "texts" || type === "dates?" ? "texts" : "text";
 }
 
-/** A value that does not fit its column. `NaN` is no value. */
-const MISFIT = undefined;
-
-/** Result of `ValueColumn.add()` for a row without a geometry. */
+/** Results of `ValueColumn.add()`: the value does not fit, or the row has no geometry. */
+export const NO_FIT = -1;
 export const WITHOUT_GEOMETRY = -2;
 
 /** Indices of the cells from which a point is made: longitude, latitude, reference system. */
@@ -50,79 +69,38 @@ export type PointCells = readonly [longitude: number, latitude: number, system: 
 /** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
 export const GROUP_ROWS = 50_000;
 
-/**
- * Values of one column of a row group. It has memory for all rows of a group from the start, of which the system commits
- * only what is written: enlarged arrays would leave their old memory behind.
- */
+/** Values of rows as numbers of distinct texts in UTF-8; 0 is null. Each number above 0 is in use. */
+export interface CodedTexts {
+  codes: Uint16Array;
+  texts: Uint8Array;
+  /** End of each text; 0 for null. */
+  ends: Int32Array;
+}
+
+export type Lists = (readonly string[] | null)[];
+
+/** Values of one column of a row group. */
 export interface ValueColumn {
-  /** Number of bytes that each row takes. */
-  readonly width: number;
   /**
    * Adds the value of a cell. A value that does not fit becomes null.
    *
-   * @returns The number of bytes that the value takes in addition to `width`; −1 if it does not fit
+   * @returns The number of bytes that the value takes in addition to {@linkcode CODE_BYTES}; `NO_FIT`; `WITHOUT_GEOMETRY`
    */
   add(row: number, cells: Cells, cell: number): number;
   truncate(rows: number): void;
   copy(rows: number): ValueColumn;
   /** Returns the values of the first rows. Typed arrays are those of the column, without a copy. */
-  values(rows: number): ColumnValues;
+  values(rows: number): CodedTexts | Lists;
 }
 
 /** Creates an empty column; `point` has the cells of a column of points. */
 export function createColumn(type: ColumnType, point?: PointCells): ValueColumn {
   if (type === "point") return new PointColumn(point!);
-  if (type === "texts") return new ListColumn();
-  return type === "text" ? new TextColumn() : new NumberColumn(type);
+  return type === "texts" ? new ListColumn() : new CodedColumn(READ_NUMBER[type]);
 }
 
-type NumberType = Exclude<ColumnType, "text" | "texts" | "point">;
-
-type ReadNumber = (cells: Cells, cell: number) => number | undefined;
-
-const READ_NUMBER: Readonly<Record<NumberType, ReadNumber>> = {
-  number: readNumber,
-  integer(cells, cell) {
-    const number = readNumber(cells, cell);
-    return Number.isSafeInteger(number) ? number : MISFIT;
-  },
-  date: readDate,
-  time: instantOf,
-  boolean({ bytes, starts, kinds }, cell) {
-    const letter = bytes[starts[cell]!];
-    return kinds[cell] !== SCALAR ? MISFIT : letter === 0x74 ? 1 : letter === 0x66 ? 0 : MISFIT;
-  },
-};
-
-class NumberColumn implements ValueColumn {
-  readonly width = 8;
-  readonly #type: NumberType;
-  /** `NaN` is null; of true or false, 1 is true. */
-  readonly #numbers = new Float64Array(GROUP_ROWS);
-
-  constructor(type: NumberType) {
-    this.#type = type;
-  }
-
-  add(row: number, cells: Cells, cell: number): number {
-    const number = cells.kinds[cell] === EMPTY ? NaN : READ_NUMBER[this.#type](cells, cell);
-    // Not -0, which a dictionary cannot tell from 0.
-    this.#numbers[row] = (number ?? NaN) + 0;
-    return number === MISFIT ? -1 : 0;
-  }
-
-  truncate(): void {}
-
-  copy(rows: number): ValueColumn {
-    const copy = new NumberColumn(this.#type);
-    copy.#numbers.set(this.values(rows));
-    return copy;
-  }
-
-  values(rows: number): Float64Array {
-    return this.#numbers.subarray(0, rows);
-  }
-}
+/** Number of bytes that each value takes. */
+export const CODE_BYTES = 2;
 
 /** Bytes that a distinct text takes in addition to its length: its end, and its entries in a hash table. */
 const TEXT_OVERHEAD = 12;
@@ -134,11 +112,13 @@ const MIN_SLOTS = 1 << 9;
 const MAX_PROBES = 16;
 
 /**
- * Texts in UTF-8. Each is stored once, unless it is not found again because too many others have similar hashes. Typed
- * arrays instead of strings keep V8's heap small.
+ * Values as the texts that the service sent; numbers are read when the column is written. Each text is stored once,
+ * unless it is not found again because too many others have similar hashes. Typed arrays instead of strings keep V8's
+ * heap small. The codes have memory for all rows of a group from the start, of which the system commits only what is
+ * written: enlarged arrays would leave their old memory behind.
  */
-class TextColumn implements ValueColumn {
-  readonly width = 2;
+class CodedColumn implements ValueColumn {
+  readonly #readNumber: ReadNumber | undefined;
   /** Number of the text of each row; 0 is null. */
   readonly #codes = new Uint16Array(GROUP_ROWS);
   readonly #texts = new ByteBuffer(1 << 10);
@@ -149,23 +129,35 @@ class TextColumn implements ValueColumn {
   #slots = new Uint16Array(MIN_SLOTS);
   #mask = MIN_SLOTS - 1;
 
+  constructor(readNumber?: ReadNumber) {
+    this.#readNumber = readNumber;
+  }
+
   add(row: number, cells: Cells, cell: number): number {
     const kind = cells.kinds[cell]!;
     if (kind === EMPTY) return this.addNull(row);
     const { bytes, starts, ends } = cells;
-    const start = starts[cell]!;
-    const end = ends[cell]!;
-    if (kind !== ESCAPED_STRING && kind !== NESTED) return this.addText(row, bytes, start, end);
-    const text = utf8Encoder.encode(textOfCell(bytes, kind, start, end));
-    return this.addText(row, text, 0, text.length);
+    if (kind !== ESCAPED_STRING && kind !== NESTED) {
+      return this.addText(row, bytes, starts[cell]!, ends[cell]!, kind !== SCALAR);
+    }
+    if (kind === NESTED && this.#readNumber !== undefined) return this.addNull(row, NO_FIT);
+    const text = utf8Encoder.encode(textOfCell(cells, cell));
+    return this.addText(row, text, 0, text.length, true);
   }
 
-  protected addNull(row: number): number {
-    return this.#codes[row] = 0;
+  protected addNull(row: number, result = 0): number {
+    this.#codes[row] = 0;
+    return result;
   }
 
-  /** Returns the number of bytes that the text takes if it is new, or 0. */
-  protected addText(row: number, bytes: Uint8Array, start: number, end: number): number {
+  /** Returns the number of bytes that the text takes if it is new, or 0; `NO_FIT` if it is not the expected number. */
+  protected addText(
+    row: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    isString: boolean,
+  ): number {
     // Rows are in the order of datasets and locations, so most values repeat the one before.
     let code = row > 0 ? this.#codes[row - 1]! : 0;
     if (this.#isEqual(code, bytes, start, end)) {
@@ -181,13 +173,20 @@ class TextColumn implements ValueColumn {
       }
       if (++probe === MAX_PROBES) break;
     }
-    this.#texts.append(bytes.subarray(start, end));
+    const readNumber = this.#readNumber;
+    if (readNumber !== undefined && readNumber(bytes, start, end, isString) === MISFIT) {
+      return this.addNull(row, NO_FIT);
+    }
+    const length = end - start;
+    // A loop, because most texts are short, and a subarray is an object.
+    const out = this.#texts.reserve(length);
+    while (start < end) out[this.#texts.length++] = bytes[start++]!;
     this.#codes[row] = ++this.#count;
     if (this.#count === this.#ends.length) this.#ends = enlarge(this.#ends);
     this.#ends[this.#count] = this.#texts.length;
     if (2 * this.#count > mask) this.#rebuild(2 * (mask + 1));
     else if (code === 0) this.#slots[slot] = this.#count;
-    return end - start + TEXT_OVERHEAD;
+    return length + TEXT_OVERHEAD;
   }
 
   truncate(rows: number): void {
@@ -209,8 +208,8 @@ class TextColumn implements ValueColumn {
     return copy;
   }
 
-  protected createEmpty(): TextColumn {
-    return new TextColumn();
+  protected createEmpty(): CodedColumn {
+    return new CodedColumn(this.#readNumber);
   }
 
   values(rows: number): CodedTexts {
@@ -261,14 +260,15 @@ function enlarge(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 
 /** Lists of texts. Only Metadata has them, and few rows. */
 class ListColumn implements ValueColumn {
-  readonly width = 8;
-  #lists: (readonly string[] | null)[] = [];
+  #lists: Lists = [];
 
-  add(row: number, { bytes, starts, ends, kinds }: Cells, cell: number): number {
-    const kind = kinds[cell]!;
-    const list = kind === EMPTY ? null : textsOfCell(bytes, kind, starts[cell]!, ends[cell]!);
-    this.#lists[row] = list ?? null;
-    return list === MISFIT ? -1 : 2 * (ends[cell]! - starts[cell]!);
+  add(row: number, cells: Cells, cell: number): number {
+    const value = parseCell(cells, cell) ?? null;
+    const list = typeof value === "string" ? [value] : value;
+    const isList = isListOfStrings(list);
+    this.#lists[row] = isList ? list : null;
+    if (list !== null && !isList) return NO_FIT;
+    return isList ? 2 * (cells.ends[cell]! - cells.starts[cell]!) : 0;
   }
 
   truncate(rows: number): void {
@@ -281,48 +281,42 @@ class ListColumn implements ValueColumn {
     return copy;
   }
 
-  values(rows: number): (readonly string[] | null)[] {
+  values(rows: number): Lists {
     return this.#lists.slice(0, rows);
   }
 }
 
-function textOfCell(bytes: Uint8Array, kind: number, start: number, end: number): string {
-  if (kind !== NESTED) return parseBytes(bytes, start - 1, end + 1) as string;
-  const value = parseBytes(bytes, start, end);
-  return isListOfStrings(value) ? value.join("; ") : minify(bytes.subarray(start, end));
+/** Parses the value of a cell. Returns `undefined` if it is empty. */
+function parseCell({ bytes, starts, ends, kinds }: Cells, cell: number): unknown {
+  const kind = kinds[cell];
+  if (kind === EMPTY) return undefined;
+  const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
+  return parseBytes(bytes, starts[cell]! - quote, ends[cell]! + quote);
 }
 
-function textsOfCell(
-  bytes: Uint8Array,
-  kind: number,
-  start: number,
-  end: number,
-): readonly string[] | undefined {
-  if (kind === SCALAR) return MISFIT;
-  if (kind !== NESTED) return [parseBytes(bytes, start - 1, end + 1) as string];
-  const value = parseBytes(bytes, start, end);
-  return isListOfStrings(value) ? value : MISFIT;
+function textOfCell(cells: Cells, cell: number): string {
+  const value = parseCell(cells, cell);
+  if (typeof value === "string") return value;
+  if (isListOfStrings(value)) return value.join("; ");
+  return minify(cells.bytes.subarray(cells.starts[cell], cells.ends[cell]));
 }
+
+const LETTER_T = 0x74;
 
 /** Powers of ten that a double represents exactly. */
 const POWERS = /* @__PURE__ */ Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
 
-/** Reads a number, or a text that is one. */
-function readNumber({ bytes, starts, ends, kinds }: Cells, cell: number): number | undefined {
-  const kind = kinds[cell];
-  const start = starts[cell]!;
-  const end = ends[cell]!;
-  if (kind === SCALAR) {
-    // `true` and `false` begin with letters.
-    if (bytes[start]! >= 0x40) return MISFIT;
-    return readDecimal(bytes, start, end) ?? finite(Number(asciiText(bytes, start, end)));
-  }
-  if (kind === NESTED) return MISFIT;
-  const text = parseBytes(bytes, start - 1, end + 1) as string;
-  return JSON_NUMBER.test(text) ? finite(Number(text)) : MISFIT;
-}
-
-function finite(number: number): number | undefined {
+function readNumber(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  isString: boolean,
+): number | undefined {
+  const text = isString ? decode(bytes, start, end) : undefined;
+  // `true` and `false` begin with letters.
+  const isNumber = text === undefined ? bytes[start]! < 0x40 : JSON_NUMBER.test(text);
+  if (!isNumber) return MISFIT;
+  const number = readDecimal(bytes, start, end) ?? Number(text ?? decode(bytes, start, end));
   return Number.isFinite(number) ? number : MISFIT;
 }
 
@@ -349,38 +343,16 @@ function readDecimal(bytes: Uint8Array, start: number, end: number): number | un
   return isNegative ? -number : number;
 }
 
-function asciiText(bytes: Uint8Array, start: number, end: number): string {
-  return utf8Decoder.decode(bytes.subarray(start, end));
-}
-
-/** Returns the number of days since 1970-01-01. */
-function readDate(cells: Cells, cell: number): number | undefined {
-  const days = dayNumber(...textBytes(cells, cell));
-  return days === NO_NUMBER ? MISFIT : days;
-}
-
-/** Returns the number of milliseconds since 1970-01-01, of a cell that `writeUtc()` has written. */
-function instantOf(cells: Cells, cell: number): number | undefined {
-  const [bytes, start, end] = textBytes(cells, cell);
+/** Returns the number of milliseconds since 1970-01-01, of a time that `writeUtc()` has written. */
+function readTime(bytes: Uint8Array, start: number, end: number): number {
   const days = dayNumber(bytes, start, start + 10);
-  const seconds = Number(asciiText(bytes, start + 17, end - 1));
   const minutes = 60 * readTwo(bytes, start + 11) + readTwo(bytes, start + 14);
-  return days === NO_NUMBER
-    ? MISFIT
-    : 86_400_000 * days + 60_000 * minutes + Math.round(1_000 * seconds);
+  const seconds = readDecimal(bytes, start + 17, end - 1)!;
+  return 86_400_000 * days + 60_000 * minutes + Math.round(1_000 * seconds);
 }
 
-/** Returns the bytes of a text without its quotes; none if the value is not text. */
-function textBytes(
-  { bytes, starts, ends, kinds }: Cells,
-  cell: number,
-): [bytes: Uint8Array, start: number, end: number] {
-  const kind = kinds[cell];
-  if (kind === SCALAR || kind === NESTED) return [bytes, 0, 0];
-  if (kind !== ESCAPED_STRING) return [bytes, starts[cell]!, ends[cell]!];
-  const text = parseBytes(bytes, starts[cell]! - 1, ends[cell]! + 1) as string;
-  const ascii = Uint8Array.from(text, (char) => char < "\x80" ? char.charCodeAt(0) : 0);
-  return [ascii, 0, ascii.length];
+function decode(bytes: Uint8Array, start: number, end: number): string {
+  return utf8Decoder.decode(bytes.subarray(start, end));
 }
 
 /** Little-endian, type point (OGC Simple Features, 8.2). */
@@ -390,7 +362,7 @@ const POINT_HEAD = [1, 1, 0, 0, 0];
 const WGS84 = "WGS84";
 
 /** Points in the well-known binary form. A row of another reference system has none. */
-class PointColumn extends TextColumn {
+class PointColumn extends CodedColumn {
   readonly #cells: PointCells;
   readonly #point = Uint8Array.from({ length: 21 }, (_, index) => POINT_HEAD[index] ?? 0);
   readonly #view = new DataView(this.#point.buffer);
@@ -400,25 +372,19 @@ class PointColumn extends TextColumn {
     this.#cells = cells;
   }
 
-  override add(row: number, cells: Cells, _cell: number): number {
-    const [longitudeCell, latitudeCell, systemCell] = this.#cells;
-    const { kinds, starts, ends, bytes } = cells;
-    const kind = kinds[systemCell]!;
-    const hasSystem = this.#cells.every((cell) => kinds[cell] !== EMPTY) &&
-      kind !== SCALAR && kind !== NESTED &&
-      textOfCell(bytes, kind, starts[systemCell]!, ends[systemCell]!) === WGS84;
-    const longitude = hasSystem ? readNumber(cells, longitudeCell) : MISFIT;
-    const latitude = hasSystem ? readNumber(cells, latitudeCell) : MISFIT;
-    if (longitude === MISFIT || latitude === MISFIT) {
-      this.addNull(row);
-      return WITHOUT_GEOMETRY;
+  override add(row: number, cells: Cells): number {
+    const [longitude, latitude, system] = this.#cells.map((cell) => parseCell(cells, cell));
+    const position = [longitude, latitude].map(Number);
+    const isPosition = [longitude, latitude].every((value) => JSON_NUMBER.test(String(value))) &&
+      position.every(Number.isFinite);
+    if (system !== WGS84 || !isPosition) return this.addNull(row, WITHOUT_GEOMETRY);
+    for (const [index, degrees] of position.entries()) {
+      this.#view.setFloat64(POINT_HEAD.length + 8 * index, degrees, true);
     }
-    this.#view.setFloat64(5, longitude, true);
-    this.#view.setFloat64(13, latitude, true);
-    return this.addText(row, this.#point, 0, this.#point.length);
+    return this.addText(row, this.#point, 0, this.#point.length, true);
   }
 
-  protected override createEmpty(): TextColumn {
+  protected override createEmpty(): CodedColumn {
     return new PointColumn(this.#cells);
   }
 }

@@ -1,17 +1,53 @@
-// Downloads and drops all records of a service; arguments: base URL, and `parquet` or `csv`. Prints
-// the memory (bytes) before the download and its peak.
+// Downloads and drops all records of a service. A program in Deno and Node, and a server in workerd, which downloads for
+// each request; its arguments, or the query string, are the base URL and the form of the rows.
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
-import { peakMemory } from "./peak_memory.ts";
 
-const [baseUrl, format] = process.argv.slice(2);
-const start = process.memoryUsage().rss;
-const client = new DataStream({
-  apiKey: "sandbox",
-  baseUrl: baseUrl!,
-  requestsPerSecond: Infinity,
-});
-const records = client.records();
-for await (const _ of format === "csv" ? records.csv() : toParquet(records));
-console.log(JSON.stringify({ start, peak: peakMemory("self") }));
+/** Forms of the rows: files, or the pages of the service without Weir. */
+export const FORMS = ["parquet", "csv", "pages"] as const;
+export type Form = typeof FORMS[number];
+
+const PAGE_ROWS = 10_000;
+
+async function download(baseUrl: string, form: Form): Promise<number> {
+  if (form === "pages") return await readPages(`${baseUrl}/Records?%24top=${PAGE_ROWS}`);
+  const client = new DataStream({ apiKey: "sandbox", baseUrl, requestsPerSecond: Infinity });
+  const records = client.records();
+  return await lengthOf(form === "csv" ? records.csv() : toParquet(records));
+}
+
+/** Reads all pages with `fetch` alone, and drops them. */
+async function readPages(url: string): Promise<number> {
+  let length = 0;
+  for (let next: string | undefined = url; next !== undefined;) {
+    const response: Response = await fetch(next, { headers: { "x-api-key": "sandbox" } });
+    length += await lengthOf(response.body!);
+    next = /<([^>]+)>/.exec(response.headers.get("link") ?? "")?.[1]?.replaceAll("$", "%24");
+  }
+  return length;
+}
+
+async function lengthOf(bytes: ReadableStream<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const chunk of bytes) length += chunk.length;
+  return length;
+}
+
+const [baseUrl, form] = process.argv.slice(2);
+if (baseUrl !== undefined) {
+  const { peakMemory } = await import("./peak_memory.ts");
+  const start = process.memoryUsage().rss;
+  const length = await download(baseUrl, form as Form);
+  console.log(JSON.stringify({ start, peak: peakMemory("self"), length }));
+}
+
+const worker: { fetch(request: Request): Promise<Response> } = {
+  async fetch({ url }) {
+    const { searchParams } = new URL(url);
+    const given = searchParams.get("url");
+    const length = given && await download(given, searchParams.get("form") as Form);
+    return new Response(String(length));
+  },
+};
+export default worker;

@@ -1,7 +1,11 @@
-// Measures the resident memory that a download as Parquet and as CSV needs above the start of the
-// process, in Deno and Node. The service is in another process. Linux only.
+// Measures the resident memory that a download needs above the start of the process: as Parquet, as CSV, and of pages that
+// `fetch` reads and drops. In Deno, Node and, if it is installed, workerd. The service is in another process. Linux only.
 import { bundle } from "../e2e/bundle.ts";
+import { workerd } from "../e2e/runtime_programs.ts";
+import { PUBLISHED, RUNTIMES } from "../e2e/servers/runtimes.ts";
 import { logProgress, median } from "./measurement.ts";
+import { type Form, FORMS } from "./parquet_download.ts";
+import { peakMemory } from "./peak_memory.ts";
 import { baseUrlOf, startSandbox } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
@@ -23,17 +27,30 @@ async function runProgram(command: string, args: string[]): Promise<number> {
   return peak - start;
 }
 
-const runtimes: Record<string, (format: string) => Promise<number>> = {
-  Deno: (format) => runProgram(Deno.execPath(), ["run", "--allow-all", program, baseUrl, format]),
-  Node: (format) => runProgram("node", [program, baseUrl, format]),
+async function runWorker(form: Form): Promise<number> {
+  const runtime = RUNTIMES.find(({ name }) => name === "workerd")!;
+  await using worker = await runtime.start({ ...PUBLISHED, module: MODULE }, {});
+  await (await fetch(worker.root)).text(); // loads the Worker
+  const start = peakMemory(worker.pid);
+  const response = await fetch(`${worker.root}/?${new URLSearchParams({ url: baseUrl, form })}`);
+  const length = await response.text();
+  if (!response.ok) throw new Error(`${length} ${worker.log()}`);
+  return peakMemory(worker.pid) - start;
+}
+
+const runtimes: Record<string, (form: Form) => Promise<number>> = {
+  Deno: (form) => runProgram(Deno.execPath(), ["run", "--allow-all", program, baseUrl, form]),
+  Node: (form) => runProgram("node", [program, baseUrl, form]),
+  ...workerd !== undefined && { workerd: runWorker },
 };
-const rows = [[`memory of ${RECORDS} records above the start (MB)`, "Parquet", "CSV"]];
+const title = `memory of ${RECORDS} records above the start (MB)`;
+const rows = [[title, "Parquet", "CSV", "pages, dropped"]];
 for (const [name, run] of Object.entries(runtimes)) {
   const cells: string[] = [];
-  for (const format of ["parquet", "csv"]) {
-    logProgress(`${name}, ${format}`);
+  for (const form of FORMS) {
+    logProgress(`${name}, ${form}`);
     const values: number[] = [];
-    for (let count = 0; count < RUNS; count++) values.push(await run(format));
+    for (let count = 0; count < RUNS; count++) values.push(await run(form));
     cells.push((median(values) / 1e6).toFixed(0));
     logProgress(`  ${cells.at(-1)}`);
   }

@@ -64,7 +64,8 @@ export class RecordedRows {
       this.#rowsWithIds(start, end, done),
       reached < records ? `],"@odata.nextLink":"${next}"}` : "]}",
     ]);
-    return new Response(body, { headers: { "content-type": "application/json" } });
+    const link = reached < records ? { link: `<${next}>; rel="next"` } : undefined;
+    return new Response(body, { headers: { "content-type": "application/json", ...link } });
   }
 
   /** Returns the bytes of the rows from `start` to `end`, with the Ids after the first `done` rows. */

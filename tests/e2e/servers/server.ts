@@ -3,6 +3,7 @@ import { waitFor } from "../wait_for.ts";
 
 /** A server in a separate process. */
 export interface Server extends AsyncDisposable {
+  pid: number;
   /** URL of the server without a trailing slash. */
   root: string;
   /** Returns the text on standard output and standard error so far. */
@@ -71,6 +72,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       60_000,
     );
     return {
+      pid: child.pid,
       root: `http://127.0.0.1:${found}`,
       log: () => printed,
       signal: (name) => child.kill(name),
