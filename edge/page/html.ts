@@ -203,13 +203,15 @@ const nameOfLocation = (results: Results | undefined, id: number): string =>
 /** Names the places, datasets and further filters of the form; empty for all of Canada. */
 export function describePlace({ form, datasets, results }: FormContent): string {
   const { language } = form;
+  const { boxOnMap, to } = TEXTS[language];
   return [
     results?.placeName || form.where,
     ...form.datasets.map((doi) => datasets?.find((dataset) => dataset.doi === doi)?.name ?? doi),
     ...form.locations.map((id) => nameOfLocation(results, id)),
     valueName(form.medium, language),
     valueName(form.type, language),
-    FORM_SIDES.some((side) => form[side] !== "") && TEXTS[language].boxOnMap,
+    FORM_SIDES.some((side) => form[side] !== "") &&
+    `${boxOnMap} ${form.west} ${to} ${form.east}, ${form.south} ${to} ${form.north}`,
   ].filter((part) => part).map((part) => shorten(String(part))).join(", ");
 }
 

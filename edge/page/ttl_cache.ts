@@ -2,7 +2,7 @@ import type { Clock } from "../../src/clock.ts";
 
 /** Milliseconds. */
 const TTL = 300_000;
-/** Maximum number of items, such as rows and locations, about 0.3 kB each. */
+/** Maximum number of items, such as rows and locations, about 0.5 kB each. */
 const MAX_SIZE = 100_000;
 
 /** Evicts the value that was stored first, and keeps stale values until then. */

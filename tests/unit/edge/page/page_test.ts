@@ -223,19 +223,24 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
 
-const years: [query: string, english: string, french: string][] = [
+const facts: [query: string, english: string, french: string][] = [
   ["from=2015", "since 2015", "depuis 2015"],
   ["to=2016", "until 2016", "jusqu’en 2016"],
   ["from=2015&to=2016", "2015–2016", "2015–2016"],
   ["from=2015&to=2015", "2015", "2015"],
+  [
+    "west=-141&south=42&east=-52&north=80.5",
+    "box on the map -141 to -52, 42 to 80.5",
+    "cadre sur la carte -141 à -52, 42 à 80.5",
+  ],
 ];
-for (const [query, english, french] of years) {
-  Deno.test(`GET / states the years ${english} when the form has ${query}`, async () => {
+for (const [query, english, french] of facts) {
+  Deno.test(`GET / states "${english}" when the form has ${query}`, async () => {
     const { app } = overSandbox({ records: 300 });
     for (const [language, expected] of [["en", english], ["fr", french]] as const) {
       const html = await get(app, `/?${query}&lang=${language}`);
       assertMatch(elementOf(html, 'class="facts"'), new RegExp(`, ${expected}\\.`));
-      assertMatch(elementOf(html, 'class="fold"'), new RegExp(` ${expected} `));
+      assertMatch(elementOf(html, 'class="fold"'), new RegExp(`${expected} `));
     }
   });
 }
