@@ -413,6 +413,12 @@ function secretPath(baseUrl: unknown): string | undefined {
   return own === "/" ? undefined : own;
 }
 
+/** For URLs that clients see. */
+export function withoutSecretPath(url: string, { secrets }: Pick<Settings, "secrets">): string {
+  const { origin } = new URL(url);
+  return secrets.reduce((text, secret) => text.replace(`${origin}${secret}`, `${origin}/`), url);
+}
+
 function requireLog(option: string, log: LogTarget): void {
   if (typeof log === "function") return;
   try {

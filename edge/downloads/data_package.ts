@@ -6,6 +6,7 @@ import { versionsOf } from "../../src/formats/citations.ts";
 import { PACKAGE_MEDIA_TYPE, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
+import { withoutSecretPath } from "../options.ts";
 import type { Exchange } from "../operation/request_log.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
@@ -31,7 +32,7 @@ export async function respondWithDataPackage(
   }
   exchange.query = download.logged;
   const facts = factsOf(feeds.findComplete(keyOf(document, exchange, settings))?.parts);
-  const { url } = dataStream.query(resource, options);
+  const url = withoutSecretPath(dataStream.query(resource, options).url, settings);
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
     id: ["package", document, facts],

@@ -12,7 +12,7 @@ import type { RequestQueue } from "./queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
 import type { RequestOutcome } from "../operation/metrics.ts";
 import type { Exchange } from "../operation/request_log.ts";
-import type { Settings } from "../options.ts";
+import { type Settings, withoutSecretPath } from "../options.ts";
 import { toServiceProblem } from "./problem.ts";
 import {
   type DocumentOptions,
@@ -76,8 +76,9 @@ export async function parseDownload(
   resource: ResourceName,
   formatInPath: FileFormat | undefined,
   dataStream: DataStream,
-  { settings: { maxRows, pageRows, synthetic }, accessControl }: AppContext,
+  { settings, accessControl }: AppContext,
 ): Promise<Download> {
+  const { maxRows, pageRows, synthetic } = settings;
   const url = new URL(request.url);
   const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
   const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
@@ -92,7 +93,7 @@ export async function parseDownload(
   };
   const checked = dataStream.query(resource, options);
   const loadedFormat = format === "parquet"
-    ? await loadParquet(resource, checked.url, parameters)
+    ? await loadParquet(resource, withoutSecretPath(checked.url, settings), parameters)
     : format;
   if (allowInvalid !== undefined && format !== "parquet") {
     const problem = `applies to Parquet only; the format is ${format}`;

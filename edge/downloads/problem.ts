@@ -1,4 +1,3 @@
-import { PAGE_HINT } from "../../src/client/http_error.ts";
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import type { AccessMode, Settings } from "../options.ts";
 
@@ -49,6 +48,8 @@ export function problemResponse(
   });
 }
 
+/** Option in the hint about a value that does not fit its column. */
+const INVALID_VALUES = 'invalidValues: "null"';
 /** Names in messages of the options of a {@linkcode ValidationError}. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   url: "The URL",
@@ -61,7 +62,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   'separator: "\\t"': "separator=tab",
   within: "bbox",
   units: "unit",
-  'invalidValues: "null"': "allowInvalid=true",
+  [INVALID_VALUES]: "allowInvalid=true",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",
   "within.east": "The east side of bbox",
@@ -140,9 +141,8 @@ export function toServiceProblem(
   const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
-  // Another format or selection of fields helps, as the hint says.
-  const isOfRows = error.kind === "page" && error.hint !== PAGE_HINT;
-  if ((isSilent || status === 502) && !isOfRows) {
+  const isMisfit = error.kind === "page" && error.hint.includes(INVALID_VALUES);
+  if ((isSilent || status === 502) && !isMisfit) {
     const detail = isOfLimiter
       ? "The rate limiter of this server failed"
       : "DataStream did not return a complete response";
