@@ -15,7 +15,6 @@ const hints: [line: string[], message: string][] = [
     'Unknown command "banana": use one of records, observations, locations, metadata, verify, cite, ' +
     "values, summary, fields, url, sign, serve, completion, setup",
   ],
-  [["stations"], 'Unknown command "stations": use locations'],
   [["fields", "datasets"], 'Unknown resource "datasets": use metadata'],
   [
     ["url", "setup"],
@@ -26,7 +25,6 @@ const hints: [line: string[], message: string][] = [
   [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],
   [["cite", "--json"], 'Unknown flag "--json": use --format json'],
   [["fields", "records", "--json"], 'Unknown flag "--json"'],
-  [["records", "--columns=Id"], 'Unknown flag "--columns": use --select'],
   [["records", "--separater=;"], 'Unknown flag "--separater": did you mean "--separator"?'],
   [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
   [

@@ -156,16 +156,11 @@ Deno.test("weir cite prints citations as text or JSON", async () => {
   assertEquals([citation.doi, more], ["10.25976/weir-bb00", []]);
 });
 
-Deno.test("weir prints citations after a download of records or observations, not of locations", async () => {
-  const lineOf = (
-    command: string,
-  ) => [command, "--sandbox", "--limit=2", "--doi=10.25976/weir-aa00"];
-  for (const command of ["records", "observations"]) {
-    const { errors } = await weir(lineOf(command));
-    assertStringIncludes(errors.join("\n"), "requires citing it:\nWeir Sandbox");
+Deno.test("weir prints no citations after a download of locations, or with --quiet", async () => {
+  for (const line of [["locations"], ["records", "--quiet"]]) {
+    const { code, errors } = await weir([...line, "--sandbox", "--limit=2"]);
+    assertEquals([code, errors.join().includes("citing")], [0, false]);
   }
-  assertEquals((await weir(lineOf("locations"))).errors.join().includes("citing"), false);
-  assertEquals((await weir([...lineOf("records"), "--quiet"])).errors, []);
 });
 
 const secret = "a secret of a test, of thirty-two bytes";
@@ -196,7 +191,6 @@ const misused: [line: string[], ...expectedText: string[]][] = [
   [["url", "toString"], "Unknown resource"],
   [["sign"], "weir sign needs URL"],
   [["records", "--sandbox", "--top", "many"], "--top must be a whole number from 1 to 10000"],
-  [["records", "--sandbox", "--top", "0"], "1 to 10000"],
   [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
@@ -208,17 +202,13 @@ const misused: [line: string[], ...expectedText: string[]][] = [
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
   [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
-  [["records", "--sandbox", "--filter", "DOI ge 'x'"], 'use "gte"'],
-  [["locations", "--sandbox", "--filter", "Nam eq 'x'"], 'did you mean "Name"?'],
   [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
-  [["cite", "--sandbox", "--filter=Name eq 'x'"], '"Name"'],
   [
     ["records"],
     "DATASTREAM_API_KEY",
     "weir setup",
     "https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
   ],
-  [["cite"], "DATASTREAM_API_KEY"],
   [["sign", target], "WEIR_SIGNING_SECRET"],
 ];
 for (const [line, ...expectedText] of misused) {
