@@ -146,7 +146,9 @@ const NUMBERS = [
   "null",
   "0",
   "-0.0",
+  // Two texts of one number are two values of a dictionary.
   "7.10",
+  "7.1",
   "1e-7",
   "-12345678901234567.890",
   "1.7976931348623157e308",

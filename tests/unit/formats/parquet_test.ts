@@ -116,6 +116,9 @@ const manyRows = Array.from({ length: 105_000 }, (_, index) => {
   return `{"Id":${index + 1},"ResultValue":${index / 8},"LaboratoryName":"${text}"}`;
 });
 const manySelected = ["Id", "ResultValue", "LaboratoryName"];
+const rowsWithMisfits = manyRows.map((row, index) =>
+  index % 999 === 0 ? row.replace(/"ResultValue":[^,]+/, '"ResultValue":"x"') : row
+);
 
 Deno.test("toParquet() ends row groups after the same rows when pages, faults or interruptions differ", async () => {
   const query = (top: number, replace?: Service["replace"]) =>
@@ -142,9 +145,12 @@ Deno.test("toParquet() ends row groups after the same rows when pages, faults or
 
 for (const isSaved of [true, false]) {
   Deno.test(`batches() continues a Parquet file with equal bytes when the cursor ${isSaved ? "was saved as JSON" : "is of the same process"}`, async () => {
-    const query = clientOf({ rows: manyRows }).records({ top: 9_000, select: manySelected });
-    const format = parquetFormat();
-    const expected = new Uint8Array(await readAll(query.bytes(format)));
+    const query = clientOf({ rows: rowsWithMisfits }).records({ top: 9_000, select: manySelected });
+    const format = parquetFormat({ invalidValues: "null" });
+    const file = await readAll(query.bytes(format));
+    const { invalidValues } = JSON.parse((await readParquet(file)).metadata.weir!);
+    assertEquals(invalidValues, 106);
+    const expected = new Uint8Array(file);
     const bytes = new Uint8Array(expected.length);
     let length = 0;
     let requests = 0;
