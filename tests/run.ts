@@ -1,6 +1,6 @@
-// Runs the gate, or the test files and folders of the arguments, with the permissions that they
-// need; flags go to `deno test`, and arguments after `--` to the tests. Prints failures, what was
-// skipped, and the total.
+// Runs the gate, the unit tests that it leaves out (`long`), or the test files and folders of the
+// arguments, with the permissions that they need; flags go to `deno test`, and arguments after `--` to
+// the tests. Prints failures, what was skipped, and the total.
 import { type TestCase, testsIn } from "./junit.ts";
 import { type TestCommand, testCommands } from "./suites.ts";
 import { sourceFiles } from "./helpers/project.ts";

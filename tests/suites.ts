@@ -10,6 +10,15 @@ export interface Suite {
 /** Files that measure CPU time: they run one after another, in a process of their own. */
 export const isTimed = (path: string): boolean => path.endsWith("/linear_time_test.ts");
 
+/** Unit tests that the gate leaves out: they measure time, or try each byte of a page. */
+const isLong = (path: string): boolean =>
+  path.startsWith("tests/unit/") &&
+  (isTimed(path) || /\/(?:chunked|cut|malformed)_pages_test\.ts$/.test(path));
+
+/** Whether a path of the command line, or the word `long`, selects a file. */
+const isIn = (file: string, path: string): boolean =>
+  path === "long" ? isLong(file) : file === path || file.startsWith(`${path.replace(/\/$/, "")}/`);
+
 const SUITES: readonly Suite[] = [
   {
     paths: ["tests/unit/"],
@@ -45,8 +54,8 @@ export function testCommands(
   for (const file of files) {
     const command = commands.find(({ paths }) => paths.some((start) => file.startsWith(start)))!;
     const isChosen = paths.length === 0
-      ? command.isInGate
-      : paths.some((path) => file === path || file.startsWith(`${path.replace(/\/$/, "")}/`));
+      ? command.isInGate && !isLong(file)
+      : paths.some((path) => isIn(file, path));
     if (isChosen) command.files.push(file);
   }
   return commands.flatMap(({ flags, files }) => [
