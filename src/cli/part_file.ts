@@ -1,11 +1,12 @@
 // The files of a download to FILE:
 //
 // - FILE.part: the rows so far, renamed to FILE when they are complete;
-// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page;
+// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page; at the end
+//   also the package;
 // - FILE.datapackage.json: the package of a finished FILE, with its hash, query and dataset versions.
 //
-// The package is written just before FILE.part is renamed: a run that is killed in between leaves a part that the next
-// run with --resume or --update completes.
+// The package is written after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
+// with --resume or --update writes the package.
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time. They are written
 // synchronously, directly after the check that the part still belongs to the run.
@@ -84,6 +85,8 @@ interface PartState {
   cursor?: Cursor;
   /** Datasets that match the query; `undefined` if they were not requested. */
   datasets?: readonly Citation[] | undefined;
+  /** Package of FILE, once the part is complete. */
+  package?: FilePackage;
 }
 
 /** Version of the format of FILE.part.json. */
@@ -303,16 +306,18 @@ async function createOutput(
     const replaced = await requireReplaceable(path, options.force, MOVE);
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
+    requireOwned();
     const { query, describe } = options;
     const { cursor, totalRows: rows } = last!;
     const origin = { query, missingRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, citations, datasets, origin };
     const description = describe?.(facts);
+    if (description !== undefined) writeState({ package: description });
     // Without an await below: another run with --force can replace the part.
     requireOwned();
-    if (description !== undefined) replaceFile(recordPath, description, 2);
-    else rmSync(recordPath, { force: true }); // that of the file that is replaced
     renameSync(part, path);
+    if (description !== undefined) replaceFile(recordPath, description, 2);
+    else rmSync(recordPath, { force: true }); // that of the file that was replaced
     removeState(path);
     await file.close();
     return bytes;
@@ -353,7 +358,11 @@ export async function readFinished(
   if (await statIfExists(path) === undefined) return undefined;
   if (await statIfExists(part, lstat) !== undefined) return undefined;
   const hash = await hashOf(path);
-  const found = readPackage(path);
+  const written = readPackage(path);
+  const unwritten = written?.resources[0].hash === hash
+    ? undefined
+    : readUnwrittenPackage(path, hash);
+  const found = unwritten ?? written;
   const again = "pass --force to download it again, or choose another name";
   if (!isFilePackage(found)) {
     throw new FileError(
@@ -371,17 +380,23 @@ export async function readFinished(
     );
   }
   const fileName = basename(path);
-  if (resources[0].path !== fileName) {
-    replaceFile(recordPath, renamePackage(found, fileName), 2);
-  }
+  const isRenamed = resources[0].path !== fileName;
+  const current = isRenamed ? renamePackage(found, fileName) : found;
+  if (isRenamed || unwritten !== undefined) replaceFile(recordPath, current, 2);
   removeState(path);
-  return found;
+  return current;
 }
 
 /** Returns the package of FILE; `undefined` if there is none that weir or its server has written. */
 export function readPackage(path: string): AnyPackage | undefined {
   const found = readJson(packagePath(path));
   return isPackage(found) ? found : undefined;
+}
+
+export function readUnwrittenPackage(path: string, hash: string): FilePackage | undefined {
+  const state = readJson(filesOf(path).state) as Partial<PartState> | undefined;
+  const found: unknown = state?.package;
+  return isFilePackage(found) && found.resources[0].hash === hash ? found : undefined;
 }
 
 /** Whether a value has the members of a package that are read. The cursor is validated by the client. */

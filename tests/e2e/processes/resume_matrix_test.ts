@@ -347,23 +347,38 @@ for (const more of ["--resume", "--force"]) {
   });
 }
 
-Deno.test("weir --resume removes the state of a run that was killed after it named its file", async () => {
+Deno.test("weir --resume completes a run that was killed while it named its file or its record", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
   await download.run(BY_LOCATION);
-  const whole = await download.files();
+  const [whole, record] = [
+    await download.files(),
+    await Deno.readTextFile(`${path}.datapackage.json`),
+  ];
+  // After FILE has its name: its state is left.
   await Deno.writeTextFile(`${path}.part.json`, "{}");
   assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
   assertEquals([await download.files(), download.pages], [whole, 0]);
+  // Before its package has its name: an earlier one, or none, is repaired from the state.
+  for (const earlier of [undefined, record.replace('"sha256:', '"sha256:00')]) {
+    if (earlier === undefined) await Deno.remove(`${path}.datapackage.json`);
+    else await Deno.writeTextFile(`${path}.datapackage.json`, earlier);
+    await Deno.writeTextFile(`${path}.part.json`, `{"package":${record}}`);
+    for (const flag of ["--resume", "--update"]) {
+      assertEquals((await download.run(BY_LOCATION, [flag])).code, 0);
+      assertEquals([await download.files(), download.pages], [whole, 0]);
+      assertEquals(await Deno.readTextFile(`${path}.datapackage.json`), record);
+    }
+  }
 });
 
-Deno.test("weir writes the package before it names the file, and leaves a part if it cannot", async () => {
+Deno.test("weir writes the package after the file, and the state until then has it", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
   // The package cannot get its name, as if the run were killed then.
   await Deno.mkdir(`${path}.datapackage.json`);
   assertEquals((await download.run()).code, 1);
-  assertEquals(await download.names(), ["a.csv.datapackage.json.new", ...PART]);
+  assertEquals(await download.names(), ["a.csv", "a.csv.datapackage.json.new", "a.csv.part.json"]);
   await Deno.remove(`${path}.datapackage.json`);
   const { code, errors } = await download.run("", ["--resume"]);
   assertEquals([code, download.pages, await download.names()], [0, 0, ["a.csv"]], errors.join());
