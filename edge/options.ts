@@ -413,10 +413,13 @@ function secretPath(baseUrl: unknown): string | undefined {
   return own === "/" ? undefined : own;
 }
 
-/** For URLs that clients see. */
-export function withoutSecretPath(url: string, { secrets }: Pick<Settings, "secrets">): string {
-  const { origin } = new URL(url);
-  return secrets.reduce((text, secret) => text.replace(`${origin}${secret}`, `${origin}/`), url);
+/** For URLs and texts with URLs of an origin that clients see. */
+export function withoutSecretPath(
+  text: string,
+  { secrets }: Pick<Settings, "secrets">,
+  origin = new URL(text).origin,
+): string {
+  return secrets.reduce((text, path) => text.replaceAll(`${origin}${path}`, `${origin}/`), text);
 }
 
 function requireLog(option: string, log: LogTarget): void {

@@ -1,5 +1,5 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
-import type { AccessMode, Settings } from "../options.ts";
+import { type AccessMode, type Settings, withoutSecretPath } from "../options.ts";
 
 export interface FailureLog {
   readonly id: string;
@@ -150,7 +150,8 @@ export function toServiceProblem(
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
-  const detail = text.replaceAll(new URL(error.url).origin, "DataStream");
+  const { origin } = new URL(error.url);
+  const detail = withoutSecretPath(text, settings, origin).replaceAll(origin, "DataStream");
   const hint = status === 503
     ? `try again after ${headers["retry-after"]} s`
     : STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);

@@ -71,12 +71,14 @@ test("EdgeApp.request() shows no address or network error of the service", async
 });
 
 test("EdgeApp.request() writes DataStream when the message of the service has its address", async () => {
-  const reply = Response.json({ message: `see ${ROOT}/Records` }, { status: 400 });
-  const { app } = overUpstream([reply]);
-  assertEquals(
-    (await problemOf(await app.request("/Records.csv"))).detail,
-    "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
-  );
+  for (const baseUrl of [ROOT, "https://proxy.invalid/a-key-of-a-proxy/v1/odata/v4"]) {
+    const reply = Response.json({ message: `see ${baseUrl}/Records` }, { status: 400 });
+    const { app } = overUpstream([reply], { baseUrl });
+    assertEquals(
+      (await problemOf(await app.request("/Records.csv"))).detail,
+      "DataStream responded with status 400 (see DataStream/v1/odata/v4/Records)",
+    );
+  }
 });
 
 const faults: [name: string, reply: () => ScriptedResponse][] = [
