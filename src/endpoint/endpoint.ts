@@ -66,12 +66,12 @@ function parse(options: MergedOptions, route?: ParsedRoute): RequestOptions {
   const template = route?.url === url ? route.template ??= readUrl(url) : readUrl(url);
   const variables = new Map<string, UrlValue | undefined>();
   const parameters: [name: string, value: unknown][] = [];
-  for (const parameter of Object.entries(options)) {
-    const [name, value] = parameter;
+  for (const name of Object.keys(options)) {
     if ((RESERVED_OPTIONS as readonly string[]).includes(name)) continue;
+    const value = options[name];
     // Convert the value once, even if the template repeats its name, because it may be a long list.
     if (template.names.has(name)) variables.set(name, toUrlValue(name, value));
-    else parameters.push(parameter);
+    else parameters.push([name, value]);
   }
   const expanded = expandTemplate(template, variables);
   if (variables.size && DOT_SEGMENT.test(expanded)) {
