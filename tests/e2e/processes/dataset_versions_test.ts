@@ -171,6 +171,7 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be reque
       // Nothing is recorded yet that a later run could continue.
       assertEquals([code, await fileNames()], [1, []]);
       assertStringIncludes(stderr, "Metadata responded with status 404");
+      assertStringIncludes(stderr, "this request checks that no dataset was republished");
       isDown = false;
       assertEquals((await runToEnd(line, ...baseArgs, "--resume")).code, 0);
       assertEquals((await readFile("a.csv")).split("\r\n").length, 302);
