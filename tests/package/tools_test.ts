@@ -52,16 +52,16 @@ async function sizeOf(code: string): Promise<number> {
   return size;
 }
 
-Deno.test("endpoint has at most 4,740 bytes when it is bundled alone", async () => {
+Deno.test("endpoint has at most 4,730 bytes when it is bundled alone", async () => {
   const size = await sizeOf('export { endpoint } from "@weir/datastream";');
   // For comparison only: @octokit/endpoint does not validate templates.
   const octokitSize = await sizeOf('export { endpoint } from "@octokit/endpoint";');
-  assert(size <= 4_740, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
+  assert(size <= 4_730, `${size} bytes; @octokit/endpoint has ${octokitSize}`);
 });
 
 // Rows ready for analysis (the option `tidy`) take 5,000 of them, writing pages while they arrive 4,500, the resumable result
 // (`query.batches()`) and `ValidationError` 1,900, and rate limiters that several processes share 1,300.
-Deno.test("mod.ts has at most 42,900 bytes when it is bundled", async () => {
+Deno.test("mod.ts has at most 43,900 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
-  assert(size <= 42_900, `${size} bytes`);
+  assert(size <= 43_900, `${size} bytes`);
 });
