@@ -68,7 +68,7 @@ class Feed {
   dropped = 0;
   bytes = 0;
   /** Number of bytes of rows that the writer of the document has not written yet. */
-  held = 0;
+  heldBytes = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
   pageLength = 0;
@@ -406,7 +406,7 @@ export class Feeds {
     const { publishedAt = -Infinity } = state;
     if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
       // Other downloads needed the memory, the writer of Parquet holds the rows, or a second page has arrived too.
-      if (feed.dropped > 0 || feed.held > 0 || !canCompare) throw dataChanged();
+      if (feed.dropped > 0 || feed.heldBytes > 0 || !canCompare) throw dataChanged();
       const known = concatBytes(feed.parts.map((part) => part!.data));
       const again = source.start(undefined, signal);
       try {
@@ -436,7 +436,7 @@ export class Feeds {
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
     const { buffered } = (part.cursor?.writer ?? {}) as WriterState;
-    feed.held = buffered?.bytes ?? 0;
+    feed.heldBytes = buffered?.bytes ?? 0;
     feed.arrived += part.data.length;
     feed.bytes += part.data.length;
     // Only the last position is needed, and it can refer to a megabyte of rows.
@@ -500,8 +500,8 @@ export class Feeds {
     const { maxCachedBytes } = this.limits;
     const fits = () => {
       let used = bytes - feed.reserved;
-      for (const { bytes, held, reserved } of this.#feeds) {
-        used += bytes + reserved + (countsHeld ? held : 0);
+      for (const { bytes, heldBytes, reserved } of this.#feeds) {
+        used += bytes + reserved + (countsHeld ? heldBytes : 0);
       }
       return used <= maxCachedBytes;
     };

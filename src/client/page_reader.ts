@@ -229,7 +229,7 @@ export type StartConversion<T> = (options: PageOptions) => PageConversion<T>;
 
 /** Parses a complete page. `last` receives its length: the next page is probably as long. */
 export function startRowConversion<R>(
-  { drops = [], distinct = [] }: PageOptions,
+  { omitted = [], distinct = [] }: PageOptions,
   last = { length: 0 },
 ): PageConversion<R[]> {
   const body = new ByteBuffer(last.length * 9 >> 3);
@@ -243,7 +243,7 @@ export function startRowConversion<R>(
     feed: (bytes) => body.append(bytes),
     take() {
       const values = distinct.flatMap((field) => rows.flatMap((row) => valueOf(row, field)));
-      for (const field of drops) for (const row of rows) delete row[field];
+      for (const field of omitted) for (const row of rows) delete row[field];
       const data = rows as R[];
       // V8 collects this object later than the rows: it would keep them through its minor collections.
       rows = [];

@@ -61,7 +61,15 @@ export function toPageRequest(
     $skiptoken: after,
   });
   const hasIds = fields?.includes(ID_FIELD) ?? true;
-  return { resource, options, top, drops: fields?.slice(select!.length), distinct, hasIds, limit };
+  return {
+    resource,
+    options,
+    top,
+    omitted: fields?.slice(select!.length),
+    distinct,
+    hasIds,
+    limit,
+  };
 }
 
 /** The lists of a group replace the lists of the query that were split. */

@@ -208,7 +208,7 @@ export class CsvWriter extends PageWriter {
     if (!areFixed) this.#records.push([output.length, width, cellsEnd]);
   }
 
-  override seal(output: ByteBuffer, columns: readonly string[]): number | undefined {
+  override beforeTake(output: ByteBuffer, columns: readonly string[]): number | undefined {
     if (!this.addsColumns || this.state.isBegun) return undefined;
     const records = output.length === 0 ? [] : this.#records;
     this.#records = [];

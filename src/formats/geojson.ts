@@ -41,9 +41,9 @@ export function createGeojsonWriter(state?: WriterState): JsonDocumentWriter {
 const END = utf8Encoder.encode("}");
 
 function writeFeature(source: PageTranscoder, at: number, end: number): void {
-  const { reader, output, drops } = source;
+  const { reader, output, omitted } = source;
   const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
-  const id = drops.includes(ID_FIELD) ? undefined : toFeatureId(reader);
+  const id = omitted.includes(ID_FIELD) ? undefined : toFeatureId(reader);
   const geometry = longitude === undefined || latitude === undefined
     ? "null"
     : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;

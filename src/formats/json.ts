@@ -109,11 +109,11 @@ export class JsonDocumentWriter extends PageWriter {
 }
 
 export function writeObject(source: PageTranscoder, at: number, end: number): void {
-  const { drops, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
-  if (drops.length > 1 || drops.length === 1 && drops[0] !== ID_FIELD) {
-    return copyMembers(source, at, drops);
+  const { omitted, window: { bytes }, reader: { idMemberStart, idMemberEnd } } = source;
+  if (omitted.length > 1 || omitted.length === 1 && omitted[0] !== ID_FIELD) {
+    return copyMembers(source, at, omitted);
   }
-  if (drops.length > 0 && idMemberEnd > 0) {
+  if (omitted.length > 0 && idMemberEnd > 0) {
     // The first member is after the brace, any other one after a comma.
     const isFirst = bytes[idMemberStart] === OPEN_OBJECT;
     copy(source, at, isFirst ? idMemberStart + 1 : idMemberStart);
@@ -142,14 +142,14 @@ function addTidyMembers({ bytes, starts, ends, kinds }: Cells, output: ByteBuffe
   output.reserve(1)[output.length++] = CLOSE_OBJECT;
 }
 
-function copyMembers(source: PageTranscoder, start: number, drops: readonly string[]): void {
+function copyMembers(source: PageTranscoder, start: number, omitted: readonly string[]): void {
   const { window: { bytes }, output } = source;
   output.reserve(1)[output.length++] = OPEN_OBJECT;
   let isFirst = true;
   for (let at = skipWhiteSpace(bytes, start + 1); bytes[at] !== CLOSE_OBJECT;) {
     const nameEnd = skipString(bytes, at);
     const end = skipValue(bytes, skipColon(bytes, nameEnd));
-    if (!drops.includes(parseBytes(bytes, at, nameEnd) as string)) {
+    if (!omitted.includes(parseBytes(bytes, at, nameEnd) as string)) {
       if (!isFirst) output.reserve(1)[output.length++] = COMMA;
       copy(source, at, end);
       isFirst = false;

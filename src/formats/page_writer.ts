@@ -26,7 +26,7 @@ import {
 
 export interface PageOptions {
   /** Fields that were requested for checks or `distinct`, and are not written. CSV ignores this. Default: none. */
-  drops?: readonly string[];
+  omitted?: readonly string[];
   distinct?: readonly string[];
   length?: number;
   limit?: number | undefined;
@@ -125,7 +125,7 @@ export abstract class PageWriter {
   abstract writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined;
 
   /** Can rewrite the rows before they are taken, for example to add columns. */
-  seal(_output: ByteBuffer, _columns: readonly string[]): number | undefined {
+  beforeTake(_output: ByteBuffer, _columns: readonly string[]): number | undefined {
     return undefined;
   }
 
@@ -162,14 +162,14 @@ export class PageTranscoder implements PageConversion<Bytes> {
   readonly output: ByteBuffer;
   readonly reader: RowReader;
   readonly rules: PageRules | undefined;
-  readonly drops: readonly string[];
+  readonly omitted: readonly string[];
   readonly #writer: PageWriter;
   readonly #ids = new RowIdList();
   readonly #distinct: DistinctValues | undefined;
   readonly #envelope = new Map<string, unknown>();
   #expected: Expected = "page";
   #isInRows = false;
-  #value: "rows" | "other" | undefined;
+  #valueKind: "rows" | "other" | undefined;
   /** Number of unread bytes at which an incomplete row or member is tried again. */
   #minLength = 0;
   /** Last closing brace in the window: a row after it is incomplete. */
@@ -186,10 +186,10 @@ export class PageTranscoder implements PageConversion<Bytes> {
 
   constructor(
     writer: PageWriter,
-    { drops = [], distinct = [], length, limit = Infinity }: PageOptions = {},
+    { omitted = [], distinct = [], length, limit = Infinity }: PageOptions = {},
   ) {
     this.#writer = writer;
-    this.drops = drops;
+    this.omitted = omitted;
     this.output = new ByteBuffer(length);
     this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
     this.#limit = limit;
@@ -221,7 +221,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
 
   take(): TakenRows<Bytes> {
     const { output, reader } = this;
-    const lastRow = this.#writer.seal(output, reader.columns) ?? this.#lastRow;
+    const lastRow = this.#writer.beforeTake(output, reader.columns) ?? this.#lastRow;
     let [end, converted, written] = [output.length, this.#converted, this.#written];
     if (!this.#isEnded) {
       if (written > this.#writtenBefore) end = lastRow;
@@ -246,7 +246,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     this.#scan();
     if (this.#expected !== "nothing") throw brokenJson();
     this.#isEnded = true;
-    const fault = this.#value === "rows" ? this.#fault : new PageFault(NO_ROW_LIST);
+    const fault = this.#valueKind === "rows" ? this.#fault : new PageFault(NO_ROW_LIST);
     return { envelope: Object.fromEntries(this.#envelope), fault };
   }
 
@@ -314,9 +314,9 @@ export class PageTranscoder implements PageConversion<Bytes> {
     if (start < 0) return start;
     const name = parseBytes(bytes, at, nameEnd) as string;
     const isValue = name === "value";
-    if (isValue && this.#value !== undefined) throw new PageFault('a second member "value"');
+    if (isValue && this.#valueKind !== undefined) throw new PageFault('a second member "value"');
     if (isValue && bytes[start] === OPEN_ARRAY) {
-      this.#value = "rows";
+      this.#valueKind = "rows";
       this.#isInRows = true;
       this.#expected = "item or end";
       return start + 1;
@@ -325,7 +325,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     if (end < 0) return end;
     // A number may continue in the next chunk.
     if (end === length) return ~end;
-    if (isValue) this.#value = "other";
+    if (isValue) this.#valueKind = "other";
     else this.#envelope.set(name, parseBytes(bytes, start, end));
     this.#expected = "comma or end";
     return end;

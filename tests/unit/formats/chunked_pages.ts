@@ -71,7 +71,7 @@ function write(
 
 const OPTIONS: readonly PageOptions[] = [
   { distinct: ["DOI"] },
-  { drops: ["Id"] },
+  { omitted: ["Id"] },
   { drops: ["Id", "DOI"] },
 ];
 
