@@ -72,7 +72,7 @@ function write(
 const OPTIONS: readonly PageOptions[] = [
   { distinct: ["DOI"] },
   { omitted: ["Id"] },
-  { drops: ["Id", "DOI"] },
+  { omitted: ["Id", "DOI"] },
 ];
 
 /** Errors that only a page has of which rows were already taken. */
