@@ -91,13 +91,13 @@ Deno.test("randomSample() returns the same items when the seed is the same", () 
   assertEquals(randomSample(items, 1_000, 7).sort((a, b) => a - b), items);
 });
 
-Deno.test("testCommands() runs the gate, or the chosen files, with their flags; timed files last", () => {
+Deno.test("testCommands() runs the gate without long tests, or the chosen files, with their flags", () => {
   const timed = "tests/unit/cli/linear_time_test.ts";
   const files = ["tests/e2e/servers/b_test.ts", timed, "tests/unit/a_test.ts"];
   assertEquals(testCommands(files), [
     { flags: ["--parallel", "-P"], files: ["tests/unit/a_test.ts"] },
-    { flags: ["-P"], files: [timed] },
   ]);
+  assertEquals(testCommands(files, ["long"]), [{ flags: ["-P"], files: [timed] }]);
   assertEquals(testCommands(files, ["tests/e2e", "tests/unit/a_test.ts"]), [
     { flags: ["--parallel", "-P"], files: ["tests/unit/a_test.ts"] },
     { flags: ["--parallel", "--allow-all"], files: ["tests/e2e/servers/b_test.ts"] },
