@@ -4,7 +4,7 @@ import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
-import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
+import { FURTHER_FIELDS, MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
 import type { Form, RowSelection } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { fold, formatYears, GROUP_NAMES } from "./text.ts";
@@ -19,6 +19,11 @@ const SIZE_RATIOS = { parquet: 1 / 20, ndjsonMain: 2.8, ndjsonAll: 4.5 };
 const SAMPLE_ROWS = 500;
 /** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
+/** Fields that are not in the sample. Only a table with all columns has the further fields, which `SANDBOX_BYTES` covers. */
+const UNSAMPLED = [
+  ...TABLE_FIELDS.filter((field) => !MAIN_FIELDS.includes(field)),
+  ...["Id", ...FURTHER_FIELDS],
+];
 const ROWS_PER_REQUEST = 10_000;
 
 /** Estimates the rows, bytes and seconds of a download from the rows that the page has read. */
@@ -32,8 +37,7 @@ export function estimateSize(
   const rows = resource === "Records" ? results.count : list.length + missing;
   const hasAll = form.columns === "all";
   const sample = results.rows.slice(0, SAMPLE_ROWS).map((row) =>
-    Object.keys(row).filter((field) => !TABLE_FIELDS.includes(field) || MAIN_FIELDS.includes(field))
-      .map((field) => row[field]).join()
+    Object.keys(row).filter((field) => !UNSAMPLED.includes(field)).map((field) => row[field]).join()
   );
   const read = sample.length > 0 ? utf8Encoder.encode(sample.join()).length / sample.length : 0;
   const csv = (read > 0 ? read + NAMES_BYTES : SANDBOX_BYTES.main + SANDBOX_BYTES.tidy) -

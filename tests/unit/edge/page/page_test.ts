@@ -451,6 +451,17 @@ Deno.test("GET / estimates the size of each file from the rows that it read", as
   }
 });
 
+Deno.test("GET / estimates the same sizes when the table has all columns", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  for (const columns of ["main", "all"]) {
+    const path = `/?characteristic=pH&columns=${columns}`;
+    const sizesOf = async (path: string) =>
+      [...(await get(app, path)).matchAll(/<span class="for-\w+">([^<]*)<\/span>/g)]
+        .map(([, text]) => text);
+    assertEquals(await sizesOf(`${path}&more=1`), await sizesOf(path));
+  }
+});
+
 const suggestions: [text: string, first: string, others: string[]][] = [
   ["TP", "Total Phosphorus, mixed forms", []],
   ["plomb", "Lead", []],
