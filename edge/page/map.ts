@@ -26,7 +26,15 @@ import {
   type Size,
 } from "./projection.ts";
 import { percent, roundUp } from "./scale.ts";
-import { fill, formatNumber, formatPlural, type Html, type Language, TEXTS } from "./text.ts";
+import {
+  fill,
+  formatNumber,
+  formatPlural,
+  type Html,
+  type Language,
+  TEXTS,
+  valueName,
+} from "./text.ts";
 
 /** Width (pixels) of the map on a phone, for which a wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
@@ -209,7 +217,7 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
     ${
     [chosen, ...here].slice(0, MAX_NAMES).map((location) =>
       html`<p><strong>${location.name}</strong>
-      <span>${[location.type, position].filter(Boolean).join(", ")}</span>
+      <span>${[valueName(location.type, language), position].filter(Boolean).join(", ")}</span>
       <a href="${hrefOfOnly(location)}">${text.onlyLocation}</a></p>`
     )
   }

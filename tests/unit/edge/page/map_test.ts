@@ -175,7 +175,7 @@ Deno.test("drawMap() has a card with name, type, position and link for the selec
   assertEquals(map.match(/class="map-ring"/g)?.length, 1);
   assertStringIncludes(map, '<a class="map-close" href="/?where=NS&amp;lang=en"');
   const french = await draw({ ...content, query: "where=NS&selected=1&lang=fr" });
-  assertStringIncludes(french, "44,930° N, 63,600° O");
+  assertStringIncludes(french, "Lac/Étang, 44,930° N, 63,600° O");
   // The filter of the form excludes other locations.
   const other = await draw({ others: list, query: "where=NS&selected=1" });
   assertStringIncludes(other, 'href="/?location=1&amp;lang=en">Only this location');
