@@ -45,15 +45,17 @@ export function findCharacteristic(text: string): FoundCharacteristic {
 
 const MAX_NEAR = 3;
 
+/** All names, the common ones first, with their text in lower case and without marks. */
+const FOLDED = [...new Set([...commonNames(), ...NAMES])].map((name) =>
+  [name, fold(name)] as const
+);
+
 /** Names that a text may mean: by spelling, by a word of the name, or by its beginning. */
 export function nearCharacteristics(text: string): readonly string[] {
   const wanted = fold(text);
-  const words = [...new Set([...commonNames(), ...NAMES])].map((name) =>
-    [name, fold(name)] as const
-  );
-  const containing = words.filter(([, folded]) => folded.includes(wanted)).map(([name]) => name);
+  const containing = FOLDED.filter(([, folded]) => folded.includes(wanted)).map(([name]) => name);
   const bySpelling = nearNames(text, NAMES).slice(0, MAX_NEAR);
-  const byWord = words.filter(([, folded]) =>
+  const byWord = FOLDED.filter(([, folded]) =>
     folded.split(/[^\p{L}\d]+/u).some((word) =>
       word.length > 3 && nearNames(wanted, [word]).length > 0
     )

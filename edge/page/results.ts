@@ -280,12 +280,19 @@ function renderStale(text: Text): Html {
   `;
 }
 
-/** Renders names that are not in the list, with near matches. The search includes them: the service can have more names. */
+/** Maximum number of names with near matches: all names of the list are compared with each. */
+const MAX_WITH_NEAR = 5;
+
+/**
+ * Renders names that are not in the list, the first ones with near matches. The search includes
+ * them: the service can have more names.
+ */
 function renderUnknown(form: Form, text: Text): Html[] {
   const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
-  return unknown.map((name) => {
+  return unknown.map((name, i) => {
     const others = form.characteristics.filter((other) => other !== name);
-    const links = nearCharacteristics(name).map((near, index) => {
+    const found = i < MAX_WITH_NEAR ? nearCharacteristics(name) : [];
+    const links = found.map((near, index) => {
       const href = pageUrl(form, { characteristics: [...others, near] });
       return html`${index > 0 ? ", " : text.near} <a href="${href}">${
         nameInForm(near, form.language)

@@ -195,6 +195,19 @@ Deno.test("GET / names near names when one is not in the list, and searches for 
   assertEquals(html.includes('class="card take"'), false);
 });
 
+Deno.test("GET / names near names of the first five names that are not in the list", async () => {
+  const { app } = overSandbox();
+  const names = Array.from({ length: 7 }, (_, i) => `characteristic=phosphorous${i}`);
+  const html = await get(app, `/?${names.join("&")}`);
+  const notices = html.split('class="notice near"').slice(1).map((part) =>
+    part.split("</div>")[0]!
+  );
+  assertEquals(
+    notices.map((notice) => notice.includes("<a ")),
+    [true, true, true, true, true, false, false],
+  );
+});
+
 Deno.test("GET / explains an empty result, with the next step", async () => {
   const { app, stats } = overSandbox();
   const path = "/?characteristic=pH&from=1800&to=1801";
