@@ -107,9 +107,22 @@ export function enhancePage(): Page {
       own && type === "change" && ["columns", "tidy"].includes(input.name) &&
       !document.body.classList.contains("stale")
     ) {
-      load(`${location.pathname}?${parametersOf(own)}`, false, true);
+      load(withChoices(main().dataset.url!), false, true);
     }
     update();
+  }
+
+  /** Adds the chosen file of the form to the URL of a page. */
+  function withChoices(url: string): string {
+    const { pathname, searchParams } = new URL(url, location.href);
+    const own = form();
+    const chosen = own ? parametersOf(own) : new URLSearchParams();
+    for (const name of ["columns", "tidy", "tool"]) {
+      // The last one, because a checked box follows the hidden value of an unchecked one.
+      const value = chosen.getAll(name).at(-1);
+      if (value !== undefined) searchParams.set(name, value);
+    }
+    return `${pathname}?${searchParams}`;
   }
 
   function onSubmit(event: SubmitEvent): void {
@@ -135,7 +148,8 @@ export function enhancePage(): Page {
       document.querySelector<HTMLElement>("#what")!.focus();
     } else if (link.origin === location.origin && link.hash === "") {
       event.preventDefault();
-      load(link.href, link.pathname !== location.pathname, true);
+      const url = link.matches(".language") ? withChoices(link.href) : link.href;
+      load(url, link.pathname !== location.pathname, true);
     }
   }
 

@@ -307,6 +307,30 @@ browserTest("page makes a box of what is drawn on the map", () =>
     assertEquals(await countOf(page), before);
   }));
 
+browserTest(
+  "page keeps its view when the columns or the language change",
+  () =>
+    onPage({}, async (page, root) => {
+      const view = { view: "-63.6,45.4,640", scale: "log", more: "1" };
+      await page.goto(`${root}?${new URLSearchParams({ characteristic: "pH", ...view })}`);
+      await page.locator(".tools").getByLabel("Python").check();
+      const assertShown = (others: Record<string, string>) => {
+        const { searchParams } = new URL(page.url());
+        const expected = { characteristic: "pH", tool: "python", ...view, ...others };
+        assertEquals(Object.fromEntries(searchParams), expected);
+      };
+      await page.getByRole("link", { name: "Français" }).click();
+      await page.locator("html[lang=fr]").waitFor();
+      assertShown({ lang: "fr" });
+      await page.locator("[name=columns][value=all]").check();
+      await page.waitForURL(/columns=all/);
+      assertShown({ lang: "fr", columns: "all" });
+      await page.locator("[name=tidy][type=checkbox]").uncheck();
+      await page.waitForURL(/tidy=0/);
+      assertShown({ lang: "fr", columns: "all", tidy: "0" });
+    }, lifelike),
+);
+
 browserTest("page copies its link and the code", () =>
   onPage({}, async (page) => {
     await page.goto(`${page.url()}?characteristic=pH`);
