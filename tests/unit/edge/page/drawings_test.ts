@@ -82,10 +82,16 @@ const scales: [low: string, high: string, ticks: string[]][] = [
   ["0", "900", ["0", "200", "400", "600", "800", "1,000"]],
   ["7", "7", ["6", "8"]],
   ["1e-9", "1", ["1E-9", "1E-7", "0.00001", "0.001", "0.1", "10"]],
+  // The logarithm of the first number rounds up to -1.
+  ["0.09999999999999999", "20", ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]],
+  // The difference of these numbers is greater than the greatest number.
+  ["-1e308", "1e308", ["-1E308", "-5E307", "0", "5E307", "1E308"]],
 ];
 for (const [low, high, ticks] of scales) {
   Deno.test(`drawChart() has the ticks ${ticks.join(", ")} when values are from ${low} to ${high}`, async () => {
-    assertEquals(ticksOf(await chart([row(low), row(high)])), ticks);
+    const html = await chart([row(low), row(high)]);
+    assertEquals(ticksOf(html), ticks);
+    assertEquals(/NaN|Infinity/.test(html), false);
   });
 }
 
