@@ -22,7 +22,10 @@ interface Column {
 
 /** Returns the card of the table: the newest of the rows that were read. */
 export function measurementsTable(
-  { form, results }: { form: Form; results: Pick<Results, "rows" | "count" | "locations"> },
+  { form, results }: {
+    form: Form;
+    results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
+  },
 ): Html {
   const { language } = form;
   const hasMore = form.more !== "";
@@ -32,8 +35,8 @@ export function measurementsTable(
   const rows = results.rows.toSorted((a, b) =>
     Number(dateOf(b) > dateOf(a)) - Number(dateOf(b) < dateOf(a))
   ).slice(0, MAX_ROWS);
-  const [newest = {}] = rows;
-  const isSame = (textOf: Column["textOf"]) => rows.every((row) => textOf(row) === textOf(newest));
+  const [first = {}] = rows;
+  const isSame = (textOf: Column["textOf"]) => rows.every((row) => textOf(row) === textOf(first));
   const formOf = (row: Measurement) => valueName(row.MethodSpeciation ?? "", language);
   const mediumOf = (row: Measurement) => valueName(row.ActivityMediaName ?? "", language);
   const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
@@ -64,8 +67,8 @@ export function measurementsTable(
     })),
   ];
   const isMoved = ({ textOf, isFixed }: Column) => !isFixed && isSame(textOf);
-  const heading = columns.filter((column) => isMoved(column) && column.textOf(newest) !== "")
-    .map(({ textOf, prefix = "" }) => prefix + textOf(newest));
+  const heading = columns.filter((column) => isMoved(column) && column.textOf(first) !== "")
+    .map(({ textOf, prefix = "" }) => prefix + textOf(first));
   const shown = columns.filter((column) => column.label && !isMoved(column));
   const details = shown.filter(({ className }) => /characteristic|detail/.test(className));
   const [left, right] = [
@@ -74,10 +77,12 @@ export function measurementsTable(
   ];
   const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
   const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
+  const numbers = { shown: rows.length, all: results.count, read: results.rows.length };
+  const newest = fill(results.isComplete ? text.newest : text.newestOfRead, numbers, language);
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
-      <p>${fill(text.newest, { shown: rows.length, all: results.count }, language)}, <a
+      <p>${newest}, <a
         href="${pageUrl(form, { more: hasMore ? "" : "1" })}">${text.chooseColumns}</a></p>
     </div>
     <div class="${hasMore ? "table-wide" : "table"}" ${

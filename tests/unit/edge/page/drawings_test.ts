@@ -247,6 +247,16 @@ Deno.test("measurementsTable() shows the newest 20 rows, and moves constant colu
   assertEquals(shown[0], ["2020-01-30", "Lake 1", "1", "mg/L", "0.50 m"]);
 });
 
+Deno.test("measurementsTable() states of how many rows it shows the newest when not all were read", async () => {
+  const content = (query: string) => {
+    const { results, ...rest } = contentOf(repeat(30, () => row("1")), query);
+    return { ...rest, results: { ...results, count: 30_000, isComplete: false } };
+  };
+  const textOf = async (query: string) => String(await measurementsTable(content(query)));
+  assertStringIncludes(await textOf(""), "the newest 20 of the first 30 rows,");
+  assertStringIncludes(await textOf("lang=fr"), "les 20 plus récentes des 30 premières lignes,");
+});
+
 Deno.test("measurementsTable() names characteristic, form and medium in each row when they differ", async () => {
   const { columns, rows } = await table([
     row("1"),
