@@ -2,6 +2,7 @@
 import { html } from "hono/html";
 import { bodyLimit } from "hono/body-limit";
 import { sha256Hex } from "../../src/bytes.ts";
+import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
@@ -254,7 +255,9 @@ function createPages(
 
     "/values": fragmentPage("measurements", async (source, form) => {
       const results = await loadResults(source, form);
-      return html`<pre>${describePoints({ form, path: "/", results }).join("\n")}</pre>`;
+      // A name can contain a line break.
+      const lines = describePoints({ form, path: "/", results }).map(oneLine);
+      return html`<pre>${lines.join("\n")}</pre>`;
     }),
 
     "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),

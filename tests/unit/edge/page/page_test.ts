@@ -440,6 +440,18 @@ Deno.test("GET /values has location, date and value of each point of the chart, 
   assertMatch(lines[0]!, /^Kejimkujik Lake \(synthetic\), 2012-\d\d-\d\d, <?[\d.]+$/);
 });
 
+Deno.test("GET /values has one line per point when the name of a location has a line break", async () => {
+  const DOI = "10.25976/x";
+  const result = { ActivityStartDate: "2020-06-01", CharacteristicName: "pH", LocationId: 1 };
+  const { app } = overUpstream([
+    page([1, 2].map((Id) => ({ ...result, Id, DOI, ResultValue: Id, ResultUnit: "None" }))),
+    page([{ Id: 1, DOI, Name: "Bow\r\nRiver", Latitude: 50, Longitude: -97 }]),
+    page([]),
+  ]);
+  const [, lines] = /<pre>(.*)<\/pre>/s.exec(await get(app, "/values?characteristic=pH"))!;
+  assertEquals(lines!.split("\n"), ["Bow River, 2020-06-01, 1", "Bow River, 2020-06-01, 2"]);
+});
+
 Deno.test("GET / names the dataset in the line of a folded form, in the facts and in the file name", async () => {
   const { app } = overSandbox({ hostileNames: false });
   await get(app, "/datasets");
