@@ -104,6 +104,11 @@ function yearOf(row: Measurement): number {
   return Number(row.ActivityStartDate!.slice(0, 4));
 }
 
+/** Not with `Date.UTC`, which adds 1900 to a year below 100. */
+function startOf(year: number): number {
+  return new Date(0).setUTCFullYear(year);
+}
+
 /** The locations with most values have their own group. */
 function groupRows(
   { rows }: Series,
@@ -223,7 +228,7 @@ function drawPlot(
 ): Html {
   const { language } = form;
   const years = [yearOf(rows[0]!), yearOf(rows.at(-1)!)] as const;
-  const [start, end] = [Date.UTC(years[0], 0), Date.UTC(years[1] + 1, 0)];
+  const [start, end] = [startOf(years[0]), startOf(years[1] + 1)];
   const plot: Plot = {
     partOf: (row) => (timeOf(row) - start) / (end - start),
     toY: (value) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value)),

@@ -101,12 +101,13 @@ export function formatResult({ censoring, value = "" }: Measurement): string {
   return (censoring === "left" ? "<" : censoring === "right" ? ">" : "") + value;
 }
 
-/** Returns the lower median, with `≤` or `≥` if a censored result could change it. */
+/** Returns the lower median, with `≤` or `≥` if a censored result could change it; a dash if it could be either. */
 export function formatMedian(rows: readonly Measurement[], language: Language): string {
   const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
   const middle = (sorted.length - 1) >> 1;
   const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
   const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
+  if (isBelow && isAbove) return "–";
   return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
     formatDigits(sorted[middle]?.value ?? "", language);
 }

@@ -140,6 +140,16 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
   for (const text of ["below the limit", "above the limit"]) assertStringIncludes(html, text);
 });
 
+Deno.test("drawChart() places values by date when a year is below 100 or above 9998", async () => {
+  for (const [first, last] of [["0019", "0020"], ["9998", "9999"]]) {
+    const dates = [`${first}-01-01`, `${last}-01-01`];
+    const points = pointsOf(
+      await chart(dates.map((date) => row("1", { ActivityStartDate: date }))),
+    );
+    assertEquals(points.map(({ x }) => Math.round(x)), [0, 50]);
+  }
+});
+
 Deno.test("drawChart() gives six locations a colour and a shape, and merges the others", async () => {
   const rows = Array.from(
     { length: 8 },
@@ -175,6 +185,7 @@ Deno.test("drawChart() has a table by year, with the median only as exact as lim
     ...year(2019, "1", "2", "<3"),
     ...year(2020, "<1", "<1", "4"),
     ...year(2021, ">1", "2", "3"),
+    ...year(2022, ">1", "2", "<3"),
   ]);
   const table = /<tbody>.*<\/tbody>/.exec(html)![0];
   const rows = [...table.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, cells]) =>
@@ -185,6 +196,7 @@ Deno.test("drawChart() has a table by year, with the median only as exact as lim
     ["2019", "3", "1", "1", "≤2", "&lt;3"],
     ["2020", "3", "2", "&lt;1", "≤1", "4"],
     ["2021", "3", "0", "&gt;1", "≥2", "3"],
+    ["2022", "3", "1", "&gt;1", "–", "&lt;3"],
   ]);
 });
 
