@@ -97,8 +97,16 @@ async function load<T>(
   if (cached !== undefined) return cached;
   const value = await run(() => task(dataStream, signal));
   const items = Array.isArray(value) ? value : (value as Partial<Locations>).list;
-  cache.set(key, value, 1 + (items?.length ?? 0));
+  cache.set(key, value, estimateBytes(items ?? []));
   return value;
+}
+
+/** Measured with rows of the page; many fields are short or empty. */
+const BYTES_PER_FIELD = 40;
+
+/** Items of a list have equal fields. */
+function estimateBytes(items: readonly object[]): number {
+  return items.length * Object.keys(items[0] ?? {}).length * BYTES_PER_FIELD;
 }
 
 /** `undefined` if they were not loaded yet. */

@@ -2,8 +2,10 @@ import type { Clock } from "../../src/clock.ts";
 
 /** Milliseconds. */
 const TTL = 300_000;
-/** Maximum number of items, such as rows and locations, about 0.5 kB each. */
-const MAX_SIZE = 100_000;
+/** Maximum number of bytes. Low, because an isolate of Workers has 128 MB, also for downloads. */
+const MAX_SIZE = 32_000_000;
+
+const BYTES_PER_CHARACTER = 2;
 
 /** Evicts the value that was stored first, and keeps stale values until then. */
 export class TtlCache {
@@ -25,8 +27,10 @@ export class TtlCache {
     return this.#entries.get(key)?.value;
   }
 
+  /** `size` is the estimated number of bytes of the value. */
   set(key: string, value: unknown, size: number): void {
     this.#delete(key);
+    size += BYTES_PER_CHARACTER * key.length;
     // A Map iterates in the order of insertion.
     this.#entries.set(key, { value, storedAt: this.#clock.now(), size });
     this.#size += size;

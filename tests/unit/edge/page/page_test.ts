@@ -236,6 +236,17 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
 
+Deno.test("GET / keeps fewer results in memory when they have all fields", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false });
+  for (const [more, isForgotten] of [["", false], ["&more=1", true]] as const) {
+    await get(app, `/?from=2000${more}`);
+    await get(app, `/?from=2001${more}`);
+    const { requests } = stats;
+    await get(app, `/?from=2000${more}`);
+    assertEquals(stats.requests > requests, isForgotten, more);
+  }
+});
+
 const facts: [query: string, english: string, french: string][] = [
   ["from=2015", "since 2015", "depuis 2015"],
   ["to=2016", "until 2016", "jusqu’en 2016"],
