@@ -3,8 +3,10 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 // The types of the constants below also exist without `lib: ["dom"]`.
 export const utf8Encoder: InstanceType<typeof TextEncoder> = new TextEncoder();
-/** Replaces malformed bytes, removes a byte order mark. Never use it with `stream: true`. */
-export const utf8Decoder: InstanceType<typeof TextDecoder> = new TextDecoder();
+/** Replaces malformed bytes, keeps a byte order mark, as values can begin with one. Never use it with `stream: true`. */
+export const utf8Decoder: InstanceType<typeof TextDecoder> = new TextDecoder("utf-8", {
+  ignoreBOM: true,
+});
 
 /** Returns a module of Node; `undefined` in browsers, and in Workers without `nodejs_compat`. */
 export function builtinModule<T>(name: string): T | undefined {

@@ -375,8 +375,11 @@ class PointColumn extends CodedColumn {
   override add(row: number, cells: Cells): number {
     const [longitude, latitude, system] = this.#cells.map((cell) => parseCell(cells, cell));
     const position = [longitude, latitude].map(Number);
-    const isPosition = [longitude, latitude].every((value) => JSON_NUMBER.test(String(value))) &&
-      position.every(Number.isFinite);
+    // The text of a list of one number is that number.
+    const isPosition =
+      [longitude, latitude].every((value) =>
+        !Array.isArray(value) && JSON_NUMBER.test(String(value))
+      ) && position.every(Number.isFinite);
     if (system !== WGS84 || !isPosition) return this.addNull(row, WITHOUT_GEOMETRY);
     for (const [index, degrees] of position.entries()) {
       this.#view.setFloat64(POINT_HEAD.length + 8 * index, degrees, true);

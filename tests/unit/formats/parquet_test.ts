@@ -88,6 +88,7 @@ Deno.test("toParquet() has the types of the fields when there are no rows, and w
 
 const MISFITS: [row: string, message: string][] = [
   ['"ResultValue":"<0.05"', 'ResultValue "<0.05", which is not a number'],
+  ['"ResultValue":"\ufeff5"', 'ResultValue "\ufeff5", which is not a number'],
   ['"ResultValue":true', "ResultValue true, which is not a number"],
   ['"ResultValue":1e999', "ResultValue 1e999, which is not a number"],
   ['"ActivityStartDate":"2023-02-29"', 'ActivityStartDate "2023-02-29", which is not a date'],
