@@ -5,6 +5,8 @@ export interface FailureLog {
   readonly id: string;
   /** For errors that the client did not cause. */
   logFailure(failure: string, error: unknown): void;
+  /** Replaces the secrets of the server and of the request. */
+  redact(text: string): string;
 }
 
 /** RFC 9457, without `type`. `hint` is an extension member. */
@@ -126,12 +128,13 @@ export function toServiceProblem(
   if (!(error instanceof DataStreamError)) return error;
   const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {
-    return new HttpProblem({
-      status: 413,
-      title: TITLES[413]!,
-      detail: `The result has ${error.expectedRows} rows, and this server allows ${maxRows}`,
-      hint: `narrow the filter, by years or regions, or set limit=${maxRows}`,
-    });
+    const hint = "narrow the filter, by years or regions";
+    const problem = { status: 413, title: TITLES[413]! };
+    // Otherwise it is a limit of the page, whose requests have no parameter for it.
+    const isOfServer = error.expectedRows! > maxRows;
+    if (!isOfServer) return new HttpProblem({ ...problem, detail: error.detail, hint });
+    const detail = `The result has ${error.expectedRows} rows, and this server allows ${maxRows}`;
+    return new HttpProblem({ ...problem, detail, hint: `${hint}, or set limit=${maxRows}` });
   }
   const status = statusFor(error, access);
   const isOfLimiter = error.kind === "rate-limit";
@@ -151,7 +154,9 @@ export function toServiceProblem(
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
   const { origin } = new URL(error.url);
-  const detail = withoutSecretPath(text, settings, origin).replaceAll(origin, "DataStream");
+  const detail = exchange.redact(
+    withoutSecretPath(text, settings, origin).replaceAll(origin, "DataStream"),
+  );
   const hint = status === 503
     ? `try again after ${headers["retry-after"]} s`
     : STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);

@@ -72,7 +72,7 @@ export class Exchange {
     this.#method = request.method;
     this.#secrets = secretsOf(request);
     const given = request.headers.get("x-request-id") ?? "";
-    const isValid = REQUEST_ID_PATTERN.test(given) && this.#redact(given) === given;
+    const isValid = REQUEST_ID_PATTERN.test(given) && this.redact(given) === given;
     this.id = isValid ? given : crypto.randomUUID();
   }
 
@@ -144,7 +144,7 @@ export class Exchange {
 
   #logMessage(level: LogLevel, text: string): void {
     // Redacts first: `oneLine()` changes white space, which a secret can contain.
-    const message = limitLength(oneLine(this.#redact(text)));
+    const message = limitLength(oneLine(this.redact(text)));
     this.#log(level, message, { message, requestId: this.id });
   }
 
@@ -195,7 +195,7 @@ export class Exchange {
     const method = this.#method;
     const { settings: { clock, logRequests }, metrics } = this.recorders;
     const query = Object.entries(this.query).map(([name, value]) =>
-      [name, limitLength(this.#redact(value))] as const
+      [name, limitLength(this.redact(value))] as const
     );
     const facts: RequestFacts = {
       requestId: this.id,
@@ -214,7 +214,7 @@ export class Exchange {
     this.#log(levelOf(facts), describeRequest(facts), { message: "request", ...facts });
   }
 
-  #redact(text: string): string {
+  redact(text: string): string {
     return redact(text, [...this.recorders.settings.secrets, ...this.#secrets]);
   }
 }

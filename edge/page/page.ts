@@ -233,7 +233,7 @@ function createPages(
       exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });
       const response = await dispatch(exchange);
       response.headers.set("content-location", toPath(link));
-      if (response.status < 400) return response;
+      if (response.status < 400 || method === "HEAD") return response;
       const retry = response.headers.get("retry-after");
       throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
     },

@@ -81,6 +81,16 @@ test("EdgeApp.request() writes DataStream when the message of the service has it
   }
 });
 
+test("EdgeApp.request() shows no path of a proxy when the message of the service has it alone", async () => {
+  const path = "/a-key-of-a-proxy/v1/odata/v4";
+  const reply = Response.json({ message: `not found: ${path}/Records` }, { status: 400 });
+  const { app } = overUpstream([reply], { baseUrl: `https://proxy.invalid${path}` });
+  assertEquals(
+    (await problemOf(await app.request("/Records.csv"))).detail,
+    "DataStream responded with status 400 (not found: [secret]v1/odata/v4/Records)",
+  );
+});
+
 const faults: [name: string, reply: () => ScriptedResponse][] = [
   ["a network error", () => new Error("connection reset")],
   ["a malformed page", () => Response.json({})],

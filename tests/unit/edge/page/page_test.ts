@@ -426,6 +426,30 @@ for (const [answer, status, english, french] of failures) {
   }
 }
 
+Deno.test("HEAD /download returns the status of the problem when the service rejects the key", async () => {
+  const { app } = overSandbox({}, {
+    fetch: () => Promise.resolve(Response.json({ message: "forbidden" }, { status: 403 })),
+  });
+  const { status } = await app.request("/download?characteristic=pH", { method: "HEAD" });
+  assertEquals(status, 502);
+});
+
+Deno.test("GET /years names its own limit, and no parameter of downloads, when there are more measurements", async () => {
+  const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: 1_000 });
+  const { app } = overSandbox({}, {
+    ...{ apiKey, baseUrl: url, maxRows: 5_000_000 },
+    async fetch(request) {
+      const response = await fetch(request);
+      if (!request.url.includes("count")) return response;
+      const text = await response.text();
+      return new Response(text.replace("40000", "250000"), response);
+    },
+  });
+  const html = await (await app.request("/years")).text();
+  assertStringIncludes(textOf(html), "at least 250000 rows for this query, more than 100000");
+  assert(!html.includes("limit="));
+});
+
 Deno.test("GET /years names what is missing and leads back when no measurement has a year", async () => {
   const { app } = overSandbox({ records: 3 });
   const html = await get(app, "/years?from=1800&to=1801");
