@@ -60,7 +60,7 @@ export function fileNameOf(
 }
 
 /** Characters; file systems limit a name to 255 bytes. */
-const MAX_NAME_LENGTH = 60;
+export const MAX_NAME_LENGTH = 60;
 /** Characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
 const EXTENSION = new RegExp(

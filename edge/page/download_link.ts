@@ -2,6 +2,7 @@
 import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
+import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
 import { FURTHER_FIELDS, MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
@@ -61,8 +62,8 @@ function partsOf({ path }: OfferedFile): { resource: string; extension: string }
 const DAY = 86_400_000;
 
 export interface Downloads {
-  /** File name without extension. */
-  name: string;
+  /** Returns the name of the file of a tool. */
+  nameOf: (tool: ToolId) => string;
   urls: { csv: string; parquet: string };
   expires: Date | undefined;
 }
@@ -79,18 +80,15 @@ export interface LinkContext {
 export async function createDownloads(context: LinkContext): Promise<Downloads> {
   const { settings, form } = context;
   const prefix = settings.synthetic ? "synthetic-" : "";
+  const slug = slugOf(context);
   return {
-    name: prefix + slugOf(context),
+    nameOf: (tool) => prefix + toFileName(slug, partsOf(TOOLS[tool]).extension),
     urls: {
       csv: await createLink(context, TOOLS.r),
       parquet: await createLink(context, TOOLS.duckdb),
     },
     expires: expiryOf(form, settings),
   };
-}
-
-export function fileName(tool: ToolId, { name }: Downloads): string {
-  return `${name}.${partsOf(TOOLS[tool]).extension}`;
 }
 
 function expiryOf({ days }: Form, { access, now }: Settings): Date | undefined {
@@ -117,8 +115,8 @@ export async function createLink(context: LinkContext, file: OfferedFile): Promi
   return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
 }
 
-/** Characters of each part of a file name, without the years. */
-const MAX_SLUG = 50;
+/** Characters of the first part of a file name, and of the years or version. The place has the rest. */
+const [MAX_WHAT, MAX_YEARS] = [24, 15];
 
 /** Such as `total-phosphorus-lake-winnipeg-2015-2024`, in both languages. */
 function slugOf({ form, placeName, datasets }: LinkContext): string {
@@ -140,11 +138,20 @@ function slugOf({ form, placeName, datasets }: LinkContext): string {
   // A version says more of a dataset than its years.
   const all = dataset?.version ? `v${dataset.version}` : "all-years";
   const years = from || to ? formatYears(from, to, "en") : all;
-  const words = [what, place].map((part) => {
-    const slug = fold(part).replace(/[^a-z\d]+/g, "-").replace(/^-|-$/g, "");
-    return slug.length > MAX_SLUG ? slug.slice(0, MAX_SLUG).replace(/-[^-]*$/, "") : slug;
-  });
-  return [...words, years.replace(/[^\w.]+/g, "-")].filter(Boolean).join("-");
+  const first = cut(toSlug(what), MAX_WHAT);
+  const last = cut(years.replace(/[^\w.]+/g, "-"), MAX_YEARS);
+  const hyphens = 2;
+  const rest = MAX_NAME_LENGTH - first.length - last.length - hyphens;
+  return [first, cut(toSlug(place), rest), last].filter(Boolean).join("-");
+}
+
+function toSlug(text: string): string {
+  return fold(text).replace(/[^a-z\d]+/g, "-").replace(/^-|-$/g, "");
+}
+
+/** Leaves out a word that would be cut. */
+function cut(slug: string, length: number): string {
+  return slug.length > length ? slug.slice(0, length).replace(/-[^-]*$/, "") : slug;
 }
 
 /** A client can forge the headers of a proxy: use it only in the response to the same client. */

@@ -6,7 +6,7 @@ import { drawBars, type YearResults } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
-import { type Downloads, estimateSize, fileName } from "./download_link.ts";
+import { type Downloads, estimateSize } from "./download_link.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
 import { describePlace, extentOf, type FormContent, nameInForm } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
@@ -185,7 +185,7 @@ export function renderDownload(
       <p class="note for-qgis">${text.qgisNote}</p>
       <button type="submit" form="query" formaction="/download" class="download">${button}</button>
       <p id="stale-reason" class="note" hidden>${text.staleDownload}</p>
-      <p class="file"><code>${ofEach((tool) => fileName(tool, downloads))}</code></p>
+      <p class="file"><code>${ofEach(downloads.nameOf)}</code></p>
       ${expires &&
         html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
     </section>

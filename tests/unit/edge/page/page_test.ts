@@ -498,6 +498,27 @@ Deno.test("GET / names the dataset in the line of a folded form, in the facts an
   assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
 });
 
+Deno.test("GET / shows the name of the file, with its years, when the names of characteristic and dataset are long", async () => {
+  const DOI = "10.25976/abcd-ef12";
+  const name = "Programme de surveillance de la qualité de l’eau des lacs et rivières du Nord";
+  const synthetic = { synthetic: true };
+  const { app } = overUpstream([
+    page([{ Id: 1, DOI, LocationId: 1, ActivityStartDate: "2020-06-01", ResultValue: 1 }]),
+    page([{ Id: 1, DOI, Name: "Lake", Latitude: 50, Longitude: -97 }]),
+    page([{ DOI, DatasetName: name }]),
+    page([]),
+  ], synthetic);
+  const characteristic = "Polychlorinated biphenyls and polybrominated diphenyl ethers";
+  const query = new URLSearchParams({ characteristic, dataset: DOI, from: "2015", to: "2024" });
+  // The first page loads the datasets, whose names the second one shows.
+  await get(app, `/?${query}`);
+  const shown = />([\w.-]+\.csv)</.exec(await get(app, `/?${query}`))![1]!;
+  const file = await app.request(`/download?${query}&tool=r`);
+  await file.body?.cancel();
+  assertStringIncludes(file.headers.get("content-disposition")!, `filename="${shown}"`);
+  assertMatch(shown, /^synthetic-polychlorinated-abcd-ef12-programme-de-2015-2024\.csv$/);
+});
+
 Deno.test("GET / estimates the size of each file from the rows that it read", async () => {
   const { app } = overSandbox({ hostileNames: false });
   const html = await get(app, "/?characteristic=Nitrate");
