@@ -168,9 +168,11 @@ function createPages(
     throw new FormError(credentialText, {}, 401);
   }
 
-  /** The form, without data that needs a key. */
-  const renderEmptyForm = (form: Form) =>
-    renderForm({ access, form, datasets: knownDatasets({ cache, owner: "" }) });
+  /** The form, without data that needs a key or token. */
+  const renderEmptyForm = (form: Form) => {
+    const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
+    return renderForm({ access, form, datasets });
+  };
 
   /** Loads and describes the results of a form. */
   async function loadContent({ exchange, form, path }: PageRequest, source: Source) {

@@ -624,6 +624,17 @@ Deno.test("GET / and POST / require a token, and sign the links, when access is 
   assertEquals(signed.status, 200);
 });
 
+for (const access of ["signed", "token"] as const) {
+  Deno.test(`GET / without a token names no dataset after a request with one when access is ${access}`, async () => {
+    const { app } = overSandbox({ hostileNames: false }, { ...signedAccess, access });
+    const name = "Synthetic Lakes, Long-Term Monitoring";
+    assertStringIncludes(await get(app, "/?characteristic=pH", { headers: bearer }), name);
+    for (const path of ["/", "/?characteristic=pH"]) {
+      assertEquals((await get(app, path)).includes(name), false, path);
+    }
+  });
+}
+
 Deno.test("POST / rejects a form that is too large", async () => {
   const { app } = overSandbox({}, signedAccess);
   const response = await app.request("/", { method: "POST", body: "a".repeat(100_001) });
