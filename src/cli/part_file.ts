@@ -141,10 +141,13 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   const { part } = filesOf(path);
-  const found = await statIfExists(part, lstat);
-  if (found?.isDirectory()) {
-    throw new FileError(`${part} is a directory: rename it, or choose another file`);
+  for (const name of pathsOf(path).slice(1)) {
+    const isDirectory = (await statIfExists(name, lstat))?.isDirectory();
+    if (isDirectory) {
+      throw new FileError(`${name} is a directory: rename it, or choose another file`);
+    }
   }
+  const found = await statIfExists(part, lstat);
   const isContinued = options.resume && found !== undefined;
   const earlier = isContinued ? readState(path, options, found.size === 0) : undefined;
   const force = options.force || earlier?.force === true;

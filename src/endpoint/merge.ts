@@ -98,7 +98,7 @@ const routes = new Map<unknown, ParsedRoute>();
 let newRoutes = 0;
 
 /**
- * Without the map, `endpoint()` takes ten times as long. Keeps one of eight new routes: those that recur
+ * Without the map, `endpoint()` takes ten times as long. Keeps one of eight new routes: most that recur
  * are soon kept, and keeping paths that never recur would take a third of the time. Results are
  * shared: do not change them.
  */

@@ -1,5 +1,5 @@
 // Invalid file names, lost states, and interruptions outside of requests for rows.
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,
   fileNames,
@@ -33,14 +33,19 @@ for (const length of [252, 300]) {
     }));
 }
 
-for (const more of [[], ["--force"], ["--resume"]]) {
-  Deno.test(`weir exits with 1 when the part is a directory${more.map((flag) => ` with ${flag}`)}`, () =>
-    withFiles(async () => {
-      await Deno.mkdir(`${FOLDER}/a.csv.part`);
-      const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
-      assertEquals([code, await fileNames()], [1, ["a.csv.part"]]);
-      assertMatch(stderr, /^a\.csv\.part is a directory: [^\n]*\n$/);
-    }));
+for (const name of ["a.csv.part", "a.csv.part.json", "a.csv.datapackage.json"]) {
+  for (const more of [[], ["--force"], ["--resume"], ["--no-package"]]) {
+    const flags = more.map((flag) => ` with ${flag}`);
+    Deno.test(`weir exits with 1 and writes nothing when ${name} is a directory${flags}`, () =>
+      withFiles(async () => {
+        await Deno.mkdir(`${FOLDER}/${name}`);
+        const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
+        const others = (await fileNames()).filter((other) => other !== name);
+        assertEquals([code, others], [1, []]);
+        assertMatch(stderr, /^[^\n]* is a directory: [^\n]*\n$/);
+        assert(stderr.startsWith(`${name} `), stderr);
+      }));
+  }
 }
 
 Deno.test("weir --resume exits with 1 and keeps the part when the state cannot be read", () =>
