@@ -224,11 +224,17 @@ export interface FoundPlace {
   locations?: Locations | undefined;
 }
 
-/** Resolves `where` to a region, a dataset, or the locations whose names contain it. */
+/** Ids of regions, also of those that are not in the list. */
+const REGION_ID = /^(?:admin|hub|watershed)(?:\.[\w-]+)+$/i;
+
+/**
+ * Resolves `where` to a region, the locations whose names contain it, or else a dataset. The result does not depend
+ * on what is in the cache, so that a download has the rows of the page.
+ */
 export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
   const { where, language } = form;
   if (where === "") return { found: form, name: "" };
-  const region = findRegion(where) ?? (/^[a-z]+(\.[\w-]+)+$/i.test(where) ? where : undefined);
+  const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
   if (region !== undefined) {
     const [, name = region] = regionsIn(language).find(([id]) => id === region) ?? [];
     return { found: { ...form, region }, name };
@@ -236,17 +242,6 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
   const wanted = fold(where);
   const all = await loadLocations(source, toSelection(form));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
-  const known = list.length > 0 ? knownDatasets(source) : await loadDatasets(source);
-  const chosen =
-    known?.filter(({ doi }) => form.datasets.length === 0 || form.datasets.includes(doi)) ?? [];
-  const ofDatasets = (datasets: readonly DatasetInfo[], name: string) => {
-    const dois = datasets.map(({ doi }) => doi);
-    const list = all.list.filter(({ doi }) => dois.includes(doi));
-    const locations = all.missing === 0 ? { list, missing: 0 } : undefined;
-    return { found: { ...form, datasets: dois }, name, locations };
-  };
-  const exact = chosen.filter(({ name, doi }) => fold(name) === wanted || doi === where);
-  if (exact.length > 0) return ofDatasets(exact, exact[0]!.name);
   if (list.length > MAX_NAMED_LOCATIONS) {
     throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
   }
@@ -254,9 +249,22 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
     const found = { ...form, locations: list.map(({ id }) => Number(id)) };
     return { found, name: where, locations: { list, missing: 0 } };
   }
-  const parts = chosen.filter(({ name }) => fold(name).includes(wanted));
-  if (parts.length === 0) throw new FormError("noLocation", { name: shorten(where) });
-  return ofDatasets(parts, parts.length === 1 ? parts[0]!.name : where);
+  const datasets = await loadDatasets(source);
+  const chosen = datasets.filter(({ doi }) =>
+    form.datasets.length === 0 || form.datasets.includes(doi)
+  );
+  const exact = chosen.filter(({ name, doi }) => fold(name) === wanted || doi === where);
+  const matching = exact.length > 0
+    ? exact
+    : chosen.filter(({ name }) => fold(name).includes(wanted));
+  if (matching.length === 0) throw new FormError("noLocation", { name: shorten(where) });
+  const dois = matching.map(({ doi }) => doi);
+  const ofDatasets = all.list.filter(({ doi }) => dois.includes(doi));
+  return {
+    found: { ...form, datasets: dois },
+    name: exact.length > 0 || matching.length === 1 ? matching[0]!.name : where,
+    locations: all.missing === 0 ? { list: ofDatasets, missing: 0 } : undefined,
+  };
 }
 
 /** Maximum number of tasks with requests for a screen. */

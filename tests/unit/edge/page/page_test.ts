@@ -157,11 +157,30 @@ for (const [query, filter, box] of filters) {
   });
 }
 
-Deno.test("GET / filters by the locations whose name contains the text when no region or dataset has it", async () => {
+Deno.test("GET / filters by the locations whose name contains the text when no region has it", async () => {
   const { app } = overSandbox({ hostileNames: false });
   const html = await get(app, "/?where=pigeon+lake");
   assertStringIncludes(html, "LocationId%20");
   assertStringIncludes(elementOf(html, 'class="facts"'), "1 location");
+});
+
+Deno.test("GET /download filters by the locations of the text, whether or not a dataset of that name is in the cache", async () => {
+  const DOI = "10.25976/x";
+  const location = { Id: 1, DOI, Name: "Bow River at Calgary", Latitude: 51, Longitude: -114 };
+  const dataset = page([{ DOI: "10.25976/y", DatasetName: "Bow River" }]);
+  for (const responses of [[page([location])], [dataset, page([location])]]) {
+    const { app } = overUpstream(responses);
+    if (responses.length > 1) await get(app, "/datasets");
+    const url = await fileOf(app, "where=Bow+River");
+    assertEquals(url.searchParams.get("$filter"), "LocationId eq 1");
+  }
+});
+
+Deno.test("GET /download searches for a location when the text has a point like the Id of a region", async () => {
+  const place = { DOI: "10.25976/x", Latitude: 46, Longitude: -67 };
+  const { app } = overUpstream([page([{ ...place, Id: 1, Name: "St.John River" }])]);
+  const url = await fileOf(app, "where=St.John");
+  assertEquals(url.searchParams.get("$filter"), "LocationId eq 1");
 });
 
 const mistakes: [query: string, english: string, french: string][] = [
