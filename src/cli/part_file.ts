@@ -141,7 +141,7 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   const { part } = filesOf(path);
-  for (const name of pathsOf(path).slice(1)) {
+  for (const name of Object.values(filesOf(path))) {
     const isDirectory = (await statIfExists(name, lstat))?.isDirectory();
     if (isDirectory) {
       throw new FileError(`${name} is a directory: rename it, or choose another file`);

@@ -219,7 +219,7 @@ function csvCounter(
       const rows = Math.max(0, lines + (isInLine ? 1 : 0) - (header ? 1 : 0));
       if (!header) return { rows };
       // Names of columns need no quotes.
-      const names = utf8Decoder.decode(first).replace(/\r$/, "").split(delimiter);
+      const names = utf8Decoder.decode(first).replace(/^\ufeff|\r$/g, "").split(delimiter);
       return { rows, header: names };
     },
   };

@@ -137,7 +137,7 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
       await (await killed()).abandon();
       const runs = await Promise.allSettled([1, 2, 3].map(async () => {
         const { output } = await resume();
-        await write(output, "page 2\n", 2);
+        await write(output, "page 2\n", 2, { isLast: true });
         await output.finish(0);
       }));
       assert(runs.some(({ status }) => status === "fulfilled"), Deno.inspect(runs));
