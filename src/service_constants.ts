@@ -3,7 +3,13 @@
  *
  * Source: DataStream Public API, "Endpoints".
  *
- * @example `endpoint("/Metadata").url` is `${PRODUCTION_URL}/Metadata`
+ * @example Requests without a base URL go to production
+ * ```ts
+ * import { endpoint, PRODUCTION_URL } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(endpoint("/Metadata").url, `${PRODUCTION_URL}/Metadata`);
+ * ```
  */
 export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
 
@@ -12,7 +18,14 @@ export const PRODUCTION_URL = "https://api.datastream.org/v1/odata/v4";
  *
  * Source: DataStream Public API, "Endpoints".
  *
- * @example `new DataStream({ apiKey, baseUrl: QA_URL })`
+ * @example A client of the test system
+ * ```ts
+ * import { DataStream, QA_URL } from "@weir/datastream";
+ * import { assert } from "@std/assert";
+ *
+ * const client = new DataStream({ apiKey: "YOUR-KEY", baseUrl: QA_URL });
+ * assert(client.locations().url.startsWith(QA_URL));
+ * ```
  */
 export const QA_URL = "https://api.qa.datastream.org/v1/odata/v4";
 

@@ -191,7 +191,7 @@ interface PageConverter<T> {
 
 interface BatchSource<T> {
   converter: PageConverter<T>;
-  /** Of the query; its cursors are not used if there is none. */
+  /** Hash of the query, for cursors; absent if the caller uses no cursor. */
   digest?: string;
   after?: Cursor | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */

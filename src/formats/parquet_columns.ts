@@ -18,7 +18,7 @@ export type ColumnType =
   | "texts"
   | "point";
 
-/** Reads a number from the text of a value; `isString` tells whether the value is a string. `MISFIT` if it is none. */
+/** Reads a number from the text of a value; `isString` tells whether it was a string. Returns `MISFIT` for other values. */
 export type ReadNumber = (
   bytes: Uint8Array,
   start: number,

@@ -123,7 +123,13 @@ export function eq<const F extends FilterName>(field: F, value: FilterValue<F>):
 /**
  * Matches rows whose field differs from a value or is null: `ne`. Parameters as in {@linkcode eq}.
  *
- * @example `ne("ActivityMediaName", "Sediment")`
+ * @example
+ * ```ts
+ * import { ne } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(ne("ActivityMediaName", "Sediment")), "ActivityMediaName ne 'Sediment'");
+ * ```
  */
 export function ne<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compareField("ne", field, value);
@@ -132,7 +138,13 @@ export function ne<const F extends FilterName>(field: F, value: FilterValue<F>):
 /**
  * Matches rows whose field is less than a value: `lt`. Parameters as in {@linkcode eq}.
  *
- * @example `lt("CreateTimestamp", "2020-03-25")`
+ * @example
+ * ```ts
+ * import { lt } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(lt("CreateTimestamp", "2020-03-25")), "CreateTimestamp lt '2020-03-25'");
+ * ```
  */
 export function lt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compareField("lt", field, value);
@@ -142,7 +154,13 @@ export function lt<const F extends FilterName>(field: F, value: FilterValue<F>):
  * Matches rows whose field is at most a value: `lte` (`le` in standard OData). Parameters as in
  * {@linkcode eq}.
  *
- * @example `lte("ActivityStartYear", 2023)`
+ * @example
+ * ```ts
+ * import { lte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(lte("ActivityStartYear", 2023)), "ActivityStartYear lte 2023");
+ * ```
  */
 export function lte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compareField("lte", field, value);
@@ -151,7 +169,13 @@ export function lte<const F extends FilterName>(field: F, value: FilterValue<F>)
 /**
  * Matches rows whose field is greater than a value: `gt`. Parameters as in {@linkcode eq}.
  *
- * @example `gt("Latitude", 49.5)`
+ * @example
+ * ```ts
+ * import { gt } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(gt("Latitude", 49.5)), "Latitude gt '49.5'");
+ * ```
  */
 export function gt<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compareField("gt", field, value);
@@ -161,7 +185,13 @@ export function gt<const F extends FilterName>(field: F, value: FilterValue<F>):
  * Matches rows whose field is at least a value: `gte` (`ge` in standard OData). Parameters as in
  * {@linkcode eq}.
  *
- * @example `gte("ActivityStartYear", 2015)`
+ * @example
+ * ```ts
+ * import { gte } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(String(gte("ActivityStartYear", 2015)), "ActivityStartYear gte 2015");
+ * ```
  */
 export function gte<const F extends FilterName>(field: F, value: FilterValue<F>): Filter<F> {
   return compareField("gte", field, value);

@@ -11,7 +11,13 @@ import {
  * numbers in single quotes, because the service rejects coordinates without quotes. `RESOURCES` has the
  * names for each resource.
  *
- * @example `FILTER_FIELDS.ActivityStartYear` is `"number"`
+ * @example The type of a filter field
+ * ```ts
+ * import { FILTER_FIELDS } from "@weir/datastream";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(FILTER_FIELDS.ActivityStartYear, "number");
+ * ```
  */
 export const FILTER_FIELDS = {
   DOI: "text",
