@@ -24,7 +24,7 @@ export function roundUp(number: number): number {
   return power * ROUND_DIGITS.find((digit) => digit * power >= number)!;
 }
 
-/** Returns the distance of labels at which `length` has at most about `most` of them. */
+/** Returns a round distance between labels, so that about `most` of them fit into `length`. */
 export function labelStep(length: number, most: number): number {
   return Math.max(1, roundUp(length / most));
 }

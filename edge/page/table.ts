@@ -53,7 +53,7 @@ export function measurementsTable(
     { className: "date", label: text.date, textOf: dateOf, isFixed: true },
     { className: "location", label: text.location, textOf: place, isFixed: true },
     { className: "characteristic", label: text.characteristic, textOf: nameOfCharacteristic },
-    // Without a label, they are not columns: the form follows the unit, and the medium precedes the depth.
+    // These two have no column: the form stands after the unit, and the medium before the depth.
     { className: "", label: "", textOf: formOf },
     { className: "", label: "", textOf: mediumOf },
     { className: "detail", label: text.sampleFraction, textOf: fractionOf },

@@ -2,7 +2,7 @@ import type { Clock } from "../../src/clock.ts";
 
 /** Milliseconds. */
 const TTL = 300_000;
-/** Maximum number of bytes. Low, because an isolate of Workers has 128 MB, also for downloads. */
+/** Maximum number of bytes. An isolate of Workers has 128 MB for the page and all downloads. */
 const MAX_SIZE = 32_000_000;
 
 const BYTES_PER_CHARACTER = 2;

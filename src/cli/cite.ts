@@ -44,7 +44,7 @@ const MAX_SUGGESTED_DOIS = 6;
 interface CitedDownload {
   filter: string | undefined;
   within: AnyResourceQuery["within"];
-  /** `undefined` if they are unknown. */
+  /** DOIs of the rows; `undefined` if the rows have no DOI. */
   dois: readonly string[] | undefined;
   /** File of the citations; `undefined` for standard error. */
   path: string | undefined;
