@@ -46,7 +46,7 @@ import {
 export interface Position extends
   Pick<
     Cursor,
-    "rows" | "leftOut" | "groupRows" | "groupCount" | "isSplitDecided" | "otherIds"
+    "rows" | "leftOut" | "groupRows" | "groupCount" | "isSplitDecided" | "otherIds" | "lastPage"
   > {
   readonly shards: readonly Shard[];
   /** `undefined` if the service has refused none. */
@@ -93,6 +93,10 @@ export async function* readParts<T>(
   const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
   try {
     while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
+      if (reading.position.lastPage !== undefined) {
+        await endPage(reading, reading.position.lastPage);
+        continue;
+      }
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
       const { position: start } = reading;
@@ -125,18 +129,13 @@ export async function* readParts<T>(
         await countGroup(reading);
       }
       deliverEnd(reading, request, end);
-      const mayFollow = reading.position.rows < query.limit;
-      // A query that is resumed at the end of a shard would request rows after it, with a token that is only assumed.
-      const isShardEnd = mayFollow && nextStep(end, reading.position, reading) === "next shard";
-      if (isShardEnd) leaveShard(reading);
       const { position } = reading;
-      const hasMore = nextToken !== undefined || position.shards.length > (isShardEnd ? 0 : 1);
+      const hasMore = nextToken !== undefined || position.shards.length > 1;
       if (end.rows > 0) {
         yield { ...end as TakenRows<T>, start, position, isPageEnd: true, hasMore };
       }
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
-      if (mayFollow && !isShardEnd) await endPage(reading, end);
     }
     const { rows, leftOut } = reading.position;
     return { shards: [], rows, leftOut, groupRows: 0 };
@@ -148,9 +147,11 @@ export async function* readParts<T>(
 }
 
 type Reading = ReturnType<typeof startReading>;
+type LastPage = NonNullable<Position["lastPage"]>;
 
 function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {
-  const { shards: [shard], rows, groupRows, groupCount } = position;
+  const { shards: [shard], rows, leftOut = 0, groupCount, lastPage } = position;
+  const delivered = rows + leftOut;
   return {
     run,
     query,
@@ -159,13 +160,13 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     /** Attempts since rows were last delivered. */
     attempts: startAttempts(run.settings.retry),
     /** Number of responses with status 200 since the start of the query. */
-    responses: groupRows > 0 || rows > 0 ? 1 : 0,
+    responses: delivered === 0 ? 0 : lastPage && delivered > lastPage.length ? 2 : 1,
     /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
     countsLeft: countsOf(query, groupCount),
-    /** Earlier skip tokens of another form than `Id:<digits>`. */
+    /** Earlier skip tokens of the shard, of another form than `Id:<digits>`. */
     tokens: new Set<string>(),
-    /** Whether a link or the position has shown the form of skip tokens. */
-    isTokenKnown: shard?.after !== undefined,
+    /** Whether a link, or the position that one led to, has shown the form of skip tokens. */
+    isTokenKnown: shard?.after !== undefined && lastPage === undefined,
     /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
     canContinue: shard?.after?.startsWith("Id:") ?? true,
     /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
@@ -258,8 +259,12 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
     reading.canContinue = idOfToken(nextToken) !== undefined;
   } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
   deliver(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
+  if (nextToken === undefined) {
+    reading.position = { ...reading.position, lastPage: { length, isFull: end.isFull } };
+  }
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
+  reading.isProbe &&= nextToken === undefined;
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
   return reading.position;
 }
@@ -374,28 +379,28 @@ function setCount(reading: Reading, rows: number): void {
   if (query.skipToken === undefined) reading.position = { ...position, groupCount: rows };
 }
 
-async function endPage(reading: Reading, page: PageEnd<unknown>): Promise<void> {
-  for (;;) {
-    const step = nextStep(page, reading.position, reading);
-    if (step === "next page") {
-      reading.isProbe = page.nextToken === undefined;
-      return;
-    }
-    if (step === "count") {
-      await countGroup(reading);
-      reportProgress(reading.run, {});
-      continue;
-    }
-    if (step === "fail") acceptOrFail(reading, page.length === 0);
-    return leaveShard(reading);
+/** Takes one step after a page without a link: to the next page, to a count or to the next shard. */
+async function endPage(reading: Reading, page: LastPage): Promise<void> {
+  const step = nextStep(page, reading.position, reading);
+  if (step === "count") {
+    await countGroup(reading);
+    return reportProgress(reading.run, {});
   }
+  if (step === "next page") {
+    reading.isProbe = true;
+    reading.position = { ...reading.position, lastPage: undefined };
+    return;
+  }
+  if (step === "fail") acceptOrFail(reading, page.length === 0);
+  leaveShard(reading);
 }
 
 function leaveShard(reading: Reading): void {
   const { shards: [shard, ...shards], rows, leftOut, pageSize, otherIds } = reading.position;
   reading.isProbe = false;
+  reading.tokens.clear();
   if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
-    reading.position = { ...reading.position, shards };
+    reading.position = { ...reading.position, shards, lastPage: undefined };
   } else {
     reading.position = { shards, rows, leftOut, groupRows: 0, pageSize, otherIds };
     reading.countsLeft = countsOf(reading.query);
@@ -407,16 +412,15 @@ const MAX_EXACT_COUNT = 100_000;
 /** Inaccuracy of large counts: 0.0005 % (DataStream Public API, "URL Parameters", `$count`). */
 const COUNT_INACCURACY = 0.000_005;
 
-/** Decides the step after a page that does not reach the limit of its query. */
+/** Decides the step after a page without a link that does not reach the limit of its query. */
 export function nextStep(
-  page: Pick<PageEnd<unknown>, "length" | "isFull" | "nextToken">,
+  page: LastPage,
   { shards: [shard, next], groupRows, groupCount }: Position,
   { responses, countsLeft, isProbe, canContinue }: Pick<
     Reading,
     "responses" | "countsLeft" | "isProbe" | "canContinue"
   >,
 ): "next page" | "next shard" | "count" | "fail" {
-  if (page.nextToken !== undefined) return "next page";
   const isCounted = groupCount !== undefined;
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";

@@ -1,7 +1,7 @@
 // Filters with lists that are too long for one request.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, DataStreamError, isIn } from "../../../mod.ts";
+import { and, type Cursor, DataStream, DataStreamError, isIn } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { upstream } from "../../helpers/upstream.ts";
 
@@ -78,4 +78,41 @@ Deno.test("observations() fail when a group of a long list lacks rows, though it
   const query = client.observations({ select: ["Id"], filter: isIn("LocationId", IDS) });
   const error = await assertRejects(() => query.toArray(), DataStreamError);
   assertEquals([error.kind, error.expectedRows], ["incomplete", 2]);
+});
+
+Deno.test("batches() of a long list continue at the end of a group whose tokens are opaque", async () => {
+  const { options } = upstream();
+  const groups: (string | null)[] = [];
+  let requests: string[] = [];
+  const fetch = ({ url }: Request) => {
+    const { searchParams, href } = new URL(url);
+    const filter = searchParams.get("$filter");
+    if (!groups.includes(filter)) groups.push(filter);
+    const first = groups.indexOf(filter) * 10 + 1;
+    const token = searchParams.get("$skiptoken");
+    const isCount = searchParams.has("$count");
+    requests.push(`${first} ${isCount ? "count" : token}`);
+    if (isCount) return Promise.resolve(Response.json({ value: 3 }));
+    if (token?.startsWith("Id:")) return Promise.resolve(new Response("{}", { status: 400 }));
+    const value = token === null ? [{ Id: first }, { Id: first + 1 }] : [{ Id: first + 2 }];
+    const next = token === null ? `${href}&$skiptoken=opaque` : undefined;
+    return Promise.resolve(Response.json({ value, "@odata.nextLink": next }));
+  };
+  const client = new DataStream({ ...options, fetch });
+  const query = client.records({ select: ["Id"], top: 2, filter: isIn("LocationId", IDS) });
+  const ids = (await query.toArray()).map(({ Id }) => Id);
+  assertEquals(ids, groups.flatMap((_, index) => [1, 2, 3].map((id) => index * 10 + id)));
+  const uninterrupted = requests;
+  requests = [];
+  const resumed: number[] = [];
+  let after: Cursor | undefined;
+  do {
+    for await (const { data, cursor } of query.batches({ after })) {
+      resumed.push(...data.map(({ Id }) => Id));
+      after = JSON.parse(JSON.stringify(cursor)) as Cursor;
+      break;
+    }
+  } while (!after?.isComplete);
+  assertEquals(resumed, ids);
+  assertEquals(requests.toSorted(), uninterrupted.toSorted());
 });

@@ -24,7 +24,7 @@ import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 /** A page of 40 rows without a link, the third of a result of which 100 rows were delivered. */
 const FACTS = {
-  ...{ length: 40, nextToken: undefined as string | undefined, isFull: false },
+  ...{ length: 40, isFull: false },
   ...{
     groupRows: 100,
     groupCount: undefined as number | undefined,
@@ -38,8 +38,6 @@ const EMPTY = { length: 0 };
 /** Nothing announced the page, and it is empty. */
 const END = { length: 0, isProbe: true };
 const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeof nextStep>][] = [
-  ["the page has a link", { nextToken: "a" }, "next page"],
-  ["it has a link, and all counted rows came", { nextToken: "a", groupCount: 100 }, "next page"],
   ["it is not the last shard of the group", { isGroupEnd: false, groupCount: 500 }, "next shard"],
   [
     "it is not the last shard, and the page is full",
