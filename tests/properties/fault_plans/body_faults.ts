@@ -30,8 +30,9 @@ function isJson(bytes: Uint8Array<ArrayBuffer>): boolean {
   }
 }
 
-/** Removes, inserts or replaces bytes until the body is not valid JSON. */
+/** Removes, inserts or replaces bytes until the body is not valid JSON. A body that is cut already stays as it is. */
 function breakJson(delivery: Delivery, { random }: FaultContext): boolean {
+  if (!isJson(delivery.bytes)) return false;
   for (let attempt = 0; attempt < 20; attempt++) {
     const bytes = changeByte(delivery.bytes, random);
     if (isJson(bytes)) continue;
