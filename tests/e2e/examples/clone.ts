@@ -1,7 +1,7 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
 import { copyClone } from "../../package/copy_clone.ts";
-import { findFreePort } from "../../package/free_port.ts";
+import { findFreePort } from "./free_port.ts";
 import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { commandsFor } from "./readme.ts";
