@@ -68,7 +68,8 @@ export async function citeDownload(
       : await client.citations(undefined, { dois, signal });
     if (path !== undefined) {
       const { format } = Object.values(CITATION_FORMATS)
-        .find(({ extension }) => path.endsWith(`.${extension}`)) ?? CITATION_FORMATS.text;
+        .find(({ extension }) => path.toLowerCase().endsWith(`.${extension}`)) ??
+        CITATION_FORMATS.text;
       await explainingErrors(path, writeText(path, format(citations), context));
     }
   } catch (error) {

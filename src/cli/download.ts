@@ -45,6 +45,7 @@ import {
   type FileOptions,
   type FileOrigin,
   type FilePackage,
+  type OpenFile,
   openFile,
   pathsOf,
   type QueryRecord,
@@ -114,7 +115,9 @@ async function writeRows(job: Job): Promise<number> {
     query: job.record,
     pagesAfter: rows.pagesAfter,
     resume: flags.has("resume") || update,
-    restart: update,
+    onRestart: update
+      ? (reason) => context.printError(`${reason}: ${file} is downloaded from its start`)
+      : undefined,
     force: flags.has("force"),
     requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), input.signal),
     describe: flags.has("no-package") ? undefined : rows.describe,
@@ -145,12 +148,13 @@ async function writeRows(job: Job): Promise<number> {
     if (!flags.has("quiet")) context.printError(`${file} is downloaded again: ${changes}`);
     options.force = true;
   }
-  if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, options.force);
 
-  const { output, after } = await openOutput(target, options, context);
+  const { output, after, force } = await openOutput(target, options, context);
   const report = rows.start(output, after);
   let last: DownloadPage | undefined;
   try {
+    // A part that is continued may replace the file of citations if its first run was allowed to.
+    if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
     for await (const page of after === undefined ? allPages : rows.pagesAfter(after)) {
       await output.write(page);
       last = page;
@@ -370,19 +374,19 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-/** If a part is resumed, also returns its cursor. */
 async function openOutput(
   target: OutputPath | undefined,
   options: FileOptions,
   context: Context,
-): Promise<{ output: Output; after?: Cursor | undefined }> {
-  if (target === undefined) return { output: openStandardOutput(context) };
+): Promise<OpenFile> {
+  const { force } = options;
+  if (target === undefined) return { output: openStandardOutput(context), force };
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
-  if (!options.resume) return { output: await openStream(path, context) };
+  if (!options.resume) return { output: await openStream(path, context), force };
   throw new UsageError(
     `--${
-      options.restart ? "update" : "resume"
+      options.onRestart ? "update" : "resume"
     } needs --output FILE, but ${path} is a device or a pipe`,
   );
 }

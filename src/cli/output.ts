@@ -159,7 +159,10 @@ export async function statIfExists(
   } catch (error) {
     // Any other error, such as a missing permission, does not mean that the file is missing.
     const { code } = error as { code?: string };
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENAMETOOLONG") {
+      throw new FileError(`The file name of ${path} is too long: choose a shorter one`);
+    }
     if (code === "ELOOP") throw new FileError(`${path} is a loop of symbolic links: name a file`);
     throw error;
   }

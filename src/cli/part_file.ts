@@ -99,8 +99,11 @@ export interface FileOptions {
   pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>;
   /** Whether to continue an existing part. */
   resume: boolean;
-  /** Whether to start again if a dataset has changed since the part was started. */
-  restart: boolean;
+  /**
+   * Called with the reason before the download starts again, because a dataset has changed since the part was started
+   * or the part cannot be continued. Default: that is an error.
+   */
+  onRestart?: ((reason: string) => void) | undefined;
   /** Whether to overwrite an existing file or part. */
   force: boolean;
   requestDatasets: () => Promise<readonly Citation[]>;
@@ -109,8 +112,10 @@ export interface FileOptions {
 }
 
 /** The output to a file; `after` is the cursor after the last page of a part that is continued. */
-interface OpenFile {
+export interface OpenFile {
   output: Output;
+  /** Whether the download may overwrite files: `--force` was given, now or when the part was started. */
+  force: boolean;
   after?: Cursor | undefined;
 }
 
@@ -140,28 +145,24 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 }
 
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
-  const { part } = filesOf(path);
-  for (const name of Object.values(filesOf(path))) {
-    const isDirectory = (await statIfExists(name, lstat))?.isDirectory();
-    if (isDirectory) {
+  for (const name of pathsOf(path)) {
+    if ((await statIfExists(name, lstat))?.isDirectory()) {
       throw new FileError(`${name} is a directory: rename it, or choose another file`);
     }
   }
-  const found = await statIfExists(part, lstat);
-  const isContinued = options.resume && found !== undefined;
-  const earlier = isContinued ? readState(path, options, found.size === 0) : undefined;
+  const earlier = options.resume ? await findPart(path, options) : undefined;
   const force = options.force || earlier?.force === true;
-  const replaced = await requireReplaceable(path, force, isContinued ? MOVE : undefined);
+  const replaced = await requireReplaceable(path, force, earlier && MOVE);
   if (earlier?.cursor !== undefined) {
-    if (!found!.isFile()) throw new FileError(`${part} is not a regular file: ${RESTART}`);
     const output = await resumePart(path, { ...options, force }, earlier);
-    if (output !== undefined) return { output, after: earlier.cursor };
+    if (output !== undefined) return { output, force, after: earlier.cursor };
   }
-  if (isContinued || force && found !== undefined) removePart(path);
-  return { output: await startPart(path, { ...options, force }, replaced) };
+  const isReplaced = force && await statIfExists(filesOf(path).part, lstat) !== undefined;
+  if (isReplaced || earlier !== undefined) removePart(path);
+  return { output: await startPart(path, { ...options, force }, replaced), force };
 }
 
-/** Returns `undefined` if a dataset has changed and the download may start again. */
+/** Returns `undefined` if a dataset or the part has changed and the download may start again. */
 async function resumePart(
   path: string,
   options: FileOptions,
@@ -172,10 +173,12 @@ async function resumePart(
     const hash = createHash("sha256");
     // Before the bytes are hashed, so that an earlier run that still writes fails at its next step.
     const output = await createOutput(path, options, file, state, hash);
-    await hashPart(path, file, state, hash);
-    const changes = await findChanges(state.datasets, options.requestDatasets);
+    const damage = await hashPart(path, file, state, hash);
+    const changes = damage ?? await findChanges(state.datasets, options.requestDatasets);
     if (changes === undefined) return output;
-    if (!options.restart) throw changedError(path, changes);
+    const reason = damage ?? describePublication(path, changes);
+    if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
+    options.onRestart(reason);
     await file.close();
     return undefined;
   } catch (error) {
@@ -300,7 +303,7 @@ async function createOutput(
       const changes = await findChanges(state.datasets, options.requestDatasets);
       if (changes !== undefined) {
         canResume = false;
-        throw changedError(path, changes);
+        throw new FileError(`${describePublication(path, changes)}: ${RESTART}`);
       }
     }
     const { citations, datasets } = await requestKnown();
@@ -347,7 +350,7 @@ async function createOutput(
 }
 
 /**
- * Returns the package of a finished download of a query; `undefined` if FILE is missing or FILE.part exists.
+ * Returns the package of a finished download of a query; `undefined` if FILE is missing or a part can be continued.
  *
  * A run that was killed just after it renamed FILE.part leaves FILE.part.json, which is removed.
  *
@@ -357,9 +360,9 @@ export async function readFinished(
   path: string,
   options: FileOptions,
 ): Promise<FilePackage | undefined> {
-  const { part, record: recordPath } = filesOf(path);
+  const recordPath = packagePath(path);
   if (await statIfExists(path) === undefined) return undefined;
-  if (await statIfExists(part, lstat) !== undefined) return undefined;
+  if (await findPart(path, options) !== undefined) return undefined;
   const hash = await hashOf(path);
   const written = readPackage(path);
   const unwritten = written?.resources[0].hash === hash
@@ -452,36 +455,39 @@ function showValue(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-function changedError(path: string, changes: string): FileError {
-  return new FileError(
-    `DataStream has published new data since ${
-      filesOf(path).part
-    } was started (${changes}): ${RESTART}`,
-  );
+function describePublication(path: string, changes: string): string {
+  return `DataStream has published new data since ${filesOf(path).part} was started (${changes})`;
 }
 
 /**
- * Returns the state of a part. `undefined` for an empty part without a state of this query, which a run leaves that is
- * killed at its start.
+ * Returns the state of the part that this run continues; `undefined` if there is none. An empty part without a state
+ * of this query, which a run leaves that is killed at its start, counts as none, and is removed. So is a part that cannot
+ * be continued, if the download may start again, unless it belongs to another query.
  */
-function readState(
-  path: string,
-  options: FileOptions,
-  isEmpty: boolean,
-): PartState | undefined {
+async function findPart(path: string, options: FileOptions): Promise<PartState | undefined> {
   const { part, state: statePath } = filesOf(path);
+  const found = await statIfExists(part, lstat);
+  if (found === undefined) return undefined;
   const state = readJson(statePath) as PartState | undefined;
   const isReadable = state?.version === STATE_VERSION && isObject(state.query);
   const differences = isReadable ? describeDifferences(state.query, options.query) : undefined;
   const isSame = isReadable &&
     (state.cursor === undefined ? differences === undefined : isSameQuery(state.cursor, options));
-  if (isSame) return state;
-  if (isEmpty) return undefined;
-  throw new FileError(
-    differences === undefined
-      ? `${statePath} is missing, damaged or of another version of weir: ${RESTART}`
-      : `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
-  );
+  if (isSame && found.isFile()) return state;
+  if (found.size > 0 || !found.isFile()) {
+    if (differences !== undefined && !isSame) {
+      throw new FileError(
+        `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
+      );
+    }
+    const reason = isSame
+      ? `${part} is not a regular file`
+      : `${statePath} is missing, damaged or of another version of weir`;
+    if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
+    options.onRestart(reason);
+  }
+  removePart(path);
+  return undefined;
 }
 
 function readJson(path: string): unknown {
@@ -527,21 +533,21 @@ function hashText(hash: Hash): string {
   return `sha256:${hash.copy().digest("hex")}`;
 }
 
-/** Updates a hash with the bytes of the complete pages, which must be those that weir wrote. */
+/**
+ * Updates a hash with the bytes of the complete pages. Returns why they are not those that weir wrote; `undefined` if
+ * they are.
+ */
 async function hashPart(
   path: string,
   file: FileHandle,
   { bytes, hash: expected }: PartState,
   hash: Hash,
-): Promise<void> {
+): Promise<string | undefined> {
+  const { part } = filesOf(path);
   const { size } = await file.stat();
-  const reason = size < bytes
-    ? `it has ${size} bytes, weir wrote ${bytes}`
-    : await hashBytes(file, hash, bytes) === expected
-    ? undefined
-    : `its first ${bytes} bytes differ from what weir wrote`;
-  if (reason === undefined) return;
-  throw new FileError(`${filesOf(path).part} was changed: ${reason}: ${RESTART}`);
+  if (size < bytes) return `${part} was changed: it has ${size} bytes, weir wrote ${bytes}`;
+  if (await hashBytes(file, hash, bytes) === expected) return undefined;
+  return `${part} was changed: its first ${bytes} bytes differ from what weir wrote`;
 }
 
 /** Replaces a JSON file atomically. */

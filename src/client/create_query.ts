@@ -325,7 +325,7 @@ function digestOf(
       box,
       rules,
     ],
-    typeof format === "object" ? [format.name, format.options] : format,
+    typeof format === "object" ? format.name : format,
     hasCsvOptions ? checkCsvOptions(csv) : undefined,
   ];
   return toHash(JSON.stringify(options));

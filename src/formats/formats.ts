@@ -50,8 +50,6 @@ export type FormatName = "csv" | "csv.gz" | "ndjson" | "json" | "geojson";
 export interface LoadedFormat {
   /** Name of the format. */
   readonly name: "parquet";
-  /** Options that determine the bytes. JSON-serialisable. */
-  readonly options: unknown;
   newWriter(options: unknown): unknown;
 }
 

@@ -215,7 +215,6 @@ export function parquetFormat(options: ParquetOptions & { url?: string } = {}): 
   const checked = readOptions("Parquet", options, PARQUET_OPTIONS) as CheckedOptions;
   return {
     name: "parquet",
-    options: [checked.invalidValues],
     newWriter: (options: WriterOptions) => new ParquetDocumentWriter(options, checked),
   };
 }

@@ -217,7 +217,9 @@ function checkRules(resource: ResourceName, query: QueryOptions): CheckedQuery["
       hint: "add {tidy}",
     });
   }
-  return Object.fromEntries(given.map((name) => [name, query[name]]));
+  // Sorted, because two queries that differ in the order of units are the same.
+  const sorted = units && Object.fromEntries(Object.entries(units).sort());
+  return Object.fromEntries(given.map((name) => [name, name === "units" ? sorted : query[name]]));
 }
 
 function requireDay(option: string, value: unknown): void {

@@ -18,7 +18,6 @@ const options: FileOptions = {
   query: { resource: "Records" },
   async *pagesAfter() {},
   resume: true,
-  restart: false,
   force: false,
   requestDatasets: () =>
     Promise.resolve([{

@@ -376,7 +376,7 @@ Deno.test("weir writes the package after the file, and the state until then has 
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
   // The package cannot be written, as if the run were killed then.
-  await Deno.mkdir(`${path}.datapackage.json.new`);
+  download.onPage = () => Deno.mkdirSync(`${path}.datapackage.json.new`, { recursive: true });
   assertEquals((await download.run()).code, 1);
   const names = [...Deno.readDirSync(download.folder)].map(({ name }) => name).sort();
   assertEquals(names, ["a.csv", "a.csv.datapackage.json.new", "a.csv.part.json"]);
@@ -475,6 +475,108 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   assertEquals([await Deno.readTextFile(path), await download.names()], [whole, ["a.csv"]]);
   const record = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   assertEquals(record.weir.datasets[0][1], "9.1.0");
+});
+
+/** Parts that cannot be continued, and what the message says. */
+const UNUSABLE: Record<string, [change: (path: string) => Promise<void>, reason: string]> = {
+  "is damaged": [(path) => Deno.writeTextFile(`${path}.part`, "X"), "part was changed"],
+  "has no state": [(path) => Deno.remove(`${path}.part.json`), "part.json is missing"],
+  "is of another version": [
+    (path) => Deno.writeTextFile(`${path}.part.json`, '{"version":1}'),
+    "part.json is missing, damaged or of another version",
+  ],
+};
+for (const [name, [change, reason]] of Object.entries(UNUSABLE)) {
+  for (const isFirst of [true, false]) {
+    const which = isFirst ? "the first download" : "a replacement";
+    Deno.test(`weir --update starts again when the part of ${which} ${name}`, async () => {
+      await using download = await Download.create();
+      const path = `${download.folder}/a.csv`;
+      if (!isFirst) assertEquals((await download.run("", ["--update"])).code, 0);
+      download.version = "9.0.0";
+      download.failAt(2);
+      assertEquals((await download.run("", ["--update"])).code, 1);
+      await change(path);
+      download.onPage = () => {};
+      const { code, errors } = await download.run("", ["--update"]);
+      assertEquals([code, download.pages], [0, 3], errors.join());
+      assertStringIncludes(errors[0]!, reason);
+      assertStringIncludes(errors[0]!, `: ${path} is downloaded from its start`);
+      assertEquals((await Deno.readTextFile(path)).split("\r\n").length, 14);
+      assertEquals((await download.run("", ["--update"])).code, 0);
+      assertEquals(download.pages, 0);
+    });
+  }
+}
+
+for (const flag of ["--resume", "--update"]) {
+  Deno.test(`weir ${flag} takes no notice of an empty part beside a finished file`, async () => {
+    await using download = await Download.create();
+    await download.run();
+    await download.write("a.csv.part", "");
+    const { code, errors } = await download.run("", [flag]);
+    assertEquals([code, errors, download.pages], [0, [], 0]);
+    assertEquals(await download.names(), ["a.csv"]);
+  });
+}
+
+Deno.test("weir replaces the file of citations with the rows, also after an interruption", async () => {
+  await using download = await Download.create();
+  const cite = `--cite=${download.folder}/a.BIB`;
+  await download.run("", [cite]);
+  assertStringIncludes((await download.files())["a.BIB"]!, "@misc{");
+  for (const [first, then] of [["--force", "--resume"], ["--update", "--update"]]) {
+    await download.write("a.BIB", "old");
+    download.version = first;
+    download.failAt(2);
+    assertEquals((await download.run("", [cite, first!])).code, 1);
+    download.onPage = () => {};
+    const { code, errors } = await download.run("", [cite, then!]);
+    assertEquals([code, download.pages], [0, 2], errors.join());
+    assertStringIncludes((await download.files())["a.BIB"]!, "@misc{");
+  }
+});
+
+Deno.test("weir --resume --allow-invalid continues a Parquet file that broke at a value", async () => {
+  await using download = await Download.create();
+  const more = [`--output=${download.folder}/a.parquet`];
+  const latitude = (number: number) => number < 3 ? 46.5 : "a text";
+  download.onPage = (number) =>
+    Response.json({
+      value: [1, 2, 3, 4, 5].map((id) => ({
+        ...{ Id: number * 5 + id, DOI: "10.1/a", MonitoringLocationLatitude: latitude(number) },
+        ResultComment: Array.from({ length: 40 }, () => crypto.randomUUID()).join("").repeat(2_600),
+      })),
+    });
+  const line = "--select=Id,DOI,MonitoringLocationLatitude,ResultComment --limit=15";
+  const broken = await download.run(line, more);
+  assertEquals(broken.code, 1, broken.errors.join());
+  assertStringIncludes(broken.errors.join(), "a.parquet.part has 5 rows");
+  const { onPage } = download;
+  download.onPage = (number) => onPage(number + 1);
+  const { code, errors } = await download.run(line, [...more, "--resume", "--allow-invalid"]);
+  assertEquals([code, download.pages], [0, 2], errors.join());
+  const bytes = await Deno.readFile(`${download.folder}/a.parquet`);
+  const { rows } = await readParquet(bytes.buffer);
+  assertEquals(
+    rows.map(({ Id }) => Number(Id)),
+    Array.from({ length: 15 }, (_, index) => index + 6),
+  );
+});
+
+Deno.test("weir says before a download that a name is too long or belongs to a directory", async () => {
+  await using download = await Download.create();
+  const long = `--output=${download.folder}/${"a".repeat(240)}.csv`;
+  await Deno.mkdir(`${download.folder}/b.csv.part.json.new`);
+  const cases = [
+    [long, "aa.csv.datapackage.json is too long: choose a shorter one"],
+    [`--output=${download.folder}/b.csv`, "b.csv.part.json.new is a directory"],
+  ];
+  for (const [output, message] of cases) {
+    const { code, errors } = await download.run("", [output!]);
+    assertEquals([code, download.pages], [1, 0]);
+    assertStringIncludes(errors.join(), message!);
+  }
 });
 
 Deno.test("weir records path, size, hash, query and versions of a file", async () => {

@@ -267,6 +267,18 @@ Deno.test("batches() accept a cursor when only the page size and what is reporte
   locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} }).batches({ after });
 });
 
+Deno.test("batches() accept a cursor when the units are in another order", async () => {
+  const names = ["Nitrate", "Phosphorus"];
+  const cursors = [names, names.toReversed()].map(async (order) => {
+    const units = Object.fromEntries(order.map((name) => [name, "mg/L"]));
+    const { options } = upstream(page([{ Id: 1 }]));
+    const query = new DataStream(options).records({ tidy: true, units });
+    for await (const { cursor } of query.batches()) return cursor.query;
+  });
+  const [one, other] = await Promise.all(cursors);
+  assertEquals(one, other);
+});
+
 Deno.test("batches() throw when the cursor is not what they returned", async () => {
   const cursor = await cursorOf({ format: "csv" });
   const without = (name: keyof Cursor) => ({ ...cursor, [name]: undefined });
