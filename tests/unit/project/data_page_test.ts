@@ -1,13 +1,13 @@
-// The tables of docs/data.md list the fields, filter names, values and regions of the code.
+// The tables of docs/data.md list the fields, filter names and values of the code.
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type ResourceName } from "../../../mod.ts";
 import { meaningOf } from "../../../src/odata/field_meanings.ts";
 import { FILTER_FIELDS, RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
-import { PROJECT } from "../../helpers/project.ts";
+import { DOCUMENTS } from "../../helpers/documents.ts";
 import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
 
-const page = await Deno.readTextFile(`${PROJECT}docs/data.md`);
+const page = DOCUMENTS.get("docs/data.md")!;
 const FIELD_HEADINGS = [...page.matchAll(/^### (.* fields)$/gm)].map(([, heading]) => heading!)
   .filter((heading) => heading !== "New fields");
 
@@ -29,19 +29,6 @@ const VALUE_TYPES = {
   date: "date in quotes",
 };
 const values: Record<string, readonly string[]> = wqx.values;
-
-Deno.test("docs/data.md lists each resource with its number of fields", () => {
-  const rows = readTable(sectionOf(page, "Resources"), "resource");
-  assertEquals(
-    rows.map(([resource, , count, command, url]) => [resource, count, command, url]),
-    Object.entries(RESOURCES).map(([name, { fields }]) => [
-      `\`${name}\``,
-      String(Object.keys(fields).length),
-      `\`weir ${name.toLowerCase()}\``,
-      `\`/${name}.csv\``,
-    ]),
-  );
-});
 
 Deno.test("docs/data.md lists each field of each resource once, with its type and a meaning", () => {
   const listed: string[] = [];

@@ -1,32 +1,208 @@
-// The tables of docs/ list the commands, flags, variables and formats of the code.
-import { assertEquals, assertStringIncludes } from "@std/assert";
+// The tables of docs/ list what the code has: commands, flags, options, members, variables, formats and resources.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { createApp } from "../../../edge/app.ts";
 import { sandboxOptions } from "../../../edge/config.ts";
 import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
-import { FILTER_FLAGS } from "../../../src/cli/flags.ts";
+import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
-import { RESOURCE_NAMES } from "../../../src/odata/resources.ts";
+import { RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
-import { filesIn, PROJECT } from "../../helpers/project.ts";
+import { DOCUMENTS } from "../../helpers/documents.ts";
+import { PROJECT, sourceFiles } from "../../helpers/project.ts";
 import { weir } from "../../helpers/run_weir.ts";
+import { publicSymbols } from "../../package/public_symbols.ts";
 
-const pages: Record<string, string> = {};
-for (const name of ["cli", "edge", "deploying", "architecture", "client"]) {
-  pages[name] = await Deno.readTextFile(`${PROJECT}docs/${name}.md`);
+const pageOf = (name: string) => DOCUMENTS.get(`docs/${name}.md`)!;
+const textOf = (cell = "") => cell.replaceAll("`", "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+
+/** Returns what each match of an expression captures in the code of folders. */
+async function capturesIn(expression: RegExp, folder: string): Promise<string[]> {
+  const codes = await Promise.all(
+    (await sourceFiles(folder)).map((path) => Deno.readTextFile(PROJECT + path)),
+  );
+  return codes.flatMap((code) =>
+    [...code.matchAll(expression)].map(([, ...groups]) => groups.find(Boolean)!)
+  );
 }
 
-Deno.test("docs/cli.md lists each command with its operand", () => {
-  assertEquals(
-    firstCells("cli", "Commands", "command"),
+const symbols = new Map<string, Awaited<ReturnType<typeof publicSymbols>>>();
+for (const entry of [".", "./endpoint", "./sandbox"] as const) {
+  symbols.set(entry, await publicSymbols(deno.exports[entry]));
+}
+
+/** Returns the names of the members of interfaces and classes, without inherited ones. */
+function membersOf(types: string, except: string[] = [], entry = ".", prefix = ""): string[] {
+  return types.split(" ").flatMap((type) => {
+    const { declarations = [] } = symbols.get(entry)!.find(({ name }) => name === type) ?? {};
+    const members = declarations.flatMap(({ def }) => [
+      ...def?.properties ?? [],
+      ...def?.methods ?? [],
+    ]);
+    assert(members.length > 0, `${type} has no members`);
+    return members.map(({ name }) => name).filter((name) => !except.includes(name))
+      .map((name) => prefix + name);
+  });
+}
+
+const defaultsOf = (prefix: string, rules: Record<string, { default: number }>) =>
+  Object.entries(rules).map(([name, rule]) => [`${prefix}.${name}`, String(rule.default)]);
+const fieldsOf = (resource: typeof RESOURCE_NAMES[number]) =>
+  String(Object.keys(RESOURCES[resource].fields).length);
+const errorKinds = JSON.stringify(
+  symbols.get(".")!.find(({ name }) => name === "DataStreamErrorKind")!.declarations[0]!.def,
+);
+
+/** Pages, headings, first headers of tables, and the cells of their rows in the given columns. */
+const TABLES: [
+  page: string,
+  heading: string,
+  header: string,
+  rows: (string | string[])[],
+  columns?: number[],
+][] = [
+  [
+    "cli",
+    "Commands",
+    "command",
     Object.entries(COMMANDS).map(([name, { operand }]) => {
       if (operand === undefined) return name;
       return `${name} ${operand.name.includes("|") ? "RESOURCE" : operand.name}`;
     }),
-  );
-});
+  ],
+  [
+    "cli",
+    "Exit codes",
+    "code",
+    /^Exit codes: (.*)\.$/m.exec((await weir(["--help"])).output)![1]!.split(", ")
+      .map((code) => code.split(" ")[0]!),
+  ],
+  [
+    "edge",
+    "Formats",
+    "format",
+    Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
+      name,
+      `.${extension}`,
+      mediaType,
+    ]),
+    [0, 1, 2],
+  ],
+  ["edge", "URL parameters", "parameter", [...DOWNLOAD_PARAMETERS]],
+  [
+    "edge",
+    "Errors",
+    "status",
+    // The status of a problem, and a key of the titles of problems.
+    [...new Set(await capturesIn(/^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm, "edge"))],
+  ],
+  ["deploying", "Access modes", "WEIR_ACCESS", [...ACCESS_MODES]],
+  [
+    "deploying",
+    "Environment variables",
+    "variable",
+    VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
+    [0, 1, 2],
+  ],
+  [
+    "client",
+    "Install",
+    "entry",
+    Object.keys(deno.exports).map((name) => deno.name + name.slice(1)),
+  ],
+  [
+    "architecture",
+    "Dependencies",
+    "package",
+    [...new Set(Object.keys(deno.imports).map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)![0]))],
+  ],
+  [
+    "client",
+    "Resources",
+    "method",
+    Object.entries(RESOURCES).map(([name, { pageSize }]) => [
+      `client.${name.toLowerCase()}()`,
+      fieldsOf(name as typeof RESOURCE_NAMES[number]),
+      String(pageSize),
+    ]),
+    [0, 2, 3],
+  ],
+  [
+    "data",
+    "Resources",
+    "resource",
+    RESOURCE_NAMES.map((name) => [
+      name,
+      fieldsOf(name),
+      `weir ${name.toLowerCase()}`,
+      `/${name}.csv`,
+    ]),
+    [0, 2, 3, 4],
+  ],
+  ["client", "Query options", "option", membersOf("QueryOptions AnyResourceQuery")],
+  [
+    "client",
+    "Query results",
+    "member",
+    membersOf("Query LocationsQuery", ["[Symbol.asyncIterator]"], ".", "query."),
+  ],
+  ["client", "Client options", "option", membersOf("DataStreamOptions")],
+  ["client", "CSV options", "option", membersOf("CsvOptions")],
+  ["client", "Citations", "option", membersOf("CitationOptions")],
+  ["client", "Resuming a query", "option", membersOf("BatchOptions")],
+  ["client", "The sandbox", "option", membersOf("SandboxOptions", [], "./sandbox")],
+  ["client", "The sandbox", "member", membersOf("Sandbox", [], "./sandbox", "sandbox.")],
+  [
+    "endpoint",
+    "Options",
+    "option",
+    [
+      ...membersOf("EndpointOptions", ["mediaType"], "./endpoint"),
+      ...membersOf("MediaType", [], "./endpoint", "mediaType."),
+    ],
+  ],
+  [
+    "errors-and-limits",
+    "Properties of `ValidationError`",
+    "property",
+    membersOf("ValidationError", ["name"]),
+  ],
+  [
+    "errors-and-limits",
+    "Properties of `DataStreamError`",
+    "property",
+    membersOf("DataStreamError", ["name", "cause"]),
+  ],
+  [
+    "errors-and-limits",
+    "Kinds of `DataStreamError`",
+    "kind",
+    [...errorKinds.matchAll(/"repr":"([\w-]+)"/g)].map(([, kind]) => kind!),
+  ],
+  [
+    "errors-and-limits",
+    "Retries",
+    "option",
+    [...defaultsOf("retry", RETRY_OPTIONS), ...defaultsOf("timeouts", TIMEOUT_OPTIONS)],
+    [0, 2],
+  ],
+];
+
+for (const [page, heading, header, rows, columns = [0]] of TABLES) {
+  Deno.test(`docs/${page}.md lists each ${header} of the code under "${heading}"`, () => {
+    const listed = readTable(sectionOf(pageOf(page), heading), header)
+      .map((row) => columns.map((column) => textOf(row[column])))
+      // The tables of members have calls, loops, functions, rows for all other keys, and inherited members.
+      .map((
+        [name, ...cells],
+      ) => [/^(?:query|sandbox|mediaType)\.\w+/.exec(name!)?.[0] ?? name, ...cells])
+      .filter(([name]) => !/^(for await|any other|toParquet|cause)/.test(name!));
+    const unique = (found: unknown[]) => [...new Set(found.map((row) => [row].flat().join(" | ")))];
+    assertEquals(unique(listed).sort(), unique(rows).sort());
+  });
+}
 
 const FLAGS = Object.assign(
   {},
@@ -35,10 +211,10 @@ const FLAGS = Object.assign(
 
 Deno.test("docs/cli.md names each flag, and its tables have the letters and values of the flags", () => {
   const unnamed = Object.keys(FLAGS).filter((name) => !["help", "version"].includes(name))
-    .filter((name) => !new RegExp(`[^-]--${name}\\b(?!-)`).test(pages.cli!));
+    .filter((name) => !new RegExp(`[^-]--${name}\\b(?!-)`).test(pageOf("cli")));
   assertEquals(unnamed, []);
   const listed = ["Filters", "Flags", "Server"].flatMap((section) =>
-    firstCells("cli", section, "flag")
+    readTable(sectionOf(pageOf("cli"), section), "flag").map(([cell]) => textOf(cell))
   );
   const forms = Object.entries(FLAGS).map(([name, { letter, value }]) =>
     `${letter ? `-${letter}, ` : ""}--${name}${value ? ` ${value}` : ""}`
@@ -46,15 +222,13 @@ Deno.test("docs/cli.md names each flag, and its tables have the letters and valu
   assertEquals(listed.filter((flag) => !forms.includes(flag)), []);
 });
 
-Deno.test("docs/cli.md says which commands have the flags that select rows", () => {
-  const commandsWith = (flag: string) =>
-    Object.keys(COMMANDS).filter((name) => Object.hasOwn(COMMANDS[name]!.flags, flag));
-  const downloads = ["records", "observations", "locations", "metadata"];
-  const filters = sectionOf(pages.cli!, "Filters");
-  assertStringIncludes(filters, "`cite`, `values`, `summary` and `url` have them too.");
-  for (const flag of Object.keys(FILTER_FLAGS)) {
-    assertEquals(commandsWith(flag), [...downloads, "cite", "values", "summary", "url"], flag);
-  }
+Deno.test("docs/cli.md lists each environment variable that the command line reads", async () => {
+  const reads = /\benvironment(?:IfAllowed)?\("([A-Z_]+)"\)|\benv\.([A-Z_]+)/g;
+  // The others are read through a condition, and by the runtime.
+  const names = new Set(["HOME", "NO_PROXY", ...await capturesIn(reads, "src/cli")]);
+  const rows = readTable(sectionOf(pageOf("cli"), "Environment variables"), "variable");
+  const listed = rows.flatMap(([cell]) => textOf(cell).split(", "));
+  assertEquals(listed.sort(), [...names].sort());
 });
 
 Deno.test("weir serve --help and docs/cli.md have the access modes and defaults of the server", () => {
@@ -62,129 +236,28 @@ Deno.test("weir serve --help and docs/cli.md have the access modes and defaults 
   assertEquals(access!.choices, ACCESS_MODES);
   assertStringIncludes(host!.help, `else ${DEFAULT_HOST})`);
   assertStringIncludes(port!.help, `else ${DEFAULT_PORT})`);
-  const [hostRow, portRow, accessRow] = rowsOf("cli", "Server", "flag").map(([, text]) => text!);
-  assertStringIncludes(hostRow!, `else \`${DEFAULT_HOST}\``);
-  assertStringIncludes(portRow!, `else ${DEFAULT_PORT};`);
-  const modes = [...accessRow!.matchAll(/`(\w+)`/g)].map(([, mode]) => mode);
-  assertEquals(modes, [...ACCESS_MODES]);
-});
-
-Deno.test("docs/cli.md lists the exit codes of the help", async () => {
-  const { output } = await weir(["--help"]);
-  const [, codes] = /^Exit codes: (.*)\.$/m.exec(output)!;
-  assertEquals(
-    firstCells("cli", "Exit codes", "code"),
-    codes!.split(", ").map((code) => code.split(" ")[0]),
-  );
-});
-
-Deno.test("docs/cli.md lists each environment variable that the command line reads", async () => {
-  const names = new Set(["HOME", "NO_PROXY"]); // read through a condition, and by the runtime
-  for await (const file of filesIn("src/cli/")) {
-    const code = await Deno.readTextFile(`${PROJECT}src/cli/${file}`);
-    const reads = /\benvironment(?:IfAllowed)?\("([A-Z_]+)"\)|\benv\.([A-Z_]+)/g;
-    for (const [, name, other] of code.matchAll(reads)) names.add((name ?? other)!);
+  const section = textOf(sectionOf(pageOf("cli"), "Server"));
+  for (const text of [`else ${DEFAULT_HOST}`, `else ${DEFAULT_PORT};`, ...ACCESS_MODES]) {
+    assertStringIncludes(section, text);
   }
-  assertEquals(
-    firstCells("cli", "Environment variables", "variable").flatMap((cell) => cell.split(", "))
-      .sort(),
-    [...names].sort(),
-  );
-});
-
-Deno.test("docs/edge.md lists each format with its extension and media type", () => {
-  assertEquals(
-    rowsOf("edge", "Formats", "format").map((row) => row.slice(0, 3).map(textOf)),
-    Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
-      name,
-      `.${extension}`,
-      mediaType,
-    ]),
-  );
 });
 
 Deno.test("docs/edge.md says which resources have which extensions", () => {
   const extensionsOf = (isForAll: boolean) =>
     Object.values(FORMATS).filter(({ resources }) =>
       (resources.length === RESOURCE_NAMES.length) === isForAll
-    ).map(({ extension }) => `\`.${extension}\``);
-  const text = sectionOf(pages.edge!, "URLs");
+    ).map(({ extension }) => `.${extension}`);
+  const text = textOf(sectionOf(pageOf("edge"), "URLs"));
   const [last, ...others] = extensionsOf(true).reverse();
   assertStringIncludes(text, `has the extensions ${others.reverse().join(", ")} and ${last}.`);
-  assertStringIncludes(text, `\`Locations\` also has ${extensionsOf(false).join(", ")}.`);
-  assertEquals(FORMATS.geojson.resources, ["Locations"]);
-});
-
-Deno.test("docs/edge.md lists each URL parameter", () => {
-  assertEquals(
-    firstCells("edge", "URL parameters", "parameter").sort(),
-    [...DOWNLOAD_PARAMETERS].sort(),
-  );
-});
-
-Deno.test("docs/edge.md lists each status of an error", async () => {
-  const statuses = new Set<string>();
-  for await (const file of filesIn("edge/")) {
-    if (!file.endsWith(".ts")) continue;
-    const code = await Deno.readTextFile(`${PROJECT}edge/${file}`);
-    // The status of a problem, and a key of the titles of problems.
-    for (const [, status] of code.matchAll(/^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm)) {
-      statuses.add(status!);
-    }
-  }
-  assertEquals(firstCells("edge", "Errors", "status"), [...statuses].sort());
-});
-
-Deno.test("docs/deploying.md lists each access mode", () => {
-  assertEquals(firstCells("deploying", "Access modes", "`WEIR_ACCESS`"), [...ACCESS_MODES]);
-});
-
-Deno.test("docs/deploying.md lists each environment variable with the help and the default of the server", () => {
-  const plain = (cell: string | undefined) => textOf(cell).replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
-  assertEquals(
-    rowsOf("deploying", "Environment variables", "variable").map((row) => row.map(plain)),
-    VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
-  );
+  assertStringIncludes(text, `Locations also has ${extensionsOf(false).join(", ")}.`);
 });
 
 Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
   const lines: string[] = [];
-  const app = createApp({
-    ...sandboxOptions(),
-    logRequests: true,
-    logFormat: "json",
-    log: (line) => lines.push(line),
-  });
+  const log = (line: string) => lines.push(line);
+  const app = createApp({ ...sandboxOptions(), logRequests: true, logFormat: "json", log });
   await (await app.request("/Metadata.csv?$select=Id")).text();
-  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pages.deploying!, "Log"))!;
+  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pageOf("deploying"), "Log"))!;
   assertEquals(Object.keys(JSON.parse(example!)), Object.keys(JSON.parse(lines[0]!)));
 });
-
-Deno.test("docs/client.md lists each export", () => {
-  assertEquals(
-    firstCells("client", "Install", "entry"),
-    Object.keys(deno.exports).map((name) => `${deno.name}${name.slice(1)}`),
-  );
-});
-
-Deno.test("docs/architecture.md lists each package that the project imports", () => {
-  const packages = Object.keys(deno.imports).map((specifier) =>
-    specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
-  );
-  assertEquals(
-    firstCells("architecture", "Dependencies", "package").sort(),
-    [...new Set(packages)].sort(),
-  );
-});
-
-function rowsOf(page: string, heading: string, header: string): string[][] {
-  return readTable(sectionOf(pages[page]!, heading), header);
-}
-
-function firstCells(page: string, heading: string, header: string): string[] {
-  return rowsOf(page, heading, header).map(([cell]) => textOf(cell));
-}
-
-function textOf(cell = ""): string {
-  return cell.replaceAll("`", "");
-}

@@ -1,89 +1,65 @@
-// Checks the form of the documents: code fences, links and the status of the release.
+// The links, files, tests and tasks that the documents name exist, and their status follows from the release.
 // tests/e2e/examples/code_blocks_test.ts runs the code.
 import { assert, assertEquals } from "@std/assert";
+import { packageReadme } from "../../../.ci/npm/readme.ts";
 import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
-import { PROJECT, sourceFiles } from "../../helpers/project.ts";
+import { documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
+import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
 
-/** Languages of code blocks, and how they are tested. */
-const LANGUAGES: Record<string, string> = {
-  ts: "checked and run by tests/e2e/examples/code_blocks_test.ts",
-  js: "run by tests/e2e/examples/code_blocks_test.ts and, in Node, by tests/package",
-  sh: "run by tests/e2e/examples/code_blocks_test.ts",
-  python: "run by tests/e2e/examples/code_blocks_test.ts, if pandas is installed",
-  r: "run by tests/e2e/examples/code_blocks_test.ts, if R is installed",
-  html: "run by tests/package/browser_test.ts",
-  json: "parsed by this file",
-  yaml: "configuration of another program, not tested",
-  text: "output; not run",
-  ini: "not run: a unit of systemd",
-  powershell: "not run: paired with a block for POSIX shells",
-};
+const README = DOCUMENTS.get("README.md")!;
+
+/** Languages of code blocks: code_blocks_test.ts runs the first five, and browser_test.ts the sixth. */
+const LANGUAGES = "ts js sh python r html json yaml text ini powershell".split(" ");
 
 Deno.test("each code fence of the documents has a known language and an end", () => {
-  assertEquals(brokenFences(DOCUMENTS), []);
-});
-
-/** Returns a message for each code fence without an end or with an unknown language. */
-function brokenFences(documents: ReadonlyMap<string, string>): string[] {
-  const wrong: string[] = [];
-  for (const [file, text] of documents) {
-    const fences = text.split("\n").flatMap((line, index) =>
-      /^\s*(```|~~~)/.test(line) ? index : []
+  for (const { place, language } of documentBlocks()) assert(LANGUAGES.includes(language), place);
+  for (const [file, text] of DOCUMENTS) {
+    const fences = text.match(/^\s*(```|~~~)/gm) ?? [];
+    const blocks = documentBlocks(new Map([[file, text]]));
+    assertEquals(
+      fences.length,
+      2 * blocks.length,
+      `${file}: a fence is open, indented, or not \`\`\``,
     );
-    const lines = blocksOf(file, text).flatMap(({ line, code }) => [
-      line - 1,
-      line - 1 + code.split("\n").length,
-    ]);
-    for (const index of fences.filter((index) => !lines.includes(index))) {
-      wrong.push(`${file}:${index + 1}: the fence has no end, is indented, or is not \`\`\``);
-    }
   }
-  for (const { place, language } of documentBlocks(documents)) {
-    if (language in LANGUAGES) continue;
-    const known = Object.keys(LANGUAGES).join(", ");
-    wrong.push(`${place}: language "${language}" is not one of ${known}; write output as text`);
-  }
-  return wrong;
-}
+});
 
 Deno.test("each relative link of the documents leads to a file and a heading", async () => {
   const wrong: string[] = [];
   for (const [file, text] of DOCUMENTS) {
-    for (const { target, line } of linksOf(text)) {
+    for (const target of targetsOf(text)) {
       const url = new URL(target, `file:///${file}`);
       if (url.protocol !== "file:") continue;
-      const path = decodeURIComponent(url.pathname.slice(1));
-      const report = (problem: string) => wrong.push(`${file}:${line}: ${target}: ${problem}`);
-      if (!await exists(path)) {
-        report(`there is no ${path}`);
-      } else if (url.hash !== "") {
-        const anchors = anchorsOf(await Deno.readTextFile(PROJECT + path));
-        const anchor = decodeURIComponent(url.hash.slice(1));
-        if (!anchors.includes(anchor)) report(`${path} has only the anchors ${anchors.join(", ")}`);
-      }
+      const path = PROJECT + decodeURIComponent(url.pathname.slice(1));
+      const anchor = decodeURIComponent(url.hash.slice(1));
+      const isRight = anchor === ""
+        ? await Deno.stat(path).then(() => true, () => false)
+        : anchorsOf(await Deno.readTextFile(path).catch(() => "")).includes(anchor);
+      if (!isRight) wrong.push(`${file}: ${target}`);
     }
   }
   assertEquals(wrong, []);
 });
 
-Deno.test("each source file that the documents name exists", async () => {
+Deno.test("each source file, task and export of the documents exists, and each export is named", async () => {
   const files = await sourceFiles(".ci", "edge", "examples", "mod.ts", "src", "tests");
-  const named = [...DOCUMENTS].flatMap(([path, text]) =>
-    [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.ts)`/g)].map(([, file]) => [path, file!] as const)
-  );
-  const missing = named.filter(([, file]) =>
-    !files.some((path) => `/${path}`.endsWith(`/${file}`))
-  );
-  assertEquals(missing, []);
+  for (const [page, text] of DOCUMENTS) {
+    for (const [, file] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.ts)`/g)) {
+      assert(files.some((path) => `/${path}`.endsWith(`/${file}`)), `${page}: ${file}`);
+    }
+    for (const [, task] of text.matchAll(/\bdeno(?:@2\.9)? task ([\w:]+)/g)) {
+      assert(task! in maps.tasks, `${page}: there is no task ${task}`);
+    }
+  }
+  const texts = [...DOCUMENTS.values()].join("\n");
+  const exports = Object.keys(maps.exports).map((name) => `${maps.name}${name.slice(1)}`);
+  assertEquals(exports.filter((name) => !texts.includes(name)), []);
 });
 
 Deno.test("each row of docs/guarantees.md names a test that exists", async () => {
-  const rows = DOCUMENTS.get("docs/guarantees.md")!.split("\n").filter((line) =>
-    /^\| (?!guarantee )/.test(line)
-  );
+  const rows = DOCUMENTS.get("docs/guarantees.md")!.match(/^\| (?!guarantee ).*/gm)!;
   assert(rows.length > 15, `${rows.length} rows`);
   for (const row of rows) {
     const [, path, words] = /\]\(\.\.\/(tests\/\S+)\): (.+) \|$/.exec(row) ?? [];
@@ -93,100 +69,93 @@ Deno.test("each row of docs/guarantees.md names a test that exists", async () =>
   }
 });
 
-Deno.test("the documents name every export", () => {
-  const texts = [...DOCUMENTS.values()].join("\n");
-  const exports = Object.keys(maps.exports).map((name) => `${maps.name}${name.slice(1)}`);
-  assertEquals(exports.filter((name) => !texts.includes(name)), []);
-});
-
-Deno.test("each task that the documents name exists", () => {
-  const tasks = Object.keys(maps.tasks);
-  for (const [file, text] of DOCUMENTS) {
-    text.split("\n").forEach((line, index) => {
-      for (const [, name] of line.matchAll(/\bdeno(?:@2\.9)? task ([\w:]+)/g)) {
-        assert(tasks.includes(name!), `${file}:${index + 1}: there is no task ${name}`);
-      }
-    });
+Deno.test("every place that promises completeness has the same sentence, with its exceptions", async () => {
+  const sentence =
+    "Every row that DataStream returns arrives once, or you get an error: a result of " +
+    "several pages is compared with DataStream's count, but one page that is not full, a result " +
+    "that its own `limit` ends, one that begins at a `skipToken`, and one that DataStream refuses " +
+    "to count are not.";
+  const places = ["README.md", "docs/client.md", "docs/errors-and-limits.md", "mod.ts"];
+  for (const path of [...places, "src/client/query.ts"]) {
+    const text = (await Deno.readTextFile(PROJECT + path)).replace(/^ \* /gm, "");
+    assert(text.replace(/\s+/g, " ").includes(sentence), path);
   }
 });
 
-const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
-const status = statusOf(changelog, jsr.version);
+Deno.test("examples/README.md lists a program of each folder, and no file that is missing", async () => {
+  const files = (await Array.fromAsync(filesIn(`${PROJECT}examples/`)))
+    .filter((path) => !/(^|\/)(node_modules|dist)\//.test(path));
+  const links = DOCUMENTS.get("examples/README.md")!.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm);
+  const listed = [...links].map(([, path]) => path!);
+  const foldersOf = (
+    paths: string[],
+  ) => [...new Set(paths.filter((path) => path.includes("/")).map((path) => path.split("/")[0]))];
+  assertEquals(listed.filter((path) => !files.includes(path)), []);
+  assertEquals(foldersOf(listed).sort(), foldersOf(files).sort());
+});
 
-Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", () => {
-  const lines = DOCUMENTS.get("README.md")!.split("\n").filter((line) => line.includes("**Status"));
-  assertEquals(lines, [status.line]);
+Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", async () => {
+  const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
+  assertEquals(README.match(/^.*\*\*Status.*$/gm), [statusOf(changelog, jsr.version).line]);
 });
 
 Deno.test("the documents that say how to install the package say what works before the first release", () => {
-  assertEquals(missingStatus(DOCUMENTS), []);
-});
-
-Deno.test("only the status in README.md is wrong after a release", () => {
-  const next = statusOf("## [91.2.0] - 2026-12-31\n", "91.2.0");
-  const released = [...DOCUMENTS].map(([path, text]) => [path, withStatus(text, next)] as const);
-  assertEquals(outdatedLines(new Map(released)), []);
-});
-
-Deno.test("the docstrings say nothing about the status of the release", async () => {
-  // They are read on JSR and npm, where a version is released.
-  for (const entry of Object.values(maps.exports)) {
-    const text = await Deno.readTextFile(PROJECT + entry);
-    for (const phrase of PRE_RELEASE_PHRASES.slice(0, 3)) {
-      assert(!phrase.test(text), `${entry}: ${phrase}`);
+  const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
+  for (const [file, text] of DOCUMENTS) {
+    if (installs.test(text)) {
+      assert(/before\s+the\s+first\s+release|^\*\*Status:/im.test(text), file);
     }
   }
 });
 
-/** Returns a message for each document that installs the package but does not say what works before that. */
-function missingStatus(texts: ReadonlyMap<string, string>): string[] {
-  const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
-  return [...texts].flatMap(([file, text]) =>
-    !installs.test(text) || /before\s+the\s+first\s+release|^\*\*Status:/im.test(text)
-      ? []
-      : [`${file}: says how to install the package, but not what works before the first release`]
-  );
-}
+Deno.test("only the status in README.md changes with a release", () => {
+  for (
+    const [version, changelog] of [["91.2.0", "## [91.2.0] - 2026-12-31\n"], ["91.2.0-rc.1", ""]]
+  ) {
+    const released = withStatus(README, statusOf(changelog!, version!));
+    assert(released.includes(version!), version);
+    for (const [path, text] of [...DOCUMENTS, ["README.md", released] as const]) {
+      if (text === README) continue;
+      for (const phrase of PRE_RELEASE_PHRASES) assert(!phrase.test(text), `${path}: ${phrase}`);
+    }
+    assertEquals(released.match(/\bclone\b/gi), null, version);
+  }
+});
 
-/** Returns a message for each line that is true only before the first release. */
-function outdatedLines(texts: ReadonlyMap<string, string>): string[] {
-  return [...texts].flatMap(([file, text]) =>
-    text.split("\n").flatMap((line, index) =>
-      PRE_RELEASE_PHRASES.some((phrase) => phrase.test(line))
-        ? `${file}:${index + 1}: is wrong after the first release: ${line}`
-        : []
-    )
+Deno.test("the README on npm has no images, and its links lead to the tag", () => {
+  const repository = "https://github.com/owner/weir";
+  const isRelative = (target: string) => !/^(https:|#)/.test(target);
+  const readme = packageReadme(README, repository, "1.2.3");
+  assertEquals(readme.match(/!\[|<img/), null);
+  const relative = targetsOf(README).filter(isRelative).filter((target) =>
+    !target.endsWith(".png")
   );
-}
+  assert(relative.length > 10);
+  assertEquals(
+    targetsOf(readme).filter((target) => target.startsWith(repository)),
+    relative.map((target) => `${repository}/blob/v1.2.3/${target}`),
+  );
+  assertEquals(targetsOf(readme).filter(isRelative), []);
+});
 
-function linksOf(text: string): { target: string; line: number }[] {
-  const prose = withoutCode(text);
+/** Returns the targets of links and images, except in code. */
+function targetsOf(text: string): string[] {
+  const prose = text.replace(
+    /^```[^]*?^```$|`[^`\n]+`/gm,
+    (code) => code.startsWith("```") ? "" : "x",
+  );
   const links = prose.matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|(?:href|src)="([^"]+)"/g);
-  return [...links].map((match) => ({
-    target: match[1] ?? match[2]!,
-    line: prose.slice(0, match.index).split("\n").length,
-  }));
-}
-
-/** Replaces code by spaces, so that the numbers of the lines stay. */
-function withoutCode(text: string): string {
-  return text.replace(/^```[^]*?^```$|`[^`\n]+`/gm, (code) => code.replace(/[^\n]/g, " "));
+  return [...links].map(([, target, attribute]) => target ?? attribute!);
 }
 
 /** Returns the anchors that GitHub creates for the headings of a Markdown text. */
 function anchorsOf(text: string): string[] {
   const anchors: string[] = [];
-  const counts = new Map<string, number>();
   for (const [, heading] of text.replace(/^```[^]*?^```$/gm, "").matchAll(/^#+ +(.+?)\s*$/gm)) {
     const words = heading!.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
     const anchor = words.replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-");
-    const count = counts.get(anchor) ?? 0;
-    counts.set(anchor, count + 1);
+    const count = anchors.filter((other) => other.replace(/-\d+$/, "") === anchor).length;
     anchors.push(count === 0 ? anchor : `${anchor}-${count}`);
   }
   return anchors;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await Deno.stat(PROJECT + path).then(() => true, () => false);
 }

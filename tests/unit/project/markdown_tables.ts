@@ -7,7 +7,7 @@ export function sectionOf(markdown: string, heading: string): string {
 /** Returns the cells of the first table in a text whose first header has a name. */
 export function readTable(markdown: string, header: string): string[][] {
   const lines = markdown.split("\n");
-  const start = lines.findIndex((line) => line.startsWith(`| ${header} |`));
+  const start = lines.findIndex((line) => line.replaceAll("`", "").startsWith(`| ${header} |`));
   if (start < 0) throw new Error(`There is no table with the first header "${header}"`);
   const rows = lines.slice(start + 2);
   const end = rows.findIndex((line) => !line.startsWith("|"));

@@ -104,12 +104,3 @@ Deno.test("src/cli/command_functions.ts loads neither sandbox nor server before 
   assert(files.includes("src/cli/serve.ts") && files.includes("src/client/datastream.ts"));
   assertEquals(files.filter((path) => /^(edge|src\/sandbox)\//.test(path)), []);
 });
-
-Deno.test("edge/serve.ts imports no module of Node, which workerd lacks", async () => {
-  const printed = await runProgram(Deno.execPath(), "info", "--json", "edge/serve.ts");
-  const { modules }: Info = JSON.parse(printed!.stdout);
-  const imports = modules.filter(({ specifier }) => specifier.startsWith(`${ROOT}edge/`))
-    .flatMap(({ dependencies = [] }) => dependencies.map(({ code }) => code?.specifier));
-  assert(imports.length > 0);
-  assertEquals(imports.filter((specifier) => specifier?.startsWith("node:")), []);
-});

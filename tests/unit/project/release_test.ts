@@ -38,29 +38,19 @@ Deno.test("every place that names the version is in the list when the project is
   assertEquals(places >= 3, true, `${places} places`);
 });
 
-for (
-  const heading of [
-    "## [Unreleased] ",
-    "## [unreleased]",
-    "## Unreleased",
-    "##[Unreleased]",
-    "## [91.1.0] - 2026-1-1",
-    "## [91.1.0]",
-    "## 91.1.0 - 2026-01-02",
-    "## [91.1] - 2026-01-02",
-    "## [91.1.0] - 2026-01-02 [yanked]",
-    "## [91.1.0] – 2026-01-02",
-    "## Notes",
-  ]
-) {
-  Deno.test(`headingProblems() names the line when a heading is ${heading}`, () => {
+Deno.test("headingProblems() names the line of a heading of another form", () => {
+  const headings =
+    "## [Unreleased] ,## [unreleased],## Unreleased,##[Unreleased],## [91.1.0] - 2026-1-1," +
+    "## [91.1.0],## 91.1.0 - 2026-01-02,## [91.1] - 2026-01-02,## [91.1.0] - 2026-01-02 [yanked]," +
+    "## [91.1.0] – 2026-01-02,## Notes";
+  for (const heading of headings.split(",")) {
     const changelog = CHANGELOG.replace(/^## .*91\.1\.0.*$/m, heading);
     assertEquals(headingProblems(changelog, "91.2.0"), [
       `CHANGELOG.md, line 9, has the heading "${heading}": write "## [Unreleased]" or ` +
       '"## [1.2.0] - 2026-12-31", without other characters',
     ]);
-  });
-}
+  }
+});
 
 Deno.test("versionProblem() refuses versions that are invalid or not greater than the released one", () => {
   const refused = (current: string, isReleased: boolean, ...versions: string[]) =>
