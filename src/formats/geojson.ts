@@ -9,8 +9,9 @@ import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts
  * Source: RFC 7946.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
- * @returns A FeatureCollection of points in WGS 84. Coordinates keep the digits that the service sent. A
- *   location without a position has the geometry null
+ * @returns A FeatureCollection of points. Coordinates keep the digits that the service sent, also of a row whose
+ *   `HorizontalCoordinateReferenceSystem` is not `WGS84`, although readers assume WGS 84. A location without a
+ *   position has the geometry null
  * @throws {SyntaxError} If the bytes are not a page
  * @throws {ValidationError} If the page is not a `Uint8Array`
  *
