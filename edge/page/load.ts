@@ -52,6 +52,8 @@ export interface Results {
   rows: readonly Measurement[];
   isComplete: boolean;
   locations: Locations;
+  /** Number of locations whose names were not searched. */
+  unsearched: number;
   /** Locations of the map's view that do not match; `undefined` if not wanted, or if they would need another request. */
   others: readonly LocationInfo[] | undefined;
   /** `undefined` if they would need another request. */
@@ -222,6 +224,8 @@ export interface FoundPlace {
   name: string;
   /** Locations of the results, if the search for the place loaded them. */
   locations?: Locations | undefined;
+  /** Number of locations whose names were not searched. Default 0. */
+  unsearched?: number;
 }
 
 /** Ids of regions, also of those that are not in the list. */
@@ -247,17 +251,20 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
   }
   if (list.length > 0) {
     const found = { ...form, locations: list.map(({ id }) => Number(id)) };
-    return { found, name: where, locations: { list, missing: 0 } };
+    return { found, name: where, locations: { list, missing: 0 }, unsearched: all.missing };
   }
-  const datasets = await loadDatasets(source);
-  const chosen = datasets.filter(({ doi }) =>
+  const datasets = (await loadDatasets(source)).filter(({ doi }) =>
     form.datasets.length === 0 || form.datasets.includes(doi)
   );
-  const exact = chosen.filter(({ name, doi }) => fold(name) === wanted || doi === where);
+  const exact = datasets.filter(({ name, doi }) => fold(name) === wanted || doi === where);
   const matching = exact.length > 0
     ? exact
-    : chosen.filter(({ name }) => fold(name).includes(wanted));
-  if (matching.length === 0) throw new FormError("noLocation", { name: shorten(where) });
+    : datasets.filter(({ name }) => fold(name).includes(wanted));
+  if (matching.length === 0) {
+    const [n, total] = [all.list.length, all.list.length + all.missing];
+    const text = all.missing > 0 ? "noLocationAmong" : "noLocation";
+    throw new FormError(text, { name: shorten(where), n, total });
+  }
   const dois = matching.map(({ doi }) => doi);
   const ofDatasets = all.list.filter(({ doi }) => dois.includes(doi));
   return {
@@ -299,6 +306,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     rows: rows ?? [],
     isComplete,
     locations,
+    unsearched: place.unsearched ?? 0,
     others,
     datasets,
     cited: rows && isComplete

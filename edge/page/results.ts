@@ -107,6 +107,8 @@ function renderNumber(content: ResultsContent, text: Text): Html {
     <h1 id="count" tabindex="-1">${formatCount(results.count, language)}</h1>
     <p class="facts">${facts.join(", ")}. ${below > 0 && results.isComplete &&
       formatPlural("belowLimit", below, language)}</p>
+    ${results.unsearched > 0 &&
+      html`<p class="caption">${formatPlural("unsearched", results.unsearched, language)}</p>`}
   `;
 }
 

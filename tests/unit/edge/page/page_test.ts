@@ -176,6 +176,21 @@ Deno.test("GET /download filters by the locations of the text, whether or not a 
   }
 });
 
+Deno.test("GET / says how many locations it has not searched when there are over 20,000", async () => {
+  const { app } = overSandbox({ hostileNames: false, locations: 20_010, records: 100 });
+  const [html, french] = [
+    await get(app, "/?where=pigeon"),
+    await get(app, "/?where=pigeon&lang=fr"),
+  ];
+  assertStringIncludes(textOf(html), "The names of 10 locations were not searched.");
+  assertStringIncludes(textOf(french), "Les noms de 10 lieux n’ont pas été cherchés.");
+  const none = await get(app, "/?where=Atlantis");
+  assertStringIncludes(
+    textOf(none),
+    "none of the first 20,000 of 20,010 locations, has “Atlantis”",
+  );
+});
+
 Deno.test("GET /download searches for a location when the text has a point like the Id of a region", async () => {
   const place = { DOI: "10.25976/x", Latitude: 46, Longitude: -67 };
   const { app } = overUpstream([page([{ ...place, Id: 1, Name: "St.John River" }])]);
