@@ -20,6 +20,13 @@ declare module "@std/assert" {
   ): Promise<E>;
 }
 
+declare module "@std/csv/parse" {
+  export function parse(
+    input: string,
+    options?: { separator?: string; lazyQuotes?: boolean },
+  ): string[][];
+}
+
 declare module "@std/csv/stringify" {
   export function stringify(
     data: readonly (readonly unknown[])[],

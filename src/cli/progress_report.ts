@@ -1,3 +1,4 @@
+import { oneLine } from "../errors.ts";
 import type { Cursor, Progress } from "../client/query.ts";
 import type { Context } from "./context.ts";
 
@@ -206,5 +207,5 @@ export function noteLines(notes: Notes = {}): string[] {
       values.map((value) => value || "none").join(", ")
     )
   );
-  return [...counts, ...mixed];
+  return [...counts, ...mixed].map(oneLine);
 }

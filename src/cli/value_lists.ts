@@ -1,19 +1,21 @@
 import { readFile } from "node:fs/promises";
+import { parse } from "@std/csv/parse";
 import { oneLine } from "../errors.ts";
 import { normalizeDoi } from "../odata/clause.ts";
+import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 
-/** Columns that can be the first line of a file with the values of a flag. */
+/** Columns of the values of a flag, in a file with a header. */
 const LIST_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   doi: ["DOI", "dataset"],
   characteristic: ["CharacteristicName", "characteristic"],
   region: ["RegionId"],
-  location: ["LocationId", "Id", "location_id"],
+  location: ["LocationId", "location_id"],
   unit: [],
 };
 
-/** `@FILE` stands for the lines of a file, `@-` for those of standard input. */
+/** `@FILE` stands for the values in a file, `@-` for those of standard input. */
 export async function readLists(given: Arguments, context: Context): Promise<Arguments> {
   const flags = new Map(given.flags);
   for (const [name, columns] of Object.entries(LIST_COLUMNS)) {
@@ -21,9 +23,9 @@ export async function readLists(given: Arguments, context: Context): Promise<Arg
     for (const value of flags.get(name) ?? []) {
       const text = value.trim();
       if (text.startsWith("@")) {
-        const lines = linesOf(await readText(name, text.slice(1), context), columns);
-        if (lines.length === 0) throw new UsageError(`--${name} ${text} has no values`);
-        for (const line of lines) values.push(line);
+        const found = valuesOf(await readText(name, text.slice(1), context), name, columns);
+        if (found.length === 0) throw new UsageError(`--${name} ${text} has no values`);
+        for (const value of found) values.push(value);
       } else values.push(text);
     }
     // deno-lint-ignore no-control-regex -- finds invisible characters
@@ -50,19 +52,45 @@ async function readText(name: string, path: string, context: Context): Promise<s
   return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
 }
 
-/** The first column of CSV or of text with tabs, one value per line. */
-function linesOf(text: string, columns: readonly string[]): string[] {
-  const all = text.replace(/^\uFEFF/, "").split(/\r\n?|\n/);
-  // A comma ends the first cell only if there is a header, because a value can have one: "Ammonia, total".
-  const end = columns.some((column) => all[0]!.replaceAll('"', "").startsWith(`${column},`))
-    ? ","
-    : "\t";
-  const lines = all.map((line) => {
-    // A characteristic such as "Ammonia, total" is in quotes in CSV.
-    const [, quoted, rest = ""] = /^\s*"((?:[^"]|"")*)"\s*(.*)$/.exec(line) ?? [];
-    const isCell = rest === "" || rest.startsWith(end);
-    return (isCell && quoted !== undefined ? quoted.replaceAll('""', '"') : line.split(end)[0]!)
-      .trim();
-  }).filter((line) => line !== "");
-  return columns.includes(lines[0]!) ? lines.slice(1) : lines;
+const SEPARATORS = [",", ";", "\t"];
+
+/**
+ * Returns the values of a column if the first line names it, as in CSV or text with tabs; otherwise one value per line,
+ * of which a tab ends the value.
+ */
+function valuesOf(content: string, flag: string, columns: readonly string[]): string[] {
+  const text = content.replace(/^\uFEFF/, "");
+  const [firstLine = ""] = text.split(/\r?\n/, 1);
+  for (const separator of SEPARATORS) {
+    const [header = []] = parse(firstLine, { separator, lazyQuotes: true });
+    const names = header.map((name) => name.trim());
+    const at = names.findIndex((name) =>
+      columns.includes(name) || flag === "location" && name === "Id" && areLocations(names)
+    );
+    if (at >= 0) return readColumn(text, separator, at).slice(1).filter(Boolean);
+    if (names.length > 1 && names.every((name) => isField(name))) {
+      throw new UsageError(
+        `--${flag} needs the column ${columns[0]}, and the file has ${names.join(", ")}: ` +
+          "name a file with that column, or with one value per line",
+      );
+    }
+  }
+  return readColumn(text, "\t", 0).filter(Boolean);
+}
+
+/** A text of quotes within a cell, such as `6" pipe`, stays as it is. */
+function readColumn(text: string, separator: string, at: number): string[] {
+  return parse(text, { separator, lazyQuotes: true }).map((cells) => cells[at]?.trim() ?? "");
+}
+
+/** Whether `Id` is the one of a location. */
+function areLocations(names: readonly string[]): boolean {
+  const fields: readonly string[] = fieldNames("Locations");
+  return names.every((name) => fields.includes(name));
+}
+
+function isField(name: string): boolean {
+  return Object.keys(RESOURCES).some((resource) =>
+    (fieldNames(resource as ResourceName) as readonly string[]).includes(name)
+  );
 }

@@ -1,6 +1,7 @@
 // Compares a file with its data package.
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
+import { parse } from "@std/csv/parse";
 import { utf8Decoder } from "../bytes.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
@@ -193,22 +194,20 @@ const [LINE_FEED, QUOTE, BACKSLASH] = [0x0a, 0x22, 0x5c];
 /** Maximum length (bytes) of a header row. */
 const MAX_HEADER = 1 << 16;
 
-/** Counts lines; a line break in quotes does not count. In a plain document, quotes have no meaning. */
+/** Counts line ends; one in quotes does not count. In a plain document, quotes have no meaning. */
 function csvCounter(
   { delimiter, header, isPlain = false }: { delimiter: string; header: boolean; isPlain?: boolean },
 ): RowCounter {
-  let [lines, isQuoted, isInLine] = [0, false, false];
+  let [lines, isQuoted] = [0, false];
   let first = new Uint8Array();
   return {
     add(bytes) {
       let firstEnd = lines === 0 ? bytes.length : 0;
       for (let at = 0; at < bytes.length; at++) {
         const byte = bytes[at]!;
-        isInLine = true;
         if (byte === QUOTE) isQuoted = !isPlain && !isQuoted;
         else if (byte === LINE_FEED && !isQuoted) {
           if (lines++ === 0) firstEnd = at;
-          isInLine = false;
         }
       }
       if (header && first.length < MAX_HEADER) {
@@ -216,11 +215,11 @@ function csvCounter(
       }
     },
     end() {
-      const rows = Math.max(0, lines + (isInLine ? 1 : 0) - (header ? 1 : 0));
-      if (!header) return { rows };
-      // Names of columns need no quotes.
-      const names = utf8Decoder.decode(first).replace(/^\ufeff|\r$/g, "").split(delimiter);
-      return { rows, header: names };
+      if (!header) return { rows: lines };
+      const text = utf8Decoder.decode(first).replace(/^\ufeff|\r$/g, "");
+      // A damaged header can have any quotes.
+      const [names] = parse(text, { separator: delimiter, lazyQuotes: true });
+      return { rows: Math.max(0, lines - 1), header: names ?? [] };
     },
   };
 }

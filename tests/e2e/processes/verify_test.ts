@@ -43,6 +43,8 @@ const FILES: readonly (readonly [name: string, rows: number, ...line: string[]])
   ["a.csv", 40, "records", "--limit=40", "--no-header", "--separator=tab", "--eol=lf"],
   ["a.csv", 40, "locations", "--limit=40", "--bom", "--select=Name"],
   ["a.csv", 0, "records", "--filter=CharacteristicName eq 'nothing'"],
+  ["a.csv", 0, "locations", "--bom", "--no-header", "--filter=Name eq 'nothing'"],
+  ["a.csv", 9, "records", "--limit=9", "--tidy", "--separator=_"],
   ["a.ndjson", 30, "records", "--limit=30"],
   ["a.json", 30, "observations", "--limit=30"],
   ["a.geojson", 30, "locations", "--limit=30"],

@@ -120,6 +120,11 @@ for (
     ],
     ["a byte order mark and a header", "\uFEFFDOI\n10.25976/weir-aa00\n10.25976/weir-bb00"],
     ["columns of CSV", 'DOI,Name\r\n10.25976/weir-aa00,"A, b"\r\n"10.25976/weir-bb00","c"\r\n'],
+    [
+      "the column between others",
+      'Id;"DOI";X\n1;10.25976/weir-aa00;"a;\nb"\n2;10.25976/weir-bb00;',
+    ],
+    ["the column after a tab", "Id\tDOI\n1\t10.25976/weir-aa00\n2\t10.25976/weir-bb00\n"],
     ["other columns after a tab", "10.25976/weir-aa00\tone\n10.25976/weir-bb00\ttwo\n"],
   ]
 ) {
@@ -130,6 +135,21 @@ for (
       new URL(output).searchParams.get("$filter"),
       "DOI in ('10.25976/weir-aa00','10.25976/weir-bb00')",
     );
+  });
+}
+
+for (
+  const [flag, input, filter] of [
+    ["region", "Name,RegionId\nA,hub.pacific\n", "RegionId eq 'hub.pacific'"],
+    ["location", "Id,ResultValue,LocationId\n7,1,1001\n8,2,1008\n", "LocationId in (1001,1008)"],
+    ["location", 'Id,Name\n1001,"A, b"\n', "LocationId eq 1001"],
+    ["characteristic", "characteristic\tresults\npH\t3\n", "CharacteristicName eq 'pH'"],
+    ["characteristic", 'pH\t3\n"6"" pipe"\n6" pipe\n', `CharacteristicName in ('pH','6" pipe')`],
+  ] as const
+) {
+  Deno.test(`run() reads --${flag} @- from ${JSON.stringify(input)}`, async () => {
+    const { output, errors } = await weir(["url", "observations", `--${flag}=@-`], { input });
+    assertEquals(new URL(output).searchParams.get("$filter"), filter, errors.join());
   });
 }
 
@@ -171,6 +191,12 @@ Deno.test("run() filters by locations, and trims values", async () => {
 for (
   const [flag, input, message] of [
     ["--doi=@-", " \n", "--doi @- has no values"],
+    [
+      "--location=@-",
+      "Id,ResultValue\n1,2\n",
+      "--location needs the column LocationId, and the file has Id, ResultValue: " +
+      "name a file with that column, or with one value per line",
+    ],
     ["--region=a\nb", "", '--region has a control character: remove it from "a\\nb"'],
     [
       "--location=x",
