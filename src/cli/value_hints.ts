@@ -25,11 +25,12 @@ export async function printReasons(
   rows: number,
   found?: Parameters<typeof unmatchedValues>[3],
 ): Promise<number> {
+  const isStrict = flags.has("strict");
   const reasons = rows === 0
     ? await explainNoRows(client, resource, input)
-    : await unmatchedValues(client, resource, input, found);
+    : await unmatchedValues(client, resource, input, found, isStrict);
   noRowsLines(reasons, flags).forEach(context.printError);
-  return reasons.length > 0 && flags.has("strict") ? 1 : 0;
+  return reasons.length > 0 && isStrict ? 1 : 0;
 }
 
 function noRowsLines(reasons: readonly NoRowsReason[], flags: FlagValues): string[] {

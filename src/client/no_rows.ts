@@ -176,15 +176,16 @@ async function findExisting(client: DataStream, list: Clause): Promise<string[] 
 }
 
 /**
- * Values of lists that no row matches, if other values matched. Unknown regions need no request. If
- * the rows lack a field, its datasets or locations are requested, and unknown values of other
- * fields are counted.
+ * Values of lists that no row matches, if other values matched. Unknown regions need no request. If the rows lack a
+ * field, its datasets or locations are requested, and unknown values of other fields are counted; with `countsAll`, known
+ * ones too.
  */
 export async function unmatchedValues(
   client: DataStream,
   resource: ResourceName,
   { filter, unchecked }: Pick<AnyResourceQuery, "filter" | "unchecked">,
   found: Readonly<Record<string, readonly string[]>> | undefined,
+  countsAll = false,
 ): Promise<NoRowsReason[]> {
   const counter = client.with(FEW_ATTEMPTS);
   let counts = 0;
@@ -195,7 +196,8 @@ export async function unmatchedValues(
     const isSame = (other: string) =>
       other === text || field === "DOI" && other.toLowerCase() === text;
     if (values !== undefined) return !values.some(isSame);
-    if (hintValues([clause]) === "" || counts++ >= MAX_COUNTS) return false;
+    const isCounted = countsAll || hintValues([clause]) !== "";
+    if (!isCounted || counts++ >= MAX_COUNTS) return false;
     return await counter.query(resource, { filter: formatClauses([clause]), unchecked }).count() ===
       0;
   };

@@ -239,6 +239,13 @@ for (const [line, lines] of lists) {
   });
 }
 
+Deno.test("weir --count --strict counts each known value of a list", async () => {
+  const line = ["records", "--sandbox", "--count", "--strict", "--characteristic=pH"];
+  assertEquals((await weir([...line, "--characteristic=Nitrate"])).code, 0);
+  const { code, errors } = await weir([...line, "--characteristic=Zinc"]);
+  assertEquals([code, errors[0]], [1, 'No row matches characteristic "Zinc"']);
+});
+
 for (
   const [line, message] of [
     [["summary", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
