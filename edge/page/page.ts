@@ -28,7 +28,7 @@ import {
   type Source,
 } from "./load.ts";
 import { parseView } from "./map_view.ts";
-import { boundsOf, createFrame } from "./projection.ts";
+import { boundsOf, createFrame, sampleBox } from "./projection.ts";
 import { renderBars, renderResults } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -332,14 +332,22 @@ function decodePath(text: string): string {
   }
 }
 
-/** Converts a drawn box to degrees. `drawn` has the pixels of two corners, and the map's width and height. */
+/** Kilometres of a degree of latitude. */
+const DEGREE = 111;
+
+/**
+ * Converts a drawn box to the degrees that hold it. `drawn` has the pixels of two corners, and the map's width and height.
+ * A degree has so many decimals that the box differs by at most about a pixel.
+ */
 function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
   const [x1, y1, x2, y2, width, height] = (drawn ?? "").slice(0, 100).split(",").map(Number);
   const view = parseView(viewText);
   if (view === undefined || !(width! > 0 && height! > 0)) return {};
   const size = { width: width!, height: height! };
   const { toPosition } = createFrame(view, size);
-  const bounds = boundsOf([toPosition([x1!, y1!]), toPosition([x2!, y2!])]);
-  const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(2)]);
+  const edges = sampleBox({ west: x1!, east: x2!, south: y1!, north: y2! });
+  const bounds = boundsOf(edges.map(({ longitude: x, latitude: y }) => toPosition([x, y])));
+  const decimals = Math.max(2, Math.ceil(-Math.log10(view.width / size.width / DEGREE)));
+  const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(decimals)]);
   return { ...Object.fromEntries(sides), view: "" };
 }

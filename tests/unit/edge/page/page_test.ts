@@ -176,6 +176,26 @@ Deno.test("GET /download filters by the locations of the text, whether or not a 
   }
 });
 
+Deno.test("GET / has the same drawn box from each corner, and holds the corners of a conic map", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  const boxOf = async (corners: string, view: string) => {
+    const html = await get(app, `/?characteristic=pH&view=${view}&drawn=${corners},804,588`);
+    return ["west", "south", "east", "north"].map((side) =>
+      Number(new RegExp(`name="${side}"[^>]*value="([^"]*)"`).exec(html)?.[1])
+    );
+  };
+  const wide = "-120,60,2000";
+  const box = await boxOf("100,100,700,400", wide);
+  for (const corners of ["700,400,100,100", "100,400,700,100", "700,100,100,400"]) {
+    assertEquals(await boxOf(corners, wide), box);
+  }
+  const [west, south, east, north] = box;
+  assert(north! - south! > 300 * 2000 / 804 / 111, "The middle of the upper edge is farther north");
+  assert(west! < east!);
+  const close = await boxOf("100,100,110,110", "-120,60,2");
+  assert(close[0]! < close[2]! && close[1]! < close[3]!, close.join());
+});
+
 Deno.test("GET / says how many locations it has not searched when there are over 20,000", async () => {
   const { app } = overSandbox({ hostileNames: false, locations: 20_010, records: 100 });
   const [html, french] = [
