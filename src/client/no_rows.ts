@@ -3,7 +3,7 @@ import { DataStreamError, oneLine } from "../errors.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { describeClauses, hintValues, REGION_NAMES } from "../odata/value_hints.ts";
-import { type Clause, formatClauses, valueClause } from "../odata/clause.ts";
+import { type Clause, comparedValue, formatClauses, valueClause } from "../odata/clause.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { DataStream } from "./datastream.ts";
 import type { AnyResourceQuery } from "./query.ts";
@@ -193,8 +193,9 @@ export async function unmatchedValues(
     const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
     if (field === "RegionId") return !REGION_NAMES.has(text);
     // DOIs are case-insensitive.
-    const isSame = (other: string) =>
-      other === text || field === "DOI" && other.toLowerCase() === text;
+    const valueOf = (value: string) =>
+      comparedValue(field, { text: field === "DOI" ? value.toLowerCase() : value, quoted: true });
+    const isSame = (other: string) => valueOf(other) === valueOf(text);
     if (values !== undefined) return !values.some(isSame);
     const isCounted = countsAll || hintValues([clause]) !== "";
     if (!isCounted || counts++ >= MAX_COUNTS) return false;

@@ -6,7 +6,7 @@ import { DataStreamError, ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/row_reader.ts";
 import { fieldsOfRules } from "../formats/tidy.ts";
 import { type Clause, formatClauses, matchesNothing, valueClause } from "../odata/clause.ts";
-import { splitLongLists } from "../odata/long_lists.ts";
+import { intersectLists, splitLongLists } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery, type SystemQueryOptions } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
@@ -159,7 +159,7 @@ export function groupsOf(
   settings: ClientSettings,
 ): readonly (readonly Clause[])[] {
   const box = ids && valueClause("LocationId", "in", ...ids);
-  const clauses = intersectLists([...query.clauses, ...(box ? [box] : [])]);
+  const clauses = intersectLists(query.resource, [...query.clauses, ...(box ? [box] : [])]);
   if (matchesNothing(clauses)) return [];
   if (box === undefined && targetLength(urlOf(query, settings)) <= MAX_TARGET_LENGTH) return [[]];
   const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
@@ -168,16 +168,6 @@ export function groupsOf(
   const list = box &&
     shared.find(({ field, operator }) => field === "LocationId" && operator === "in");
   return list === undefined ? groups : groups.map((group) => [...group, list]);
-}
-
-function intersectLists(clauses: readonly Clause[]): Clause[] {
-  const lists = new Map<string, Clause>();
-  for (const clause of clauses.filter(({ operator }) => operator === "in")) {
-    const texts = new Set(clause.values.map(({ text }) => text));
-    const { values } = lists.get(clause.field) ?? clause;
-    lists.set(clause.field, { ...clause, values: values.filter(({ text }) => texts.has(text)) });
-  }
-  return [...clauses.filter(({ operator }) => operator !== "in"), ...lists.values()];
 }
 
 export function locationsQuery({ clauses, box }: CheckedQuery): CheckedQuery {

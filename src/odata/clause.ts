@@ -30,16 +30,18 @@ export function normalizeClause<C extends Clause>(clause: C): C {
 }
 
 function uniqueLiterals(field: string, literals: readonly Literal[]): readonly Literal[] {
-  const type = filterTypeOf(field);
-  const isNumber = type === "number" || type === "degrees";
   const unique = new Map<string, Literal>();
   for (const literal of literals) {
-    const { text, quoted } = literal;
-    // 5, 5.0 and '5' are the same number.
-    const key = isNumber ? String(Number(text)) : `${quoted} ${text}`;
+    const key = comparedValue(field, literal);
     if (!unique.has(key)) unique.set(key, literal);
   }
   return [...unique.values()];
+}
+
+/** Two literals of a field are the same value if these texts are equal: 5, 5.0 and '5' are the same number. */
+export function comparedValue(field: string, { text, quoted }: Literal): string {
+  const type = filterTypeOf(field);
+  return type === "number" || type === "degrees" ? String(Number(text)) : `${quoted} ${text}`;
 }
 
 /** Resolver or scheme, such as `https://doi.org/` or `doi:`. */

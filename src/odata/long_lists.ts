@@ -1,5 +1,5 @@
 import { ValidationError } from "../errors.ts";
-import { type Clause, formatClauses } from "./clause.ts";
+import { type Clause, comparedValue, formatClauses } from "./clause.ts";
 import type { FilterField, ResourceName } from "./resources.ts";
 
 /** Fields with one value per measurement. A measurement without a start date has no year. */
@@ -20,6 +20,23 @@ const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
   Observations: MEASUREMENT_FIELDS,
   Records: MEASUREMENT_FIELDS,
 };
+
+/**
+ * Gives each field with one value per row at most one list. Two lists of another field stay: one row can match each of
+ * them by another value, such as a location that is in two regions.
+ */
+export function intersectLists(resource: ResourceName, clauses: readonly Clause[]): Clause[] {
+  const fields: readonly string[] = SINGLE_VALUED_FIELDS[resource];
+  const isList = ({ field, operator }: Clause) => operator === "in" && fields.includes(field);
+  const lists = new Map<string, Clause>();
+  for (const { field, values, ...clause } of clauses.filter(isList)) {
+    const found = new Set(values.map((value) => comparedValue(field, value)));
+    const earlier = lists.get(field)?.values ?? values;
+    const common = earlier.filter((value) => found.has(comparedValue(field, value)));
+    lists.set(field, { ...clause, field, values: common });
+  }
+  return [...clauses.filter((clause) => !isList(clause)), ...lists.values()];
+}
 
 export interface SplitFilter {
   shared: readonly Clause[];

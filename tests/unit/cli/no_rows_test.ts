@@ -226,6 +226,7 @@ const lists: [line: string[], lines: string[]][] = [
     'No row matches characteristic "chloride": values are case-sensitive, did you mean "Chloride"?',
   ]],
   [["records", "--characteristic=pH", "--characteristic=chloride", "--limit=5"], []],
+  [["records", "--filter=LocationId in (1001.0,1008)"], []],
   [["records", "--characteristic=pH", "--characteristic=Temperature, water"], []],
 ];
 for (const [line, lines] of lists) {

@@ -1,7 +1,7 @@
 // Filters with lists that are too long for one request.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { and, type Cursor, DataStream, DataStreamError, isIn } from "../../../mod.ts";
+import { and, type Cursor, DataStream, DataStreamError, eq, isIn } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { upstream } from "../../helpers/upstream.ts";
 
@@ -51,6 +51,28 @@ Deno.test("observations() request every pair of groups when a filter has two lon
     rows.map(({ Id }) => Id).toSorted((a, b) => a - b),
     expected.map(({ Id }) => Id),
   );
+});
+
+Deno.test("locations() keep two lists of regions, because a location can be in one of each", async () => {
+  const { client } = clientOfLocations();
+  const filter = and(
+    isIn("RegionId", ["admin.4.ca.pe", "admin.4.ca.ns"]),
+    isIn("RegionId", ["hub.atlantic", "hub.pacific"]),
+  );
+  const both = await client.locations({ select: ["Id"], filter }).toArray();
+  const provinces = isIn("RegionId", ["admin.4.ca.pe", "admin.4.ca.ns"]);
+  const all = await client.locations({ select: ["Id"], filter: provinces }).toArray();
+  assert(all.length > 0);
+  assertEquals(both, all);
+});
+
+Deno.test("observations() intersect two lists of numbers in any notation", async () => {
+  const { client } = clientOfLocations();
+  const filter = "LocationId in (1001.0,1008,1015) and LocationId in (1001,1015.00,1022)";
+  const rows = await client.observations({ select: ["LocationId"], filter }).toArray();
+  const [first, third] = [eq("LocationId", 1001), eq("LocationId", 1015)];
+  const count = (one: typeof first) => client.observations({ filter: one }).count();
+  assertEquals(rows.length, await count(first) + await count(third));
 });
 
 Deno.test("observations() intersect a long list with a bounding box", async () => {

@@ -145,7 +145,7 @@ const filters: [query: string, filter: string, box?: string][] = [
   ): [string, string, string] => [
     `from=2001&view=-63.6,45.4,640&drawn=${drawn}`,
     "ActivityStartYear gte 2001",
-    "-64.31,44.3,-62.51,45.56",
+    "-64.326,44.297,-62.512,45.569",
   ]),
 ];
 for (const [query, filter, box] of filters) {
