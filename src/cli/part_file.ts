@@ -157,8 +157,8 @@ async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
     const output = await resumePart(path, { ...options, force }, earlier);
     if (output !== undefined) return { output, force, after: earlier.cursor };
   }
-  const isReplaced = force && await statIfExists(filesOf(path).part, lstat) !== undefined;
-  if (isReplaced || earlier !== undefined) removePart(path);
+  const mayReplace = force || options.resume;
+  if (mayReplace && await statIfExists(filesOf(path).part, lstat) !== undefined) removePart(path);
   return { output: await startPart(path, { ...options, force }, replaced), force };
 }
 
@@ -389,7 +389,8 @@ export async function readFinished(
   const isRenamed = resources[0].path !== fileName;
   const current = isRenamed ? renamePackage(found, fileName) : found;
   if (isRenamed || unwritten !== undefined) replaceFile(recordPath, current, 2);
-  removeState(path);
+  // The state of an empty part can be that of another query.
+  if (await statIfExists(filesOf(path).part, lstat) === undefined) removeState(path);
   return current;
 }
 
@@ -461,8 +462,8 @@ function describePublication(path: string, changes: string): string {
 
 /**
  * Returns the state of the part that this run continues; `undefined` if there is none. An empty part without a state
- * of this query, which a run leaves that is killed at its start, counts as none, and is removed. So is a part that cannot
- * be continued, if the download may start again, unless it belongs to another query.
+ * of this query, which a run leaves that is killed at its start, counts as none. A part that cannot be continued is
+ * removed if the download may start again, unless it belongs to another query.
  */
 async function findPart(path: string, options: FileOptions): Promise<PartState | undefined> {
   const { part, state: statePath } = filesOf(path);
@@ -474,18 +475,17 @@ async function findPart(path: string, options: FileOptions): Promise<PartState |
   const isSame = isReadable &&
     (state.cursor === undefined ? differences === undefined : isSameQuery(state.cursor, options));
   if (isSame && found.isFile()) return state;
-  if (found.size > 0 || !found.isFile()) {
-    if (differences !== undefined && !isSame) {
-      throw new FileError(
-        `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
-      );
-    }
-    const reason = isSame
-      ? `${part} is not a regular file`
-      : `${statePath} is missing, damaged or of another version of weir`;
-    if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
-    options.onRestart(reason);
+  if (found.isFile() && found.size === 0) return undefined;
+  if (differences !== undefined && !isSame) {
+    throw new FileError(
+      `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
+    );
   }
+  const reason = isSame
+    ? `${part} is not a regular file`
+    : `${statePath} is missing, damaged or of another version of weir`;
+  if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
+  options.onRestart(reason);
   removePart(path);
   return undefined;
 }

@@ -516,7 +516,9 @@ for (const flag of ["--resume", "--update"]) {
     await download.write("a.csv.part", "");
     const { code, errors } = await download.run("", [flag]);
     assertEquals([code, errors, download.pages], [0, [], 0]);
-    assertEquals(await download.names(), ["a.csv"]);
+    download.version = "9.0.0";
+    assertEquals((await download.run("", ["--update"])).code, 0);
+    assertEquals([download.pages, await download.names()], [3, ["a.csv"]]);
   });
 }
 
