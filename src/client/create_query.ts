@@ -212,49 +212,41 @@ function requestBatches<T>(
     isResumable: digest !== undefined,
   });
   const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
+  const listValues = (): Cursor["distinct"] =>
+    distinct && Object.fromEntries([...known].map(([field, values]) => [field, [...values]]));
+  const { writer } = converter;
+  let values = listValues();
   let isLast = after?.isComplete === true;
-  const countRows = () => {
-    const { expectedRows = after?.expectedRows, missingRows = 0 } = run.progress;
-    return {
-      expectedRows,
-      missingRows: (after?.missingRows ?? 0) + missingRows,
-      distinct: distinct &&
-        Object.fromEntries([...known].map(([field, values]) => [field, [...values]])),
-    };
-  };
   // Of an earlier cursor, the position has the other members too.
-  const toCursor = (position: Position, counts: ReturnType<typeof countRows>, state: unknown) => ({
+  const toCursor = (position: Position, state: Pick<Cursor, "distinct" | "writer">): Cursor => ({
     ...position,
-    ...counts,
+    ...state,
     version: CURSOR_VERSION,
     query: digest ?? "",
     isComplete: isLast,
-    writer: state,
   });
-  let earlier = countRows();
-  const { writer } = converter;
   return async () => {
     if (isLast) return undefined;
-    const state = writer?.state;
+    const before = { distinct: values, writer: writer?.state };
     const { done, value } = await parts.next();
     isLast = done === true;
     const part = done ? undefined : value;
     const position = done ? value : value.position;
     for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
-    const counts = countRows();
+    values = listValues();
     const data = part === undefined ? await converter.end() : part.data;
-    const cursor = toCursor(position, counts, writer?.state);
-    const before = part && toCursor(part.start, earlier, state);
-    earlier = counts;
+    const cursor = toCursor(position, { distinct: values, writer: writer?.state });
     return {
-      ...counts,
       data,
       rows: part?.kept ?? 0,
       totalRows: position.rows,
-      cursor: before && writer?.toCursor?.(cursor, before) || cursor,
+      cursor: part && writer?.toCursor?.(cursor, toCursor(part.start, before)) || cursor,
       isLast,
       hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
       isPageEnd: part?.isPageEnd ?? true,
+      expectedRows: position.expectedRows,
+      missingRows: position.missingRows ?? 0,
+      distinct: values,
     };
   };
 }
@@ -311,24 +303,11 @@ function digestOf(
 ): string {
   const { resource, select, clauses, unparsedFilter, box, limit, skipToken, partition, rules } =
     query;
+  const selection = [resource, baseUrl, select, clauses, unparsedFilter, box, rules];
+  const name = typeof format === "object" ? format.name : format;
   const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
-  const options = [
-    ...[
-      resource,
-      baseUrl,
-      select,
-      limit,
-      skipToken,
-      partition,
-      clauses,
-      unparsedFilter,
-      box,
-      rules,
-    ],
-    typeof format === "object" ? format.name : format,
-    hasCsvOptions ? checkCsvOptions(csv) : undefined,
-  ];
-  return toHash(JSON.stringify(options));
+  const output = [name, hasCsvOptions ? checkCsvOptions(csv) : undefined];
+  return toHash(JSON.stringify([selection, limit, skipToken, partition, output]));
 }
 
 /** Two FNV-1a hashes (64 bits) in hexadecimal. Only has to tell queries apart. */

@@ -304,8 +304,8 @@ export interface Cursor {
   readonly pageSize?: unknown;
   /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
   readonly otherIds?: readonly string[] | undefined;
-  /** The page before this position, if no link follows it and the next step is not decided: its rows, and whether they are as many as requested. */
-  readonly lastPage?: { readonly length: number; readonly isFull: boolean } | undefined;
+  /** The page before this position, if no link follows it and the next step is not decided. Opaque. */
+  readonly lastPage?: unknown;
   /** Number of rows that the service counted for the query. */
   readonly expectedRows?: number | undefined;
   /** Number of counted rows that were not received and are accepted. */

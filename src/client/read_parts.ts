@@ -20,7 +20,6 @@ import {
   MAX_TIMEOUTS,
   type PageSize,
   reportProgress,
-  requireServiceError,
   type Run,
   send,
   shrink,
@@ -46,11 +45,26 @@ import {
 export interface Position extends
   Pick<
     Cursor,
-    "rows" | "leftOut" | "groupRows" | "groupCount" | "isSplitDecided" | "otherIds" | "lastPage"
+    | "rows"
+    | "leftOut"
+    | "groupRows"
+    | "groupCount"
+    | "isSplitDecided"
+    | "otherIds"
+    | "expectedRows"
+    | "missingRows"
   > {
   readonly shards: readonly Shard[];
+  readonly lastPage?: LastPage | undefined;
   /** `undefined` if the service has refused none. */
   readonly pageSize?: PageSize | undefined;
+}
+
+interface LastPage {
+  readonly length: number;
+  readonly isFull: boolean;
+  /** Whether the rows after it can be requested. */
+  readonly canContinue: boolean;
 }
 
 export interface Part<T> extends TakenRows<T> {
@@ -137,8 +151,8 @@ export async function* readParts<T>(
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
     }
-    const { rows, leftOut } = reading.position;
-    return { shards: [], rows, leftOut, groupRows: 0 };
+    const { rows, leftOut, expectedRows, missingRows } = reading.position;
+    return { shards: [], rows, leftOut, groupRows: 0, expectedRows, missingRows };
   } catch (error) {
     throw error instanceof DataStreamError && !options.isInternal
       ? withPosition(error, reading.position)
@@ -147,7 +161,6 @@ export async function* readParts<T>(
 }
 
 type Reading = ReturnType<typeof startReading>;
-type LastPage = NonNullable<Position["lastPage"]>;
 
 function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {
   const { shards: [shard], rows, leftOut = 0, groupCount, lastPage } = position;
@@ -168,7 +181,7 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     /** Whether a link, or the position that one led to, has shown the form of skip tokens. */
     isTokenKnown: shard?.after !== undefined && lastPage === undefined,
     /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
-    canContinue: shard?.after?.startsWith("Id:") ?? true,
+    canContinue: lastPage?.canContinue ?? shard?.after?.startsWith("Id:") ?? true,
     /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
     isProbe: false,
   };
@@ -246,7 +259,7 @@ function deliver(
 function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): Position {
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
-  const pageSize = grow(position.pageSize, request.top, query.top);
+  const pageSize = position.pageSize && grow(position.pageSize, request.top, query.top);
   const knownIds = otherIds.length > 0
     ? [...position.otherIds ?? [], ...otherIds]
     : position.otherIds;
@@ -260,7 +273,9 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
   deliver(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
   if (nextToken === undefined) {
-    reading.position = { ...reading.position, lastPage: { length, isFull: end.isFull } };
+    const { canContinue } = reading;
+    const lastPage = { length, isFull: end.isFull, canContinue };
+    reading.position = { ...reading.position, lastPage };
   }
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
@@ -286,9 +301,8 @@ async function handleFailure(
   error: unknown,
 ): Promise<void> {
   const { run, attempts } = reading;
-  requireServiceError(error);
   let decision = decide(attempts, error, request.top);
-  if (isRefusal(error) && canSplit(reading)) {
+  if (isRefusal(decision.fault) && canSplit(reading)) {
     const isLast = decision.error !== undefined && attempts.policy.attempts > 1;
     if (isLast || attempts.timeouts === MAX_TIMEOUTS) {
       const result = await splitRefused(reading);
@@ -303,7 +317,7 @@ async function handleFailure(
     const pageSize = shrink(reading.position.pageSize, decision.top!);
     reading.position = { ...reading.position, pageSize };
   }
-  await waitForRetry(run, reading.attempts, error, decision);
+  await waitForRetry(run, reading.attempts, decision);
 }
 
 /** Splits a refused shard; `outage` if a request for the locations or a count fails too. */
@@ -375,8 +389,10 @@ async function countGroup(reading: Reading): Promise<number | undefined> {
 
 function setCount(reading: Reading, rows: number): void {
   const { run, query, options, position } = reading;
-  if (isOnlyGroup(position) && !options.isInternal) run.progress.expectedRows = rows;
-  if (query.skipToken === undefined) reading.position = { ...position, groupCount: rows };
+  const groupCount = query.skipToken === undefined ? rows : undefined;
+  const expectedRows = isOnlyGroup(position) ? rows : position.expectedRows;
+  if (!options.isInternal) run.progress.expectedRows = expectedRows;
+  reading.position = { ...position, groupCount, expectedRows };
 }
 
 /** Takes one step after a page without a link: to the next page, to a count or to the next shard. */
@@ -396,15 +412,14 @@ async function endPage(reading: Reading, page: LastPage): Promise<void> {
 }
 
 function leaveShard(reading: Reading): void {
-  const { shards: [shard, ...shards], rows, leftOut, pageSize, otherIds } = reading.position;
+  const { shards: [shard, ...shards], ...position } = reading.position;
   reading.isProbe = false;
   reading.tokens.clear();
-  if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) {
-    reading.position = { ...reading.position, shards, lastPage: undefined };
-  } else {
-    reading.position = { shards, rows, leftOut, groupRows: 0, pageSize, otherIds };
-    reading.countsLeft = countsOf(reading.query);
-  }
+  reading.position = { ...position, shards, lastPage: undefined };
+  if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) return;
+  const newGroup = { groupRows: 0, groupCount: undefined, isSplitDecided: undefined };
+  reading.position = { ...reading.position, ...newGroup };
+  reading.countsLeft = countsOf(reading.query);
 }
 
 /** Largest count that is exact. Above it, counts are estimates. */
@@ -416,11 +431,9 @@ const COUNT_INACCURACY = 0.000_005;
 export function nextStep(
   page: LastPage,
   { shards: [shard, next], groupRows, groupCount }: Position,
-  { responses, countsLeft, isProbe, canContinue }: Pick<
-    Reading,
-    "responses" | "countsLeft" | "isProbe" | "canContinue"
-  >,
+  { responses, countsLeft, isProbe }: Pick<Reading, "responses" | "countsLeft" | "isProbe">,
 ): "next page" | "next shard" | "count" | "fail" {
+  const { canContinue } = page;
   const isCounted = groupCount !== undefined;
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";
@@ -443,14 +456,16 @@ export function nextStep(
 }
 
 /** Throws if rows of the current group are missing or surplus, unless the query accepts an incomplete result. */
-function acceptOrFail({ run, query, position, isProbe }: Reading, isEmpty: boolean): void {
+function acceptOrFail(reading: Reading, isEmpty: boolean): void {
+  const { run, query, position, isProbe } = reading;
   const { shards: [shard], groupRows, groupCount = 0 } = position;
   const missing = groupCount - groupRows;
   // If the count is too low, it does not say how many rows an announced page should have had.
   const isUnknown = missing < 0 && isEmpty && !isProbe;
   if (query.acceptsIncomplete && !isUnknown) {
-    const missingRows = (run.progress.missingRows ?? 0) + missing;
-    return missing > 0 ? reportProgress(run, { missingRows }) : undefined;
+    if (missing <= 0) return;
+    reading.position = { ...position, missingRows: (position.missingRows ?? 0) + missing };
+    return reportProgress(run, { missingRows: (run.progress.missingRows ?? 0) + missing });
   }
   const after = missing > 0 && shard!.after;
   const reason = isUnknown

@@ -70,6 +70,8 @@ export function startAttempts(policy: RetryPolicy, hasRestarted = false): Attemp
 }
 
 export interface RetryDecision {
+  fault: DataStreamError;
+  /** Absent if the request is repeated. */
   error?: DataStreamError;
   /** Delay (ms) before the next attempt with `$top`. */
   delay: number;
@@ -78,8 +80,9 @@ export interface RetryDecision {
   blockTime: number | undefined;
 }
 
-/** `top` is `undefined` for a count. Source: DataStream Public API, "Errors". */
-export function decide(attempts: Attempts, error: DataStreamError, top?: number): RetryDecision {
+/** `top` is `undefined` for a count. Throws an error of another kind. Source: DataStream Public API, "Errors". */
+export function decide(attempts: Attempts, error: unknown, top?: number): RetryDecision {
+  if (!(error instanceof DataStreamError)) throw error;
   const { policy } = attempts;
   const { status } = error;
   // A timeout has two possible causes: an outage, which is temporary, and a page that is too large.
@@ -94,7 +97,8 @@ export function decide(attempts: Attempts, error: DataStreamError, top?: number)
   const blockTime = isBlock
     ? Math.min(retryAfter < 0 ? blockDelay : retryAfter, policy.retryAfter)
     : undefined;
-  const decision = { delay: 0, top: canHalve ? Math.floor(top / 2) : top, blockTime };
+  const nextTop = canHalve ? Math.floor(top / 2) : top;
+  const decision = { fault: error, delay: 0, top: nextTop, blockTime };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 
   if (!isTemporary(error)) return fail(error);
@@ -140,11 +144,6 @@ export function isRefusal(error: DataStreamError): boolean {
   return error.status === 413 || isTimeout(error);
 }
 
-/** Throws an error of another kind. */
-export function requireServiceError(error: unknown): asserts error is DataStreamError {
-  if (!(error instanceof DataStreamError)) throw error;
-}
-
 /** Random (ms), so that clients that failed at the same time retry at different times. */
 function randomBackoff(attempts: number): number {
   return FIRST_BACKOFF * 2 ** (attempts - 1) * (0.5 + Math.random() / 2);
@@ -180,16 +179,15 @@ function maxWaitOf({ settings, progress }: Run, { waited }: Attempts): number | 
 export async function waitForRetry(
   run: Run,
   attempts: Attempts,
-  error: DataStreamError,
-  { error: failure, blockTime, delay }: RetryDecision,
+  { fault, error, blockTime, delay }: RetryDecision,
 ): Promise<void> {
   const { signal, progress, settings: { clock } } = run;
   const isPenalized = blockTime !== undefined && await penalizeKey(run, blockTime);
-  if (failure !== undefined) throw failure;
+  if (error !== undefined) throw error;
   // `maxWait` limits only the waits for the rate limit. A server limits the backoff after an outage by itself.
-  const isRateLimit = error.kind === "rate-limit" || error.retryAfter !== undefined;
-  if (isRateLimit && delay > (maxWaitOf(run, attempts) ?? Infinity)) throw error;
-  reportProgress(run, { retries: progress.retries + 1, retrying: { fault: error, wait: delay } });
+  const isRateLimit = fault.kind === "rate-limit" || fault.retryAfter !== undefined;
+  if (isRateLimit && delay > (maxWaitOf(run, attempts) ?? Infinity)) throw fault;
+  reportProgress(run, { retries: progress.retries + 1, retrying: { fault, wait: delay } });
   // After a 429, the rate limiter delays the next request, and `send()` adds that wait.
   if (!isPenalized && delay > 0) {
     await clock.sleep(delay, signal);
@@ -210,44 +208,30 @@ async function penalizeKey({ settings, signal }: Run, blockTime: number): Promis
   }
 }
 
-/** Pages without an error after which a reduced page size is doubled. */
+/** Number of pages without an error after which a reduced page size is doubled. Each further refusal doubles it. */
 const GOOD_PAGES = 3;
-/** Maximum of that number, which doubles when a doubled page size is refused. */
 const MAX_GOOD_PAGES = 96;
 
 /**
- * Halved after a page that was too large or too slow, doubled after some pages without an error.
- * Each refusal directly after a doubling doubles that number of pages, because a service may never
- * deliver the size. JSON-serialisable: cursors contain it.
+ * Halved after a page that was too large or too slow, doubled after some pages without an error. JSON-serialisable:
+ * cursors contain it.
  */
 export interface PageSize {
+  /** `undefined` if the size is not reduced now. */
   readonly max?: number | undefined;
   readonly goodPages: number;
   readonly goodPagesToGrow: number;
-  readonly hasJustGrown: boolean;
 }
 
 export function shrink(size: PageSize | undefined, top: number): PageSize {
-  const { hasJustGrown = false, goodPagesToGrow = GOOD_PAGES } = size ?? {};
-  return {
-    max: top,
-    goodPages: 0,
-    goodPagesToGrow: hasJustGrown ? Math.min(MAX_GOOD_PAGES, 2 * goodPagesToGrow) : goodPagesToGrow,
-    hasJustGrown: false,
-  };
+  // A service may never deliver the size.
+  const goodPagesToGrow = size ? Math.min(MAX_GOOD_PAGES, 2 * size.goodPagesToGrow) : GOOD_PAGES;
+  return { max: top, goodPages: 0, goodPagesToGrow };
 }
 
 /** `wanted` is the size without reduction. */
-export function grow(
-  size: PageSize | undefined,
-  top: number,
-  wanted: number,
-): PageSize | undefined {
-  if (size === undefined) return undefined;
+export function grow(size: PageSize, top: number, wanted: number): PageSize {
   const goodPages = size.goodPages + 1;
-  if (size.max === undefined || goodPages < size.goodPagesToGrow) {
-    return { ...size, goodPages, hasJustGrown: false };
-  }
-  const max = 2 * top >= wanted ? undefined : 2 * top;
-  return { ...size, max, goodPages: 0, hasJustGrown: true };
+  if (goodPages < size.goodPagesToGrow) return { ...size, goodPages };
+  return { ...size, max: 2 * top >= wanted ? undefined : 2 * top, goodPages: 0 };
 }

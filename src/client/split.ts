@@ -16,7 +16,6 @@ import {
   isRefusal,
   MAX_TIMEOUTS,
   reportProgress,
-  requireServiceError,
   type Run,
   send,
   startAttempts,
@@ -102,10 +101,9 @@ export async function requestCount(
     try {
       return await readCount(await send(run, attempts, options));
     } catch (error) {
-      requireServiceError(error);
       const decision = decide(attempts, error);
       if (attempts.timeouts === maxTimeouts) throw error;
-      await waitForRetry(run, attempts, error, decision);
+      await waitForRetry(run, attempts, decision);
     }
   }
 }
