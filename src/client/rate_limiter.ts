@@ -161,7 +161,7 @@ export interface Ticket {
 }
 
 /** `wait`: time after which to try again; `Infinity` if the request is not the first in the queue. */
-export type Answer = { granted: true; delay: number } | PermitRefusal | { wait: number };
+export type Answer = { granted: true } | PermitRefusal | { wait: number };
 
 export interface ReleaseMessage {
   id: string;
@@ -178,7 +178,7 @@ export function acquire(
   now: number,
 ): Answer {
   const { id, since, deadline } = ticket;
-  if (extend(state, id, now)) return { granted: true, delay: 0 }; // the answer to an earlier call was lost
+  if (extend(state, id, now)) return { granted: true }; // the answer to an earlier call was lost
   // The clock can have been set back.
   state.startedAt = Math.min(state.startedAt, now);
   state.seenAt = Math.min(state.seenAt, now);
@@ -195,7 +195,7 @@ export function acquire(
   if (position === 0 && state.holder === undefined && wait === 0) {
     state.connects = state.isShared || now - state.startedAt > CONNECTION_TTL;
     Object.assign(state, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
-    return { granted: true, delay: 0 };
+    return { granted: true };
   }
   const cycle = Math.max(interval, state.averageTime);
   const holderWait = state.holder === undefined ? 0 : state.startedAt + cycle - now;
@@ -291,7 +291,7 @@ export function createPermitQueue(
         if (!("wait" in answer)) {
           if ("granted" in answer) lastHolder = id;
           leave(ticket);
-          return { ...answer, delay: now - start };
+          return answer;
         }
         // A later message of the request, or its release, removes the ticket.
         if (now >= start + pollTime || !queue.includes(ticket)) return { wait: 0 };
@@ -334,7 +334,7 @@ type Send = <T>(
 
 /** Maximum time for the answer of a store in another process. */
 const STORE_TIMEOUT = 10_000;
-/** Also the maximum age of a permit that arrives. A lost permit is noticed before it expires. */
+/** Also the age of a permit from which it is extended when it arrives. A lost permit is noticed before it expires. */
 const EXTENSION_TIMEOUT = 2_000;
 
 /** `waitUntil` is called with each message that must be sent after its request has ended. */
@@ -380,8 +380,8 @@ export function createLimiter(
           const answer = await send(call, STORE_TIMEOUT, signal);
           if ("retryAfter" in answer) return answer;
           if ("granted" in answer) {
-            if (clock.now() - sentAt - answer.delay < EXTENSION_TIMEOUT) return permit;
-            await permit.release(); // it arrived too late to be used
+            // An answer that took long may be about a permit that has expired.
+            if (clock.now() - sentAt < EXTENSION_TIMEOUT || await permit.extend()) return permit;
           } else if (!("wait" in answer)) throw new Error("its store gave an unknown answer");
         }
       } catch (error) {
@@ -426,14 +426,17 @@ function cacheByTarget(
   createQueue: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
 ): typeof createQueue {
+  /** In the order of their last use. */
   const entries = new Map<string, { queue: PermitQueue; usedAt: number }>();
   return (target) => {
     const now = clock.now();
     const name = `${target.origin} ${target.keyHash ?? ""}`;
     const { queue } = entries.get(name) ?? { queue: createQueue(target) };
+    entries.delete(name);
     entries.set(name, { queue, usedAt: now });
-    for (const [other, { usedAt }] of entries.size > MAX_TARGETS ? entries : []) {
-      if (now - usedAt > MAX_BLOCK_TIME) entries.delete(other);
+    for (const [other, { usedAt }] of entries) {
+      if (entries.size <= MAX_TARGETS || now - usedAt <= MAX_BLOCK_TIME) break;
+      entries.delete(other);
     }
     return queue;
   };

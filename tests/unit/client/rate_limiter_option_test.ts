@@ -247,7 +247,11 @@ const REQUEST: PermitRequest = { origin: ROOT, keyHash: undefined, requestsPerSe
 const hang = () => new Promise<never>(() => {});
 
 /** Creates a limiter whose store answers in a given way, and the names of the calls. */
-function sharedLimiter(acquire: () => Promise<Answer>, other = () => Promise.resolve()) {
+function sharedLimiter(
+  acquire: () => Promise<Answer>,
+  other = () => Promise.resolve(),
+  isHeld = true,
+) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const call = <T>(name: string, answer: () => Promise<T>) => {
@@ -256,7 +260,7 @@ function sharedLimiter(acquire: () => Promise<Answer>, other = () => Promise.res
   };
   const queue = {
     acquire: () => call("acquire", acquire),
-    extend: () => call("extend", () => other().then(() => true)),
+    extend: () => call("extend", () => other().then(() => isHeld)),
     release: () => call("release", other),
     penalize: () => call("penalize", other),
   };
@@ -284,13 +288,16 @@ test("createLimiter() rejects within 10 s when its store does not answer or fail
   }
 });
 
-test("createLimiter() does not use a permit that arrives late", async () => {
-  let delay = 3_000;
-  const { limiter, clock, calls } = sharedLimiter(async () => {
-    await clock.sleep(delay);
-    delay = 0;
-    return { granted: true, delay: 0 };
+for (const isHeld of [true, false]) {
+  test(`createLimiter() ${isHeld ? "extends" : "does not use"} a permit that arrives late when it ${isHeld ? "is valid" : "has expired"}`, async () => {
+    let delay = 3_000;
+    const acquire = async (): Promise<Answer> => {
+      await clock.sleep(delay);
+      delay = 0;
+      return { granted: true };
+    };
+    const { limiter, clock, calls } = sharedLimiter(acquire, undefined, isHeld);
+    await limiter.acquire(REQUEST);
+    assertEquals(calls, ["acquire", "extend", ...isHeld ? [] : ["acquire"]]);
   });
-  await limiter.acquire(REQUEST);
-  assertEquals(calls, ["acquire", "release", "acquire"]);
-});
+}
