@@ -189,11 +189,13 @@ interface PageConverter<T> {
   readonly writer?: PageWriter;
 }
 
+type StoredCursor = Cursor & Position;
+
 interface BatchSource<T> {
   converter: PageConverter<T>;
   /** Hash of the query, for cursors; absent if the caller uses no cursor. */
   digest?: string;
-  after?: Cursor | undefined;
+  after?: StoredCursor | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
@@ -207,7 +209,7 @@ function requestBatches<T>(
 ): NextBatch<T> {
   const { distinct } = query;
   const parts = readParts(run, query, converter.start, {
-    from: after as Position,
+    from: after,
     deliversEarly,
     isResumable: digest !== undefined,
   });
@@ -218,7 +220,10 @@ function requestBatches<T>(
   let values = listValues();
   let isLast = after?.isComplete === true;
   // Of an earlier cursor, the position has the other members too.
-  const toCursor = (position: Position, state: Pick<Cursor, "distinct" | "writer">): Cursor => ({
+  const toCursor = (
+    position: Position,
+    state: Pick<Cursor, "distinct" | "writer">,
+  ): StoredCursor => ({
     ...position,
     ...state,
     version: CURSOR_VERSION,
@@ -252,9 +257,9 @@ function requestBatches<T>(
 }
 
 /** Returns the position to continue at: an earlier one if the writer no longer has the rows that the cursor refers to. */
-function positionOf(cursor: Cursor | undefined): Cursor | undefined {
+function positionOf(cursor: StoredCursor | undefined): StoredCursor | undefined {
   const { buffered } = (cursor?.writer ?? {}) as WriterState;
-  return buffered?.memory.isReused ? (cursor as { toJSON?(): Cursor }).toJSON?.() : cursor;
+  return buffered?.memory.isReused ? (cursor as { toJSON?(): StoredCursor }).toJSON?.() : cursor;
 }
 
 function rowConverter<R>(): PageConverter<R[]> {
@@ -323,11 +328,11 @@ function toHash(text: string): string {
 const CURSOR_VERSION: Cursor["version"] = 2;
 
 /** Does not check each member: the digest tells whether the cursor belongs to the query. */
-function checkCursor(after: unknown, digest: string, hasWriter: boolean): Cursor {
+function checkCursor(after: unknown, digest: string, hasWriter: boolean): StoredCursor {
   const isValid = isObject(after) && after.version === CURSOR_VERSION && after.query === digest &&
     Array.isArray(after.shards) && isCount(after.rows) && isCount(after.groupRows) &&
     (after.writer !== undefined) === hasWriter;
-  if (isValid) return after as unknown as Cursor;
+  if (isValid) return after as unknown as StoredCursor;
   const hint = "pass the same options as before, or start without {after}";
   throw invalidValue("after", "a cursor of a query with the same options", after, hint);
 }

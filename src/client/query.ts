@@ -277,7 +277,8 @@ export interface Batch<T> {
 }
 
 /**
- * A position in the result of a query: an opaque value that survives `JSON.parse(JSON.stringify(cursor))`.
+ * A position in the result of a query: a value that survives `JSON.parse(JSON.stringify(cursor))`. It also has members
+ * that are not documented.
  *
  * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
  * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
@@ -292,23 +293,9 @@ export interface Cursor {
   readonly shards: readonly unknown[];
   /** Number of rows delivered before this position. */
   readonly rows: number;
-  /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
-  readonly leftOut?: number | undefined;
-  /** Number of rows of the current group before this position, including those left out. `split.ts` describes groups. */
-  readonly groupRows: number;
-  /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
-  readonly groupCount?: number | undefined;
-  /** Whether it is decided if this group is split. Default false. */
-  readonly isSplitDecided?: boolean | undefined;
-  /** Page size that the service can deliver. Opaque. */
-  readonly pageSize?: unknown;
-  /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
-  readonly otherIds?: readonly string[] | undefined;
-  /** The page before this position, if no link follows it and the next step is not decided. Opaque. */
-  readonly lastPage?: unknown;
-  /** Number of rows that the service counted for the query. */
+  /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
   readonly expectedRows?: number | undefined;
-  /** Number of counted rows that were not received and are accepted. */
+  /** Number of counted rows that were not received and are accepted. Default 0. */
   readonly missingRows?: number | undefined;
   /** Whether the result is complete. */
   readonly isComplete?: boolean | undefined;

@@ -41,20 +41,20 @@ import {
   urlOf,
 } from "./split.ts";
 
-/** A position in the result of a query, after its last delivered row: the part of a cursor that tells what to request. */
-export interface Position extends
-  Pick<
-    Cursor,
-    | "rows"
-    | "leftOut"
-    | "groupRows"
-    | "groupCount"
-    | "isSplitDecided"
-    | "otherIds"
-    | "expectedRows"
-    | "missingRows"
-  > {
+/** A position in the result of a query, after its last delivered row: what to request next. A cursor contains it. */
+export interface Position extends Pick<Cursor, "rows" | "expectedRows" | "missingRows"> {
   readonly shards: readonly Shard[];
+  /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
+  readonly leftOut?: number | undefined;
+  /** Number of rows of the current group before this position, including those left out. */
+  readonly groupRows: number;
+  /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
+  readonly groupCount?: number | undefined;
+  /** Whether it is decided if this group is split. Default false. */
+  readonly isSplitDecided?: boolean | undefined;
+  /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
+  readonly otherIds?: readonly string[] | undefined;
+  /** The page before this position, if no link follows it and the next step is not decided. */
   readonly lastPage?: LastPage | undefined;
   /** `undefined` if the service has refused none. */
   readonly pageSize?: PageSize | undefined;

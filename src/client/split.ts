@@ -156,10 +156,10 @@ export function groupsOf(
   ids: readonly number[] | undefined,
   settings: ClientSettings,
 ): readonly (readonly Clause[])[] {
+  if (ids === undefined && targetLength(urlOf(query, settings)) <= MAX_TARGET_LENGTH) return [[]];
   const box = ids && valueClause("LocationId", "in", ...ids);
   const clauses = intersectLists(query.resource, [...query.clauses, ...(box ? [box] : [])]);
   if (matchesNothing(clauses)) return [];
-  if (box === undefined && targetLength(urlOf(query, settings)) <= MAX_TARGET_LENGTH) return [[]];
   const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
   const room = MAX_TARGET_LENGTH - RESERVED_LENGTH - used;
   const { shared, groups } = splitLongLists(query.resource, clauses, room);
