@@ -169,11 +169,11 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
   next: () => Promise<P | undefined>,
   readsNextPage: boolean,
 ): () => Promise<P | undefined> {
-  const queue: (P | undefined)[] = [];
+  /** Each returns a part, or throws the error that ended the page. */
+  const queue: (() => P | undefined)[] = [];
   let queueLength = 0;
   /** Bytes of the last page; 0 until it is complete. */
   let pageLength = 0;
-  let failure: { error: unknown } | undefined;
   let isReading = false;
   let wake = () => {};
   const readPage = async () => {
@@ -185,13 +185,15 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
         const batch = await next();
         arrived += batch?.data.length ?? 0;
         queueLength += batch?.data.length ?? 0;
-        queue.push(batch);
+        queue.push(() => batch);
         wake();
         if (batch?.isPageEnd ?? true) break;
       }
       pageLength = arrived;
     } catch (error) {
-      failure = { error };
+      queue.push(() => {
+        throw error;
+      });
     }
     isReading = false;
     wake();
@@ -203,12 +205,9 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
     readPage();
   };
   return async () => {
-    while (queue.length === 0) {
-      if (failure !== undefined) throw failure.error;
-      if (!isReading) readPage();
-      else await new Promise<void>((resolve) => wake = resolve);
-    }
-    const batch = queue.shift();
+    if (queue.length === 0 && !isReading) readPage();
+    while (queue.length === 0) await new Promise<void>((resolve) => wake = resolve);
+    const batch = queue.shift()!();
     queueLength -= batch?.data.length ?? 0;
     readNextPage();
     return batch;
