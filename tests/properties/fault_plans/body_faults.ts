@@ -4,18 +4,6 @@ import type { Random } from "../random.ts";
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
-function bodyFault(
-  name: string,
-  deliver: (delivery: Delivery, context: FaultContext) => boolean | void,
-): FaultKind {
-  return {
-    name,
-    on: "any",
-    isRecoverable: true,
-    deliver: (delivery, context) => deliver(delivery, context) ?? true,
-  };
-}
-
 /** Cuts a body at a random byte. */
 function cut(delivery: Delivery, { random }: FaultContext): void {
   delivery.bytes = delivery.bytes.slice(0, random.int(0, delivery.bytes.length - 1));
@@ -51,40 +39,49 @@ function changeByte(bytes: Uint8Array<ArrayBuffer>, random: Random): Uint8Array<
   return Uint8Array.from([...bytes.subarray(0, at), ...added, ...bytes.subarray(at + removed)]);
 }
 
-/** Adds text before and after a body. */
-function enclose(delivery: Delivery, before: string, after: string): void {
-  const parts = [encoder.encode(before), delivery.bytes, encoder.encode(after)];
-  delivery.bytes = Uint8Array.from(parts.flatMap((part) => [...part]));
+function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
 export const BODY_FAULTS: readonly FaultKind[] = [
-  bodyFault("reset in the body", (delivery, context) => {
-    cut(delivery, context);
-    delivery.end = "reset";
-  }),
-  bodyFault("reset after the complete body", (delivery) => {
-    delivery.end = "reset";
-  }),
-  bodyFault("body truncated at a random byte", cut),
-  bodyFault("stalled body", (delivery, context) => {
-    cut(delivery, context);
-    delivery.end = "hang";
-  }),
-  bodyFault("complete body without an end", (delivery) => {
-    delivery.end = "hang";
-  }),
-  bodyFault("slow body", (delivery, { random }) => {
-    delivery.delay = random.int(1, 29_000);
-  }),
-  bodyFault("invalid JSON", breakJson),
-  bodyFault("text after the page", (delivery, { random }) => {
-    const text = random.pick(["]", "}", "<!-- proxy -->", "\0", ',{"value":[]}', "null"]);
-    enclose(delivery, "", text);
-  }),
-  bodyFault("the page twice", (delivery) => {
-    delivery.bytes = Uint8Array.from([...delivery.bytes, ...delivery.bytes]);
-  }),
-  bodyFault("wrong content type", (delivery, { random }) => {
-    delivery.contentType = random.pick(["text/html", "text/plain", "application/octet-stream", ""]);
-  }),
+  {
+    name: "reset in the body",
+    deliver(delivery, context) {
+      cut(delivery, context);
+      delivery.end = "reset";
+    },
+  },
+  { name: "reset after the complete body", deliver: (delivery) => void (delivery.end = "reset") },
+  { name: "body truncated at a random byte", deliver: cut },
+  {
+    name: "stalled body",
+    deliver(delivery, context) {
+      cut(delivery, context);
+      delivery.end = "hang";
+    },
+  },
+  { name: "complete body without an end", deliver: (delivery) => void (delivery.end = "hang") },
+  {
+    name: "slow body",
+    deliver: (delivery, { random }) => void (delivery.delay = random.int(1, 29_000)),
+  },
+  { name: "invalid JSON", deliver: breakJson },
+  {
+    name: "text after the page",
+    deliver(delivery, { random }) {
+      const text = random.pick(["]", "}", "<!-- proxy -->", "\0", ',{"value":[]}', "null"]);
+      delivery.bytes = concat(delivery.bytes, encoder.encode(text));
+    },
+  },
+  {
+    name: "the page twice",
+    deliver: (delivery) => void (delivery.bytes = concat(delivery.bytes, delivery.bytes)),
+  },
+  {
+    name: "wrong content type",
+    deliver(delivery, { random }) {
+      const types = ["text/html", "text/plain", "application/octet-stream", ""];
+      delivery.contentType = random.pick(types);
+    },
+  },
 ];

@@ -60,12 +60,10 @@ export interface FaultResponse {
 /** A kind of fault, which implements one of the functions. */
 export interface FaultKind {
   name: string;
-  /** Requests that it can change. */
-  on: "any" | "page" | "count";
-  /** Whether a query must give its complete result if this fault occurs once. */
-  isRecoverable: boolean;
-  /** Restricts `isRecoverable` to the plans for which this returns true. */
-  isRecoverableFor?(plan: Plan): boolean;
+  /** Requests that it can change. Default: all. */
+  on?: "page" | "count";
+  /** Whether a query must give its complete result if this fault occurs once. Default true */
+  isRecoverable?: boolean | ((plan: Plan) => boolean);
   /** Whether it can remove rows without a sign in the responses. */
   hidesRows?: boolean;
   /** Whether it affects all requests, starting with the first one. */
@@ -75,11 +73,14 @@ export interface FaultKind {
   /** Whether it changes this request; otherwise, it can change a later one. */
   applies?(context: FaultContext): boolean;
   /** Replaces the response; `undefined` leaves it to the service. */
-  respond?(context: FaultContext): Promise<FaultResponse | "reset" | undefined>;
+  respond?(context: FaultContext): Replacement | Promise<Replacement>;
   /** Changes a page; returns false if it does not apply. */
-  page?(page: PageDraft, context: FaultContext): boolean | Promise<boolean>;
+  page?(page: PageDraft, context: FaultContext): Applied | Promise<Applied>;
   /** Replaces the value of a count response. */
-  count?(count: number, context: FaultContext): { value: unknown };
+  count?(count: number): unknown;
   /** Changes a body; returns false if it does not apply. */
-  deliver?(delivery: Delivery, context: FaultContext): boolean;
+  deliver?(delivery: Delivery, context: FaultContext): Applied;
 }
+
+type Applied = boolean | void;
+type Replacement = FaultResponse | "reset" | undefined;

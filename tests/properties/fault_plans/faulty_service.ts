@@ -162,7 +162,8 @@ export class FaultyService {
       ? await this.#count(exchange, context)
       : await this.#page(exchange, context);
     for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.deliver?.(delivery, context)) this.#apply(fault, exchange);
+      if (fault.kind.deliver === undefined) continue;
+      if (fault.kind.deliver(delivery, context) !== false) this.#apply(fault, exchange);
     }
     exchange.status = 200;
     if (delivery.end === "close") {
@@ -250,7 +251,7 @@ export class FaultyService {
     for (const fault of this.#due(exchange, context)) {
       if (fault.kind.count === undefined) continue;
       this.#apply(fault, exchange);
-      const { value } = fault.kind.count(number, context);
+      const value = fault.kind.count(number);
       answer = typeof value === "number" ? toCount(value, this.plan.countShape) : { value };
     }
     return toDelivery(JSON.stringify(answer));
@@ -268,7 +269,8 @@ export class FaultyService {
       textChanges: [],
     };
     for (const fault of this.#due(exchange, context)) {
-      if (await fault.kind.page?.(page, context)) this.#apply(fault, exchange);
+      if (fault.kind.page === undefined) continue;
+      if (await fault.kind.page(page, context) !== false) this.#apply(fault, exchange);
     }
     const decorate = (link: unknown) => decorateLink(link, linkStyle, new URL(this.baseUrl).origin);
     const text = JSON.stringify({

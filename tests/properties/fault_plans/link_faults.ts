@@ -5,25 +5,27 @@ import { API_KEY } from "./reference_rows.ts";
 function link(
   name: string,
   target: (context: FaultContext, page: PageDraft) => unknown,
-  isRecoverable = false,
+  isRecoverable: FaultKind["isRecoverable"] = false,
 ): FaultKind {
   return {
-    name,
-    on: "page",
-    isRecoverable,
-    page: (page, context) => {
-      if (page.bodyLink === undefined && page.headerLink === undefined) {
-        return false;
-      }
-      if (lastId(page) === "") return false;
+    ...{ name, on: "page", isRecoverable },
+    page(page, context) {
+      if (!hasLink(page) || lastId(page) === "") return false;
       const changed = target(context, page);
       if (page.bodyLink !== undefined) page.bodyLink = changed;
       if (page.headerLink !== undefined) {
         page.headerLink = typeof changed === "string" ? changed : undefined;
       }
-      return true;
     },
   };
+}
+
+export function hasLink({ bodyLink, headerLink }: PageDraft): boolean {
+  return bodyLink !== undefined || headerLink !== undefined;
+}
+
+export function dropLinks(page: PageDraft): void {
+  page.bodyLink = page.headerLink = undefined;
 }
 
 function lastId({ rows }: PageDraft): string {
@@ -40,17 +42,8 @@ const skip = (id: string) => ({ "$skiptoken": `Id:${id}` });
 /** Links to the next page that are missing or have a wrong target. */
 export const LINK_FAULTS: readonly FaultKind[] = [
   {
-    name: "missing link in body and header",
-    on: "page",
-    isRecoverable: true,
-    hidesRows: true,
-    page: (page) => {
-      if (page.bodyLink === undefined && page.headerLink === undefined) {
-        return false;
-      }
-      page.bodyLink = page.headerLink = undefined;
-      return true;
-    },
+    ...{ name: "missing link in body and header", on: "page", hidesRows: true },
+    page: (page) => hasLink(page) && (dropLinks(page), true),
   },
   link(
     "link to the current page",
@@ -61,14 +54,13 @@ export const LINK_FAULTS: readonly FaultKind[] = [
     ({ request, linkTo, random }, page) =>
       linkTo(skip(movePosition(request.position ?? lastId(page), -random.int(1, 3_000)))),
   ),
-  {
-    ...link("link to a position within the page", ({ linkTo, random }, page) => {
-      const row = random.pick(page.rows) as { Id?: unknown };
-      return linkTo(skip(String(row.Id ?? 1)));
-    }, true),
+  link(
+    "link to a position within the page",
+    ({ linkTo, random }, page) =>
+      linkTo(skip(String((random.pick(page.rows) as { Id?: unknown }).Id ?? 1))),
     // UUIDs have no numeric order.
-    isRecoverableFor: ({ resource }) => resource !== "Metadata",
-  },
+    ({ resource }) => resource !== "Metadata",
+  ),
   {
     ...link(
       "link to a later position",
@@ -91,48 +83,34 @@ export const LINK_FAULTS: readonly FaultKind[] = [
         ]),
       ),
   ),
-  link(
-    "link with another filter",
-    ({ linkTo }, page) =>
-      linkTo({ ...skip(lastId(page)), "$filter": "CharacteristicName eq 'Nitrate'" }),
-  ),
-  link(
-    "link without the filter",
-    ({ linkTo }, page) => linkTo({ ...skip(lastId(page)), "$filter": undefined }),
-  ),
-  link(
-    "link with another select",
-    ({ linkTo }, page) => linkTo({ ...skip(lastId(page)), "$select": "DOI" }),
-  ),
-  link(
-    "link with the key",
-    ({ linkTo }, page) => linkTo({ ...skip(lastId(page)), "x-api-key": API_KEY }),
-    true,
+  ...([
+    ["another filter", { "$filter": "CharacteristicName eq 'Nitrate'" }],
+    ["no filter", { "$filter": undefined }],
+    ["another select", { "$select": "DOI" }],
+    ["the key", { "x-api-key": API_KEY }, true],
+  ] as const).map(([name, options, isRecoverable]) =>
+    link(
+      `link with ${name}`,
+      ({ linkTo }, page) => linkTo({ ...skip(lastId(page)), ...options }),
+      isRecoverable,
+    )
   ),
   link(
     "link that is not a URL",
     ({ random }) => random.pick<unknown>(["https://", "%%%", 17, {}, [], true, ""]),
   ),
   {
-    name: "link with null on the last page",
-    on: "page",
-    isRecoverable: true,
-    page: (page) => {
-      if (page.bodyLink !== undefined || page.headerLink !== undefined) return false;
+    ...{ name: "link with null on the last page", on: "page" },
+    page(page) {
+      if (hasLink(page)) return false;
       page.bodyLink = null;
-      return true;
     },
   },
   {
-    name: "different links in body and header",
-    on: "page",
-    isRecoverable: true,
-    page: (page, { linkTo }) => {
-      if (page.bodyLink === undefined || page.headerLink === undefined) {
-        return false;
-      }
+    ...{ name: "different links in body and header", on: "page" },
+    page(page, { linkTo }) {
+      if (page.bodyLink === undefined || page.headerLink === undefined) return false;
       page.headerLink = linkTo(skip(movePosition(lastId(page), 600)));
-      return true;
     },
   },
 ];

@@ -1,30 +1,17 @@
 import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
+import { dropLinks, hasLink } from "./link_faults.ts";
 import type { Plan } from "./plan.ts";
 import type { WireRow } from "./reference_rows.ts";
 
-interface FaultEffects {
-  isRecoverable?: boolean;
-  hidesRows?: boolean;
-  /** Whether a later row has a lower Id. If rows were delivered before it, a failed page cannot be continued. */
-  breaksOrder?: boolean;
-}
-
 function pageFault(
   name: string,
-  change: (page: PageDraft, context: FaultContext) => boolean | void | Promise<boolean | void>,
-  { isRecoverable = true, hidesRows = false, breaksOrder = false }: FaultEffects = {},
+  page: FaultKind["page"],
+  effects: Partial<FaultKind> = {},
 ): FaultKind {
-  return {
-    name,
-    on: "page",
-    isRecoverable,
-    hidesRows,
-    ...(breaksOrder && { isRecoverableFor: deliversWholePages }),
-    page: async (page, context) => (await change(page, context)) ?? true,
-  };
+  return { name, on: "page", page, ...effects };
 }
 
-/** Whether rows are delivered only when their page is complete. */
+/** If rows were delivered before one with a lower Id, a failed page cannot be continued. */
 function deliversWholePages({ output }: Plan): boolean {
   return ["toArray", "loop", "rows", "pages"].includes(output);
 }
@@ -39,27 +26,10 @@ function replaceRows(page: PageDraft, rows: WireRow[], { linkTo }: FaultContext)
   if (page.headerLink !== undefined) page.headerLink = target;
 }
 
-const hasLink = ({ bodyLink, headerLink }: PageDraft) =>
-  bodyLink !== undefined || headerLink !== undefined;
-
-function dropLinks(page: PageDraft): void {
-  page.bodyLink = page.headerLink = undefined;
-}
-
 /** Whether rows carry integer Ids, by which positions can be compared. */
 const hasIds = ({ rows }: PageDraft) =>
   rows.length > 0 &&
   rows.every((row) => typeof (row as WireRow)["Id"] === "number");
-
-/** Removes rows at random places, but neither the first nor the last one. */
-function dropRows(page: PageDraft, number: number, { random }: FaultContext): boolean {
-  if (page.rows.length < number + 3) return false;
-  page.rows = [...page.rows];
-  for (let dropped = 0; dropped < number; dropped++) {
-    page.rows.splice(random.int(1, page.rows.length - 2), 1);
-  }
-  return true;
-}
 
 /** Returns rows from an earlier position than the requested one. */
 async function earlierRows({ request, rowsAfter, random }: FaultContext): Promise<WireRow[]> {
@@ -122,18 +92,18 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("rows in another order", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = random.shuffle(page.rows);
-  }, { breaksOrder: true }),
+  }, { isRecoverable: deliversWholePages }),
   pageFault("one row replaced by a copy of another", (page, { random }) => {
     if (!hasIds(page) || page.rows.length < 2) return false;
     const [from, to] = random.shuffle([...page.rows.keys()]);
     page.rows = page.rows.with(to!, page.rows[from!]);
-  }, { breaksOrder: true }),
+  }, { isRecoverable: deliversWholePages }),
   pageFault("one row replaced by a row of an earlier page", async (page, context) => {
     const { request, random } = context;
     if (request.position === undefined || !hasIds(page)) return false;
     const row = random.pick(await earlierRows(context));
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), row);
-  }, { breaksOrder: true }),
+  }, { isRecoverable: deliversWholePages }),
   pageFault(
     "last row of the previous page repeated",
     async (page, { request, rowsAfter }) => {
@@ -143,10 +113,11 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
       page.rows = [row, ...page.rows.slice(0, -1)];
     },
   ),
-  pageFault("one row missing", (page, context) => dropRows(page, 1, context), {
-    hidesRows: true,
-    isRecoverable: false,
-  }),
+  pageFault("one row missing", (page, { random }) => {
+    if (page.rows.length < 4) return false;
+    // Neither the first nor the last one.
+    page.rows = page.rows.toSpliced(random.int(1, page.rows.length - 2), 1);
+  }, { hidesRows: true, isRecoverable: false }),
   pageFault("more rows than requested", async (page, context) => {
     const { request, random, rowsAfter } = context;
     if (!hasLink(page)) return false;
@@ -194,20 +165,19 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
       typeof row === "object" && row !== null ? { ...row, WellDepth: 12.5 } : row
     );
   }, { isRecoverable: false }),
-  {
-    ...pageFault("values that change with each response", (page, { random }) => {
-      const version = ` ~${random.int(1, 99_999)}`;
-      page.rows = page.rows.map((row) =>
-        typeof row !== "object" || row === null ? row : Object.fromEntries(
-          Object.entries(row).map(([name, value]) => [
-            name,
-            typeof value === "string" && name !== "Id" ? value + version : value,
-          ]),
-        )
-      );
-    }),
+  pageFault("values that change with each response", (page, { random }) => {
+    const version = ` ~${random.int(1, 99_999)}`;
+    page.rows = page.rows.map((row) =>
+      typeof row !== "object" || row === null ? row : Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          typeof value === "string" && name !== "Id" ? value + version : value,
+        ]),
+      )
+    );
+  }, {
     isPermanent: true,
     // The server compares the first page of a document of several pages with a second response.
-    isRecoverableFor: ({ output }) => !output.startsWith("edge-"),
-  },
+    isRecoverable: ({ output }) => !output.startsWith("edge-"),
+  }),
 ];

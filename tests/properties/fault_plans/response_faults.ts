@@ -30,15 +30,17 @@ const RETRY_AFTER = [
 function statusFault(code: number, isRecoverable: boolean): FaultKind {
   return {
     name: `status ${code}`,
-    on: "any",
     isRecoverable,
-    respond: async (context) => {
+    async respond(context) {
       const { random, clock, signal } = context;
       if ((code === 408 || code === 504) && random.chance(0.3)) {
         await clock.sleep(30_000, signal);
       }
       const retryAfter = [413, 429, 503].includes(code) ? random.pick(RETRY_AFTER) : undefined;
-      return { ...errorResponse(code, context), ...retryHeader(retryAfter) };
+      const headers: Record<string, string> = retryAfter === undefined
+        ? {}
+        : { "retry-after": retryAfter };
+      return { ...errorResponse(code, context), headers };
     },
   };
 }
@@ -47,48 +49,31 @@ function errorResponse(code: number, { random }: FaultContext): FaultResponse {
   return { status: code, body: random.pick(BODIES) };
 }
 
-function retryHeader(value: string | undefined): Partial<FaultResponse> {
-  return value === undefined ? {} : { headers: { "retry-after": value } };
-}
-
 /** Creates a fault that affects every request for 15 s. */
 function outage(failure: number | "reset"): FaultKind {
   return {
     name: `outage of 15 s (${failure})`,
-    on: "any",
-    isRecoverable: true,
     duration: 15_000,
-    respond: (context) =>
-      Promise.resolve(failure === "reset" ? failure : errorResponse(failure, context)),
+    respond: (context) => failure === "reset" ? failure : errorResponse(failure, context),
   };
 }
 
 /** Creates a fault that responds with a fixed body and status 200. */
 function fixedBody(name: string, body: string, contentType: string): FaultKind {
-  return {
-    name,
-    on: "any",
-    isRecoverable: true,
-    respond: () => Promise.resolve({ status: 200, body, headers: { "content-type": contentType } }),
-  };
+  return { name, respond: () => ({ status: 200, body, headers: { "content-type": contentType } }) };
 }
 
-function redirect(code: number): FaultKind {
+const LOCATIONS = [
+  `https://elsewhere.invalid/v1/odata/v4/Records?x-api-key=${API_KEY}`,
+  "/login",
+  "not a URL %%%",
+];
+
+function redirect(status: number): FaultKind {
   return {
-    name: `redirect ${code}`,
-    on: "any",
+    name: `redirect ${status}`,
     isRecoverable: false,
-    respond: ({ random }) =>
-      Promise.resolve({
-        status: code,
-        headers: {
-          location: random.pick([
-            `https://elsewhere.invalid/v1/odata/v4/Records?x-api-key=${API_KEY}`,
-            "/login",
-            "not a URL %%%",
-          ]),
-        },
-      }),
+    respond: ({ random }) => ({ status, headers: { location: random.pick(LOCATIONS) } }),
   };
 }
 
@@ -97,14 +82,11 @@ function rejectsPages(
   name: string,
   codes: readonly number[],
   applies: (context: FaultContext) => boolean,
+  isRecoverable: (plan: Plan) => boolean,
 ): FaultKind {
   return {
-    name,
-    on: "page",
-    isRecoverable: true,
-    isPermanent: true,
-    applies,
-    respond: (context) => Promise.resolve(errorResponse(context.random.pick(codes), context)),
+    ...{ name, on: "page", isRecoverable, isPermanent: true, applies },
+    respond: (context) => errorResponse(context.random.pick(codes), context),
   };
 }
 
@@ -123,21 +105,14 @@ export const RESPONSE_FAULTS: readonly FaultKind[] = [
   {
     ...statusFault(413, true),
     on: "page",
-    isRecoverableFor: ({ top, limit }) => limit === undefined && top > 1,
+    isRecoverable: ({ top, limit }) => limit === undefined && top > 1,
   },
   ...[400, 401, 403, 404, 410].map((code) => statusFault(code, false)),
   ...[503, 504, 408, "reset" as const].map(outage),
   ...[301, 302, 307].map(redirect),
-  {
-    name: "reset before the headers",
-    on: "any",
-    isRecoverable: true,
-    respond: () => Promise.resolve("reset"),
-  },
+  { name: "reset before the headers", respond: () => "reset" },
   {
     name: "no response",
-    on: "any",
-    isRecoverable: true,
     respond: ({ signal }) =>
       new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -145,8 +120,6 @@ export const RESPONSE_FAULTS: readonly FaultKind[] = [
   },
   {
     name: "headers after up to 44 s",
-    on: "any",
-    isRecoverable: true,
     respond: ({ clock, random, signal }) =>
       clock.sleep(random.int(1_000, 44_000), signal).then(() => undefined),
   },
@@ -156,29 +129,23 @@ export const RESPONSE_FAULTS: readonly FaultKind[] = [
   // As the response to a count request, a number is valid.
   { ...fixedBody("number instead of a page", "42", "application/json"), on: "page" },
   // The client halves a page three or four times before it gives up or splits the query.
-  {
-    ...rejectsPages(
-      "504 or 408 for pages over 40 rows",
-      [504, 408],
-      (context) => context.request.top > 40 && isLargeResource(context),
-    ),
-    isRecoverableFor: ({ top }) => top <= 320,
-  },
-  {
-    ...rejectsPages(
-      "413 for pages over 60 rows",
-      [413],
-      // Requests for the list of locations start with 10,000 rows.
-      (context) => context.request.top > (isLargeResource(context) ? 60 : 700),
-    ),
-    isRecoverableFor: ({ top }) => top <= 960,
-  },
-  {
-    ...rejectsPages(
-      "504, 408 or 413 for queries without a location",
-      [504, 408, 413],
-      (context) => isLargeResource(context) && !context.request.filter?.includes("LocationId"),
-    ),
-    isRecoverableFor: isSplittable,
-  },
+  rejectsPages(
+    "504 or 408 for pages over 40 rows",
+    [504, 408],
+    (context) => context.request.top > 40 && isLargeResource(context),
+    ({ top }) => top <= 320,
+  ),
+  rejectsPages(
+    "413 for pages over 60 rows",
+    [413],
+    // Requests for the list of locations start with 10,000 rows.
+    (context) => context.request.top > (isLargeResource(context) ? 60 : 700),
+    ({ top }) => top <= 960,
+  ),
+  rejectsPages(
+    "504, 408 or 413 for queries without a location",
+    [504, 408, 413],
+    (context) => isLargeResource(context) && !context.request.filter?.includes("LocationId"),
+    isSplittable,
+  ),
 ];

@@ -1,6 +1,7 @@
 // Rules for the requests, errors and counts of a run.
 import { DataStreamError } from "../../../mod.ts";
 import { type RowEncoder, rowEncoder } from "./encode_row.ts";
+import type { FaultKind } from "./fault_kind.ts";
 import type { Exchange, FaultyService } from "./faulty_service.ts";
 import { idOf, isAfter, type Plan } from "./plan.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
@@ -21,9 +22,10 @@ export function kindsOf({ faults }: FaultyService): string[] {
  * own tokens, the first page can be followed by no other one.
  */
 export function mustRecover(plan: Plan, { faults, exchanges }: FaultyService): boolean {
+  const recovers = ({ isRecoverable = true }: FaultKind) =>
+    typeof isRecoverable === "function" ? isRecoverable(plan) : isRecoverable;
   const isRecoverable = faults.filter(({ applied }) => applied > 0).every(({ kind, applied }) =>
-    kind.isRecoverable && (kind.isRecoverableFor?.(plan) ?? true) &&
-    (plan.tokens === "id" || kind.respond !== undefined) &&
+    recovers(kind) && (plan.tokens === "id" || kind.respond !== undefined) &&
     (kind.isPermanent || kind.duration !== undefined || applied === 1)
   );
   if (plan.tokens === "ignored" && plan.matching.length > plan.top) return false;
