@@ -181,7 +181,7 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     /** Whether a link, or the position that one led to, has shown the form of skip tokens. */
     isTokenKnown: shard?.after !== undefined && lastPage === undefined,
     /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
-    canContinue: lastPage?.canContinue ?? shard?.after?.startsWith("Id:") ?? true,
+    canContinue: shard?.after?.startsWith("Id:") ?? true,
     /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
     isProbe: false,
   };

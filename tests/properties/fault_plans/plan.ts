@@ -1,11 +1,10 @@
 import type { TextFormat } from "../../helpers/resources.ts";
 import type { BoundingBox, ResourceName } from "../../../mod.ts";
-import { formatsOf } from "../../helpers/resources.ts";
+import { fieldsOf, formatsOf } from "../../helpers/resources.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
 import { drawFaults, type Fault } from "./faults.ts";
 import type { Random } from "../random.ts";
 import {
-  allFields,
   MANY_LOCATIONS,
   referenceRows,
   referenceRowsWithin,
@@ -20,6 +19,7 @@ export type Output =
   | "loop"
   | "rows"
   | "pages"
+  | "batches"
   | TextFormat
   | `edge-${TextFormat}`;
 
@@ -123,7 +123,7 @@ const RESOURCES: readonly ResourceName[] = [
 /** Formats of a resource; CSV has a higher probability. */
 const formatsToDraw = (resource: ResourceName) => ["csv" as const, ...formatsOf(resource)];
 const OUTPUTS: readonly Output[] = [
-  ...["toArray", "loop", "rows", "pages"] as const,
+  ...["toArray", "loop", "rows", "pages", "batches", "batches"] as const,
   ...formatsToDraw("Records"),
   ...formatsToDraw("Records").map((format) => `edge-${format}` as const),
 ];
@@ -212,10 +212,11 @@ export function describePlan(plan: Plan): string {
 }
 
 /** Maximum number of requests of a run: for pages, shards and faults. */
-export function requestBound({ matching, top, size, faults }: Plan): number {
+export function requestBound({ matching, top, size, faults, output }: Plan): number {
   const pages = Math.ceil(matching.length / top) + 1;
   const shards = faults.length > 0 ? size.locations : 14;
-  return 30 + 6 * pages + 6 * shards + 20 * faults.length;
+  const bound = 30 + 6 * pages + 6 * shards + 20 * faults.length;
+  return output === "batches" ? 2 * bound : bound;
 }
 
 export function toToken(id: string, tokens: TokenStyle): string {
@@ -234,7 +235,7 @@ export function isAfter(id: unknown, other: string): boolean {
 
 function drawSelect(resource: ResourceName, output: Output, random: Random): string[] | undefined {
   if (random.chance(0.15)) return undefined;
-  const fields = allFields(resource);
+  const fields: string[] = fieldsOf(resource);
   const chosen = random.shuffle(fields.filter((name) => name !== "Id")).slice(0, random.int(1, 6));
   if (output.endsWith("geojson")) chosen.push("Longitude", "Latitude");
   if (random.chance(0.5)) chosen.push("Id");

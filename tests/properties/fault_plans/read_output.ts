@@ -1,10 +1,11 @@
-import type { TextFormat } from "../../helpers/resources.ts";
-import { DataStream, type Progress, type Query } from "../../../mod.ts";
+import { fieldsOf as allFields, type TextFormat } from "../../helpers/resources.ts";
+import { type Batch, type Cursor, DataStream, type Progress, type Query } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import type { FaultyService } from "./faulty_service.ts";
 import type { Plan } from "./plan.ts";
-import { allFields, API_KEY, type WireRow } from "./reference_rows.ts";
+import { withOptions } from "./wire.ts";
+import { API_KEY, type WireRow } from "./reference_rows.ts";
 
 /** Data that a run delivered to its reader. */
 export interface RunOutput {
@@ -57,10 +58,33 @@ async function read(plan: Plan, service: FaultyService, outcome: RunOutput): Pro
       outcome.rows.push(...page);
       await pause();
     }
+  } else if (output === "batches") {
+    await readInterrupted(query, plan, service, outcome);
   } else {
     const format = output as TextFormat;
     await collect(query.bytes(format), format, outcome, pause);
   }
+}
+
+/** Reads a query in runs that end after random batches. Each run continues after the cursor of the one before. */
+async function readInterrupted(
+  query: Query<WireRow>,
+  { tokens }: Plan,
+  { random }: FaultyService,
+  { rows, progress }: RunOutput,
+): Promise<void> {
+  // With tokens of another form, no request can continue within a page.
+  const parts = tokens === "id" && random.chance(0.5);
+  let last: Batch<WireRow[]> | undefined;
+  while (!last?.isLast) {
+    const after: Cursor | undefined = last && JSON.parse(JSON.stringify(last.cursor));
+    for await (const batch of query.batches({ after, parts })) {
+      last = batch;
+      rows.push(...batch.data);
+      if (!batch.isLast && random.chance(0.4)) break;
+    }
+  }
+  progress.push({ ...progress.at(-1)!, missingRows: last.missingRows });
 }
 
 function queryOf(
@@ -97,14 +121,10 @@ async function download(plan: Plan, service: FaultyService, outcome: RunOutput):
     "$select": plan.select?.join(","),
     "$filter": plan.filter,
     "$skiptoken": plan.skipToken,
-    limit: plan.limit,
-    bbox: within &&
-      [within.west, within.south, within.east, within.north].join(","),
+    limit: plan.limit?.toString(),
+    bbox: within && [within.west, within.south, within.east, within.north].join(","),
   };
-  const search = Object.entries(options)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value!)}`);
-  const url = `https://edge.invalid/${plan.resource}.${format}?${search.join("&")}`;
+  const url = withOptions(new URL(`https://edge.invalid/${plan.resource}.${format}`), options);
   const response = await app.fetch(new Request(url));
   outcome.status = response.status;
   if (response.status !== 200) {

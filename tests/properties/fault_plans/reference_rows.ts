@@ -1,5 +1,7 @@
-import { type BoundingBox, type ResourceName, RESOURCES } from "../../../mod.ts";
-import { createSandbox, type Sandbox } from "../../../src/sandbox/service.ts";
+import type { BoundingBox, ResourceName } from "../../../mod.ts";
+import type { Sandbox } from "../../../src/sandbox/service.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
+import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 /** A row as the service sends it. */
 export type WireRow = Record<string, unknown>;
@@ -21,22 +23,18 @@ export const SIZES: readonly SandboxSize[] = [
 ];
 export const MANY_LOCATIONS: SandboxSize = { records: 300, locations: 250 };
 
-const sandboxes = new Map<SandboxSize, Sandbox>();
+const sources = new Map<SandboxSize, ReturnType<typeof sandboxRequests>>();
 const rowsOfQuery = new Map<string, Promise<WireRow[]>>();
+
+function sourceOf(size: SandboxSize): ReturnType<typeof sandboxRequests> {
+  const source = sources.get(size) ?? sandboxRequests({ ...size, apiKey: API_KEY });
+  sources.set(size, source);
+  return source;
+}
 
 /** Returns a sandbox of a size. It has no rate limit because `FaultyService` checks the rate. */
 export function sandboxOf(size: SandboxSize): Sandbox {
-  let sandbox = sandboxes.get(size);
-  if (sandbox === undefined) {
-    sandbox = createSandbox({
-      hostileNames: true,
-      ...size,
-      apiKey: API_KEY,
-      requestsPerSecond: Infinity,
-    });
-    sandboxes.set(size, sandbox);
-  }
-  return sandbox;
+  return sourceOf(size).sandbox;
 }
 
 /** Returns the rows that match a filter with all fields, ordered by Id. */
@@ -46,11 +44,10 @@ export function referenceRows(
   filter: string | undefined,
 ): Promise<WireRow[]> {
   const key = `${size.records} ${resource} ${filter}`;
-  let rows = rowsOfQuery.get(key);
-  if (rows === undefined) {
-    rows = readAll(size, resource, filter);
-    rowsOfQuery.set(key, rows);
-  }
+  const $select = fieldsOf(resource).join(",");
+  const query = { $select, ...(filter !== undefined && { $filter: filter }) };
+  const rows = rowsOfQuery.get(key) ?? sourceOf(size).rows(resource, query);
+  rowsOfQuery.set(key, rows);
   return rows;
 }
 
@@ -61,46 +58,12 @@ export async function referenceRowsWithin(
   filter: string | undefined,
   { west, south, east, north }: BoundingBox,
 ): Promise<WireRow[]> {
-  const inside = (await referenceRows(size, "Locations", undefined)).filter(
-    (row) => {
-      const [longitude, latitude] = [Number(row["Longitude"]), Number(row["Latitude"])];
-      return longitude > west && longitude < east && latitude > south &&
-        latitude < north;
-    },
-  );
-  if (inside.length === 0) return [];
-  const clause = `LocationId in (${inside.map(({ Id }) => Id).join(",")})`;
+  const locations = await referenceRows(size, "Locations", undefined);
+  const ids = locations.filter((row) => {
+    const [longitude, latitude] = [Number(row["Longitude"]), Number(row["Latitude"])];
+    return longitude > west && longitude < east && latitude > south && latitude < north;
+  }).map(({ Id }) => Id);
+  if (ids.length === 0) return [];
+  const clause = `LocationId in (${ids.join(",")})`;
   return referenceRows(size, resource, filter === undefined ? clause : `${filter} and ${clause}`);
-}
-
-/** Returns the names of all fields of a resource in the documented order. */
-export function allFields(resource: ResourceName): string[] {
-  return Object.keys(RESOURCES[resource].fields);
-}
-
-async function readAll(
-  size: SandboxSize,
-  resource: ResourceName,
-  filter: string | undefined,
-): Promise<WireRow[]> {
-  const { url, fetch } = sandboxOf(size);
-  const rows: WireRow[] = [];
-  for (;;) {
-    const search = [
-      `%24select=${allFields(resource).join(",")}`,
-      "%24top=10000",
-      ...(filter === undefined ? [] : [`%24filter=${encodeURIComponent(filter)}`]),
-      ...(rows.length === 0 ? [] : [`%24skiptoken=Id:${rows.at(-1)!["Id"]}`]),
-    ];
-    const response = await fetch(`${url}/${resource}?${search.join("&")}`, {
-      headers: { "x-api-key": API_KEY },
-    });
-    const text = await response.text();
-    if (response.status !== 200) {
-      throw new Error(`${resource} ${filter}: ${text}`);
-    }
-    const page = JSON.parse(text);
-    rows.push(...page.value);
-    if (page["@odata.nextLink"] === undefined) return rows;
-  }
 }

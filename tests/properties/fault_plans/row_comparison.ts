@@ -22,15 +22,12 @@ function isShuffled({ faults }: FaultyService): boolean {
 export function isCompleteResult(
   plan: Plan,
   service: FaultyService,
-  { sent }: RowEncoder,
+  encoder: RowEncoder,
   delivered: readonly string[],
 ): boolean {
   const { matching, limit = Infinity } = plan;
-  if (delivered.length !== Math.min(limit, matching.length)) return false;
-  const all = matching.map(sent);
-  return isSplit(plan, service) && limit < matching.length
-    ? isSubset(delivered, all)
-    : isSame(plan, service, delivered, all.slice(0, delivered.length));
+  const isComplete = delivered.length === Math.min(limit, matching.length);
+  return isComplete && isFirstRows(plan, service, encoder, delivered);
 }
 
 /** Whether delivered rows are the first ones of the result, or any ones of a split result. */
@@ -41,9 +38,9 @@ export function isFirstRows(
   delivered: readonly string[],
 ): boolean {
   const all = plan.matching.map(sent);
-  return isSplit(plan, service)
-    ? isSubset(delivered, all)
-    : isSame(plan, service, delivered, all.slice(0, delivered.length));
+  if (isSplit(plan, service)) return isSubset(delivered, all);
+  const first = all.slice(0, delivered.length);
+  return isShuffled(service) ? isSubset(delivered, first) : areEqual(delivered, first);
 }
 
 /** Whether delivered rows are some of the result, each once, and in its order if the order is defined. */
@@ -60,18 +57,6 @@ export function areSomeRows(
     next = all.indexOf(row, next) + 1;
     return next > 0;
   });
-}
-
-/** Whether two lists have the same rows, in the same order if the order is defined. */
-function isSame(
-  plan: Plan,
-  service: FaultyService,
-  delivered: readonly string[],
-  wanted: readonly string[],
-): boolean {
-  return isSplit(plan, service) || isShuffled(service)
-    ? areEqual(delivered.toSorted(), wanted.toSorted())
-    : areEqual(delivered, wanted);
 }
 
 /** Whether each text occurs in the second list at least as often as in the first one. */
