@@ -370,16 +370,6 @@ Deno.test("query() has rows of its resource when the name is literal", () => {
   assertEquals(wrong.length, 2);
 });
 
-Deno.test("batches() request one page when the loop is left after the first batch", async () => {
-  const { sandbox, client, clock } = sandboxAndClient({ records: 100 });
-  for await (const batch of client.records({ top: 10 }).batches({ format: "csv" })) {
-    assertEquals(batch.rows, 10);
-    break;
-  }
-  await clock.sleep(10_000);
-  assertEquals(sandbox.stats.requests, 1);
-});
-
 Deno.test("batches() begin again when they are iterated again", async () => {
   const { client } = sandboxAndClient({ records: 20 });
   const batches = client.records({ select: ["Id"], top: 10 }).batches({ format: "csv" });

@@ -143,19 +143,6 @@ test("a query that is aborted while the limiter never answers rejects, and retur
   assertEquals([outcomes, times], [[undefined], []]);
 });
 
-test("a query fails with the reason when the limiter fails each time", async () => {
-  const { limiter, requests } = recordingLimiter({ acquire: unreachable });
-  const { client } = retryingClient([], { rateLimiter: limiter });
-  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
-  assertEquals(error.kind, "rate-limit");
-  assertEquals(
-    error.message,
-    "The rate limiter failed (connect ECONNREFUSED), 6 times: " +
-      "check that its store can be reached, then try again",
-  );
-  assertEquals(requests.length, 6);
-});
-
 test("a query of a server fails after its maximum wait when the limiter fails slowly", async () => {
   const acquire = async () => {
     await clock.sleep(8_000);
