@@ -1,48 +1,40 @@
 import { ValidationError } from "../errors.ts";
-import {
-  type Citation,
-  CITED_FIELDS,
-  type DatasetVersion,
-  toCitation,
-} from "../formats/citations.ts";
+import type { Citation, DatasetVersion } from "../formats/citations.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import type { DataStream } from "./datastream.ts";
-
-const VERSION_FIELDS = ["DOI", "Version", "PublishedTimestamp"] as const;
 
 export async function requestDatasetVersions(
   client: DataStream,
   filter: string | undefined,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
-  const rows = await requestRows(client, filter, signal, VERSION_FIELDS);
+  const select = ["DOI", "Version", "PublishedTimestamp"] as const;
+  const rows = await withShortFilter(
+    filter,
+    (filter) => client.metadata({ select, filter, top: MAXIMUM_TOP, signal }).toArray(),
+  );
   return rows.map(({ DOI, Version, PublishedTimestamp }) =>
     [`${DOI}`, Version ?? "", PublishedTimestamp ?? ""] as const
   );
 }
 
-export async function requestDatasets(
+export function requestDatasets(
   client: DataStream,
   filter: string | undefined,
   signal: AbortSignal,
 ): Promise<Citation[]> {
-  const rows = await requestRows(client, filter, signal, CITED_FIELDS);
-  return rows.map((row) => toCitation({ ...row, DOI: `${row.DOI}` }));
+  return withShortFilter(filter, (filter) => client.citations(filter, { signal }));
 }
 
-async function requestRows<F extends typeof CITED_FIELDS[number]>(
-  client: DataStream,
+/** Omits a filter with which a URL of Metadata is too long, although the URL of the query is not. */
+async function withShortFilter<T>(
   filter: string | undefined,
-  signal: AbortSignal,
-  select: readonly F[],
-) {
-  const request = (filter: string | undefined) =>
-    client.metadata({ select, filter, top: MAXIMUM_TOP, signal });
+  request: (filter: string | undefined) => Promise<T>,
+): Promise<T> {
   try {
-    return await request(filter).toArray();
+    return await request(filter);
   } catch (error) {
-    // A URL of Metadata with this filter is too long, although the URL of the query is not.
     if (!(error instanceof ValidationError)) throw error;
-    return await request(undefined).toArray();
+    return await request(undefined);
   }
 }

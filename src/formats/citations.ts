@@ -79,7 +79,8 @@ export function versionsOf(citations: readonly Citation[]): DatasetVersion[] {
 
 /** A field that a dataset lacks must not end a download. */
 export function toCitation(row: CitedDataset): Citation {
-  const { DOI: doi, DatasetName, Version, Licence } = row;
+  const { DatasetName, Version, Licence } = row;
+  const doi = String(row.DOI);
   const link = `https://doi.org/${doi}`;
   const text = row.Citation ?? DatasetName ?? "";
   // DOIs are case-insensitive. One without its link becomes the link, which must accompany the citation.
