@@ -81,7 +81,7 @@ export class FaultyService {
   #enter(request: Request): Exchange {
     const url = new URL(request.url);
     const time = this.clock.now();
-    const last = this.exchanges.at(-1);
+    const lastTime = this.exchanges.at(-1)?.time ?? -Infinity;
     const exchange: Exchange = {
       number: this.exchanges.length + 1,
       time,
@@ -91,28 +91,19 @@ export class FaultyService {
       text: undefined,
     };
     this.exchanges.push(exchange);
-    const violate = (rule: string) =>
-      this.violations.push(`request ${exchange.number} (${url.pathname}): ${rule}`);
-    if (!request.url.startsWith(`${this.baseUrl}/`)) {
-      violate(`sent to ${url.origin}`);
-    }
-    if (request.url.includes(API_KEY)) violate("key in the URL");
-    if (request.headers.get("x-api-key") !== API_KEY) violate("no key");
-    if (request.method !== "GET") violate(`method ${request.method}`);
-    if (request.redirect !== "manual" && request.redirect !== "error") {
-      violate("follows redirects");
-    }
-    if (/[$ ']/.test(url.search.replaceAll("%27", ""))) {
-      violate(`not encoded: ${url.search}`);
-    }
-    if (this.#open !== undefined) {
-      violate(`overlaps request ${this.#open.number}`);
-    }
-    if (last !== undefined && time - last.time < SPACING) {
-      violate(`${time - last.time} ms after the previous one`);
-    }
-    if (time < this.#notBefore) {
-      violate(`${this.#notBefore - time} ms before the end of Retry-After`);
+    const broken: [rule: string, isBroken: boolean][] = [
+      [`sent to ${url.origin}`, !request.url.startsWith(`${this.baseUrl}/`)],
+      ["key in the URL", request.url.includes(API_KEY)],
+      ["no key", request.headers.get("x-api-key") !== API_KEY],
+      [`method ${request.method}`, request.method !== "GET"],
+      ["follows redirects", !["manual", "error"].includes(request.redirect)],
+      [`not encoded: ${url.search}`, /[$ ']/.test(url.search.replaceAll("%27", ""))],
+      [`overlaps request ${this.#open?.number}`, this.#open !== undefined],
+      [`less than ${SPACING} ms after the previous one`, time - lastTime < SPACING],
+      [`${this.#notBefore - time} ms before the end of Retry-After`, time < this.#notBefore],
+    ];
+    for (const [rule, isBroken] of broken) {
+      if (isBroken) this.violations.push(`request ${exchange.number} (${url.pathname}): ${rule}`);
     }
     this.#open = exchange;
     request.signal.addEventListener("abort", () => this.#leave(exchange), { once: true });
@@ -149,10 +140,9 @@ export class FaultyService {
           : url.href.replaceAll("%24", "$").replaceAll("%3A", ":");
       },
     };
-    for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.respond === undefined) continue;
+    for (const fault of this.#due(exchange, context, "respond")) {
       this.#apply(fault, exchange);
-      const answer = await fault.kind.respond(context);
+      const answer = await fault.kind.respond!(context);
       if (answer === "reset") {
         throw new TypeError("Connection reset by a fault");
       }
@@ -161,9 +151,8 @@ export class FaultyService {
     const delivery = request.isCount
       ? await this.#count(exchange, context)
       : await this.#page(exchange, context);
-    for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.deliver === undefined) continue;
-      if (fault.kind.deliver(delivery, context) !== false) this.#apply(fault, exchange);
+    for (const fault of this.#due(exchange, context, "deliver")) {
+      if (fault.kind.deliver!(delivery, context) !== false) this.#apply(fault, exchange);
     }
     exchange.status = 200;
     if (delivery.end === "close") {
@@ -177,20 +166,19 @@ export class FaultyService {
     });
   }
 
-  /** Returns the faults that can change a request. */
-  #due(exchange: Exchange, context: FaultContext): Fault[] {
+  /** Returns the faults with a function that can change a request. */
+  #due(
+    { number, time, request: { isCount } }: Exchange,
+    context: FaultContext,
+    name: "respond" | "page" | "count" | "deliver",
+  ): Fault[] {
     if (this.#isRepaired) return [];
-    return this.faults.filter((fault) => {
-      const { kind, at, times, applied, since } = fault;
-      if (
-        exchange.number < at || applied >= times && kind.duration === undefined
-      ) return false;
-      if (since !== undefined && kind.duration !== undefined) {
-        if (exchange.time >= since + kind.duration) return false;
-      }
-      if (kind.on === "count" && !exchange.request.isCount) return false;
-      if (kind.on === "page" && exchange.request.isCount) return false;
-      return kind.applies?.(context) ?? true;
+    return this.faults.filter(({ kind, at, times, applied, since = time }) => {
+      const { on, duration } = kind;
+      if (kind[name] === undefined || number < at) return false;
+      if (on !== undefined && (on === "count") !== isCount) return false;
+      const isOver = duration === undefined ? applied >= times : time >= since + duration;
+      return !isOver && (kind.applies?.(context) ?? true);
     });
   }
 
@@ -221,13 +209,7 @@ export class FaultyService {
       this.#leave(exchange);
       return new Response(null, { status, headers });
     }
-    const delivery: Delivery = {
-      bytes: new TextEncoder().encode(body),
-      end: "close",
-      delay: 0,
-      contentType: "",
-    };
-    return new Response(this.#body(exchange, delivery, signal), {
+    return new Response(this.#body(exchange, toDelivery(body), signal), {
       status,
       headers: {
         "content-type": body.startsWith("{") ? "application/json" : "text/html",
@@ -248,10 +230,9 @@ export class FaultyService {
   async #count(exchange: Exchange, context: FaultContext): Promise<Delivery> {
     const number = Number((await this.#requestSandbox(exchange.request.url)).value);
     let answer = toCount(number, this.plan.countShape);
-    for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.count === undefined) continue;
+    for (const fault of this.#due(exchange, context, "count")) {
       this.#apply(fault, exchange);
-      const value = fault.kind.count(number);
+      const value = fault.kind.count!(number);
       answer = typeof value === "number" ? toCount(value, this.plan.countShape) : { value };
     }
     return toDelivery(JSON.stringify(answer));
@@ -268,9 +249,8 @@ export class FaultyService {
       members: {},
       textChanges: [],
     };
-    for (const fault of this.#due(exchange, context)) {
-      if (fault.kind.page === undefined) continue;
-      if (await fault.kind.page(page, context) !== false) this.#apply(fault, exchange);
+    for (const fault of this.#due(exchange, context, "page")) {
+      if (await fault.kind.page!(page, context) !== false) this.#apply(fault, exchange);
     }
     const decorate = (link: unknown) => decorateLink(link, linkStyle, new URL(this.baseUrl).origin);
     const text = JSON.stringify({

@@ -129,16 +129,9 @@ async function download(plan: Plan, service: FaultyService, outcome: RunOutput):
   outcome.status = response.status;
   if (response.status !== 200) {
     outcome.problem = await response.text();
-    throw new EdgeProblem(response.status, outcome.problem);
+    throw new Error(outcome.problem);
   }
   await collect(response.body!, format, outcome, () => pauseReader(plan, service));
-}
-
-/** The server responded with a status other than 200. */
-class EdgeProblem extends Error {
-  constructor(readonly status: number, text: string) {
-    super(text);
-  }
 }
 
 async function pauseReader({ readerDelay }: Plan, { clock, random }: FaultyService): Promise<void> {
