@@ -97,8 +97,12 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
   const blockTime = isBlock
     ? Math.min(retryAfter < 0 ? blockDelay : retryAfter, policy.retryAfter)
     : undefined;
-  const nextTop = canHalve ? Math.floor(top / 2) : top;
-  const decision = { fault: error, delay: 0, top: nextTop, blockTime };
+  const decision = {
+    fault: error,
+    delay: blockTime ?? Math.max(0, retryAfter),
+    top: canHalve ? Math.floor(top / 2) : top,
+    blockTime,
+  };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 
   if (!isTemporary(error)) return fail(error);
@@ -107,9 +111,7 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
     return fail(amendError(error, { hint }));
   }
   let isLast = attempts.failed >= policy.attempts;
-  decision.delay = Math.max(0, retryAfter);
   if (blockTime !== undefined) {
-    decision.delay = blockTime;
     // At least the backoff, so that `Retry-After: 0` does not repeat the request forever.
     attempts.blocked += Math.max(blockTime, blockDelay);
     isLast ||= attempts.blocked > MAX_BLOCKED;
