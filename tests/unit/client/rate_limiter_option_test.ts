@@ -7,6 +7,7 @@ import { type Answer, createLimiter, sendUntilAnswered } from "../../../src/clie
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../helpers/edge.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
+import { arrivingPage } from "./paged_service.ts";
 import { page, retryingClient, ROOT } from "../../helpers/upstream.ts";
 
 const KEY = "k3y-of-a-test";
@@ -36,26 +37,6 @@ function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) 
     },
   };
   return { limiter, requests, penalties, calls };
-}
-
-/** A page that arrives in parts, with a pause (ms) after the first. */
-function slowPage(clock: () => FakeClock, pause: number, rows: object[]): () => Response {
-  return () => {
-    const text = JSON.stringify({ value: rows });
-    const middle = text.length - 12;
-    let part = 0;
-    const body = new ReadableStream({
-      async pull(controller) {
-        if (part++ === 0) {
-          return controller.enqueue(new TextEncoder().encode(text.slice(0, middle)));
-        }
-        await clock().sleep(pause);
-        controller.enqueue(new TextEncoder().encode(text.slice(middle)));
-        controller.close();
-      },
-    }, { highWaterMark: 0 });
-    return new Response(body, { headers: { "content-type": "application/json" } });
-  };
 }
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
@@ -174,8 +155,9 @@ for (
     };
     const { limiter, requests } = recordingLimiter({ extend });
     const rows = Array.from({ length: 50 }, (_, index) => ({ Id: index + 1 }));
+    const text = JSON.stringify({ value: rows });
     const { client, clock, times } = retryingClient([
-      slowPage(() => clock, 10_000, rows),
+      () => arrivingPage(clock, [text.slice(0, -12), 10_000, text.slice(-12)]),
       (request) => {
         const after = Number(new URL(request.url).searchParams.get("$skiptoken")?.slice(3) ?? 0);
         return page(rows.filter(({ Id }) => Id > after));

@@ -17,6 +17,7 @@ import {
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { Random } from "../../properties/random.ts";
+import { arrivingPage } from "./paged_service.ts";
 import { testRateLimiter } from "./rate_limiter_conformance.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, retryingClient, upstream } from "../../helpers/upstream.ts";
@@ -344,14 +345,7 @@ test("DataStream keeps its permit when headers and body take long", async () => 
   const { client, clock, times } = retryingClient([
     async () => {
       await clock.sleep(44_000);
-      const body = new ReadableStream({
-        async pull(controller) {
-          await clock.sleep(29_000);
-          controller.enqueue(new TextEncoder().encode('{"value":[]}'));
-          controller.close();
-        },
-      }, { highWaterMark: 0 });
-      return new Response(body, { headers: { "content-type": "application/json" } });
+      return arrivingPage(clock, [29_000, '{"value":[]}']);
     },
     page([]),
   ]);
