@@ -39,3 +39,10 @@ export class Random {
     return shuffled;
   }
 }
+
+/** Replaces `Math.random()` until the end of a block. */
+export function useRandom(next: () => number): Disposable {
+  const { random } = Math;
+  Math.random = next;
+  return { [Symbol.dispose]: () => void (Math.random = random) };
+}

@@ -1,7 +1,7 @@
 import { rowEncoder } from "./encode_row.ts";
 import { FaultyService } from "./faulty_service.ts";
 import { drawPlan, type Plan, requestBound } from "./plan.ts";
-import { Random } from "../random.ts";
+import { Random, useRandom } from "../random.ts";
 import { readOutput, type RunOutput } from "./read_output.ts";
 import {
   checkAccepted,
@@ -41,9 +41,8 @@ export async function runSeed(seed: number): Promise<Verdict> {
 }
 
 export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdict> {
-  const systemRandom = Math.random;
   // Makes the client's jitter depend on the seed.
-  Math.random = () => service.random.next();
+  using _ = useRandom(() => service.random.next());
   const ended = new AbortController();
   try {
     const outcome = await Promise.race([
@@ -63,7 +62,6 @@ export async function runPlan(plan: Plan, service: FaultyService): Promise<Verdi
     };
   } finally {
     ended.abort();
-    Math.random = systemRandom;
   }
 }
 

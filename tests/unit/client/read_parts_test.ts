@@ -12,6 +12,7 @@ import {
 import { nextStep } from "../../../src/client/read_parts.ts";
 import { valueClause } from "../../../src/odata/clause.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
+import { useRandom } from "../../properties/random.ts";
 import { type LargeService, largeService } from "./large_service.ts";
 import {
   arrivingPage,
@@ -576,26 +577,18 @@ const outages: [name: string, seconds: number, status: number][] = [
 ];
 for (const [name, seconds, status] of outages) {
   Deno.test(`observations() survive ${name}, and are not split`, async () => {
-    const { random } = Math;
-    try {
-      for (const jitter of [0.5, 0.999]) {
-        Math.random = () => jitter;
-        const service = largeService(60_000, 1_000);
-        const clock = new FakeClock();
-        const requests: string[] = [];
-        let begin: number | undefined;
-        const fetch = async (request: Request) => {
-          requests.push(request.url);
-          if (requests.length > 3) begin ??= clock.now();
-          const isDown = begin !== undefined && clock.now() - begin < seconds * 1_000;
-          return isDown ? new Response("", { status }) : await service.fetch(request);
-        };
-        const client = new DataStream({ baseUrl: LARGE, clock, fetch });
-        await assertEachOnce(client.observations({ select: ["Id"] }), 60_000, clock);
-        assert(requests.every((url) => !url.includes("LocationId%20")), requests.join("\n"));
-      }
-    } finally {
-      Math.random = random;
+    for (const jitter of [0.5, 0.999]) {
+      using _ = useRandom(() => jitter);
+      const service = largeService(60_000, 1_000);
+      let begin: number | undefined;
+      const fetch = async (request: Request) => {
+        if (requests.length > 3) begin ??= clock.now();
+        const isDown = begin !== undefined && clock.now() - begin < seconds * 1_000;
+        return isDown ? new Response("", { status }) : await service.fetch(request);
+      };
+      const { client, clock, requests } = clientOfLarge({ ...service, fetch });
+      await assertEachOnce(client.observations({ select: ["Id"] }), 60_000, clock);
+      assert(requests.every((url) => !url.includes("LocationId ")), requests.join("\n"));
     }
   });
 }
@@ -762,8 +755,7 @@ for (
   ]] as const
 ) {
   Deno.test(`observations() are split by location when the service has 504 for the whole query and ${name}`, async () => {
-    const { random } = Math;
-    Math.random = () => 0.999;
+    using _ = useRandom(() => 0.999);
     const { client, clock, requests } = clientOfLarge(
       largeService(20_000, 12),
       (options) => {
@@ -773,12 +765,8 @@ for (
     );
     const reports: Progress[] = [];
     const onProgress = (progress: Progress) => void reports.push(progress);
-    try {
-      const first = await assertEachOnce(client.observations({ onProgress }), 20_000, clock);
-      assert(first <= latest, `${first} ms`);
-    } finally {
-      Math.random = random;
-    }
+    const first = await assertEachOnce(client.observations({ onProgress }), 20_000, clock);
+    assert(first <= latest, `${first} ms`);
     const [split] = reports.filter(({ splitting }) => splitting !== undefined);
     assertEquals([split?.splitting, split?.rows], ["location", 0]);
     assertEquals([reports.at(-1)?.expectedRows, reports.at(-1)?.splitting], [20_000, undefined]);

@@ -5,7 +5,7 @@ import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate
 import { type Clock, ValidationError } from "../../../../mod.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { Random } from "../../../properties/random.ts";
+import { Random, useRandom } from "../../../properties/random.ts";
 import { MemoryKv } from "./memory_kv.ts";
 import { type LimiterSetup, testRateLimiter } from "../../client/rate_limiter_conformance.ts";
 
@@ -64,7 +64,8 @@ Deno.test("createKvRateLimiter() stores one entry for an origin and the hash of 
 });
 
 Deno.test("createKvRateLimiter() shares the limit fairly when six processes send thirty requests", async () => {
-  using _ = seedRandom(1); // the random delays of reads
+  const random = new Random(1);
+  using _ = useRandom(() => random.next()); // the random delays of reads
   const clock = new FakeClock();
   const kv = new MemoryKv();
   const starts: [process: number, time: number][] = [];
@@ -134,11 +135,3 @@ Deno.test("createKvRateLimiter() throws a ValidationError when the database or a
   const options = { ttl: 5 } as Parameters<typeof createKvRateLimiter>[1];
   assertEquals(assertThrows(() => createKvRateLimiter(kv, options), ValidationError).option, "ttl");
 });
-
-/** Makes `Math.random()` repeatable until the end of a block. */
-function seedRandom(seed: number): Disposable {
-  const { random } = Math;
-  const generator = new Random(seed);
-  Math.random = () => generator.next();
-  return { [Symbol.dispose]: () => void (Math.random = random) };
-}
