@@ -10,11 +10,10 @@ import {
   type FormatName,
   type Query,
   type ResourceName,
-  RESOURCES,
   type Row,
   ValidationError,
 } from "../../../mod.ts";
-import { fileFormatsOf, formatsOf } from "../../helpers/resources.ts";
+import { fileFormatsOf, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { largeService } from "./large_service.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
@@ -44,42 +43,21 @@ const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
     new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
   );
 
-const isLarge = (resource: ResourceName) => resource === "Observations" || resource === "Records";
-const partitions = [undefined, "never"] as const;
-interface Case {
-  resource: ResourceName;
-  within: AnyResourceQuery["within"];
-  partition: AnyResourceQuery["partition"];
-  tidy?: boolean;
-}
-const cases: Case[] = (Object.keys(RESOURCES) as ResourceName[]).flatMap((resource) => {
-  return [undefined, box].flatMap((within) =>
-    (isLarge(resource) ? partitions : [undefined]).map((partition) => ({
-      resource,
-      within,
-      partition,
-    }))
-  );
-});
-
-cases.push({ resource: "Records", within: box, partition: undefined, tidy: true });
-for (const { resource, within, partition, tidy } of cases) {
-  const rules = tidy && { tidy, excludeQualityControl: true, from: "2014-03-01" };
-  const name = [
-    resource,
-    partition && `partition "${partition}"`,
-    within && "a bounding box",
-    tidy && "tidy columns and rows that are left out",
-  ].filter(Boolean).join(", ");
-  Deno.test(`batches() continue after each cursor when the query has ${name}`, async () => {
+const cases: (readonly [resource: ResourceName, more: string, query: AnyResourceQuery])[] = [
+  ...RESOURCE_NAMES.flatMap((resource) => [
+    [resource, "", {}] as const,
+    [resource, ", a bounding box", { within: box }] as const,
+  ]),
+  ["Records", ", tidy columns and rows that are left out", {
+    ...{ within: box, tidy: true, excludeQualityControl: true, from: "2014-03-01" },
+  }],
+];
+for (const [resource, more, given] of cases) {
+  Deno.test(`batches() continue after each cursor when the query has ${resource}${more}`, async () => {
     const size = { records: 150, locations: 8, requestsPerSecond: Infinity };
     const { client } = sandboxAndClient(size, { requestsPerSecond: Infinity });
-    const options: AnyResourceQuery = {
-      top: { Metadata: 1, Locations: 2, Observations: 20, Records: 20 }[resource],
-      within,
-      partition,
-      ...rules,
-    };
+    const top = { Metadata: 1, Locations: 2, Observations: 20, Records: 20 }[resource];
+    const options = { top, ...given };
     const query = (): Query<Record<string, unknown>> => client.query(resource, options);
     const rows = await query().toArray();
     const batches = await all(query().batches({ distinct: ["DOI"] }));
