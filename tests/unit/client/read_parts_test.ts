@@ -633,6 +633,11 @@ function clientOfLarge(
   return { client, clock, requests };
 }
 
+/** Whether a request is for the rows of all locations. */
+function isWhole(options: URLSearchParams): boolean {
+  return !options.get("$filter")?.includes("LocationId");
+}
+
 /** Asserts that a query of observations gives the rows with the Ids from 1 once, and returns the first row's time. */
 async function assertEachOnce(
   query: Query<{ Id: number }>,
@@ -758,10 +763,7 @@ for (
     using _ = useRandom(() => 0.999);
     const { client, clock, requests } = clientOfLarge(
       largeService(20_000, 12),
-      (options) => {
-        const isWhole = !options.get("$filter")?.includes("LocationId");
-        return isWhole && (refusesCounts || !options.has("$count")) ? 504 : undefined;
-      },
+      (options) => isWhole(options) && (refusesCounts || !options.has("$count")) ? 504 : undefined,
     );
     const reports: Progress[] = [];
     const onProgress = (progress: Progress) => void reports.push(progress);
@@ -799,10 +801,7 @@ for (const status of [408, 413, 504]) {
     let pages = 0;
     const { client, clock } = clientOfLarge(
       largeService(20_000, 12),
-      (options) =>
-        options.has("$count") || options.get("$filter")?.includes("LocationId") || ++pages < 4
-          ? undefined
-          : status,
+      (options) => isWhole(options) && !options.has("$count") && ++pages >= 4 ? status : undefined,
     );
     await assertEachOnce(client.observations({ top: 2_000 }), 20_000, clock);
   });
@@ -825,50 +824,37 @@ const refusedLocations: [
 for (const [name, top, status, refuse] of refusedLocations) {
   Deno.test(`observations() are split when the service ${name}`, async () => {
     const service = largeService(200, 12);
-    const clock = new FakeClock();
     let number = 0;
     const fetch = async (request: Request) => {
       const { pathname, searchParams } = new URL(request.url);
-      const isWhole = !searchParams.get("$filter")?.includes("LocationId");
       const refusal = pathname.endsWith("/Locations")
         ? refuse(Number(searchParams.get("$top")), ++number)
-        : isWhole && !searchParams.has("$count")
-        ? status
         : undefined;
       return refusal === undefined
         ? await service.fetch(request)
         : new Response("", { status: refusal });
     };
-    const client = new DataStream({ baseUrl: LARGE, clock, fetch });
+    const { client, clock } = clientOfLarge(
+      { ...service, fetch },
+      (options) => isWhole(options) && !options.has("$count") ? status : undefined,
+    );
     await assertEachOnce(client.observations({ top }), 200, clock);
   });
 }
 
-const unsplit: [
-  name: string,
-  query: object,
-  options: object,
-  isServed: (filter: string) => boolean,
-][] = [
-  ["partition is never", { partition: "never" }, {}, (filter) => filter.includes("LocationId")],
-  [
-    "only one attempt is allowed",
-    {},
-    { retry: { attempts: 1 } },
-    (filter) => filter.includes("LocationId"),
-  ],
-  ["it has one location", {}, {}, () => false],
+const unsplit: [name: string, query: object, options: object, locations: number][] = [
+  ["partition is never", { partition: "never" }, {}, 12],
+  ["only one attempt is allowed", {}, { retry: { attempts: 1 } }, 12],
+  ["it has one location", {}, {}, 1],
 ];
-for (const [name, query, options, isServed] of unsplit) {
+for (const [name, query, options, locations] of unsplit) {
   Deno.test(`observations() fail when each page is refused and ${name}`, async () => {
     const { client, requests } = clientOfLarge(
-      largeService(20_000, name.includes("one location") ? 1 : 12, false),
-      (options) =>
-        options.has("$count") || isServed(options.get("$filter") ?? "")
-          ? undefined
-          : requests.length > 50
-          ? 403
-          : 504,
+      largeService(20_000, locations, false),
+      (options) => {
+        if (options.has("$count") || locations > 1 && !isWhole(options)) return undefined;
+        return requests.length > 50 ? 403 : 504;
+      },
     );
     const error = await assertRejects(
       () => client.with(options).observations(query).toArray(),
