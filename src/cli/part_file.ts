@@ -1,23 +1,21 @@
 // The files of a download to FILE:
 //
 // - FILE.part: the rows so far, renamed to FILE when they are complete;
-// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page; at the end
-//   also the package;
+// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page;
 // - FILE.datapackage.json: the package of a finished FILE, with its hash, query and dataset versions.
 //
-// The package is written after FILE. A run that is killed in between leaves FILE.part.json, from which the next run
-// with --resume or --update writes the package.
+// The package gets its name directly before FILE. A run that is killed in between leaves FILE.part, which the next run
+// with --resume or --update completes.
 //
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time. They are written
 // synchronously, directly after the check that the part still belongs to the run.
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { lstatSync, readFileSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { basename } from "node:path";
 import type { Cursor } from "../client/query.ts";
 import { oneLine, ValidationError } from "../errors.ts";
 import type { Citation } from "../formats/citations.ts";
-import { type DataPackage, renamePackage } from "../formats/data_package.ts";
+import type { DataPackage } from "../formats/data_package.ts";
 import { isObject } from "../validation.ts";
 import {
   findChanges,
@@ -85,8 +83,6 @@ interface PartState {
   cursor?: Cursor;
   /** Datasets that match the query; `undefined` if they were not requested. */
   datasets?: readonly Citation[] | undefined;
-  /** Package of FILE, once the part is complete. */
-  package?: FilePackage;
 }
 
 /** Version of the format of FILE.part.json. */
@@ -312,18 +308,17 @@ async function createOutput(
     const replaced = await requireReplaceable(path, options.force, MOVE);
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
-    requireOwned();
     const { query, describe } = options;
     const { cursor, totalRows: rows } = last!;
     const origin = { query, missingRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, citations, datasets, origin };
     const description = describe?.(facts);
-    if (description !== undefined) writeState({ package: description });
     // Without an await below: another run with --force can replace the part.
     requireOwned();
-    renameSync(part, path);
     if (description !== undefined) replaceFile(recordPath, description, 2);
-    else rmSync(recordPath, { force: true }); // that of the file that was replaced
+    else rmSync(recordPath, { force: true }); // that of the file that is replaced
+    requireOwned();
+    renameSync(part, path);
     removeState(path);
     await file.close();
     return bytes;
@@ -360,19 +355,13 @@ export async function readFinished(
   path: string,
   options: FileOptions,
 ): Promise<FilePackage | undefined> {
-  const recordPath = packagePath(path);
   if (await statIfExists(path) === undefined) return undefined;
   if (await findPart(path, options) !== undefined) return undefined;
-  const hash = await hashOf(path);
-  const written = readPackage(path);
-  const unwritten = written?.resources[0].hash === hash
-    ? undefined
-    : readUnwrittenPackage(path, hash);
-  const found = unwritten ?? written;
+  const found = readPackage(path);
   const again = "pass --force to download it again, or choose another name";
   if (!isFilePackage(found)) {
     throw new FileError(
-      `${path} already exists, without ${recordPath}, which names its query: ${again}`,
+      `${path} already exists, without ${packagePath(path)}, which names its query: ${again}`,
     );
   }
   const { weir, resources } = found;
@@ -380,30 +369,22 @@ export async function readFinished(
   if (differences !== undefined && !isSameQuery(weir.cursor, options)) {
     throw new FileError(`${path} is the result of another query (${differences}): ${again}`);
   }
-  if (resources[0].hash !== hash) {
+  if (resources[0].hash !== await hashOf(path)) {
     throw new FileError(
-      `${recordPath} does not belong to this file, which was changed since weir wrote it: ${again}`,
+      `${
+        packagePath(path)
+      } does not belong to this file, which was changed since weir wrote it: ${again}`,
     );
   }
-  const fileName = basename(path);
-  const isRenamed = resources[0].path !== fileName;
-  const current = isRenamed ? renamePackage(found, fileName) : found;
-  if (isRenamed || unwritten !== undefined) replaceFile(recordPath, current, 2);
   // The state of an empty part can be that of another query.
   if (await statIfExists(filesOf(path).part, lstat) === undefined) removeState(path);
-  return current;
+  return found;
 }
 
 /** Returns the package of FILE; `undefined` if there is none that weir or its server has written. */
 export function readPackage(path: string): AnyPackage | undefined {
   const found = readJson(packagePath(path));
   return isPackage(found) ? found : undefined;
-}
-
-export function readUnwrittenPackage(path: string, hash: string): FilePackage | undefined {
-  const state = readJson(filesOf(path).state) as Partial<PartState> | undefined;
-  const found: unknown = state?.package;
-  return isFilePackage(found) && found.resources[0].hash === hash ? found : undefined;
 }
 
 /** Whether a value has the members of a package that are read. The cursor is validated by the client. */

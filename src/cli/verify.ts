@@ -14,13 +14,7 @@ import { type Context, UsageError } from "./context.ts";
 import { describeChanges } from "./dataset_versions.ts";
 import { type FlagValues, readBaseUrl, readClientOptions, readQuery } from "./flags.ts";
 import { FileError, resolveOutput, statIfExists } from "./output.ts";
-import {
-  type AnyPackage,
-  hashOf,
-  packagePath,
-  readPackage,
-  readUnwrittenPackage,
-} from "./part_file.ts";
+import { type AnyPackage, hashOf, packagePath, readPackage } from "./part_file.ts";
 import { countText } from "./progress_report.ts";
 
 /** Exit code: the file is intact, but its datasets have changed or their versions are unknown. */
@@ -37,12 +31,6 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   const recordPath = packagePath(path);
   const found = readPackage(path);
   const hash = await hashOf(path);
-  const unwritten = readUnwrittenPackage(path, hash);
-  if (unwritten !== undefined && found?.resources[0].hash !== hash) {
-    const reason = "the download was killed before it wrote the package: repeat it with --resume";
-    context.printError(`${recordPath} does not belong to this file: ${reason}`);
-    return 1;
-  }
   if (found === undefined) {
     const isMissing = await statIfExists(recordPath) === undefined;
     throw new FileError(

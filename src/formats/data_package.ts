@@ -137,14 +137,6 @@ export function embeddedPackage<More>(
   return JSON.stringify({ ...described, resources, name: undefined, created: undefined });
 }
 
-export function renamePackage<More>(
-  { resources: [resource], ...others }: DataPackage<More>,
-  fileName: string,
-): DataPackage<More> {
-  const name = nameOf(fileName);
-  return { ...others, name, resources: [{ ...resource, name, path: fileName }] };
-}
-
 function nameOf(fileName: string): string {
   return fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
 }

@@ -243,21 +243,6 @@ Deno.test("weir verify counts no rows in an empty file", async () => {
   assertEquals([code, errors[3]], [1, "  rows: 0 instead of 9"]);
 });
 
-Deno.test("weir verify names --resume when a download was killed before it wrote the package", async () => {
-  await using file = await Downloaded.create("a.csv", "locations", "--limit=9");
-  const path = `${file.path}.datapackage.json`;
-  const text = await Deno.readTextFile(path);
-  await Deno.writeTextFile(`${file.path}.part.json`, `{"package":${text}}`);
-  for (const earlier of [undefined, text.replace('"sha256:', '"sha256:00')]) {
-    if (earlier === undefined) await Deno.remove(path);
-    else await Deno.writeTextFile(path, earlier);
-    const { code, errors } = await file.verify();
-    assertEquals([code, errors.length], [1, 1]);
-    assertStringIncludes(errors[0]!, "does not belong to this file");
-    assertStringIncludes(errors[0]!, "repeat it with --resume");
-  }
-});
-
 Deno.test("weir verify fails when there is no file or no package", async () => {
   await using file = await Downloaded.create("a.csv", "locations", "--limit=1", "--no-package");
   for (const path of [file.path, `${file.folder}/none.csv`, file.folder]) {
