@@ -1,4 +1,3 @@
-import { formatOfExtension } from "../formats/formats.ts";
 import { nearNames, suggestBySpelling, suggestNames } from "../validation.ts";
 import { UsageError } from "./context.ts";
 
@@ -55,15 +54,10 @@ export function parseArguments(
     ? [args[1], "--help", ...args.slice(2)]
     : args;
   if (command === undefined || /^(--help|-h|help|--version|-V)$/.test(command)) {
-    if (others.length > 0) {
-      throw new UsageError(`Unexpected argument "${others[0]}" after ${command}`);
-    }
     const flag = command === "-V" || command === "--version" ? "version" : "help";
     return { command: undefined, operand: undefined, flags: new Map([[flag, [""]]]) };
   }
-  if (!Object.hasOwn(commands, command)) {
-    throw unknownCommand(command, others, Object.keys(commands));
-  }
+  if (!Object.hasOwn(commands, command)) throw unknownCommand(command, Object.keys(commands));
   const { operand, flags: known } = commands[command]!;
   const { flags, operands } = parseFlags(
     others,
@@ -71,44 +65,28 @@ export function parseArguments(
     (flag) => unknownFlag(flag, command, commands),
   );
   if (flags.has("help") || flags.has("version")) return { command, operand: undefined, flags };
-  const maxOperands = operand === undefined ? 0 : 1;
-  const unexpected = operands[maxOperands];
+  const [text, second] = operands;
+  const unexpected = operand === undefined ? text : second;
   if (unexpected !== undefined) {
     const accepted = operand === undefined ? "only flags" : `one ${operand.name} (${operand.help})`;
-    const hint = unexpected.splitValue === undefined
-      ? `weir ${command} takes ${accepted}`
-      : `quote "${unexpected.splitValue.join(" ")}"`;
-    throw new UsageError(`Unexpected "${unexpected.text}": ${hint}`);
+    throw new UsageError(
+      `Unexpected "${unexpected}": weir ${command} takes ${accepted}; quote a value with spaces`,
+    );
   }
-  if (operands.length < maxOperands) {
-    throw new UsageError(`weir ${command} needs ${operand!.name} (${operand!.help})`);
-  }
-  const text = operands[0]?.text;
-  const { noun, choices } = operand ?? {};
-  if (choices !== undefined && !choices.includes(text!)) {
-    throw new UsageError(`Unknown ${noun} "${text}": ${commandHint(text!, choices)}`);
-  }
-  return { command, operand: text, flags };
+  if (operand === undefined) return { command, operand: undefined, flags };
+  const { name, help, noun, choices } = operand;
+  if (text === undefined) throw new UsageError(`weir ${command} needs ${name} (${help})`);
+  if (choices?.includes(text) ?? true) return { command, operand: text, flags };
+  throw new UsageError(`Unknown ${noun} "${text}": ${commandHint(text, choices!)}`);
 }
 
-function unknownCommand(
-  first: string,
-  others: readonly string[],
-  known: readonly string[],
-): UsageError {
-  if (!/^-./.test(first)) {
-    return new UsageError(`Unknown command "${first}": ${commandHint(first, known)}`);
-  }
-  // Only the name of the flag, because its value may be a secret.
-  const [flag = "[flags]"] = /^--[\w-]+/.exec(first) ?? [];
-  const command = others.find((arg) => known.includes(arg)) ?? "COMMAND";
-  return new UsageError(`Put the command before the flags: weir ${command} ${flag}`);
-}
-
-interface Operand {
-  text: string;
-  /** Words of an unquoted value; `undefined` if it is one word. */
-  splitValue: readonly string[] | undefined;
+function unknownCommand(first: string, known: readonly string[]): UsageError {
+  // The flag is not shown, because its value may be a secret.
+  return new UsageError(
+    /^-./.test(first)
+      ? "Put the command before the flags: weir COMMAND [flags]"
+      : `Unknown command "${first}": ${commandHint(first, known)}`,
+  );
 }
 
 /** `parseArgs` of `node:util` is quadratic for long groups (`-qqqq`) and many arguments. */
@@ -116,47 +94,46 @@ function parseFlags(
   args: readonly string[],
   known: Flags,
   unknownFlag: (flag: string) => UsageError,
-): { flags: Map<string, string[]>; operands: readonly Operand[] } {
+): { flags: Map<string, string[]>; operands: readonly string[] } {
   const flags = new Map<string, string[]>();
-  const operands: Operand[] = [];
+  const operands: string[] = [];
   const remaining = args.values();
-  /** The previous flag's value, and the operands directly after it. */
-  let valueWords: string[] | undefined;
   for (const arg of remaining) {
-    if (arg === "--") {
-      for (const text of remaining) operands.push({ text, splitValue: undefined });
-    } else if (arg === "help" && operands.length === 0) flags.set("help", [""]);
-    else if (!arg.startsWith("-") || arg === "-") {
-      valueWords?.push(arg);
-      operands.push({ text: arg, splitValue: valueWords });
-    } else {
+    if (arg === "--") operands.push(...remaining);
+    else if (arg === "help" && operands.length === 0) flags.set("help", [""]);
+    else if (!arg.startsWith("-") || arg === "-") operands.push(arg);
+    else {
       for (const [name, attached] of parseGroup(arg, known, unknownFlag)) {
-        const { value, isList } = known[name]!;
-        if (value === undefined && attached !== undefined) {
-          throw new UsageError(`--${name} takes no value, got "${attached}"`);
-        }
-        const text = value === undefined ? "" : attached ?? nextValue(remaining);
-        if (value !== undefined && text.trim() === "") {
-          throw new UsageError(`--${name} needs a value: --${name} ${value}`);
-        }
-        valueWords = value === undefined ? undefined : [text];
+        const flag = known[name]!;
+        const text = flag.value === undefined ? attached ?? "" : attached ?? nextValue(remaining);
         const texts = flags.get(name);
-        if (texts && !isList && value !== undefined) {
+        if (texts && !flag.isList && flag.value !== undefined) {
           throw new UsageError(`--${name} is given twice: pass it once`);
         }
+        checkValue(name, flag, text, attached !== undefined);
         if (texts) texts.push(text);
         else flags.set(name, [text]);
       }
     }
   }
-  for (const [name, [text = ""]] of flags) {
-    const { choices, explain } = known[name]!;
-    if (choices?.includes(text) ?? true) continue;
-    const hint = suggestBySpelling(text, choices!, "");
-    const problem = `must be one of ${choices!.join(", ")}, got "${text}"`;
+  return { flags, operands };
+}
+
+function checkValue(
+  name: string,
+  { value, choices, explain }: Flag,
+  text: string,
+  isAttached: boolean,
+): void {
+  if (value === undefined) {
+    if (isAttached) throw new UsageError(`--${name} takes no value, got "${text}"`);
+  } else if (text.trim() === "") {
+    throw new UsageError(`--${name} needs a value: --${name} ${value}`);
+  } else if (choices?.includes(text) === false) {
+    const hint = suggestBySpelling(text, choices, "");
+    const problem = `must be one of ${choices.join(", ")}, got "${text}"`;
     throw explain?.(text) ?? new UsageError(`--${name} ${problem}${hint && `: ${hint}`}`);
   }
-  return { flags, operands };
 }
 
 /** `--limit=5` is one flag; `-qn5` is `--quiet` and `--limit 5`. */
@@ -199,6 +176,7 @@ const WORDS: Readonly<Record<string, string>> = {
   doi: "dataset",
   fields: "columns schema",
   filter: "where",
+  format: "csv json jsonl ndjson geojson parquet bibtex ris",
   force: "overwrite",
   from: "since start year",
   limit: "max rows",
@@ -233,36 +211,20 @@ function unknownFlag(
   commands: Readonly<Record<string, Syntax>>,
 ): UsageError {
   const name = flag.replace(/^-+/, "");
-  const { flags } = commands[command]!;
-  const owners = Object.keys(commands).filter((other) =>
-    Object.hasOwn(commands[other]!.flags, name)
-  );
-  const synonym = replaceWord(name, Object.keys(flags));
+  const known = Object.keys(commands[command]!.flags);
+  const synonym = replaceWord(name, known);
+  const owners = Object.keys(commands)
+    .filter((other) => Object.hasOwn(commands[other]!.flags, name));
   if (flag === `--${name}` && owners.length > 0 && synonym === undefined) {
-    const last = owners.pop();
-    const choices = owners.length === 0 ? last : `${owners.join(", ")} or ${last}`;
-    return new UsageError(`${flag} is not for ${command}: use it with ${choices}`);
+    return new UsageError(`${flag} is not for ${command}: use it with ${owners.join(", ")}`);
   }
-  const hint = flagHint(name, flags);
-  return new UsageError(`Unknown flag "${flag}"${hint && `: ${hint}`}`);
-}
-
-/** Empty if nothing is similar; `name` has no hyphens. */
-function flagHint(name: string, known: Flags): string {
   // No flag takes the API key: other users of the machine can see command lines.
-  if (/(^|[-_])(api)?key$/i.test(name)) {
-    return "set DATASTREAM_API_KEY, or save the key with weir setup";
-  }
-  const synonym = replaceWord(name, Object.keys(known));
-  if (synonym !== undefined) return `use --${synonym}`;
-  const choices = known.format?.choices;
-  const format = choices?.includes(name) ? name : formatOfExtension(name);
-  if (format !== undefined && choices !== undefined) {
-    return choices.includes(format)
-      ? `use --format ${format}`
-      : `use --format with one of ${choices.join(", ")}`;
-  }
-  return suggestNames(nearNames(name, Object.keys(known)).map((flag) => `--${flag}`)) ?? "";
+  const hint = /(^|[-_])(api)?key$/i.test(name)
+    ? "set DATASTREAM_API_KEY, or save the key with weir setup"
+    : synonym !== undefined
+    ? `use --${synonym}`
+    : suggestNames(nearNames(name, known).map((near) => `--${near}`));
+  return new UsageError(`Unknown flag "${flag}"${hint ? `: ${hint}` : ""}`);
 }
 
 function commandHint(name: string, known: readonly string[]): string {

@@ -1,9 +1,7 @@
 import { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
-import { clausesOf } from "../odata/query_options.ts";
-import { RESOURCES } from "../odata/resources.ts";
-import { type Arguments, formatFlag, formatFlags } from "./arguments.ts";
+import { type Arguments, formatFlags } from "./arguments.ts";
 import type { Context } from "./context.ts";
 import { explainingErrors, FileError, writeText } from "./output.ts";
 import {
@@ -106,21 +104,12 @@ function formatDois(dois: readonly string[]): string {
 }
 
 /** With few DOIs `--doi`, else the filter, which may match more datasets. */
-function citeCommand(download: CitedDownload): string {
-  const { dois, flags } = download;
+function citeCommand({ dois, flags }: CitedDownload): string {
+  // `weir cite` has no flag `--unchecked`.
   const usesDois = dois !== undefined &&
-    (dois.length <= MAX_SUGGESTED_DOIS || !canCite(download.filter));
+    (dois.length <= MAX_SUGGESTED_DOIS || flags.has("unchecked"));
   const filter = usesDois
-    ? dois.map((doi) => formatFlag("doi", doi)).join("")
+    ? formatFlags(new Map([["doi", dois]]), ["doi"])
     : formatFlags(flags, Object.keys(FILTER_FLAGS));
   return `weir cite${filter}${formatFlags(flags, Object.keys(SERVICE_FLAGS))}`;
-}
-
-/** `weir cite` has no flag `--unchecked`. */
-function canCite(filter: CitedDownload["filter"]): boolean {
-  const names: readonly string[] = RESOURCES.Metadata.filters;
-  const clauses = clausesOf(filter);
-  // A filter that cannot be parsed has no clauses.
-  return (filter === undefined || clauses.length > 0) &&
-    clauses.every(({ field }) => names.includes(field));
 }

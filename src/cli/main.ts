@@ -54,7 +54,7 @@ import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { oneLine } from "../errors.ts";
 import { INTERRUPTED, setExitCode } from "./context.ts";
-import { explainWriteError } from "./output.ts";
+import { explainFileError } from "./output.ts";
 import { ignoredProxyHint } from "./proxy.ts";
 import { run } from "./run.ts";
 
@@ -142,7 +142,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     });
     if (signals > 0 || outputError === undefined) return exitCode;
     if (isPipeClosed) return 0;
-    writeMessage(`${oneLine(explainWriteError(outputError, "standard output"))}\n`);
+    writeMessage(`${oneLine(explainFileError(outputError, "standard output"))}\n`);
     return 1;
   } finally {
     // The listeners stay until the streams have reported their errors.

@@ -160,11 +160,7 @@ export async function statIfExists(
     // Any other error, such as a missing permission, does not mean that the file is missing.
     const { code } = error as { code?: string };
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "ENAMETOOLONG") {
-      throw new FileError(`The file name of ${path} is too long: choose a shorter one`);
-    }
-    if (code === "ELOOP") throw new FileError(`${path} is a loop of symbolic links: name a file`);
-    throw error;
+    throw explainFileError(error, path);
   }
 }
 
@@ -216,10 +212,12 @@ const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
   ["EROFS", "the file system is read-only: choose another directory"],
   ["EISDIR", "it is a directory: name a file in it"],
   ["ENOENT", "it was not found: another program may have moved or removed it"],
+  ["ENAMETOOLONG", "the file name is too long: choose a shorter one"],
+  ["ELOOP", "it is a loop of symbolic links: name a file"],
 ]);
 
 /** Returns the error itself if its code is not in the table. An error of a write has no path. */
-export function explainWriteError(error: unknown, file: string): unknown {
+export function explainFileError(error: unknown, file: string): unknown {
   if (!(error instanceof Error)) return error;
   const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
   const explanation = EXPLANATIONS.get(code);
@@ -231,6 +229,6 @@ export async function explainingErrors<T>(file: string, work: Promise<T>): Promi
   try {
     return await work;
   } catch (error) {
-    throw explainWriteError(error, file);
+    throw explainFileError(error, file);
   }
 }

@@ -2,8 +2,8 @@ import type { DataStream } from "../client/datastream.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import type { Context } from "./context.ts";
-import { type Flag, formatFlag, formatFlags } from "./arguments.ts";
-import { FILTER_FLAGS, type FlagValues, SERVICE_FLAGS, VALUE_FIELDS } from "./flags.ts";
+import { formatFlags } from "./arguments.ts";
+import { type FlagValues, SERVICE_FLAGS, VALUE_FIELDS } from "./flags.ts";
 
 /** A list from a file can have thousands of values. */
 const MAX_REASONS = 20;
@@ -37,16 +37,6 @@ function noRowsLines(reasons: readonly NoRowsReason[], flags: FlagValues): strin
   const lines = reasons.slice(0, MAX_REASONS).map(({ text }) => text);
   const others = reasons.length - lines.length;
   if (others > 0) lines.push(`${others} more values match no row`);
-  for (const [name, { isList }] of Object.entries<Flag>(FILTER_FLAGS)) {
-    // A value may contain a comma, as in "Ammonia, total", so that it is not an error.
-    const list = isList &&
-      flags.get(name)?.find((value) =>
-        value.includes(",") && reasons.some(({ text }) => text.includes(value))
-      );
-    if (!list) continue;
-    const repeated = list.split(",").map((value) => formatFlag(name, value.trim())).join("");
-    lines.push(`If "${list}" is a list, repeat the flag for each value:${repeated}`);
-  }
   const service = Object.keys(SERVICE_FLAGS);
   for (const [name, field] of [["", "DOI"], ...Object.entries(VALUE_FIELDS)]) {
     const ofField = reasons.filter((reason) => reason.field === field);

@@ -46,15 +46,9 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
     );
   }
   const { bytes = size } = resource;
-  const isAppended = size > bytes && await hashOf(path, bytes) === resource.hash;
-  const { rows, differences } = isAppended && resource.compression !== undefined
-    ? { differences: [] } // what follows the end of its gzip data is no content
-    : await compareContent(path, resource);
+  const { rows, differences } = await compareContent(path, resource);
   if (hash !== resource.hash) differences.unshift(`hash: ${hash} instead of ${resource.hash}`);
-  if (size !== bytes) {
-    const reason = isAppended ? `, ${size - bytes} after the end of the download` : "";
-    differences.unshift(`bytes: ${size} instead of ${bytes}${reason}`);
-  }
+  if (size !== bytes) differences.unshift(`bytes: ${size} instead of ${bytes}`);
   if (differences.length > 0) {
     context.printError(
       hash === resource.hash

@@ -142,14 +142,7 @@ Deno.test("weir verify finds a file in gzip that was cut at each of its flushes,
     assert(await isFound(gzipSync(DAMAGES[kind]!(csv, random))), kind);
   }
   for (const appended of [gzipSync("a,second,member\r\n"), encoder.encode("\n")]) {
-    await Deno.writeFile(file.path, concatBytes([bytes, appended]));
-    const { code, errors } = await file.verify();
-    assertEquals([code, errors.length], [1, 3]);
-    const size = bytes.length + appended.length;
-    assertEquals(
-      errors[1],
-      `  bytes: ${size} instead of ${bytes.length}, ${appended.length} after the end of the download`,
-    );
+    assert(await isFound(concatBytes([bytes, appended])));
   }
   await Deno.writeFile(file.path, bytes);
   assertMatch((await file.verify()).output, /is intact: 10,000 rows/);

@@ -21,9 +21,7 @@ const hints: [line: string[], message: string][] = [
     'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
   [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
-  [["records", "--json"], 'Unknown flag "--json": use --format json'],
-  [["records", "--jsonl"], 'Unknown flag "--jsonl": use --format ndjson'],
-  [["cite", "--json"], 'Unknown flag "--json": use --format json'],
+  [["records", "--json"], 'Unknown flag "--json": use --format'],
   [["fields", "records", "--json"], 'Unknown flag "--json"'],
   [["records", "--separater=;"], 'Unknown flag "--separater": did you mean "--separator"?'],
   [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
@@ -37,7 +35,7 @@ const hints: [line: string[], message: string][] = [
   ],
   [
     ["cite", "--count"],
-    "--count is not for cite: use it with records, observations, locations or metadata",
+    "--count is not for cite: use it with records, observations, locations, metadata",
   ],
   [["records", "-expires"], 'Unknown flag "-e"'],
   [["records", "-limit", "3"], 'Unknown flag "-limit": did you mean "--limit"?'],
@@ -151,20 +149,4 @@ Deno.test("weir accepts --unchecked with --bbox when the resource has positions"
       "Latitude lt '47'",
   );
   assertEquals((await weir(line)).code, 2);
-});
-
-Deno.test("run() suggests the formats of a command when a flag names a format it does not have", async () => {
-  const cases: [command: string, flag: string, formats: string][] = [
-    ["cite", "--csv", "text, bibtex, ris, csl-json, json"],
-    ["records", "--geojson", "csv, ndjson, json, csv.gz, parquet"],
-  ];
-  for (const [command, flag, formats] of cases) {
-    const { code, errors } = await weir([command, flag]);
-    assertEquals(code, 2);
-    assertEquals(errors[0], `Unknown flag "${flag}": use --format with one of ${formats}`);
-  }
-  assertEquals(
-    (await weir(["cite", "--bibtex"])).errors[0],
-    'Unknown flag "--bibtex": use --format bibtex',
-  );
 });

@@ -42,20 +42,6 @@ Deno.test("weir prints a command that lists the datasets when a DOI has no rows"
   assertEquals([code, output.includes("10.25976/weir-aa00,")], [0, true]);
 });
 
-Deno.test("weir says how to repeat a flag when a value with a comma has no rows", async () => {
-  const line = ["records", "--sandbox", "--characteristic=pH", "--characteristic=Temp, water"];
-  const { errors } = await weir([...line, "--doi=10.25976/none"]);
-  assert(
-    errors.includes(
-      'If "Temp, water" is a list, repeat the flag for each value: --characteristic Temp ' +
-        "--characteristic water",
-    ),
-    errors.join("\n"),
-  );
-  const whole = await weir(["records", "--sandbox", "--characteristic=ph"]);
-  assertEquals(whole.errors.join().includes("repeat the flag"), false);
-});
-
 const regions: [value: string, hint: string][] = [
   ["PEI", ': did you mean "admin.4.ca.pe"?'],
   ["admin.4.ca.PE", ': did you mean "admin.4.ca.pe"?'],
