@@ -1,38 +1,27 @@
-import { DataStream } from "../client/datastream.ts";
+import type { DataStream } from "../client/datastream.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type Arguments, formatFlags } from "./arguments.ts";
-import type { Context } from "./context.ts";
-import { explainingErrors, FileError, writeText } from "./output.ts";
-import {
-  FILTER_FLAGS,
-  type FlagValues,
-  hasDays,
-  messageOf,
-  readBox,
-  readClientOptions,
-  readFilter,
-  SERVICE_FLAGS,
-} from "./flags.ts";
-import { printReasons } from "./value_hints.ts";
+import { CommandError, type Context } from "./context.ts";
+import { explainingErrors, writeText } from "./output.ts";
+import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
+import { printReasons, readRequest } from "./request.ts";
 
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
   const [name = "text"] = flags.get("format") ?? [];
   const { format } = CITATION_FORMATS[name as keyof typeof CITATION_FORMATS];
-  const filter = readFilter(flags);
-  const within = readBox(flags);
-  const client = new DataStream(await readClientOptions(flags, context));
-  const { signal } = context;
-  const citations = await client.citations(filter, { within, signal });
+  const request = await readRequest("Metadata", flags, context);
+  const { filter, within, signal } = request.input;
+  const citations = await request.client.citations(filter, { within, signal });
   await context.print(format(citations));
   if (hasDays(flags)) {
     context.printError(
       "The citations are of whole years, because DataStream cannot select datasets by day",
     );
   }
-  const input = { filter, within, signal };
-  const explained = { client, resource: "Metadata", input, flags, context } as const;
-  await printReasons(explained, citations.length, { DOI: citations.map(({ doi }) => doi) });
+  const input = { ...request.input, from: undefined, to: undefined };
+  const found = { DOI: citations.map(({ doi }) => doi) };
+  await printReasons({ ...request, input }, citations.length, found);
 }
 
 /** Citations on standard error. A download of all datasets has hundreds. */
@@ -74,7 +63,7 @@ export async function citeDownload(
     if (context.signal.aborted) throw error;
     const message = `${file} is complete, but its citations are not (${messageOf(error)}). ` +
       `To print them: ${citeCommand(download)}`;
-    if (path !== undefined) throw new FileError(message, { cause: error });
+    if (path !== undefined) throw new CommandError(message, { cause: error });
     return context.printError(message);
   }
   const missing = (dois ?? []).filter((doi) => citations.every((found) => found.doi !== doi));

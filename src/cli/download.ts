@@ -1,6 +1,5 @@
 import { basename, resolve } from "node:path";
 import { requestDatasets } from "../client/dataset_versions.ts";
-import { DataStream } from "../client/datastream.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor, Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
@@ -33,10 +32,8 @@ import {
   hasDays,
   PARQUET_FLAGS,
   QUERY_FLAGS,
-  readClientOptions,
   readCsvOptions,
   readFormat,
-  readQuery,
   RESOURCE_COMMANDS,
   ROW_RULE_FLAGS,
 } from "./flags.ts";
@@ -52,7 +49,7 @@ import {
   readFinished,
 } from "./part_file.ts";
 import { describeChanges } from "./dataset_versions.ts";
-import { printReasons } from "./value_hints.ts";
+import { printReasons, readRequest } from "./request.ts";
 
 export async function download(
   { command, flags }: Arguments,
@@ -80,11 +77,9 @@ async function readJob(resource: ResourceName, flags: FlagValues, context: Conte
   // Programs that read standard output expect lines that end in LF.
   const eol = file === undefined && hasCsvOptions ? { eol: "\n" } as const : undefined;
   const csv = readCsvOptions(flags, eol);
-  const input = { ...readQuery(flags), signal: context.signal };
-  const options = await readClientOptions(flags, context);
-  const client = new DataStream(options);
-  const record = toQueryRecord(resource, options.baseUrl, flags, format);
-  return { flags, context, resource, client, input, format, csv, record, file };
+  const request = await readRequest(resource, flags, context);
+  const record = toQueryRecord(resource, request.baseUrl, flags, format);
+  return { ...request, format, csv, record, file };
 }
 
 async function printCount(job: Job): Promise<number> {
@@ -97,8 +92,7 @@ async function printCount(job: Job): Promise<number> {
     );
   }
   await context.print(`${count}\n`);
-  const { filter, within, unchecked, signal } = input;
-  return await printReasons({ ...job, input: { filter, within, unchecked, signal } }, count);
+  return await printReasons(job, count);
 }
 
 async function writeRows(job: Job): Promise<number> {

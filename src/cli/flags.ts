@@ -199,7 +199,7 @@ export function readQuery(
 const SHORT_FILTERS = ["doi", "characteristic", "region", "location", "from", "to"];
 
 /** `--bbox` is not part of the filter. */
-export function readFilter(flags: FlagValues): string | undefined {
+function readFilter(flags: FlagValues): string | undefined {
   const [filter] = flags.get("filter") ?? [];
   if (!SHORT_FILTERS.some((name) => flags.has(name))) return filter;
   const [from, to] = [readDate(flags, "from").year, readDate(flags, "to").year];
@@ -237,7 +237,7 @@ function readNumber(flags: FlagValues, name: string): number | undefined {
   return text === undefined ? undefined : parseWholeNumber(text) ?? text as unknown as number;
 }
 
-export function readBox(flags: FlagValues): BoundingBox | undefined {
+function readBox(flags: FlagValues): BoundingBox | undefined {
   const [text] = flags.get("bbox") ?? [];
   const box = text === undefined ? undefined : parseBox(text);
   if (text === undefined || box !== undefined) return box;

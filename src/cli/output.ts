@@ -49,7 +49,7 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
         const { code = "" } = error as { code?: string };
         if (signal.aborted) throw error;
         if (mayBlock || !["ENXIO", "EAGAIN"].includes(code)) {
-          throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
+          throw new CommandError(`Cannot write ${path}: ${oneLine(error)}`);
         }
       }
       await setTimeout(PIPE_INTERVAL, undefined, { signal });
@@ -107,8 +107,6 @@ async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-export class FileError extends CommandError {}
-
 export interface OutputPath {
   /** After symbolic links. */
   path: string;
@@ -133,13 +131,13 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
     throw error;
   });
   if (found?.isDirectory() || /[\\/]$/.test(path)) {
-    throw new FileError(`${path} is a directory: name a file in it`);
+    throw new CommandError(`${path} is a directory: name a file in it`);
   }
   if (found?.isFile() === false) return { path, isStream: true };
   await requireDirectory(path);
   const isLink = (await statIfExists(path, lstat))?.isSymbolicLink();
   if (isLink && found === undefined) {
-    throw new FileError(`${path} is a symbolic link to a missing file: name the file itself`);
+    throw new CommandError(`${path} is a symbolic link to a missing file: name the file itself`);
   }
   return { path: isLink ? relative("", await realpath(path)) : path, isStream: false };
 }
@@ -147,7 +145,7 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
 async function requireDirectory(path: string): Promise<void> {
   const directory = dirname(path);
   if ((await statIfExists(directory))?.isDirectory()) return;
-  throw new FileError(`There is no directory ${directory}: create it first`);
+  throw new CommandError(`There is no directory ${directory}: create it first`);
 }
 
 export async function statIfExists(
@@ -173,9 +171,9 @@ export async function requireReplaceable(
   const found = await statIfExists(path);
   if (found === undefined) return undefined;
   if (await isReadOnly(path, found)) {
-    throw new FileError(`${path} is read-only: make it writable, or choose another name`);
+    throw new CommandError(`${path} is read-only: make it writable, or choose another name`);
   }
-  if (!force) throw new FileError(`${path} already exists: ${hint}`);
+  if (!force) throw new CommandError(`${path} already exists: ${hint}`);
   return found;
 }
 
@@ -222,7 +220,7 @@ export function explainFileError(error: unknown, file: string): unknown {
   const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
   const explanation = EXPLANATIONS.get(code);
   if (explanation === undefined) return error;
-  return new FileError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
+  return new CommandError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
 }
 
 export async function explainingErrors<T>(file: string, work: Promise<T>): Promise<T> {

@@ -17,6 +17,7 @@ import { oneLine, ValidationError } from "../errors.ts";
 import type { Citation } from "../formats/citations.ts";
 import type { DataPackage } from "../formats/data_package.ts";
 import { isObject } from "../validation.ts";
+import { CommandError } from "./context.ts";
 import {
   findChanges,
   type KnownDatasets,
@@ -27,7 +28,6 @@ import {
   copyPermissions,
   type DownloadPage,
   explainingErrors,
-  FileError,
   type Output,
   requireReplaceable,
   statIfExists,
@@ -135,7 +135,7 @@ export function pathsOf(path: string): string[] {
   return [path, part, state, record, `${state}.new`, `${record}.new`];
 }
 
-/** @throws {FileError} If FILE or its part exists and may not be replaced, or the part cannot be resumed */
+/** @throws {CommandError} If FILE or its part exists and may not be replaced, or the part cannot be resumed */
 export async function openFile(path: string, options: FileOptions): Promise<OpenFile> {
   return await explainingErrors(path, openPart(path, options));
 }
@@ -143,7 +143,7 @@ export async function openFile(path: string, options: FileOptions): Promise<Open
 async function openPart(path: string, options: FileOptions): Promise<OpenFile> {
   for (const name of pathsOf(path)) {
     if ((await statIfExists(name, lstat))?.isDirectory()) {
-      throw new FileError(`${name} is a directory: rename it, or choose another file`);
+      throw new CommandError(`${name} is a directory: rename it, or choose another file`);
     }
   }
   const earlier = options.resume ? await findPart(path, options) : undefined;
@@ -173,7 +173,7 @@ async function resumePart(
     const changes = damage ?? await findChanges(state.datasets, options.requestDatasets);
     if (changes === undefined) return output;
     const reason = damage ?? describePublication(path, changes);
-    if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
+    if (options.onRestart === undefined) throw new CommandError(`${reason}: ${RESTART}`);
     options.onRestart(reason);
     await file.close();
     return undefined;
@@ -193,7 +193,7 @@ async function startPart(
   const mode = replaced === undefined ? 0o666 : replaced.mode & 0o777 | 0o600;
   const file = await open(part, "wx", mode).catch((error) => {
     if (error.code !== "EEXIST") throw error;
-    throw new FileError(
+    throw new CommandError(
       `${part} already exists: another download is running or was interrupted: ` +
         `continue it with --resume, or ${RESTART}`,
     );
@@ -256,7 +256,7 @@ async function createOutput(
   };
   const requireOwned = (isOwn = isOwned()) => {
     if (isOwn) return;
-    throw new FileError(
+    throw new CommandError(
       `${part} was taken over by another download, moved or removed: wait for that download, or ${RESTART}`,
     );
   };
@@ -299,7 +299,7 @@ async function createOutput(
       const changes = await findChanges(state.datasets, options.requestDatasets);
       if (changes !== undefined) {
         canResume = false;
-        throw new FileError(`${describePublication(path, changes)}: ${RESTART}`);
+        throw new CommandError(`${describePublication(path, changes)}: ${RESTART}`);
       }
     }
     const { citations, datasets } = await requestKnown();
@@ -349,7 +349,7 @@ async function createOutput(
  *
  * A run that was killed just after it renamed FILE.part leaves FILE.part.json, which is removed.
  *
- * @throws {FileError} If FILE has no package, belongs to another query, or was changed
+ * @throws {CommandError} If FILE has no package, belongs to another query, or was changed
  */
 export async function readFinished(
   path: string,
@@ -360,17 +360,17 @@ export async function readFinished(
   const found = readPackage(path);
   const again = "pass --force to download it again, or choose another name";
   if (!isFilePackage(found)) {
-    throw new FileError(
+    throw new CommandError(
       `${path} already exists, without ${packagePath(path)}, which names its query: ${again}`,
     );
   }
   const { weir, resources } = found;
   const differences = describeDifferences(weir.query, options.query);
   if (differences !== undefined && !isSameQuery(weir.cursor, options)) {
-    throw new FileError(`${path} is the result of another query (${differences}): ${again}`);
+    throw new CommandError(`${path} is the result of another query (${differences}): ${again}`);
   }
   if (resources[0].hash !== await hashOf(path)) {
-    throw new FileError(
+    throw new CommandError(
       `${
         packagePath(path)
       } does not belong to this file, which was changed since weir wrote it: ${again}`,
@@ -458,14 +458,14 @@ async function findPart(path: string, options: FileOptions): Promise<PartState |
   if (isSame && found.isFile()) return state;
   if (found.isFile() && found.size === 0) return undefined;
   if (differences !== undefined && !isSame) {
-    throw new FileError(
+    throw new CommandError(
       `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
     );
   }
   const reason = isSame
     ? `${part} is not a regular file`
     : `${statePath} is missing, damaged or of another version of weir`;
-  if (options.onRestart === undefined) throw new FileError(`${reason}: ${RESTART}`);
+  if (options.onRestart === undefined) throw new CommandError(`${reason}: ${RESTART}`);
   options.onRestart(reason);
   removePart(path);
   return undefined;
@@ -491,7 +491,7 @@ export async function hashOf(path: string, length: number = Infinity): Promise<s
     return await hashBytes(file, createHash("sha256"), length);
   } catch (error) {
     // An error of reading has no path.
-    throw new FileError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
+    throw new CommandError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
   } finally {
     await file.close();
   }

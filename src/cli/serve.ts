@@ -6,6 +6,13 @@ import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
 
 const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as const;
+/** By the variable that they replace, for messages. */
+const FLAG_NAMES = {
+  'WEIR_SANDBOX: "1"': "--sandbox",
+  ...Object.fromEntries(
+    Object.entries(VARIABLE_FLAGS).map(([name, flag]) => [name, `--${flag} or ${name}`]),
+  ),
+};
 
 /** Runs until a signal, then waits for the open responses. */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
@@ -26,7 +33,7 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   } catch (error) {
     if (error instanceof server.ListenError) throw new CommandError(error.message);
     if (!(error instanceof ValidationError)) throw error;
-    const inputNames = { ...server.VARIABLE_NAMES, ...flagNames(flags, environment) };
+    const inputNames = { ...server.VARIABLE_NAMES, ...FLAG_NAMES };
     const variable = server.VARIABLE_NAMES[error.option] ?? error.option;
     throw new UsageError(messageFor(error, inputNames) + context.permissionHint(variable));
   }
@@ -50,20 +57,6 @@ function applyFlags(flags: FlagValues, environment: Record<string, string | unde
     const [value] = flags.get(flag) ?? [];
     if (value !== undefined) environment[variable] = value;
   }
-}
-
-/** By the variable that they replace. */
-function flagNames(
-  flags: FlagValues,
-  environment: Record<string, string | undefined>,
-): Record<string, string> {
-  const given = Object.entries(VARIABLE_FLAGS).filter(([, flag]) => flags.has(flag));
-  return {
-    ...((flags.has("sandbox") || !environment.WEIR_SANDBOX) &&
-      { 'WEIR_SANDBOX: "1"': "--sandbox" }),
-    ...(!environment.WEIR_ACCESS && { WEIR_ACCESS: "--access or WEIR_ACCESS" }),
-    ...Object.fromEntries(given.map(([variable, flag]) => [variable, `--${flag}`])),
-  };
 }
 
 async function readVariables(path: string | undefined): Promise<Record<string, string>> {

@@ -1,22 +1,18 @@
-import { DataStream } from "../client/datastream.ts";
 import { summaryCsv } from "../client/summary.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Context } from "./context.ts";
-import { readClientOptions, readQuery } from "./flags.ts";
 import { noteLines } from "./progress_report.ts";
-import { printReasons } from "./value_hints.ts";
+import { printReasons, readRequest } from "./request.ts";
 import { estimateReading } from "./values.ts";
 
 export async function printSummary({ flags }: Arguments, context: Context): Promise<void> {
-  const client = new DataStream(await readClientOptions(flags, context));
-  const { filter, within, from, to, excludeQualityControl } = readQuery(flags);
+  const request = await readRequest("Observations", flags, context);
   let isEstimated = false;
   let notes: Parameters<typeof noteLines>[0];
   const by = flags.get("by")?.[0] as typeof SUMMARY_KEYS[number] | undefined;
-  const query = { filter, within, from, to, excludeQualityControl, signal: context.signal };
-  const rows = await client.summary({
-    ...query,
+  const rows = await request.client.summary({
+    ...request.input,
     by,
     onProgress(progress) {
       notes = progress.notes;
@@ -28,8 +24,5 @@ export async function printSummary({ flags }: Arguments, context: Context): Prom
   });
   await context.print(summaryCsv(rows, by).replaceAll("\r\n", "\n"));
   noteLines(notes).forEach(context.printError);
-  await printReasons(
-    { client, resource: "Observations", input: query, flags, context },
-    rows.length,
-  );
+  await printReasons(request, rows.length);
 }

@@ -1,12 +1,11 @@
-import { DataStream } from "../client/datastream.ts";
 import type { Progress } from "../client/query.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { KNOWN_VALUES } from "../odata/value_hints.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import { countText, noteLines } from "./progress_report.ts";
-import { FILTER_FLAGS, readClientOptions, readQuery, VALUE_FIELDS } from "./flags.ts";
-import { printReasons } from "./value_hints.ts";
+import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
+import { printReasons, readRequest } from "./request.ts";
 
 /** Rows that are read without --yes. */
 const MAX_UNCONFIRMED = 100_000;
@@ -29,7 +28,7 @@ export async function printValues({ operand, flags }: Arguments, context: Contex
   const field = VALUE_FIELDS[operand!]!;
   const wanted = (flags.get("search")?.[0] ?? "").toLowerCase();
   const values = flags.has("live")
-    ? await readLive(field, operand!, { flags, context })
+    ? await readLive(field, operand!, flags, context)
     : listKnown(field, operand!, flags);
   const found = values.filter((columns) => columns.join(" ").toLowerCase().includes(wanted));
   await context.print(found.map((columns) => `${columns.join("\t")}\n`).join(""));
@@ -54,31 +53,31 @@ function listKnown(
 async function readLive(
   field: string,
   operand: string,
-  { flags, context }: { flags: Arguments["flags"]; context: Context },
+  flags: Arguments["flags"],
+  context: Context,
 ): Promise<readonly (readonly string[])[]> {
   if (field === "RegionId") {
     throw new UsageError(`No row has a ${operand}: --live is for the other fields`);
   }
-  const client = new DataStream(await readClientOptions(flags, context));
-  const resource: ResourceName = field === "MonitoringLocationType" ? "Locations" : "Observations";
-  const { filter, within, from, to } = readQuery(flags);
+  const resource = field === "MonitoringLocationType" ? "Locations" : "Observations";
+  const request = await readRequest(resource, flags, context);
+  const { client, input } = request;
   let notes: Parameters<typeof noteLines>[0];
-  const options = { filter, within, from, to, signal: context.signal };
-  const rows = await client.query(resource, options).count();
+  const rows = await client.query(resource, input).count();
   context.printError(estimateReading(rows, resource));
   if (rows > MAX_UNCONFIRMED && !flags.has("yes") && !await context.confirm("Continue? (y/N) ")) {
     throw new CommandError("Not read: pass --yes, or filters for fewer rows");
   }
   const counts = new Map<string, number>();
   const onProgress = (progress: Progress) => void (notes = progress.notes);
-  for await (const row of client.query(resource, { ...options, select: [field], onProgress })) {
+  for await (const row of client.query(resource, { ...input, select: [field], onProgress })) {
     const value = row[field];
     if (value !== null && value !== undefined) {
       counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);
     }
   }
   noteLines(notes).forEach(context.printError);
-  await printReasons({ client, resource, input: options, flags, context }, counts.size);
+  await printReasons(request, counts.size);
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([value, count]) => [value, String(count)]);
 }

@@ -5,15 +5,15 @@ import { parse } from "@std/csv/parse";
 import { utf8Decoder } from "../bytes.ts";
 import { requestDatasetVersions } from "../client/dataset_versions.ts";
 import { DataStream } from "../client/datastream.ts";
-import { oneLine, ValidationError } from "../errors.ts";
+import { oneLine } from "../errors.ts";
 import type { PackageResource } from "../formats/data_package.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
-import { type Context, UsageError } from "./context.ts";
+import { CommandError, type Context, UsageError } from "./context.ts";
 import { describeChanges } from "./dataset_versions.ts";
-import { type FlagValues, readBaseUrl, readClientOptions, readQuery } from "./flags.ts";
-import { FileError, resolveOutput, statIfExists } from "./output.ts";
+import { type FlagValues, readClientOptions, readQuery } from "./flags.ts";
+import { resolveOutput, statIfExists } from "./output.ts";
 import { type AnyPackage, hashOf, packagePath, readPackage } from "./part_file.ts";
 import { countText } from "./progress_report.ts";
 
@@ -23,7 +23,7 @@ const OUTDATED = 3;
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {
   const stats = await statIfExists(operand!);
   if (!stats?.isFile()) {
-    throw new FileError(`${operand} is not a file: name a file that weir wrote`);
+    throw new CommandError(`${operand} is not a file: name a file that weir wrote`);
   }
   // The package of a symbolic link is next to its target.
   const { path } = await resolveOutput(operand!);
@@ -33,14 +33,14 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   const hash = await hashOf(path);
   if (found === undefined) {
     const isMissing = await statIfExists(recordPath) === undefined;
-    throw new FileError(
+    throw new CommandError(
       `${recordPath} is ${isMissing ? "missing" : "not a data package of weir"}: ` +
         "only a file with its package can be verified",
     );
   }
   const { resources: [resource] } = found;
   if (typeof resource.hash !== "string") {
-    throw new FileError(
+    throw new CommandError(
       `${recordPath} has no hash: download the file with weir, or request the package ` +
         "from the server again, right after the file",
     );
@@ -71,20 +71,17 @@ async function compareVersions(
   context: Context,
 ): Promise<number> {
   if (query === undefined) {
-    throw new FileError(
+    throw new CommandError(
       `${packagePath(path)} has no query of weir, such as that of a server: --online needs one`,
     );
   }
   const { resource: _, format: __, service, ...given } = query;
+  const options = await readClientOptions(flags, context);
   // Never connects to the service in the package, because a file could name any address to receive the key.
-  const requireService = (chosen = PRODUCTION_URL) => {
-    if (service === chosen) return;
+  if (service !== (options.baseUrl ?? PRODUCTION_URL)) {
     const hint = "pass --sandbox, --qa or --base-url as in its download";
     throw new UsageError(`${path} is of ${service}: ${hint}`);
-  };
-  if (!flags.has("sandbox")) requireService(readBaseUrl(flags, context));
-  const options = await readClientOptions(flags, context);
-  requireService(options.baseUrl);
+  }
   if (datasets === undefined) {
     context.printError(`${path}: the versions of its datasets are not known`);
     return OUTDATED;
@@ -93,9 +90,8 @@ async function compareVersions(
     name,
     value === true ? [""] : [value].flat().map(String),
   ]);
-  const filter = readFilter(path, values);
-  const client = new DataStream(options);
-  const now = await requestDatasetVersions(client, filter, context.signal);
+  const filter = toWiderMetadataFilter(readQuery(new Map(values)));
+  const now = await requestDatasetVersions(new DataStream(options), filter, context.signal);
   const changes = describeChanges(datasets, now);
   if (changes === undefined) {
     await context.print("Its datasets have no new versions\n");
@@ -103,17 +99,6 @@ async function compareVersions(
   }
   context.printError(`${path} is outdated: ${changes}: download it again with --update`);
   return OUTDATED;
-}
-
-/** Returns the filter of Metadata for a query in a package. */
-function readFilter(path: string, flags: readonly [name: string, values: string[]][]) {
-  try {
-    return toWiderMetadataFilter(readQuery(new Map(flags)));
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof ValidationError)) throw error;
-    // The original message names flags that the user did not pass.
-    throw new FileError(`The query in ${packagePath(path)} is damaged: download the file again`);
-  }
 }
 
 /** Compares the rows and columns of a file with those in its package. `rows` is absent if they are not counted. */
@@ -133,7 +118,7 @@ async function compareContent(
     for await (const bytes of data) counter.add(bytes);
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith("Z_")) {
-      throw new FileError(`Cannot read ${path}: ${oneLine(error)}`);
+      throw new CommandError(`Cannot read ${path}: ${oneLine(error)}`);
     }
     return { differences: [`content: cannot be decompressed (${oneLine(error)})`] };
   } finally {

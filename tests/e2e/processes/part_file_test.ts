@@ -8,7 +8,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { type DownloadPage, FileError, type Output } from "../../../src/cli/output.ts";
+import { CommandError } from "../../../src/cli/context.ts";
+import type { DownloadPage, Output } from "../../../src/cli/output.ts";
 import { type FileOptions, openFile } from "../../../src/cli/part_file.ts";
 import { ValidationError } from "../../../src/errors.ts";
 import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
@@ -58,7 +59,7 @@ Deno.test("Output.write() fails when a later run has resumed the part", () =>
     const first = await killed();
     const { output: second } = await resume();
     for (const step of [() => write(first, "another page 2\n", 2), () => first.finish(0)]) {
-      const error = await assertRejects(step, FileError);
+      const error = await assertRejects(step, CommandError);
       assertStringIncludes(error.message, "was taken over by another download");
     }
     assertEquals(await first.abandon(), undefined);
@@ -74,7 +75,7 @@ Deno.test("openFile() takes over the part before it hashes the bytes of the part
     const { output } = await openFile(PATH, {
       ...options,
       async requestDatasets() {
-        await assertRejects(() => write(first, "another page 2\n", 2), FileError, "taken over");
+        await assertRejects(() => write(first, "another page 2\n", 2), CommandError, "taken over");
         return await options.requestDatasets();
       },
     });
@@ -119,7 +120,7 @@ for (const [name, part, flags] of STARTS) {
         const errors = runs.flatMap((run) => run.status === "rejected" ? [run.reason] : []);
         const messages = errors.map(String).join("; ");
         assert(errors.length < 3, messages);
-        assert(errors.every((error) => error instanceof FileError), messages);
+        assert(errors.every((error) => error instanceof CommandError), messages);
         // A run with --resume can continue the part of another one.
         const other = flags.resume ? "[abc]" : "\\1";
         assertMatch(await readFile("a.csv"), new RegExp(`^([abc]) page 1\n${other} page 2\n$`));
@@ -161,7 +162,7 @@ Deno.test("openFile() refuses a part whose state is damaged, and keeps the part"
     };
     const resumeWith = async (state: unknown) => {
       await writeFile("a.csv.part.json", JSON.stringify(state));
-      return await assertRejects(() => openFile(PATH, { ...options, pagesAfter }), FileError);
+      return await assertRejects(() => openFile(PATH, { ...options, pagesAfter }), CommandError);
     };
     assertStringIncludes((await resumeWith(STATE)).message, "belongs to another query (resource");
     for (const state of UNUSABLE) {
@@ -176,6 +177,6 @@ Deno.test("openFile() refuses a part that is not a regular file", () =>
     await (await killed()).abandon();
     await Deno.rename(`${PATH}.part`, `${FOLDER}/b.csv`);
     await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
-    await assertRejects(resume, FileError, "a.csv.part is not a regular file");
+    await assertRejects(resume, CommandError, "a.csv.part is not a regular file");
     assertEquals(await readFile("b.csv"), "page 1\n");
   }));

@@ -187,12 +187,6 @@ const EDITS: Record<
     "has no query of weir, such as that of a server: --online needs one",
     ...["--online", "--sandbox"],
   ],
-  "a malformed query": [
-    ({ weir }) => weir.query = { ...weir.query, from: "soon" },
-    1,
-    "is damaged: download the file again",
-    ...["--online", "--sandbox"],
-  ],
 };
 for (const [name, [edit, code, message, ...flags]] of Object.entries(EDITS)) {
   Deno.test(`weir verify ${flags.join(" ")} exits with ${code} when the package has ${name}`, async () => {

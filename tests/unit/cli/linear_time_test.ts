@@ -8,7 +8,7 @@ import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
 import { startReport } from "../../../src/cli/progress_report.ts";
-import { readFilter, readFormat } from "../../../src/cli/flags.ts";
+import { readFormat, readQuery } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
@@ -34,10 +34,10 @@ for (const [what, args] of Object.entries(wrong)) {
   });
 }
 
-Deno.test("readFilter() takes linear time when --doi is given n times", async () =>
+Deno.test("readQuery() takes linear time when --doi is given n times", async () =>
   await assertLinear(
     (n) => many(n, "--doi", "https://doi.org/10.25976/xxxx-xx00"),
-    (args) => readFilter(parse(["records", ...args]).flags),
+    (args) => readQuery(parse(["records", ...args]).flags).filter,
   ));
 
 Deno.test("readFormat() takes linear time when a file name has n dots", async () =>

@@ -1,27 +1,35 @@
-import type { DataStream } from "../client/datastream.ts";
+import { DataStream } from "../client/datastream.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import type { Context } from "./context.ts";
 import { formatFlags } from "./arguments.ts";
-import { type FlagValues, SERVICE_FLAGS, VALUE_FIELDS } from "./flags.ts";
+import {
+  type FlagValues,
+  readClientOptions,
+  readQuery,
+  SERVICE_FLAGS,
+  VALUE_FIELDS,
+} from "./flags.ts";
+
+/** The query of a command line. */
+export type Request = Awaited<ReturnType<typeof readRequest>>;
+
+/** Throws for wrong values of flags before a missing API key. */
+export async function readRequest(resource: ResourceName, flags: FlagValues, context: Context) {
+  const input = { ...readQuery(flags), signal: context.signal };
+  const options = await readClientOptions(flags, context);
+  const client = new DataStream(options);
+  return { resource, flags, context, input, client, baseUrl: options.baseUrl };
+}
 
 /** A list from a file can have thousands of values. */
 const MAX_REASONS = 20;
-
-/** A query and its flags. */
-interface Explained {
-  client: DataStream;
-  resource: ResourceName;
-  input: Parameters<typeof explainNoRows>[2];
-  flags: FlagValues;
-  context: Context;
-}
 
 /**
  * Prints the values of the filter without rows. Returns 1 if there are any and `--strict` is given.
  */
 export async function printReasons(
-  { client, resource, input, flags, context }: Explained,
+  { client, resource, input, flags, context }: Request,
   rows: number,
   found?: Parameters<typeof unmatchedValues>[3],
 ): Promise<number> {
