@@ -1,11 +1,9 @@
-import type { DataStream } from "../client/datastream.ts";
-import type { AnyResourceQuery } from "../client/query.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type Arguments, formatFlags } from "./arguments.ts";
 import { CommandError, type Context } from "./context.ts";
 import { explainingErrors, writeText } from "./output.ts";
 import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
-import { printReasons, readRequest } from "./request.ts";
+import { printReasons, readRequest, type Request } from "./request.ts";
 
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
   const [name = "text"] = flags.get("format") ?? [];
@@ -29,30 +27,24 @@ const MAX_PRINTED = 3;
 const MAX_SUGGESTED_DOIS = 6;
 
 interface CitedDownload {
-  filter: string | undefined;
-  within: AnyResourceQuery["within"];
   /** DOIs of the rows; `undefined` if the rows have no DOI. */
   dois: readonly string[] | undefined;
   /** File of the citations; `undefined` for standard error. */
   path: string | undefined;
   /** File of the rows; `undefined` for standard output. */
   file: string | undefined;
-  flags: FlagValues;
 }
 
 /** The licences of the datasets require citing them. Without a file, prints the first few. */
 export async function citeDownload(
-  client: DataStream,
-  download: CitedDownload,
-  context: Context,
+  { client, input: { filter, within, signal }, flags, context }: Request,
+  { dois, path, file = "The output" }: CitedDownload,
 ): Promise<void> {
-  const { filter, within, dois, path, file = "The output", flags } = download;
   let citations: Citation[];
   try {
-    const { signal } = context;
-    citations = dois === undefined
-      ? await client.citations(filter, { within, signal })
-      : await client.citations(undefined, { dois, signal });
+    // Few attempts, because the rows are complete and the citations can be requested later.
+    citations = await client.with({ retry: { attempts: 2 } })
+      .citations(dois ? undefined : filter, dois ? { dois, signal } : { within, signal });
     if (path !== undefined) {
       const { format } = Object.values(CITATION_FORMATS)
         .find(({ extension }) => path.toLowerCase().endsWith(`.${extension}`)) ??
@@ -62,7 +54,7 @@ export async function citeDownload(
   } catch (error) {
     if (context.signal.aborted) throw error;
     const message = `${file} is complete, but its citations are not (${messageOf(error)}). ` +
-      `To print them: ${citeCommand(download)}`;
+      `To print them: ${citeCommand(dois, flags)}`;
     if (path !== undefined) throw new CommandError(message, { cause: error });
     return context.printError(message);
   }
@@ -82,7 +74,7 @@ export async function citeDownload(
   text.trimEnd().split("\n").forEach(context.printError);
   const others = citations.length - MAX_PRINTED;
   if (others > 0) {
-    context.printError(`${others} more. To print all: ${citeCommand(download)}`);
+    context.printError(`${others} more. To print all: ${citeCommand(dois, flags)}`);
   }
   if (mayHaveOthers) context.printError(`The list may have unneeded citations: ${reason}`);
 }
@@ -93,7 +85,7 @@ function formatDois(dois: readonly string[]): string {
 }
 
 /** With few DOIs `--doi`, else the filter, which may match more datasets. */
-function citeCommand({ dois, flags }: CitedDownload): string {
+function citeCommand(dois: CitedDownload["dois"], flags: FlagValues): string {
   // `weir cite` has no flag `--unchecked`.
   const usesDois = dois !== undefined &&
     (dois.length <= MAX_SUGGESTED_DOIS || flags.has("unchecked"));

@@ -98,41 +98,35 @@ async function printCount(job: Job): Promise<number> {
 async function writeRows(job: Job): Promise<number> {
   const { flags, context, resource, client, input, file } = job;
   const [citationFile] = flags.get("cite") ?? [];
-  const update = flags.has("update");
-  const { arrived, ...rows } = await createRows(job);
-  // Created before any file, so that an invalid option of the format leaves none.
-  const allPages = rows.pagesAfter();
+  const isUpdate = flags.has("update");
+  const arrived: Arrived = {};
+  const { pagesAfter, describe } = await createRows(job, arrived);
+  pagesAfter(); // an invalid option of the format leaves no file
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
   const options: FileOptions = {
     query: job.record,
-    pagesAfter: rows.pagesAfter,
-    resume: flags.has("resume") || update,
-    onRestart: update
+    pagesAfter,
+    resume: flags.has("resume") || isUpdate,
+    onRestart: isUpdate
       ? (reason) => context.printError(`${reason}: ${file} is downloaded from its start`)
       : undefined,
     force: flags.has("force"),
     requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), input.signal),
-    describe: flags.has("no-package") ? undefined : rows.describe,
+    describe: flags.has("no-package") ? undefined : describe,
   };
-  const writeCitations = (dois?: readonly string[]) => {
-    // Few attempts, because the rows are complete and the citations can be requested later.
-    const citationClient = client.with({ retry: { attempts: 2 } });
-    const { filter, within } = input;
-    const cited = { filter, within, dois, path: citationFile, file, flags };
-    return citeDownload(citationClient, cited, context);
-  };
+  const writeCitations = (dois?: readonly string[]) =>
+    citeDownload(job, { dois, path: citationFile, file });
 
   const finished = options.resume && target?.isStream === false
     ? await readFinished(target.path, options)
     : undefined;
   if (finished !== undefined) {
-    const mayLackRows = flags.has("allow-incomplete");
-    const changes = update ? await describeUpdate(finished, options, mayLackRows) : undefined;
+    const changes = isUpdate ? await describeUpdate(finished, options, flags) : undefined;
     if (changes === undefined) {
       if (!flags.has("quiet") || finished.weir.missingRows > 0) {
-        context.printError(`${file} is ${describeFinished(finished, update)}`);
+        context.printError(`${file} is ${describeFinished(finished, isUpdate)}`);
       }
       const isCited = citeTarget === undefined ||
         !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
@@ -144,12 +138,18 @@ async function writeRows(job: Job): Promise<number> {
   }
 
   const { output, after, force } = await openOutput(target, options, context);
-  const report = rows.start(output, after);
+  const report = startReport(context, {
+    isQuiet: flags.has("quiet"),
+    mayDraw: file !== undefined || !context.isStdoutTerminal,
+    limit: input.limit ?? Infinity,
+    after,
+  });
+  Object.assign(arrived, { output, report, found: after?.distinct });
   let last: DownloadPage | undefined;
   try {
     // A part that is continued may replace the file of citations if its first run was allowed to.
     if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
-    for await (const page of after === undefined ? allPages : rows.pagesAfter(after)) {
+    for await (const page of pagesAfter(after)) {
       await output.write(page);
       last = page;
       arrived.found = page.distinct;
@@ -177,76 +177,66 @@ async function writeRows(job: Job): Promise<number> {
   return await printReasons(job, totalRows, arrived.found);
 }
 
+/** What is known while the rows arrive. */
 interface Arrived {
+  output?: Output;
+  report?: ProgressReport;
   found?: Cursor["distinct"];
   notes?: Progress["notes"];
   nulls?: Pick<FileOrigin, "invalidValues" | "withoutGeometry">;
 }
 
-/** Returns the pages of a download, what they contain, and how a file of them is described. */
+/** Returns the pages of a download, and how a file of them is described. */
 async function createRows(
-  { flags, context, resource, client, input, format, csv, record, file }: Job,
+  { flags, resource, client, input, format, csv, record }: Job,
+  arrived: Arrived,
 ) {
-  const arrived: Arrived = {};
-  let output: Output | undefined;
-  let report: ProgressReport | undefined;
   const query = client.query(resource, {
     ...input,
     onProgress(progress) {
       arrived.notes = progress.notes;
-      report?.update(progress);
+      arrived.report?.update(progress);
     },
   });
   const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
     fieldNames(resource);
-  const distinct = new Set([
+  const distinct = [
     ...selected.filter((field) => field === "DOI"),
     ...comparedFields(resource, input.filter),
-  ]);
+  ];
+  const described = { resource, format, tidy: input.tidy, url: query.url };
   const citedOf = (citations: readonly Citation[] | undefined, dois?: readonly string[]) =>
     citations?.filter(({ doi }) => dois?.includes(doi) ?? true);
   const parquet: ParquetOptions & { url: string } = {
     invalidValues: flags.has("allow-invalid") ? "null" : "error",
     url: query.url,
-    async metadata({ rows: rowCount, columns, ...counts }) {
-      arrived.nulls = counts;
-      const { citations, datasets } = await output?.datasets?.() ?? {};
-      const datapackage = embeddedPackage({
-        ...{ resource, format, columns, rows: rowCount, tidy: input.tidy, url: query.url },
-        more: { ...counts, query: record },
-        citations: citedOf(citations, arrived.found?.DOI),
-        datasets,
-      });
-      return { datapackage };
+    async metadata({ rows, columns, ...nulls }) {
+      arrived.nulls = nulls;
+      const { citations, datasets } = await arrived.output?.datasets?.() ?? {};
+      const more = { ...nulls, query: record };
+      const cited = citedOf(citations, arrived.found?.DOI);
+      return {
+        datapackage: embeddedPackage({
+          ...{ ...described, columns, rows, more, citations: cited, datasets },
+        }),
+      };
     },
   };
   const loaded = format === "parquet"
     ? (await import("../formats/parquet.ts")).parquetFormat(parquet)
     : format;
   return {
-    arrived,
     pagesAfter: (after?: Cursor) =>
-      query.batches({ format: loaded, csv, after, distinct: [...distinct] }),
+      query.batches({ format: loaded, csv, after, distinct: [...new Set(distinct)] }),
     describe({ path, citations, origin, ...facts }: FileFacts) {
       const { writer, distinct } = origin.cursor;
       // Only the presence of a writer's state is compared.
       const cursor = { ...origin.cursor, writer: {} };
       return toDataPackage({
-        ...facts,
-        ...{ fileName: basename(path), resource, format, csv, tidy: input.tidy },
+        ...{ ...facts, ...described, csv, fileName: basename(path), created: new Date() },
         columns: (writer as WriterState).fields ?? selected,
-        ...{ created: new Date(), url: query.url, more: { ...origin, ...arrived.nulls, cursor } },
+        more: { ...origin, ...arrived.nulls, cursor },
         citations: citedOf(citations, distinct?.DOI),
-      });
-    },
-    start(started: Output, after: Cursor | undefined): ProgressReport {
-      output = started;
-      arrived.found = after?.distinct;
-      return report = startReport(context, {
-        isQuiet: flags.has("quiet"),
-        mayDraw: file !== undefined || !context.isStdoutTerminal,
-        limit: input.limit ?? Infinity,
-        after,
       });
     },
   };
@@ -313,17 +303,17 @@ function describeFinished(
     : `complete${count}. To download it again if there are new data, pass --update`;
 }
 
+/** Returns why a finished file is replaced; `undefined` if it is not. */
 async function describeUpdate(
   { weir: { datasets, missingRows } }: FilePackage,
   { requestDatasets }: FileOptions,
-  mayLackRows: boolean,
+  flags: FlagValues,
 ): Promise<string | undefined> {
-  if (missingRows > 0 && !mayLackRows) {
+  if (missingRows > 0 && !flags.has("allow-incomplete")) {
     return `DataStream counted ${missingRows} rows more, and --allow-incomplete is not given`;
   }
-  return datasets === undefined
-    ? "the versions of its datasets are not known"
-    : describeChanges(datasets, versionsOf(await requestDatasets()));
+  if (datasets === undefined) return "the versions of its datasets are not known";
+  return describeChanges(datasets, versionsOf(await requestDatasets()));
 }
 
 function requireCompatibleFlags(flags: FlagValues): void {
@@ -378,11 +368,7 @@ async function openOutput(
   const { path, isStream } = target;
   if (!isStream) return await openFile(path, options);
   if (!options.resume) return { output: await openStream(path, context), force };
-  throw new UsageError(
-    `--${
-      options.onRestart ? "update" : "resume"
-    } needs --output FILE, but ${path} is a device or a pipe`,
-  );
+  throw new UsageError(`--resume and --update need a file, but ${path} is a device or a pipe`);
 }
 
 /** Hint after an error that left FILE.part. */

@@ -12,14 +12,26 @@ import {
 } from "./flags.ts";
 
 /** The query of a command line. */
-export type Request = Awaited<ReturnType<typeof readRequest>>;
+export interface Request {
+  resource: ResourceName;
+  flags: FlagValues;
+  context: Context;
+  client: DataStream;
+  /** `undefined` for the production service. */
+  baseUrl: string | undefined;
+  input: ReturnType<typeof readQuery> & { signal: AbortSignal };
+}
 
 /** Throws for wrong values of flags before a missing API key. */
-export async function readRequest(resource: ResourceName, flags: FlagValues, context: Context) {
+export async function readRequest(
+  resource: ResourceName,
+  flags: FlagValues,
+  context: Context,
+): Promise<Request> {
   const input = { ...readQuery(flags), signal: context.signal };
   const options = await readClientOptions(flags, context);
-  const client = new DataStream(options);
-  return { resource, flags, context, input, client, baseUrl: options.baseUrl };
+  const { baseUrl } = options;
+  return { resource, flags, context, input, client: new DataStream(options), baseUrl };
 }
 
 /** A list from a file can have thousands of values. */

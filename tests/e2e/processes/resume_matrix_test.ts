@@ -575,7 +575,10 @@ Deno.test("weir says before a download that a name is too long or belongs to a d
   const long = `--output=${download.folder}/${"a".repeat(240)}.csv`;
   await Deno.mkdir(`${download.folder}/b.csv.part.json.new`);
   const cases = [
-    [long, "aa.csv.datapackage.json is too long: choose a shorter one"],
+    [
+      long,
+      "aa.csv.datapackage.json (ENAMETOOLONG): the file name is too long: choose a shorter one",
+    ],
     [`--output=${download.folder}/b.csv`, "b.csv.part.json.new is a directory"],
   ];
   for (const [output, message] of cases) {
