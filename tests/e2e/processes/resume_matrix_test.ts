@@ -1,151 +1,10 @@
 // What --resume accepts and refuses, and the files that are left after each end of a download.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { denoArguments } from "../command_line.ts";
+import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
 import { readParquet } from "../../helpers/parquet.ts";
-import { type RunResult, weir } from "../../helpers/run_weir.ts";
-
-const BASE_URL = "https://service.example/v1/odata/v4";
-
-/** A download of three pages, without its output. */
-const DOWNLOAD = {
-  command: "records",
-  flags: {
-    "base-url": BASE_URL,
-    "select": "Id,DOI,ResultValue",
-    "limit": "12",
-    "top": "5",
-    "quiet": "",
-  },
-  environment: { DATASTREAM_API_KEY: "sandbox" },
-};
-
-/**
- * Reads what a command line has instead of the words of `DOWNLOAD`: another command, flags (`--limit=13`), flags that are
- * left out (`!quiet`), and variables (`DATASTREAM_API_KEY=another`).
- */
-function parse(line: string) {
-  let { command } = DOWNLOAD;
-  const flags: Record<string, string> = { ...DOWNLOAD.flags };
-  const environment: Record<string, string> = { ...DOWNLOAD.environment };
-  for (const word of line.split(/ (?=--|!|[A-Z_]+=)/).filter(Boolean)) {
-    const [, mark, name, value = ""] = /^(--|!|)([\w-]+)=?(.*)$/s.exec(word)!;
-    if (mark === "--") flags[name!] = value;
-    else if (mark === "!") delete flags[name!];
-    else if (value) environment[name!] = value;
-    else command = name!;
-  }
-  return { command, flags, environment };
-}
-
-/** The command line in this process, with a temporary folder and a fake service. */
-class Download implements AsyncDisposable {
-  /** Requests of rows so far. */
-  pages = 0;
-  /** Called before a request of rows is answered, with its number from 1; the next run starts at 1. */
-  onPage: (number: number) => Response | void = () => {};
-  /** Requests of dataset versions so far. */
-  metadata = 0;
-  /** Version and time of the first dataset; `undefined` for those of the sandbox. */
-  version: string | undefined;
-  published: string | undefined;
-  /** Answers requests of dataset versions instead of the sandbox. */
-  metadataError: (() => Response) | undefined;
-  readonly #fetch = globalThis.fetch;
-
-  private constructor(readonly folder: string) {
-    const sandbox = createSandbox({
-      hostileNames: true,
-      records: 300,
-      locations: 12,
-      requestsPerSecond: Infinity,
-    });
-    globalThis.fetch = async (input) => {
-      const request = new Request(input);
-      const headers = { "x-api-key": sandbox.apiKey };
-      const answer = () => sandbox.fetch(new Request(request, { headers }));
-      if (/Metadata/.test(request.url)) {
-        this.metadata++;
-        if (this.metadataError !== undefined) return this.metadataError();
-        const { value } = await (await answer()).json();
-        if (this.version !== undefined) value[0].Version = this.version;
-        if (this.published !== undefined) value[0].PublishedTimestamp = this.published;
-        return Response.json({ value });
-      }
-      if (/count=/.test(request.url)) return await answer();
-      const replaced = this.onPage(++this.pages);
-      request.signal.throwIfAborted();
-      return replaced ?? await answer();
-    };
-  }
-
-  static async create(): Promise<Download> {
-    await Deno.mkdir("tests/tmp", { recursive: true });
-    const folder = await Deno.makeTempDir({ dir: "tests/tmp", prefix: "resume_matrix_" });
-    return new Download(folder);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    globalThis.fetch = this.#fetch;
-    await Deno.remove(this.folder, { recursive: true });
-  }
-
-  /** Runs a download to `a.csv`. */
-  run(line = "", more: readonly string[] = [], signal?: AbortSignal): Promise<RunResult> {
-    this.pages = 0;
-    const { command, environment, flags } = parse(line);
-    const words = Object.entries(flags)
-      .map(([name, value]) => value === "" ? `--${name}` : `--${name}=${value}`);
-    const output = more.some((flag) => flag.startsWith("--output"))
-      ? []
-      : [`--output=${this.folder}/a.csv`];
-    return weir([command, ...words, ...output, ...more], {
-      environment,
-      ...(signal && { signal }),
-    });
-  }
-
-  /** Runs a download whose second page is an error. */
-  async break(line = ""): Promise<void> {
-    // A download in a box first requests the locations.
-    this.failAt(line.includes("--bbox") ? 3 : 2);
-    const { code, errors } = await this.run(line);
-    assertEquals(code, 1, errors.join("\n"));
-    assertStringIncludes(errors.join(), "rows: run the same command with --resume to continue");
-    assert((await this.files())["a.csv.part"], "The part has no rows");
-    this.onPage = () => {};
-  }
-
-  /** Answers a request of rows, by its number in a run, with an error. */
-  failAt(page: number): void {
-    this.onPage = (number) => number === page ? new Response("", { status: 404 }) : undefined;
-  }
-
-  /** Aborts a download, as a signal does, at a request of rows. */
-  interrupt(page: number, more: readonly string[] = []): Promise<RunResult> {
-    const stop = new AbortController();
-    this.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
-    return this.run("", more, stop.signal);
-  }
-
-  write(name: string, text: string): Promise<void> {
-    return Deno.writeTextFile(`${this.folder}/${name}`, text);
-  }
-
-  /** Returns the texts of the files in the folder by name, sorted, except the record of a finished file. */
-  async files(): Promise<Record<string, string>> {
-    const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name)
-      .filter((name) => name !== "a.csv.datapackage.json").sort();
-    const texts = names.map(async (
-      name,
-    ) => [name, await Deno.readTextFile(`${this.folder}/${name}`)]);
-    return Object.fromEntries(await Promise.all(texts));
-  }
-
-  async names(): Promise<string[]> {
-    return Object.keys(await this.files());
-  }
-}
+import type { RunResult } from "../../helpers/run_weir.ts";
+import { BASE_URL, Download } from "./download.ts";
 
 /** Locations of the sandbox, and others between them, for a filter that is split into two groups. */
 const LOCATIONS = Array.from(
@@ -153,29 +12,21 @@ const LOCATIONS = Array.from(
   (_, index) => index % 300 === 0 ? 1001 + 7 * (index / 300) : 5_000 + index,
 );
 const BY_LOCATION = `--filter=LocationId in (${LOCATIONS}) --limit=250`;
-const JSON_LOCATIONS = "locations --select=Id,Longitude,Latitude --format=";
 const OTHER_URL = BASE_URL.replace("service", "other");
 
 /** Pairs of downloads whose files differ. */
 const DIFFERENT: readonly (readonly [one: string, other: string])[] = [
   ["", `--base-url=${OTHER_URL}`],
-  ["--base-url=http://localhost/v1/odata/v4", "--base-url=https://localhost/v1/odata/v4"],
   ["", `!base-url DATASTREAM_BASE_URL=${OTHER_URL}`],
   ["", "!base-url --sandbox"],
   ["", "observations"],
-  ["", "--select=Id,DOI,ResultUnit"],
   ["", "--select=DOI,Id,ResultValue"],
-  ["--filter=CharacteristicName eq 'pH'", "--filter=CharacteristicName ne 'pH'"],
   ["--doi=10.25976/weir-aa00", "--doi=10.25976/weir-bb00"],
   ["", "--characteristic=pH"],
-  ["--region=hub.atlantic", "--region=hub.pacific"],
   ["", "--from=2013"],
-  ["--to=2022", "--to=2023"],
   ["--bbox=-68,44,-59,48", "--bbox=-68,44,-59,49"],
   ["", "--limit=13"],
-  ["", "--format=ndjson"],
   ["--format=ndjson", "--format=json"],
-  [`${JSON_LOCATIONS}json`, `${JSON_LOCATIONS}geojson`],
   ["--separator=tab", "--separator=;"],
   ["", "--no-header"],
   ["", "--bom"],
@@ -218,14 +69,11 @@ const SAME: readonly (readonly [one: string, other: string])[] = [
   ["", "--unchecked"],
   ["", "--allow-incomplete"],
   ["", "DATASTREAM_API_KEY=another"],
-  ["", "WEIR_REQUESTS_PER_SECOND=1000"],
   ["", `!base-url DATASTREAM_BASE_URL=${BASE_URL}`],
   ["", `--base-url=${BASE_URL.replace("service", "SERVICE")}`],
   ["", "--select=Id, DOI, ResultValue"],
   ["--doi=10.25976/weir-aa00", "--doi=https://doi.org/10.25976/weir-aa00"],
   ["--characteristic=pH", "--filter=CharacteristicName eq 'pH'"],
-  ["", "--separator=,"],
-  ["", "--format=csv"],
 ];
 
 for (const [one, other] of SAME) {
@@ -290,6 +138,18 @@ const ENDS: readonly (readonly [
     await download.write("a.csv", "old");
     download.failAt(1);
     return await download.run("", ["--force"]);
+  }],
+  ["ends where another file was created", 1, [...FILE, ...PART], (download) => {
+    download.onPage = (number) => {
+      if (number === 2) Deno.writeTextFileSync(`${download.folder}/a.csv`, "of another");
+    };
+    return download.run();
+  }],
+  ["is interrupted at its citations", 130, FILE, (download) => {
+    const stop = new AbortController();
+    // The first request is for the package of the file.
+    download.metadataError = () => void (download.metadata.length === 2 && stop.abort());
+    return download.run("!quiet --limit=4", [], stop.signal);
   }],
   ["is refused because a file exists", 1, FILE, async (download) => {
     await download.write("a.csv", "old");
@@ -456,11 +316,11 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   const path = `${download.folder}/a.csv`;
   assertEquals((await download.run("", ["--update"])).code, 0);
   const whole = await Deno.readTextFile(path);
-  download.metadata = 0;
+  download.metadata = [];
   assertEquals((await download.run("", ["--update"])).errors, []);
-  download.metadata = 0;
+  download.metadata = [];
   const same = await download.run("!quiet", ["--update"]);
-  assertEquals([same.code, download.pages, download.metadata], [0, 0, 1]);
+  assertEquals([same.code, download.pages, download.metadata.length], [0, 0, 1]);
   assertEquals(same.errors, [`${path} is unchanged: its datasets have no new versions`]);
 
   download.version = "9.0.0";
@@ -570,23 +430,29 @@ Deno.test("weir --resume --allow-invalid continues a Parquet file that broke at 
   );
 });
 
-Deno.test("weir says before a download that a name is too long or belongs to a directory", async () => {
-  await using download = await Download.create();
-  const long = `--output=${download.folder}/${"a".repeat(240)}.csv`;
-  await Deno.mkdir(`${download.folder}/b.csv.part.json.new`);
-  const cases = [
-    [
-      long,
-      "aa.csv.datapackage.json (ENAMETOOLONG): the file name is too long: choose a shorter one",
-    ],
-    [`--output=${download.folder}/b.csv`, "b.csv.part.json.new is a directory"],
-  ];
-  for (const [output, message] of cases) {
-    const { code, errors } = await download.run("", [output!]);
-    assertEquals([code, download.pages], [1, 0]);
-    assertStringIncludes(errors.join(), message!);
-  }
-});
+for (
+  const [name, message] of [
+    ["none/a.csv", "There is no directory "],
+    ["folder", "/folder is a directory: name a file in it"],
+    ["b.csv", "/b.csv.part.json.new is a directory: rename it, or choose another file"],
+    [`${"a".repeat(240)}.csv`, "aa.csv.datapackage.json (ENAMETOOLONG): the file name is too long"],
+    [`${"a".repeat(300)}.csv`, "aa.csv (ENAMETOOLONG): the file name is too long"],
+  ] as const
+) {
+  Deno.test(`weir says before a download of ${name.length} characters: ${message}`, async () => {
+    await using download = await Download.create();
+    await Deno.mkdir(`${download.folder}/folder`);
+    await Deno.mkdir(`${download.folder}/b.csv.part.json.new`);
+    for (const flag of ["--force", "--resume"]) {
+      const { code, errors } = await download.run("", [
+        `--output=${download.folder}/${name}`,
+        flag,
+      ]);
+      assertEquals([code, download.pages, errors.length], [1, 0, 1]);
+      assertStringIncludes(errors[0]!, message);
+    }
+  });
+}
 
 Deno.test("weir records path, size, hash, query and versions of a file", async () => {
   await using download = await Download.create();
@@ -625,7 +491,7 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
     else download.metadataError = () => new Response("", { status: 404 });
     const path = `${download.folder}/a.parquet`;
     const { code, errors } = await download.run("--limit=4", [`--output=${path}`]);
-    assertEquals([code, download.metadata], [0, 1], errors.join());
+    assertEquals([code, download.metadata.length], [0, 1], errors.join());
     const beside = JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
     const bytes = await Deno.readFile(path);
     const { metadata } = await readParquet(bytes.buffer);
@@ -692,46 +558,23 @@ Deno.test("weir --resume records no versions of datasets that were published jus
   assertEquals(weir.datasets, undefined);
 });
 
-/** Signals that end a process at its second page: the exit code. */
-const SIGNALS: readonly (readonly [Deno.Signal, number | undefined])[] = [
-  ["SIGINT", 130],
-  ["SIGTERM", 130],
-  ["SIGHUP", 130],
-  ["SIGKILL", undefined],
-];
-
-for (const [signal, exitCode] of SIGNALS) {
-  Deno.test(`weir leaves a part that can be resumed when it gets ${signal}`, async () => {
-    await using download = await Download.create();
-    const { folder } = download;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  Deno.test(`weir leaves a part that can be resumed when it gets ${signal}`, () => {
     const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
+    let child: Deno.ChildProcess;
     let pages = 0;
-    await using server = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen() {} },
-      async (request) => {
-        if (!request.url.includes("/Locations") || ++pages !== 2) {
-          return await sandbox.fetch(request);
-        }
-        child.kill(signal);
-        await child.status;
-        return new Response(null, { status: 503 });
-      },
-    );
-    const { port } = server.addr;
-    const environment = { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" };
-    const line = ["locations", "--select=Id", "--top=20", "--quiet", "--output=a.csv"];
-    const url = `--base-url=http://127.0.0.1:${port}/v1/odata/v4`;
-    const start = (...more: string[]) => {
-      const options = { port, hasFiles: true, environment };
-      const args = denoArguments(options, [...line, url, ...more]);
-      return new Deno.Command(Deno.execPath(), { args, cwd: folder, env: environment }).spawn();
-    };
-    const child = start();
-    const killed = await child.status;
-    assertEquals(exitCode === undefined ? killed.signal : killed.code, exitCode ?? signal);
-    assertEquals(await download.names(), PART);
-    const resumed = await start("--resume").status;
-    assertEquals([resumed.code, await download.names()], [0, ["a.csv"]]);
-    assertEquals((await download.files())["a.csv"]!.split("\r\n").length, 62);
+    return serving(async (request) => {
+      if (!request.url.includes("/Locations") || ++pages !== 2) return await sandbox.fetch(request);
+      child.kill(signal);
+      await child.status;
+      return new Response(null, { status: 503 });
+    }, async (line, baseUrl) => {
+      const args = ["locations", baseUrl, "--select=Id", "--top=20", "--quiet", "--output=a.csv"];
+      child = start(line, ...args);
+      assertEquals((await child.output()).code, 130);
+      assertEquals(await fileNames(), PART);
+      assertEquals((await runToEnd(line, ...args, "--resume")).code, 0);
+      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
+    });
   });
 }
