@@ -1,9 +1,9 @@
 // The command line as a process: pipes, files, signals and exit codes.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Download } from "./download.ts";
 import {
   type CommandLine,
   denoArguments,
-  fileNames,
   FOLDER,
   readFile,
   runToEnd,
@@ -38,64 +38,35 @@ Deno.test("weir exits with 0 when the reader closes the pipe", () =>
     assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
   }));
 
-Deno.test("weir renames a file when it is complete, and takes the format from its extension", () =>
-  withFiles(async () => {
-    const baseArgs = [
-      "observations",
-      "--sandbox",
-      "--select=Id",
-      "--limit=200",
-      "--top=100",
-      "--quiet",
-    ];
-    for (const [name, rows] of [["a.csv", 202], ["a.ndjson", 201], ["a.jsonl", 201]] as const) {
-      assertEquals((await runToEnd(toFile, ...baseArgs, "--output", name)).code, 0);
-      assertEquals((await readFile(name)).split("\n").length, rows);
-    }
-    await runToEnd(toFile, ...baseArgs, "--output=a.json");
-    assertEquals(JSON.parse(await readFile("a.json")).value.length, 200);
-    await runToEnd(toFile, "locations", "--sandbox", "--output=a.geojson");
-    assertEquals(JSON.parse(await readFile("a.geojson")).features.length, 60);
-    assertEquals(await fileNames(), ["a.csv", "a.geojson", "a.json", "a.jsonl", "a.ndjson"]);
-  }));
+Deno.test("weir takes the format from the extension of the file", async () => {
+  await using download = await Download.create();
+  const texts = {
+    "a.csv": "Id\r\n500003\r\n",
+    "a.JSON": '{"value":[{"Id":500003}]}\n',
+    "a.jsonl": '{"Id":500003}\n',
+    "a.ndjson": '{"Id":500003}\n',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const path = `${download.folder}/${name}`;
+    assertEquals((await download.run("--select=Id --limit=1", [`--output=${path}`])).code, 0);
+    assertEquals(await Deno.readTextFile(path), text);
+  }
+});
 
-Deno.test("weir rejects an invalid file name before the first request", () =>
-  withFiles(async () => {
-    await Deno.mkdir(`${FOLDER}/folder`);
-    for (const flag of ["--output", "--cite"]) {
-      for (
-        const [name, expected] of [["none/a.csv", "There is no directory none"], [
-          "folder",
-          "is a directory",
-        ]]
-      ) {
-        const line = ["records", "--sandbox", "--limit=1", "--format=csv", flag, name!, "--force"];
-        const { code, stderr } = await runToEnd(toFile, ...line);
-        assertEquals([code, await fileNames()], [1, ["folder"]]);
-        assertStringIncludes(stderr, expected!);
-      }
-    }
-  }));
-
-Deno.test("weir keeps the complete file and says so when the citations cannot be requested", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  const handler = (request: Request) =>
-    request.url.includes("/Metadata") ? new Response("", { status: 404 }) : sandbox.fetch(request);
-  return serving(handler, async (line, baseUrl) => {
-    const baseArgs = ["records", baseUrl, "--limit=1", "--select=Id"];
-    const withoutCite = await runToEnd(line, ...baseArgs, "--output=a.csv");
-    assertEquals(withoutCite.code, 0);
-    assertMatch(
-      withoutCite.stderr,
-      /a\.csv: 1 row, 1 kB, 1 s\na\.csv is complete, but its citations are not/,
-    );
-    const withCite = await runToEnd(line, ...baseArgs, "--output=b.csv", "--cite=c.txt");
-    assertEquals([withCite.code, await fileNames()], [1, ["a.csv", "b.csv"]]);
-    assertStringIncludes(
-      withCite.stderr,
-      `To print them: weir cite ${baseUrl.replace("=", " ")}\n`,
-    );
-  });
+Deno.test("weir keeps the complete file and says so when the citations cannot be requested", async () => {
+  await using download = await Download.create();
+  download.metadataError = () => new Response("", { status: 404 });
+  const line = "!quiet --limit=1 --select=Id";
+  const { code, errors } = await download.run(line);
+  assertEquals(code, 0);
+  assertMatch(
+    errors.join("\n"),
+    /a\.csv: 1 row, 1 kB, 1 s\n.*a\.csv is complete, but its citations are not/,
+  );
+  const cite = `--cite=${download.folder}/c.txt`;
+  const withCite = await download.run(line, [cite, "--force"]);
+  assertEquals([withCite.code, await download.names()], [1, ["a.csv"]]);
+  assertMatch(withCite.errors.at(-1)!, /To print them: weir cite --base-url https:\S+$/);
 });
 
 Deno.test("weir names the permission when Deno may not read a variable", () =>
@@ -109,59 +80,41 @@ Deno.test("weir names the permission when Deno may not read a variable", () =>
     );
   }));
 
-Deno.test("weir --cite writes the citations to a new file, and does not overwrite an existing one", () =>
-  withFiles(async () => {
-    const baseArgs = [
-      "records",
-      "--sandbox",
-      "--limit=1",
-      "--doi=10.25976/weir-aa00",
-      "--output=a.csv",
-    ];
-    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
-    assertEquals([code, stderr.includes("requires citing")], [0, false]);
-    assertStringIncludes(await readFile("cite.txt"), "https://doi.org/10.25976/weir-aa00\n");
-    await Deno.remove(`${FOLDER}/a.csv`);
-    const again = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
-    assertEquals([again.code, await fileNames()], [1, ["cite.txt"]]);
-    assertStringIncludes(again.stderr, "cite.txt already exists");
-  }));
+/** Links in the file of citations. */
+const citedIn = async (download: Download) =>
+  (await download.files())["cite.txt"]?.match(/10\.\d+\/weir-.*$/gm);
 
-Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  let pages = 0;
-  const handler = (request: Request) =>
-    request.url.includes("/Locations") && ++pages === 2
-      ? new Response("", { status: 404 })
-      : sandbox.fetch(request);
-  return serving(handler, async (line, baseUrl) => {
-    // The pages are of different datasets; the third is beyond the limit.
-    const baseArgs = ["locations", baseUrl, "--filter=LocationId in (1001,1008,1015)"];
-    const cite = ["--top=1", "--limit=2", "--output=a.ndjson", "--cite=cite.txt"];
-    assertEquals((await runToEnd(line, ...baseArgs, ...cite)).code, 1);
-    assertEquals((await runToEnd(line, ...baseArgs, ...cite, "--resume")).code, 0);
-    const cited = await readFile("cite.txt");
-    assertEquals(cited.match(/https:\/\/doi\.org\/.*$/gm), [
-      "https://doi.org/10.25976/weir-aa00",
-      "https://doi.org/10.25976/weir-bb00",
-    ]);
-  });
+Deno.test("weir --cite writes the citations to a new file, and does not overwrite an existing one", async () => {
+  await using download = await Download.create();
+  const cite = [`--cite=${download.folder}/cite.txt`];
+  const { code, errors } = await download.run("!quiet --limit=1", cite);
+  assertEquals([code, errors.join().includes("requires citing")], [0, false]);
+  assertEquals(await citedIn(download), ["10.25976/weir-aa00"]);
+  await Deno.remove(`${download.folder}/a.csv`);
+  const again = await download.run("", cite);
+  assertEquals([again.code, await download.names()], [1, ["cite.txt"]]);
+  assertStringIncludes(again.errors.join(), "cite.txt already exists");
 });
 
-Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", () =>
-  withFiles(async () => {
-    const baseArgs = ["locations", "--sandbox", "--limit=1", "--output=a.csv", "--cite=cite.txt"];
-    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--select=Id");
-    assertEquals([code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 5]);
-    assertStringIncludes(
-      stderr,
-      "cite.txt may have unneeded citations: all datasets that match the filter are included, because " +
-        "DOI is not a column of the output\n",
-    );
-    const exact = await runToEnd(toFile, ...baseArgs, "--select=Id,DOI", "--force");
-    assertEquals([exact.code, (await readFile("cite.txt")).match(/^Licence/gm)?.length], [0, 1]);
-    assertEquals(exact.stderr.includes("too many"), false);
-  }));
+Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", async () => {
+  await using download = await Download.create();
+  // The pages are of different datasets; the third is beyond the limit.
+  const line = "locations !select --filter=LocationId in (1001,1008,1015) --top=1 --limit=2";
+  const cite = `--cite=${download.folder}/cite.txt`;
+  download.failAt(2);
+  assertEquals((await download.run(line, [cite])).code, 1);
+  download.onPage = () => {};
+  assertEquals((await download.run(line, [cite, "--resume"])).code, 0);
+  assertEquals(await citedIn(download), ["10.25976/weir-aa00", "10.25976/weir-bb00"]);
+});
+
+Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", async () => {
+  await using download = await Download.create();
+  const cite = `--cite=${download.folder}/cite.txt`;
+  const { code, errors } = await download.run("!quiet --limit=1 --select=Id", [cite]);
+  assertEquals([code, (await citedIn(download))?.length], [0, 5]);
+  assertMatch(errors.at(-1)!, /cite\.txt may have unneeded citations: all datasets that match/);
+});
 
 Deno.test("weir setup saves a key that only its owner can read, weir uses it, and neither prints it", () => {
   const keys: (string | null)[] = [];
@@ -212,17 +165,6 @@ Deno.test("weir ignores a closed standard error", () =>
     const { stdout } = await new Deno.Command("bash", options).output();
     assertEquals(new TextDecoder().decode(stdout), "0\n");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
-  }));
-
-Deno.test("weir exits on Ctrl-C while the reader of the rows is stalled", () =>
-  withFiles(async () => {
-    const child = start({}, "records", "--sandbox", "--quiet");
-    const reader = child.stdout.getReader();
-    await reader.read(); // and no more: the pipe is full by now, or soon
-    child.kill("SIGINT");
-    assertEquals((await child.status).code, 130);
-    await reader.cancel();
-    await child.stderr.cancel();
   }));
 
 for (

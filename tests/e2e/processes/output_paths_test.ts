@@ -14,7 +14,9 @@ import {
 } from "../command_line.ts";
 import { needing } from "../needs.ts";
 import { runProgram } from "../../helpers/programs.ts";
+import { weir } from "../../helpers/run_weir.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
+import { Download } from "./download.ts";
 
 const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
 const toFile: CommandLine = {
@@ -25,7 +27,6 @@ const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quie
 const ROWS = "Id\r\n1001\r\n1008\r\n1015\r\n";
 const RECORDS = ["records", "--sandbox", "--select=Id", "--limit=1", "--quiet"];
 
-const modeOf = async (name: string) => ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
 const isLink = async (name: string) => (await Deno.lstat(`${FOLDER}/${name}`)).isSymlink;
 const link = (target: string, name: string) => runProgram("ln", "-s", target, `${FOLDER}/${name}`);
 
@@ -56,17 +57,15 @@ async function inShell(
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }
 
-for (const more of [[], ["--force"]]) {
-  Deno.test(`weir writes to a named pipe directly when the flags are [${more}]`, () =>
-    withFiles(async () => {
-      await runProgram("mkfifo", `${FOLDER}/a.csv`);
-      const reader = readPipe("a.csv");
-      const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", ...more);
-      assertEquals([code, stderr, await fileNames()], [0, "", ["a.csv"]]);
-      assertEquals((await reader)?.stdout, ROWS);
-      assert((await Deno.lstat(`${FOLDER}/a.csv`)).isFifo);
-    }));
-}
+Deno.test("weir writes to a named pipe directly", () =>
+  withFiles(async () => {
+    await runProgram("mkfifo", `${FOLDER}/a.csv`);
+    const reader = readPipe("a.csv");
+    const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force");
+    assertEquals([code, stderr, await fileNames()], [0, "", ["a.csv"]]);
+    assertEquals((await reader)?.stdout, ROWS);
+    assert((await Deno.lstat(`${FOLDER}/a.csv`)).isFifo);
+  }));
 
 Deno.test("weir exits on Ctrl-C while no process reads the named pipe", () =>
   withFiles(async () => {
@@ -96,18 +95,15 @@ Deno.test("weir fails and names the pipe when its reader closes it", () =>
     assertMatch(stderr, /^Cannot write a\.csv: [^\n]*\n$/);
   }));
 
-Deno.test("weir --resume exits with 2 when the output is a device, a pipe or standard output", () =>
+Deno.test("weir --resume exits with 2 when the output is a pipe or standard output", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/a.csv`);
-    for (const output of ["a.csv", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
-      const baseArgs = [...LOCATIONS, `--output=${output}`, "--resume"];
-      const { code, stdout, stderr } = await runToEnd(toFile, ...baseArgs);
-      assertEquals([code, stdout, await fileNames()], [2, "", ["a.csv"]], output);
-      assertStringIncludes(stderr, "--resume");
+    const paths = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", `${FOLDER}/a.csv`];
+    for (const output of paths) {
+      const given = await weir([...LOCATIONS, `--output=${output}`, "--resume"]);
+      assertEquals([given.code, given.output], [2, ""], output);
+      assertStringIncludes(given.errors[0]!, "--resume");
     }
-    const { code, stderr } = await inShell('"$@"', ...LOCATIONS, "--output=/dev/null", "--resume");
-    assertEquals(code, 2);
-    assertStringIncludes(stderr, "/dev/null is a device or a pipe");
   }));
 
 for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
@@ -171,55 +167,39 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
   );
 });
 
-Deno.test("weir refuses a symbolic link to a missing file", () =>
-  withFiles(async () => {
-    await link("new.csv", "a.csv");
-    const { code, stderr } = await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force");
-    assertEquals([code, await fileNames()], [1, ["a.csv"]]);
-    assertEquals(stderr, "a.csv is a symbolic link to a missing file: name the file itself\n");
-  }));
-
-Deno.test("weir refuses a loop of symbolic links", () =>
-  withFiles(async () => {
-    await link("b.csv", "a.csv");
-    await link("a.csv", "b.csv");
-    for (const flag of ["--output", "--cite"]) {
-      const baseArgs = [...RECORDS, "--format=csv", `${flag}=a.csv`, "--force"];
-      const { code, stderr } = await runToEnd(toFile, ...baseArgs);
-      assertEquals([code, await fileNames()], [1, ["a.csv", "b.csv"]]);
-      assertMatch(stderr, /^Cannot stat a\.csv \(ELOOP\): it is a loop of symbolic links[^\n]*\n$/);
-    }
-  }));
-
-for (const mode of [0o600, 0o640, 0o664, 0o755, 0o200]) {
-  Deno.test(`weir --force keeps the permissions ${mode.toString(8)} of a file`, () =>
+for (
+  const [target, message] of [
+    ["none.csv", /a\.csv is a symbolic link to a missing file: name the file itself$/],
+    ["a.csv", /^Cannot stat \S+a\.csv \(ELOOP\): it is a loop of symbolic links: name a file$/],
+  ] as const
+) {
+  Deno.test(`weir refuses a symbolic link to ${target}`, () =>
     withFiles(async () => {
-      await writeFile("a.csv", "of old");
-      await Deno.chmod(`${FOLDER}/a.csv`, mode);
-      assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force")).code, 0);
-      assertEquals(await modeOf("a.csv"), mode);
-      await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
-      assertEquals(await readFile("a.csv"), ROWS);
+      await link(target, "a.csv");
+      for (const flag of ["--output", "--cite"]) {
+        const line = [...RECORDS, "--format=csv", `${flag}=${FOLDER}/a.csv`, "--force"];
+        const { code, errors } = await weir(line);
+        assertEquals([code, errors.length, await fileNames()], [1, 1, ["a.csv"]]);
+        assertMatch(errors[0]!, message);
+      }
     }));
 }
 
-Deno.test("weir never gives others more permissions than the file that a download replaces", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  const modes: number[] = [];
-  return serving(async (request) => {
-    if (modes.length > 0 || request.url.includes("skiptoken")) {
-      modes.push(await modeOf("a.csv.part"));
-    }
-    return await sandbox.fetch(request);
-  }, async (line, baseUrl) => {
-    await writeFile("a.csv", "of old");
-    await Deno.chmod(`${FOLDER}/a.csv`, 0o600);
-    const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=a.csv", "--force"];
-    assertEquals((await runToEnd(line, ...baseArgs)).code, 0);
-    assert(modes.length > 0);
-    assertEquals([...new Set(modes)], [0o600]);
-    assertEquals(await modeOf("a.csv"), 0o600);
-  });
+Deno.test("weir --force keeps the permissions of a file, and gives the part no more", async () => {
+  await using download = await Download.create();
+  const path = `${download.folder}/a.csv`;
+  const modeOf = async (name: string) => (await Deno.stat(name)).mode! & 0o777;
+  for (const mode of [0o600, 0o640, 0o755, 0o200]) {
+    const modes: number[] = [];
+    download.onPage = () => void modes.push(Deno.statSync(`${path}.part`).mode! & 0o777);
+    await Deno.writeTextFile(path, "of old");
+    await Deno.chmod(path, mode);
+    assertEquals((await download.run("", ["--force"])).code, 0);
+    // The owner can read and write the part, because --resume must.
+    assertEquals([modes[0], modes[2], await modeOf(path)], [mode | 0o600, mode | 0o600, mode]);
+    await Deno.chmod(path, 0o600);
+    assertEquals((await Deno.readTextFile(path)).split("\r\n").length, 14);
+  }
 });
 
 Deno.test(needing(
@@ -229,10 +209,9 @@ Deno.test(needing(
     withFiles(async () => {
       await writeFile("a.csv", "of old");
       await runProgram("chown", "1234:2345", `${FOLDER}/a.csv`);
-      await runProgram("chmod", "0640", `${FOLDER}/a.csv`);
       assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force")).code, 0);
       const { uid, gid } = await Deno.stat(`${FOLDER}/a.csv`);
-      assertEquals([uid, gid, await modeOf("a.csv")], [1234, 2345, 0o640]);
+      assertEquals([uid, gid], [1234, 2345]);
     }),
 ));
 
@@ -244,28 +223,23 @@ for (const flag of ["--output", "--cite"]) {
       await link("a.csv", "link.csv");
       for (const more of [[], ["--force"]]) {
         for (const name of ["a.csv", "link.csv"]) {
-          const baseArgs = [...RECORDS, "--format=csv", `${flag}=${name}`, ...more];
-          const { code, stdout, stderr } = await runToEnd(toFile, ...baseArgs);
-          assertEquals([code, stdout, await readFile("a.csv")], [1, "", "of old"]);
-          assertMatch(stderr, /^a\.csv is read-only: [^\n]*\n$/);
+          const line = [...RECORDS, "--format=csv", `${flag}=${FOLDER}/${name}`, ...more];
+          const { code, output, errors } = await weir(line);
+          assertEquals([code, output, await readFile("a.csv")], [1, "", "of old"]);
+          assertMatch(errors[0]!, /\ba\.csv is read-only: /);
         }
       }
-      assertEquals([await modeOf("a.csv"), await fileNames()], [0o444, ["a.csv", "link.csv"]]);
+      assertEquals(await fileNames(), ["a.csv", "link.csv"]);
     }));
 }
 
-Deno.test("weir does not replace a file that became read-only during the download", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  return serving(async (request) => {
-    await Deno.chmod(`${FOLDER}/a.csv`, 0o400);
-    return await sandbox.fetch(request);
-  }, async (line, baseUrl) => {
-    await writeFile("a.csv", "of old");
-    const baseArgs = ["locations", baseUrl, "--select=Id", "--output=a.csv", "--force", "--quiet"];
-    const { code, stderr } = await runToEnd(line, ...baseArgs);
-    assertEquals([code, await readFile("a.csv")], [1, "of old"]);
-    assertStringIncludes(stderr, "a.csv is read-only");
-  });
+Deno.test("weir does not replace a file that became read-only during the download", async () => {
+  await using download = await Download.create();
+  await download.write("a.csv", "of old");
+  download.onPage = () => Deno.chmodSync(`${download.folder}/a.csv`, 0o400);
+  const { code, errors } = await download.run("", ["--force"]);
+  assertEquals([code, (await download.files())["a.csv"]], [1, "of old"]);
+  assertStringIncludes(errors.join(), "a.csv is read-only");
 });
 
 Deno.test("weir --cite writes to a device, a pipe or standard output directly", () =>
@@ -290,15 +264,15 @@ Deno.test("weir --cite writes to a device, a pipe or standard output directly", 
 Deno.test("weir refuses a --cite that leads to the file or the part of --output", () =>
   withFiles(async () => {
     await writeFile("a.csv", "of old");
-    await writeFile("a.csv.part.json", "{}");
     await link("a.csv", "cite.txt");
     await link("a.csv.part.json", "datasets.txt");
+    await writeFile("a.csv.part.json", "{}");
     const before = await fileNames();
     for (const name of ["cite.txt", "datasets.txt", "a.csv.part.json"]) {
-      const baseArgs = [...RECORDS, "--output=a.csv", `--cite=${name}`, "--force"];
-      const { code, stderr } = await runToEnd(toFile, ...baseArgs);
+      const paths = [`--output=${FOLDER}/a.csv`, `--cite=${FOLDER}/${name}`];
+      const { code, errors } = await weir([...RECORDS, ...paths, "--force"]);
       assertEquals([code, await fileNames()], [2, before]);
-      assertStringIncludes(stderr, "would write to the same file");
+      assertStringIncludes(errors[0]!, "would write to the same file");
     }
   }));
 
@@ -308,8 +282,8 @@ Deno.test("weir reads lists from files, also in the UTF-16 of Windows PowerShell
     const bytes = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
     await Deno.writeFile(`${FOLDER}/sites.csv`, bytes);
     await writeFile("units.txt", "Nitrate=ug/L\n");
-    const line = ["observations", "--sandbox", "--quiet", "--location=@sites.csv", "--tidy"];
-    const fields = ["--select=LocationId", "--limit=3", "--no-header"];
-    const { code, stdout } = await runToEnd(toFile, ...line, "--unit=@units.txt", ...fields);
-    assertEquals([code, /^1001,/.test(stdout)], [0, true]);
+    const lists = [`--location=@${FOLDER}/sites.csv`, `--unit=@${FOLDER}/units.txt`, "--tidy"];
+    const fields = ["--quiet", "--select=LocationId", "--limit=3", "--no-header"];
+    const { code, output } = await weir(["observations", "--sandbox", ...lists, ...fields]);
+    assertEquals([code, /^1001,/.test(output)], [0, true]);
   }));
