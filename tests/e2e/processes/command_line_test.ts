@@ -13,6 +13,7 @@ import {
 } from "../command_line.ts";
 import { childCommand } from "../../helpers/programs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
+import { weir } from "../../helpers/run_weir.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const toFile: CommandLine = {
@@ -116,44 +117,26 @@ Deno.test("weir --cite says that citations may be unneeded when DOI is not a col
   assertMatch(errors.at(-1)!, /cite\.txt may have unneeded citations: all datasets that match/);
 });
 
-Deno.test("weir setup saves a key that only its owner can read, weir uses it, and neither prints it", () => {
-  const keys: (string | null)[] = [];
-  return serving((request) => {
-    keys.push(request.headers.get("x-api-key"));
-    return Response.json({ message: "key-of-a-test" }, { status: 403 });
-  }, async ({ port }, baseUrl) => {
-    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
-    const line = { port: port!, hasFiles: true, environment };
-    const setup = async (key: string, ...flags: string[]) => {
-      const script = ["-c", `printf '${key}\\n' | "$@"`, "sh", Deno.execPath()];
-      const args = [...script, ...denoArguments(line, ["setup", ...flags])];
-      const ended = await new Deno.Command("sh", { args, cwd: FOLDER, env: environment }).output();
-      const errors = new TextDecoder().decode(ended.stderr);
-      assertEquals(errors.includes(key), false);
-      return { code: ended.code, errors };
-    };
-    const saved = await setup("old-key");
-    assertEquals(saved.code, 0);
-    assertMatch(saved.errors, /^Saved in config.weir.key, which only you can read\. /m);
-    const modeOf = async (name: string) =>
-      ((await Deno.stat(`${FOLDER}/${name}`)).mode ?? 0) & 0o777;
-    assertEquals([await modeOf("config/weir"), await modeOf("config/weir/key")], [0o700, 0o600]);
-    // A file that others can read becomes private.
-    await Deno.chmod(`${FOLDER}/config/weir/key`, 0o644);
-    const kept = await setup("key-of-a-test");
-    assertEquals([kept.code, await readFile("config/weir/key")], [1, "old-key\n"]);
-    assertMatch(kept.errors, /config.weir.key already has a key: pass --force to replace it\n$/);
-    assertEquals((await setup("key-of-a-test", "--force")).code, 0);
-    assertEquals(await readFile("config/weir/key"), "key-of-a-test\n");
-    assertEquals(await modeOf("config/weir/key"), 0o600);
-    const refused = await runToEnd(line, "locations", baseUrl);
-    assertEquals([refused.code, keys], [1, ["key-of-a-test"]]);
-    const source =
-      "request one at https://github.com/datastreamapp/api-docs/blob/main/docs/README.md";
-    assertEquals(refused.stderr.split(source).length, 2);
-    assertStringIncludes(refused.stderr, "Set DATASTREAM_API_KEY, or save the key with weir setup");
-    assertEquals(refused.stderr.includes("key-of-a-test"), false);
-  });
+Deno.test("weir setup saves a key that only its owner can read, and weir uses it", async () => {
+  await using download = await Download.create();
+  const environment = { XDG_CONFIG_HOME: download.folder };
+  const path = `${download.folder}/weir/key`;
+  const setup = (secret: string, ...flags: string[]) =>
+    weir(["setup", ...flags], { environment, secret });
+  const modeOf = async (name: string) => ((await Deno.stat(name)).mode ?? 0) & 0o777;
+  const saved = await setup("old-key\n");
+  assertEquals([saved.code, await Deno.readTextFile(path)], [0, "old-key\n"]);
+  assertMatch(saved.errors.at(-1)!, /^Saved in \S+weir.key, which only you can read\. /);
+  assertEquals([await modeOf(`${download.folder}/weir`), await modeOf(path)], [0o700, 0o600]);
+  // A file that others can read becomes private.
+  await Deno.chmod(path, 0o644);
+  const kept = await setup("key-of-a-test");
+  assertEquals([kept.code, await Deno.readTextFile(path)], [1, "old-key\n"]);
+  assertMatch(kept.errors.at(-1)!, /weir.key already has a key: pass --force to replace it$/);
+  assertEquals((await setup("key-of-a-test", "--force")).code, 0);
+  assertEquals([await Deno.readTextFile(path), await modeOf(path)], ["key-of-a-test\n", 0o600]);
+  const line = ["locations", "--base-url=https://service.example/v1/odata/v4", "--count"];
+  assertEquals((await weir(line, { environment })).output, "12\n");
 });
 
 Deno.test("weir ignores a closed standard error", () =>

@@ -210,29 +210,22 @@ for (const more of ["--resume", "--force"]) {
 Deno.test("weir --resume completes a run that was killed while it named its file or its record", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
+  const readPackage = async () => JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   await download.run(BY_LOCATION);
-  const [whole, record] = [
-    await download.files(),
-    await Deno.readTextFile(`${path}.datapackage.json`),
-  ];
+  const [whole, record] = [await download.files(), await readPackage()];
   // After FILE has its name: its state is left.
-  await Deno.writeTextFile(`${path}.part.json`, "{}");
+  await download.write("a.csv.part.json", "{}");
   assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
   assertEquals([await download.files(), download.pages], [whole, 0]);
-  // Before FILE has its name, an earlier FILE can be beside the package and the part.
-  await download.break(BY_LOCATION + " --force");
-  await Deno.writeTextFile(`${path}.datapackage.json`, record);
+  // Before FILE has its name: its package and its part are beside an earlier FILE.
   for (const flag of ["--resume", "--update"]) {
+    await download.break(`${BY_LOCATION} --force`);
+    await download.write("a.csv", "old");
+    await download.write("a.csv.datapackage.json", JSON.stringify(record));
     assertEquals((await download.run(BY_LOCATION, [flag])).code, 0);
-    assertEquals([await download.files(), flag === "--update" || download.pages > 0], [
-      whole,
-      true,
-    ]);
+    assertEquals(await download.files(), whole);
+    assertEquals({ ...await readPackage(), created: record.created }, record);
   }
-  const { created: _, ...written } = JSON.parse(
-    await Deno.readTextFile(`${path}.datapackage.json`),
-  );
-  assertEquals({ ...written, created: JSON.parse(record).created }, JSON.parse(record));
 });
 
 Deno.test("weir writes no file without its package", async () => {
@@ -263,51 +256,52 @@ Deno.test("weir --no-package writes no package, and removes that of the file tha
   assertEquals((await download.run("", ["--update", "--no-package"])).code, 2);
 });
 
-/** Files that --resume and --update do not accept as the result of the query, and the reason. */
-const UNACCEPTED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
-  "has no record": [(path) => Deno.remove(`${path}.datapackage.json`), " already exists, without "],
-  "has a record that is no JSON": [
-    (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
-    " already exists, without ",
-  ],
-  "was edited": [
-    (path) => Deno.writeTextFile(path, "7", { append: true }),
-    ".datapackage.json does not belong to this file",
-  ],
-};
-for (const [name, [change, reason]] of Object.entries(UNACCEPTED)) {
-  for (const flag of ["--resume", "--update"]) {
-    Deno.test(`weir ${flag} refuses a file that ${name}`, async () => {
-      await using download = await Download.create();
-      const path = `${download.folder}/a.csv`;
-      await download.run();
-      await change(path);
-      const text = await Deno.readTextFile(path);
-      const { code, errors } = await download.run("", [flag]);
-      assertEquals([code, errors.length, await Deno.readTextFile(path)], [1, 1, text]);
-      assertStringIncludes(errors[0]!, `a.csv${reason}`);
-      assertStringIncludes(errors[0]!, "pass --force to download it again");
-    });
-  }
-}
+const edit = async (path: string, change: (text: string) => string) =>
+  await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
 
-/** Edits of a part, of which weir recorded the length and the hash. */
-const EDITS: Record<string, (part: string) => string> = {
-  "a byte order mark before it": (part) => `\ufeff${part}`,
-  "a byte overwritten": (part) => `${part.slice(0, 20)}X${part.slice(21)}`,
-  "its last byte missing": (part) => part.slice(0, -1),
+/** Changes of a finished file, which --resume and --update refuse, and of a part, which --resume refuses. */
+const REFUSED: Record<
+  string,
+  [change: (path: string) => Promise<unknown>, reason: string, isPart?: true]
+> = {
+  "a file without a package": [
+    (path) => Deno.remove(`${path}.datapackage.json`),
+    "a.csv already exists, without ",
+  ],
+  "a file whose package is no JSON": [
+    (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
+    "a.csv already exists, without ",
+  ],
+  "a file with one more byte": [
+    (path) => edit(path, (text) => `${text}7`),
+    "a.csv.datapackage.json does not belong to this file",
+  ],
+  "a part with a byte order mark before it": [
+    (path) => edit(`${path}.part`, (text) => `\ufeff${text}`),
+    ...["a.csv.part was changed", true] as const,
+  ],
+  "a part with a byte overwritten": [
+    (path) => edit(`${path}.part`, (text) => `${text.slice(0, 20)}X${text.slice(21)}`),
+    ...["a.csv.part was changed", true] as const,
+  ],
+  "a part with its last byte missing": [
+    (path) => edit(`${path}.part`, (text) => text.slice(0, -1)),
+    ...["a.csv.part was changed", true] as const,
+  ],
 };
-for (const [name, edit] of Object.entries(EDITS)) {
-  Deno.test(`weir --resume refuses a part with ${name}, and does not change it`, async () => {
+for (const [name, [change, reason, isPart]] of Object.entries(REFUSED)) {
+  Deno.test(`weir --resume refuses ${name}, and does not change it`, async () => {
     await using download = await Download.create();
-    await download.break();
-    const path = `${download.folder}/a.csv.part`;
-    const edited = edit(await Deno.readTextFile(path));
-    await Deno.writeTextFile(path, edited);
-    const { code, errors } = await download.run("", ["--resume"]);
-    assertEquals([code, download.pages, await Deno.readTextFile(path)], [1, 0, edited]);
-    assertStringIncludes(errors.join(), "a.csv.part was changed");
-    assertStringIncludes(errors.join(), "start again with --force");
+    await (isPart ? download.break() : download.run());
+    await change(`${download.folder}/a.csv`);
+    const text = async () => (await download.files())[isPart ? "a.csv.part" : "a.csv"];
+    const before = await text();
+    for (const flag of isPart ? ["--resume"] : ["--resume", "--update"]) {
+      const { code, errors } = await download.run("", [flag]);
+      assertEquals([code, errors.length, download.pages, await text()], [1, 1, 0, before]);
+      assertStringIncludes(errors[0]!, reason);
+      assertStringIncludes(errors[0]!, "--force");
+    }
   });
 }
 

@@ -59,29 +59,6 @@ Deno.test(needing(
 
 Deno.test(needing(
   { tmux: hasTmux },
-  "weir on a terminal asks for no permission that it does not need",
-  () =>
-    withFiles(async () => {
-      const terminal = new Terminal();
-      try {
-        const args = denoArguments({}, [
-          "records",
-          "--sandbox",
-          "--limit=1",
-          "--select=Id",
-          "--quiet",
-        ])
-          .filter((arg) => !/^--(no-prompt|allow)/.test(arg));
-        await terminal.open(100, {}, shell([Deno.execPath(), ...args]));
-        assertMatch(await terminal.shows(/exit \d+/), /^Id\n500003\nexit 0$/);
-      } finally {
-        await terminal.close();
-      }
-    }),
-));
-
-Deno.test(needing(
-  { tmux: hasTmux },
   "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
   async () => {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };

@@ -84,48 +84,18 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
 });
 
 Deno.test("weir suggests what to use instead of the words of other programs", async () => {
-  const suggestions = {
-    bbox: "box bounding-box within",
-    characteristic: "parameter analyte",
-    cite: "citations",
-    doi: "dataset",
-    filter: "where",
-    format: "csv json jsonl ndjson geojson parquet",
-    force: "overwrite",
-    from: "since start year",
-    limit: "max rows",
-    separator: "delimiter",
-    output: "file",
-    "base-url": "domain host url",
-    qa: "test",
-    quiet: "silent",
-    region: "province",
-    location: "site station",
-    resume: "continue",
-    sandbox: "demo",
-    select: "columns fields",
-    to: "end until",
-    top: "page-size",
-  };
-  for (const [flag, words] of Object.entries(suggestions)) {
-    for (const word of words.split(" ")) {
-      const { errors } = await weir(["records", `--${word}`]);
-      assertMatch(errors[0]!, new RegExp(`use --${flag}$`), word);
-    }
-  }
-  const commands = {
-    cite: "citations citation",
-    fields: "columns schema",
-    locations: "sites stations",
-    metadata: "datasets",
-    observations: "measurements results",
-    records: "download get",
-    setup: "key login",
-  };
-  for (const [command, words] of Object.entries(commands)) {
-    for (const word of words.split(" ")) {
-      assertMatch((await weir([word])).errors[0]!, new RegExp(`use ${command}$`), word);
-    }
+  const suggestions: [line: string[], use: string][] = [
+    [["records", "--since"], "--from"],
+    [["records", "--parameter"], "--characteristic"],
+    [["records", "--Dataset"], "--doi"],
+    [["records", "--parquet"], "--format"],
+    [["records", "--columns"], "--select"],
+    [["columns"], "fields"],
+    [["datasets"], "metadata"],
+    [["results"], "observations"],
+  ];
+  for (const [line, use] of suggestions) {
+    assertMatch((await weir(line)).errors[0]!, new RegExp(`: use ${use}$`), line.join(" "));
   }
 });
 

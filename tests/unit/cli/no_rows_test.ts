@@ -1,6 +1,6 @@
 // Hints on values when a filter matches nothing.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
 import { record } from "./transcript.ts";
 
