@@ -348,7 +348,6 @@ function requireCompatibleFlags(flags: FlagValues): void {
   ];
   const conflict = conflicts.find(([isGiven]) => isGiven);
   if (conflict !== undefined) throw new UsageError(conflict[1]);
-  requireDifferentFiles(isStdout ? undefined : output, cite);
 }
 
 /** `--cite` must not name FILE, FILE.part or another file that the download writes. */

@@ -1,5 +1,5 @@
-import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, realpath, rm, stat } from "node:fs/promises";
+import { constants, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -73,25 +73,28 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
   };
 }
 
-/** A file keeps its permissions. */
 export async function writeText(path: string, text: string, context: Context): Promise<void> {
   if (isStandardOutput(path)) return await context.print(text);
   const target = await resolveOutput(path);
-  if (!target.isStream) {
-    const file = await explainingErrors(path, open(target.path, "w"));
-    try {
-      return await explainingErrors(path, file.writeFile(text));
-    } catch (error) {
-      // Such as a full disk. A later run would take an incomplete file for a complete one.
-      await rm(target.path, { force: true });
-      throw error;
-    } finally {
-      await file.close();
-    }
-  }
+  if (!target.isStream) return replaceFile(target.path, text);
   const stream = await openStream(target.path, context);
   await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
   await stream.finish(0);
+}
+
+/** Replaces a file atomically. */
+export function replaceFile(path: string, text: string): void {
+  const part = `${path}.new`;
+  // If this path is a symbolic link, writing would change the link's target.
+  rmSync(part, { force: true });
+  try {
+    writeFileSync(part, text, { flag: "wx" });
+  } catch (error) {
+    // Such as a full disk. The file of another run is not removed.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") rmSync(part, { force: true });
+    throw error;
+  }
+  renameSync(part, path);
 }
 
 /** A reader that stopped can block a write. */

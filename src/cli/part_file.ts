@@ -10,7 +10,7 @@
 // JSON files are written as NAME.new, then renamed, because the process can be killed at any time. They are written
 // synchronously, directly after the check that the part still belongs to the run.
 import { createHash, type Hash, randomUUID } from "node:crypto";
-import { lstatSync, readFileSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, renameSync, rmSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import type { Cursor } from "../client/query.ts";
 import { oneLine, ValidationError } from "../errors.ts";
@@ -29,6 +29,7 @@ import {
   type DownloadPage,
   explainingErrors,
   type Output,
+  replaceFile,
   requireReplaceable,
   statIfExists,
 } from "./output.ts";
@@ -264,7 +265,7 @@ async function createOutput(
     state = { ...state, ...changes };
     for (;;) {
       try {
-        return replaceFile(statePath, state);
+        return replaceFile(statePath, JSON.stringify(state));
       } catch (error) {
         // Another run has created, renamed or removed the file with the same name.
         if (!["EEXIST", "ENOENT"].includes((error as NodeJS.ErrnoException).code!)) throw error;
@@ -315,8 +316,9 @@ async function createOutput(
     const description = describe?.(facts);
     // Without an await below: another run with --force can replace the part.
     requireOwned();
-    if (description !== undefined) replaceFile(recordPath, description, 2);
-    else rmSync(recordPath, { force: true }); // that of the file that is replaced
+    if (description !== undefined) {
+      replaceFile(recordPath, `${JSON.stringify(description, null, 2)}\n`);
+    } else rmSync(recordPath, { force: true }); // that of the file that is replaced
     requireOwned();
     renameSync(part, path);
     removeState(path);
@@ -529,15 +531,6 @@ async function hashPart(
   if (size < bytes) return `${part} was changed: it has ${size} bytes, weir wrote ${bytes}`;
   if (await hashBytes(file, hash, bytes) === expected) return undefined;
   return `${part} was changed: its first ${bytes} bytes differ from what weir wrote`;
-}
-
-/** Replaces a JSON file atomically. */
-function replaceFile(path: string, content: unknown, indent?: number): void {
-  const text = JSON.stringify(content, null, indent) + (indent === undefined ? "" : "\n");
-  // If this path is a symbolic link, writing would change the link's target.
-  rmSync(`${path}.new`, { force: true });
-  writeFileSync(`${path}.new`, text, { flag: "wx" });
-  renameSync(`${path}.new`, path);
 }
 
 /** Removes FILE.part.json, and files that a killed run did not rename. */

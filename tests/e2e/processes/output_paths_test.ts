@@ -268,7 +268,7 @@ Deno.test("weir refuses a --cite that leads to the file or the part of --output"
     await link("a.csv.part.json", "datasets.txt");
     await writeFile("a.csv.part.json", "{}");
     const before = await fileNames();
-    for (const name of ["cite.txt", "datasets.txt", "a.csv.part.json"]) {
+    for (const name of ["a.csv", "cite.txt", "datasets.txt", "a.csv.part.json"]) {
       const paths = [`--output=${FOLDER}/a.csv`, `--cite=${FOLDER}/${name}`];
       const { code, errors } = await weir([...RECORDS, ...paths, "--force"]);
       assertEquals([code, await fileNames()], [2, before]);

@@ -187,7 +187,6 @@ const misused: [line: string[], ...expectedText: string[]][] = [
   [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
   [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
   [["records", "--sandbox", "--count", "--output=a.csv"], "remove --output"],
-  [["records", "--sandbox", "--output=a.csv", "--cite=a.csv"], "would write to the same file"],
   [["records", "--sandbox", "--count", "--limit=3"], "remove --limit"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
   [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
