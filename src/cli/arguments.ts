@@ -99,7 +99,8 @@ function parseFlags(
   const operands: string[] = [];
   const remaining = args.values();
   for (const arg of remaining) {
-    if (arg === "--") operands.push(...remaining);
+    // Not push(...remaining): a call takes a limited number of arguments.
+    if (arg === "--") { for (const text of remaining) operands.push(text); }
     else if (arg === "help" && operands.length === 0) flags.set("help", [""]);
     else if (!arg.startsWith("-") || arg === "-") operands.push(arg);
     else {

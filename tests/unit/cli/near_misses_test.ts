@@ -30,16 +30,10 @@ const hints: [line: string[], message: string][] = [
     'Unknown flag "--apikey": set DATASTREAM_API_KEY, or save the key with weir setup',
   ],
   [
-    ["records", "--x_api_key=x"],
-    'Unknown flag "--x_api_key": set DATASTREAM_API_KEY, or save the key with weir setup',
-  ],
-  [
     ["cite", "--count"],
     "--count is not for cite: use it with records, observations, locations, metadata",
   ],
-  [["records", "-expires"], 'Unknown flag "-e"'],
   [["records", "-limit", "3"], 'Unknown flag "-limit": did you mean "--limit"?'],
-  [["records", "-output=a.csv"], 'Unknown flag "-output": did you mean "--output"?'],
   // Years.
   [
     ["records", "--sandbox", "--from=2015-02-30"],
@@ -48,11 +42,6 @@ const hints: [line: string[], message: string][] = [
   [
     ["locations", "--sandbox", "--from=2015-01-01"],
     "--from cannot be a day for Locations: filter by a year, or query Observations or Records",
-  ],
-  [["records", "--sandbox", "--unit=Nitrate=mg/L"], "--unit is only for tidy rows: add --tidy"],
-  [
-    ["records", "--sandbox", "--tidy", "--unit=Nitrate=mg/L", "--unit=Nitrate=ug/L"],
-    "--unit has several units for Nitrate: pass one of them",
   ],
   [
     ["records", "--sandbox", "--tidy", "--select=Id,value"],
@@ -68,10 +57,6 @@ const hints: [line: string[], message: string][] = [
     "--bom applies to CSV only; the format is json: omit it",
   ],
   [
-    ["records", "--sandbox", "--format=xml"],
-    `--format must be one of ${fileFormatsOf("Records").join(", ")} for Records, got "xml"`,
-  ],
-  [
     ["locations", "--sandbox", "--format=xml"],
     `--format must be one of ${fileFormatsOf("Locations").join(", ")} for Locations, got "xml"`,
   ],
@@ -85,7 +70,6 @@ const hints: [line: string[], message: string][] = [
     '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
   ...[
-    ["cvs", 'did you mean "csv"?'],
     ["CSV", 'did you mean "csv"?'],
     ["JSONL", "use ndjson"],
     ["geojson", "GeoJSON is only for Locations"],
@@ -106,11 +90,6 @@ const hints: [line: string[], message: string][] = [
     `${fieldsOf("Records").join(", ")} (or pass --unchecked, if DataStream accepts it)`,
   ],
   [
-    ["records", "--sandbox", "--select=LocationId"],
-    '--select includes "LocationId", which is not a field of Records: use Observations, which has ' +
-    "this field (MonitoringLocationID is another identifier)",
-  ],
-  [
     ["records", "--sandbox", "--filter=WellID eq '5'"],
     '--filter uses "WellID" at character 1, which is not a filter field of Records: use one of ' +
     `${FIELDS_OF_ALL} (or pass --unchecked, if DataStream accepts it)`,
@@ -119,11 +98,6 @@ const hints: [line: string[], message: string][] = [
     ["observations", "--sandbox", "--filter=Latitude gt '5'"],
     '--filter uses "Latitude" at character 1, which is not a filter field of Observations: use ' +
     "--bbox to filter by position",
-  ],
-  [
-    ["cite", "--sandbox", "--filter=Wells eq '5'"],
-    '--filter uses "Wells" at character 1, which is not a filter field of Metadata: use one of ' +
-    `${FIELDS_OF_ALL}, Latitude, Longitude, DatasetName, CreateTimestamp`,
   ],
   // Options of the client that are flags.
   [

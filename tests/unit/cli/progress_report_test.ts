@@ -5,40 +5,33 @@ import { DataStreamError } from "../../../mod.ts";
 import { type ProgressReport, startReport } from "../../../src/cli/progress_report.ts";
 import { screenOf } from "./screen.ts";
 
-const fault = new DataStreamError("The service is busy", { kind: "status", url: "u", hint: "" });
 const waits: [milliseconds: number, text: string][] = [
   [4_200, "5 s"],
-  [60_000, "1:00 min"],
   [754_900, "12:35 min"],
-  [3_600_000, "1:00:00 h"],
   [7_325_000, "2:02:05 h"],
 ];
+/** The first 80 characters of a fault are shown. */
+const fault = (length: number) =>
+  new DataStreamError("x".repeat(length), { kind: "network", url: "u", hint: "" });
 for (const [wait, text] of waits) {
   Deno.test(`ProgressReport.update() shows ${text} when a retry is ${wait} ms away`, () => {
     const lines: string[] = [];
     const context = { printError: (line: string) => lines.push(line), terminal: undefined };
     const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
-    startReport(context, options).update({
-      ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
-      retrying: { fault, wait },
-    });
-    assertEquals(lines, [`Retrying in ${text} (The service is busy), 0 rows`]);
+    const report = startReport(context, options);
+    for (const length of [80, 81]) {
+      report.update({
+        ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
+        retrying: { fault: fault(length), wait },
+      });
+    }
+    const shown = "x".repeat(80);
+    assertEquals(lines, [
+      `Retrying in ${text} (${shown}), 0 rows`,
+      `Retrying in ${text} (${shown}…), 0 rows`,
+    ]);
   });
 }
-
-Deno.test("ProgressReport.update() marks an error as shortened when it has over 80 characters", () => {
-  for (const [length, shown] of [[80, "x".repeat(80)], [81, `${"x".repeat(80)}…`]] as const) {
-    const lines: string[] = [];
-    const context = { printError: (line: string) => lines.push(line), terminal: undefined };
-    const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
-    const facts = { kind: "network", url: "u", hint: "" } as const;
-    startReport(context, options).update({
-      ...{ pages: 0, rows: 0, requests: 1, retries: 1, waits: 0, expectedRows: undefined },
-      retrying: { fault: new DataStreamError("x".repeat(length), facts), wait: 1_000 },
-    });
-    assertEquals(lines, [`Retrying in 1 s (${shown}), 0 rows`]);
-  }
-});
 
 interface Shown {
   report: ProgressReport;
@@ -120,12 +113,9 @@ Deno.test("ProgressReport.update() writes no escape sequence when a line becomes
 
 const limited: [limit: number, rows: number, counted: number | undefined, text: string][] = [
   [2_500, 1_000, undefined, "1,000 of 2,500 rows (40%)"],
-  [2_500, 2_500, undefined, "2,500 of 2,500 rows (100%)"],
   [3, 2, undefined, "2 of 3 rows (66%)"],
   [2_500, 2_600, undefined, "2,600 of 2,500 rows (100%)"],
-  [2_500, 1_000, 2_000, "1,000 of 2,000 rows (50%)"],
   [2_500, 1_000, 5_000, "1,000 of 2,500 rows (40%)"],
-  [Infinity, 1_000, 5_000, "1,000 of 5,000 rows (20%)"],
   [Infinity, 1_000, undefined, "1,000 rows"],
   [3, 0, undefined, "0 rows"],
   [3, 0, 5, "0 of 3 rows (0%)"],
