@@ -5,8 +5,6 @@ export interface Flag {
   /** Placeholder in the help; `undefined` for a flag without a value. */
   value?: string | undefined;
   choices?: readonly string[] | undefined;
-  /** Returns the error for a value that is not one of the choices. */
-  explain?: (value: string) => Error;
   /** Can be given several times. */
   isList?: boolean;
   /** One-letter form. */
@@ -122,7 +120,7 @@ function parseFlags(
 
 function checkValue(
   name: string,
-  { value, choices, explain }: Flag,
+  { value, choices }: Flag,
   text: string,
   isAttached: boolean,
 ): void {
@@ -133,7 +131,7 @@ function checkValue(
   } else if (choices?.includes(text) === false) {
     const hint = suggestBySpelling(text, choices, "");
     const problem = `must be one of ${choices.join(", ")}, got "${text}"`;
-    throw explain?.(text) ?? new UsageError(`--${name} ${problem}${hint && `: ${hint}`}`);
+    throw new UsageError(`--${name} ${problem}${hint && `: ${hint}`}`);
   }
 }
 

@@ -10,7 +10,6 @@ import {
   formatOfExtension,
   FORMATS,
   formatsOf,
-  unknownFormat,
 } from "../formats/formats.ts";
 import { parseUnits } from "../formats/units.ts";
 import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
@@ -99,17 +98,12 @@ const OUTPUT_FLAGS = flagTable({
 /** In the order of the help, without the flags of every command. */
 export function downloadFlags(resource: ResourceName): Flags {
   const choices = formatsOf(resource);
-  const format = {
-    value: "FORMAT",
-    choices,
-    explain: (value: string) => unknownFormat(resource, value),
-    help: `${choices.join(", ")}; json: {"value": […]} ` +
-      `(default: extension of --output, else ${FORMAT_NAMES[0]})`,
-  };
+  const help = `${choices.join(", ")}; json: {"value": […]} ` +
+    `(default: extension of --output, else ${FORMAT_NAMES[0]})`;
   return {
     ...QUERY_FLAGS,
     ...isMeasured(resource) ? ROW_RULE_FLAGS : {},
-    format,
+    ...flagTable({ "--format FORMAT": help }, { format: choices }),
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
     ...PARQUET_FLAGS,

@@ -1,7 +1,7 @@
 // Hints for names that the command line does not have.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { fieldsOf, fileFormatsOf, FORMAT_SYNONYMS } from "../../helpers/resources.ts";
+import { fieldsOf, fileFormatsOf } from "../../helpers/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const FIELDS_OF_ALL =
@@ -57,8 +57,14 @@ const hints: [line: string[], message: string][] = [
     "--bom applies to CSV only; the format is json: omit it",
   ],
   [
-    ["locations", "--sandbox", "--format=xml"],
-    `--format must be one of ${fileFormatsOf("Locations").join(", ")} for Locations, got "xml"`,
+    ["records", "--sandbox", "--format=CSV"],
+    `--format must be one of ${
+      fileFormatsOf("Records").join(", ")
+    }, got "CSV": did you mean "csv"?`,
+  ],
+  [
+    ["records", "--sandbox", "--output=a.geojson"],
+    "GeoJSON is only for Locations: use one of csv, ndjson, json, csv.gz, parquet for Records",
   ],
   [
     ["records", "--sandbox", "--output=out.txt"],
@@ -69,20 +75,6 @@ const hints: [line: string[], message: string][] = [
     ["records", "--sandbox", "--separator=::"],
     '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
-  ...[
-    ["CSV", 'did you mean "csv"?'],
-    ["JSONL", "use ndjson"],
-    ["geojson", "GeoJSON is only for Locations"],
-    ...Object.entries(FORMAT_SYNONYMS).map(([name, use]) => [
-      name.toUpperCase(),
-      `use ${use.replace("{bom: true}", "--bom").replace('{separator: "\\t"}', "--separator tab")}`,
-    ]),
-  ].map(([format, hint]): [string[], string] => [
-    ["records", "--sandbox", `--format=${format}`],
-    `--format must be one of ${
-      fileFormatsOf("Records").join(", ")
-    } for Records, got "${format}": ${hint}`,
-  ]),
   // Fields and filter fields, with the names of flags.
   [
     ["records", "--sandbox", "--select=WellID"],
