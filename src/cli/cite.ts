@@ -3,23 +3,23 @@ import { type Arguments, formatFlags } from "./arguments.ts";
 import { CommandError, type Context } from "./context.ts";
 import { explainingErrors, writeText } from "./output.ts";
 import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
-import { printReasons, readRequest, type Request } from "./request.ts";
+import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 
 export async function cite({ flags }: Arguments, context: Context): Promise<void> {
   const [name = "text"] = flags.get("format") ?? [];
   const { format } = CITATION_FORMATS[name as keyof typeof CITATION_FORMATS];
-  const request = await readRequest("Metadata", flags, context);
-  const { filter, within, signal } = request.input;
-  const citations = await request.client.citations(filter, { within, signal });
+  const query = await readCommandQuery("Metadata", flags, context);
+  const { filter, within, signal } = query.input;
+  const citations = await query.client.citations(filter, { within, signal });
   await context.print(format(citations));
   if (hasDays(flags)) {
     context.printError(
       "The citations are of whole years, because DataStream cannot select datasets by day",
     );
   }
-  const input = { ...request.input, from: undefined, to: undefined };
+  const input = { ...query.input, from: undefined, to: undefined };
   const found = { DOI: citations.map(({ doi }) => doi) };
-  await printReasons({ ...request, input }, citations.length, found);
+  await printReasons({ ...query, input }, citations.length, found);
 }
 
 /** Citations on standard error. A download of all datasets has hundreds. */
@@ -37,7 +37,7 @@ interface CitedDownload {
 
 /** The licences of the datasets require citing them. Without a file, prints the first few. */
 export async function citeDownload(
-  { client, input: { filter, within, signal }, flags, context }: Request,
+  { client, input: { filter, within, signal }, flags, context }: CommandQuery,
   { dois, path, file = "The output" }: CitedDownload,
 ): Promise<void> {
   let citations: Citation[];

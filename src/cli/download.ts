@@ -49,7 +49,7 @@ import {
   readFinished,
 } from "./part_file.ts";
 import { describeChanges } from "./dataset_versions.ts";
-import { printReasons, readRequest } from "./request.ts";
+import { printReasons, readCommandQuery } from "./command_query.ts";
 
 export async function download(
   { command, flags }: Arguments,
@@ -77,9 +77,9 @@ async function readJob(resource: ResourceName, flags: FlagValues, context: Conte
   // Programs that read standard output expect lines that end in LF.
   const eol = file === undefined && hasCsvOptions ? { eol: "\n" } as const : undefined;
   const csv = readCsvOptions(flags, eol);
-  const request = await readRequest(resource, flags, context);
-  const record = toQueryRecord(resource, request.baseUrl, flags, format);
-  return { ...request, format, csv, record, file };
+  const query = await readCommandQuery(resource, flags, context);
+  const record = toQueryRecord(resource, query.baseUrl, flags, format);
+  return { ...query, format, csv, record, file };
 }
 
 async function printCount(job: Job): Promise<number> {

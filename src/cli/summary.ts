@@ -3,16 +3,16 @@ import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Context } from "./context.ts";
 import { noteLines } from "./progress_report.ts";
-import { printReasons, readRequest } from "./request.ts";
+import { printReasons, readCommandQuery } from "./command_query.ts";
 import { estimateReading } from "./values.ts";
 
 export async function printSummary({ flags }: Arguments, context: Context): Promise<void> {
-  const request = await readRequest("Observations", flags, context);
+  const query = await readCommandQuery("Observations", flags, context);
   let isEstimated = false;
   let notes: Parameters<typeof noteLines>[0];
   const by = flags.get("by")?.[0] as typeof SUMMARY_KEYS[number] | undefined;
-  const rows = await request.client.summary({
-    ...request.input,
+  const rows = await query.client.summary({
+    ...query.input,
     by,
     onProgress(progress) {
       notes = progress.notes;
@@ -24,5 +24,5 @@ export async function printSummary({ flags }: Arguments, context: Context): Prom
   });
   await context.print(summaryCsv(rows, by).replaceAll("\r\n", "\n"));
   noteLines(notes).forEach(context.printError);
-  await printReasons(request, rows.length);
+  await printReasons(query, rows.length);
 }

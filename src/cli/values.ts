@@ -1,24 +1,18 @@
 import type { Progress } from "../client/query.ts";
-import type { ResourceName } from "../odata/resources.ts";
+import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { KNOWN_VALUES } from "../odata/value_hints.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import { countText, noteLines } from "./progress_report.ts";
 import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
-import { printReasons, readRequest } from "./request.ts";
+import { printReasons, readCommandQuery } from "./command_query.ts";
 
 /** Rows that are read without --yes. */
 const MAX_UNCONFIRMED = 100_000;
-/** Rows per request. */
-const PAGE_SIZE = 10_000;
-/** Estimate. */
-const SECONDS_PER_REQUEST = 1;
-
-/** Without the requests for names and for retries. */
+/** Without the requests for names and for retries. A request takes about a second. */
 export function estimateReading(rows: number, resource: ResourceName): string {
-  const requests = Math.max(1, Math.ceil(rows / PAGE_SIZE));
-  const seconds = requests * SECONDS_PER_REQUEST;
-  const time = seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+  const requests = Math.max(1, Math.ceil(rows / MAXIMUM_TOP));
+  const time = requests < 60 ? `${requests} s` : `${Math.ceil(requests / 60)} min`;
   const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
   return `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${time}`;
 }
@@ -60,8 +54,8 @@ async function readLive(
     throw new UsageError(`No row has a ${operand}: --live is for the other fields`);
   }
   const resource = field === "MonitoringLocationType" ? "Locations" : "Observations";
-  const request = await readRequest(resource, flags, context);
-  const { client, input } = request;
+  const query = await readCommandQuery(resource, flags, context);
+  const { client, input } = query;
   let notes: Parameters<typeof noteLines>[0];
   const rows = await client.query(resource, input).count();
   context.printError(estimateReading(rows, resource));
@@ -77,7 +71,7 @@ async function readLive(
     }
   }
   noteLines(notes).forEach(context.printError);
-  await printReasons(request, counts.size);
+  await printReasons(query, counts.size);
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([value, count]) => [value, String(count)]);
 }

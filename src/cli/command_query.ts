@@ -12,7 +12,7 @@ import {
 } from "./flags.ts";
 
 /** The query of a command line. */
-export interface Request {
+export interface CommandQuery {
   resource: ResourceName;
   flags: FlagValues;
   context: Context;
@@ -23,11 +23,11 @@ export interface Request {
 }
 
 /** Throws for wrong values of flags before a missing API key. */
-export async function readRequest(
+export async function readCommandQuery(
   resource: ResourceName,
   flags: FlagValues,
   context: Context,
-): Promise<Request> {
+): Promise<CommandQuery> {
   const input = { ...readQuery(flags), signal: context.signal };
   const options = await readClientOptions(flags, context);
   const { baseUrl } = options;
@@ -41,7 +41,7 @@ const MAX_REASONS = 20;
  * Prints the values of the filter without rows. Returns 1 if there are any and `--strict` is given.
  */
 export async function printReasons(
-  { client, resource, input, flags, context }: Request,
+  { client, resource, input, flags, context }: CommandQuery,
   rows: number,
   found?: Parameters<typeof unmatchedValues>[3],
 ): Promise<number> {
