@@ -1,5 +1,6 @@
 // The versions of the datasets of a file. They are requested after the first of several pages, and compared on resuming
 // and before FILE is complete, because a file must not contain rows of two versions.
+import { requestDatasets } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
@@ -18,12 +19,12 @@ export interface KnownDatasets {
  * dataset was published so recently that the first page may have an earlier version.
  */
 export async function knownDatasets(
-  { datasets: known, startedAt }: { datasets?: readonly Citation[] | undefined; startedAt: number },
-  requestDatasets: RequestDatasets,
+  requestLatest: RequestDatasets,
+  startedAt: number,
 ): Promise<KnownDatasets> {
   let citations;
   try {
-    citations = known ?? await requestDatasets();
+    citations = await requestLatest();
   } catch (error) {
     if (error instanceof DataStreamError) return {};
     throw error;
@@ -39,11 +40,12 @@ export async function knownDatasets(
   };
 }
 
-export async function requestVersions(
-  requestDatasets: RequestDatasets,
+/** Adds to an error of the request what it is for. */
+export async function requestCheckedDatasets(
+  ...query: Parameters<typeof requestDatasets>
 ): Promise<readonly Citation[]> {
   try {
-    return await requestDatasets();
+    return await requestDatasets(...query);
   } catch (error) {
     if (!(error instanceof DataStreamError)) throw error;
     const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
@@ -54,11 +56,10 @@ export async function requestVersions(
 
 /** Describes how the datasets have changed; `undefined` if they have not, or no versions are known. */
 export async function findChanges(
-  datasets: readonly Citation[] | undefined,
-  requestDatasets: RequestDatasets,
+  datasets: readonly DatasetVersion[] | undefined,
+  requestLatest: RequestDatasets,
 ): Promise<string | undefined> {
-  if (datasets === undefined) return undefined;
-  return describeChanges(versionsOf(datasets), versionsOf(await requestVersions(requestDatasets)));
+  return datasets && describeChanges(datasets, versionsOf(await requestLatest()));
 }
 
 const MAX_CHANGES = 3;

@@ -1,5 +1,4 @@
 import { basename, resolve } from "node:path";
-import { requestDatasets } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor, Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
@@ -48,7 +47,7 @@ import {
   type QueryRecord,
   readFinished,
 } from "./part_file.ts";
-import { describeChanges } from "./dataset_versions.ts";
+import { describeChanges, requestCheckedDatasets } from "./dataset_versions.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
 
 export async function download(
@@ -113,7 +112,8 @@ async function writeRows(job: Job): Promise<number> {
       ? (reason) => context.printError(`${reason}: ${file} is downloaded from its start`)
       : undefined,
     force: flags.has("force"),
-    requestDatasets: () => requestDatasets(client, toWiderMetadataFilter(input), input.signal),
+    requestDatasets: () =>
+      requestCheckedDatasets(client, toWiderMetadataFilter(input), input.signal),
     describe: flags.has("no-package") ? undefined : describe,
   };
   const writeCitations = (dois?: readonly string[]) =>

@@ -1,7 +1,7 @@
 // The files of a download to FILE:
 //
 // - FILE.part: the rows so far, renamed to FILE when they are complete;
-// - FILE.part.json: the query, the datasets, and the cursor, number of bytes and hash after the last page;
+// - FILE.part.json: the query, the versions of datasets, and the cursor, number of bytes and hash after the last page;
 // - FILE.datapackage.json: the package of a finished FILE, with its hash, query and dataset versions.
 //
 // The package gets its name directly before FILE. A run that is killed in between leaves FILE.part, which the next run
@@ -14,16 +14,11 @@ import { lstatSync, readFileSync, renameSync, rmSync, type Stats } from "node:fs
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import type { Cursor } from "../client/query.ts";
 import { oneLine, ValidationError } from "../errors.ts";
-import type { Citation } from "../formats/citations.ts";
+import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
 import type { DataPackage } from "../formats/data_package.ts";
 import { isObject } from "../validation.ts";
 import { CommandError } from "./context.ts";
-import {
-  findChanges,
-  type KnownDatasets,
-  knownDatasets,
-  requestVersions,
-} from "./dataset_versions.ts";
+import { findChanges, type KnownDatasets, knownDatasets } from "./dataset_versions.ts";
 import {
   copyPermissions,
   type DownloadPage,
@@ -82,12 +77,12 @@ interface PartState {
   hash: string;
   /** Cursor after the last complete page; `undefined` before the first one. */
   cursor?: Cursor;
-  /** Datasets that match the query; `undefined` if they were not requested. */
-  datasets?: readonly Citation[] | undefined;
+  /** Versions of the datasets that match the query; `undefined` if they were not requested. */
+  datasets?: readonly DatasetVersion[] | undefined;
 }
 
 /** Version of the format of FILE.part.json. */
-const STATE_VERSION = 7;
+const STATE_VERSION = 8;
 
 /** Options for {@linkcode openFile}. */
 export interface FileOptions {
@@ -274,9 +269,10 @@ async function createOutput(
     }
   };
 
-  let known: Promise<KnownDatasets> | undefined;
-  // Once, because a Parquet file and its package must have the same versions.
-  const requestKnown = () => known ??= knownDatasets(state, options.requestDatasets);
+  let latest: Promise<readonly Citation[]> | undefined;
+  // Once after the last row, because a Parquet file and its package must have the same versions.
+  const requestLatest = () => latest ??= options.requestDatasets();
+  const requestKnown = () => knownDatasets(requestLatest, state.startedAt);
   const write = async (page: DownloadPage) => {
     const { data, cursor, hasMore, isLast } = page;
     requireOwned();
@@ -290,14 +286,14 @@ async function createOutput(
     // The end of the document is not committed: a run that resumes writes it again.
     if (isLast) return;
     const datasets = state.datasets ??
-      (hasMore ? await requestVersions(options.requestDatasets) : undefined);
+      (hasMore ? versionsOf(await options.requestDatasets()) : undefined);
     await file.datasync();
     requireOwned();
     writeState({ bytes, hash: hashText(hash), cursor, datasets });
   };
   const finish = async (missingRows: number) => {
     if (state.cursor !== earlier.cursor) {
-      const changes = await findChanges(state.datasets, options.requestDatasets);
+      const changes = await findChanges(state.datasets, requestLatest);
       if (changes !== undefined) {
         canResume = false;
         throw new CommandError(`${describePublication(path, changes)}: ${RESTART}`);

@@ -148,11 +148,11 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
 
 /** State of a part of another query. */
 const STATE = {
-  version: 7,
+  version: 8,
   query: { resource: "Locations" },
   cursor: { version: 2, query: "q", shards: [], rows: 1, groupRows: 1 },
 };
-const UNUSABLE: unknown[] = [null, {}, { ...STATE, version: 6 }, { ...STATE, query: undefined }];
+const UNUSABLE: unknown[] = [null, {}, { ...STATE, version: 7 }, { ...STATE, query: undefined }];
 
 Deno.test("openFile() refuses a part whose state is damaged, and keeps the part", () =>
   withFiles(async () => {
