@@ -46,6 +46,7 @@ import {
   pathsOf,
   type QueryRecord,
   readFinished,
+  refuseRestart,
 } from "./part_file.ts";
 import { describeChanges, requestCheckedDatasets } from "./dataset_versions.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
@@ -110,7 +111,7 @@ async function writeRows(job: Job): Promise<number> {
     resume: flags.has("resume") || isUpdate,
     onRestart: isUpdate
       ? (reason) => context.printError(`${reason}: ${file} is downloaded from its start`)
-      : undefined,
+      : refuseRestart,
     force: flags.has("force"),
     requestDatasets: () =>
       requestCheckedDatasets(client, toWiderMetadataFilter(input), input.signal),

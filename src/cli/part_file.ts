@@ -93,9 +93,9 @@ export interface FileOptions {
   resume: boolean;
   /**
    * Called with the reason before the download starts again, because a dataset has changed since the part was started
-   * or the part cannot be continued. Default: that is an error.
+   * or the part cannot be continued. Can throw.
    */
-  onRestart?: ((reason: string) => void) | undefined;
+  onRestart: (reason: string) => void;
   /** Whether to overwrite an existing file or part. */
   force: boolean;
   requestDatasets: () => Promise<readonly Citation[]>;
@@ -113,6 +113,11 @@ export interface OpenFile {
 
 /** Hint for a part that cannot be resumed. */
 const RESTART = "start again with --force";
+
+/** For {@linkcode FileOptions.onRestart}. */
+export function refuseRestart(reason: string): never {
+  throw new CommandError(`${reason}: ${RESTART}`);
+}
 
 /** Hint if both FILE and FILE.part exist, and FILE may not be overwritten. */
 const MOVE = "move it, then resume";
@@ -168,9 +173,7 @@ async function resumePart(
     const damage = await hashPart(path, file, state, hash);
     const changes = damage ?? await findChanges(state.datasets, options.requestDatasets);
     if (changes === undefined) return output;
-    const reason = damage ?? describePublication(path, changes);
-    if (options.onRestart === undefined) throw new CommandError(`${reason}: ${RESTART}`);
-    options.onRestart(reason);
+    options.onRestart(damage ?? describePublication(path, changes));
     await file.close();
     return undefined;
   } catch (error) {
@@ -231,7 +234,7 @@ async function createOutput(
   hash: Hash,
 ): Promise<Output> {
   const { part, state: statePath, record: recordPath } = filesOf(path);
-  const { ino: inode, dev } = await file.stat();
+  const { ino: inode } = await file.stat();
   let state: PartState = { ...earlier, run: randomUUID(), inode };
   let { bytes } = state;
   let last: DownloadPage | undefined;
@@ -244,7 +247,7 @@ async function createOutput(
       const named = lstatSync(part);
       const found = readCurrent();
       // A run that has lost its part can still write or remove the state, and then fails.
-      return named.ino === inode && named.dev === dev &&
+      return named.ino === inode &&
         (found === undefined || found.run === state.run || found.inode !== inode);
     } catch {
       return false;
@@ -296,7 +299,7 @@ async function createOutput(
       const changes = await findChanges(state.datasets, requestLatest);
       if (changes !== undefined) {
         canResume = false;
-        throw new CommandError(`${describePublication(path, changes)}: ${RESTART}`);
+        refuseRestart(describePublication(path, changes));
       }
     }
     const { citations, datasets } = await requestKnown();
@@ -460,11 +463,11 @@ async function findPart(path: string, options: FileOptions): Promise<PartState |
       `${part} belongs to another query (${differences}): pass the same flags as before, or ${RESTART}`,
     );
   }
-  const reason = isSame
-    ? `${part} is not a regular file`
-    : `${statePath} is missing, damaged or of another version of weir`;
-  if (options.onRestart === undefined) throw new CommandError(`${reason}: ${RESTART}`);
-  options.onRestart(reason);
+  options.onRestart(
+    isSame
+      ? `${part} is not a regular file`
+      : `${statePath} is missing, damaged or of another version of weir`,
+  );
   removePart(path);
   return undefined;
 }

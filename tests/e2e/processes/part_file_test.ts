@@ -10,7 +10,7 @@ import {
 } from "@std/assert";
 import { CommandError } from "../../../src/cli/context.ts";
 import type { DownloadPage, Output } from "../../../src/cli/output.ts";
-import { type FileOptions, openFile } from "../../../src/cli/part_file.ts";
+import { type FileOptions, openFile, refuseRestart } from "../../../src/cli/part_file.ts";
 import { ValidationError } from "../../../src/errors.ts";
 import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 
@@ -26,6 +26,7 @@ const options: FileOptions = {
       ...{ link: "https://doi.org/10.25976/weir-aa00", name: "", organization: "", citation: "" },
     }]),
   describe: undefined,
+  onRestart: refuseRestart,
 };
 
 /** Writes a page; a page that is not the last one is committed. */
