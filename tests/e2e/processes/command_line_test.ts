@@ -135,6 +135,9 @@ Deno.test("weir setup saves a key that only its owner can read, and weir uses it
   assertMatch(kept.errors.at(-1)!, /weir.key already has a key: pass --force to replace it$/);
   assertEquals((await setup("key-of-a-test", "--force")).code, 0);
   assertEquals([await Deno.readTextFile(path), await modeOf(path)], ["key-of-a-test\n", 0o600]);
+  const failed = await weir(["setup"], { secret: "k", environment: { XDG_CONFIG_HOME: path } });
+  assertEquals(failed.code, 1);
+  assertMatch(failed.errors.at(-1)!, /^ENOTDIR: not a directory/);
   const line = ["locations", "--base-url=https://service.example/v1/odata/v4", "--count"];
   assertEquals((await weir(line, { environment })).output, "12\n");
 });

@@ -1,15 +1,6 @@
-// Missing permissions, a folder that cannot be created, and a second signal.
+// Missing permissions, and a second signal.
 import { assertEquals, assertMatch } from "@std/assert";
-import {
-  fileNames,
-  FOLDER,
-  MAIN,
-  runToEnd,
-  serving,
-  start,
-  withFiles,
-  writeFile,
-} from "../command_line.ts";
+import { fileNames, runToEnd, serving, start, withFiles } from "../command_line.ts";
 
 Deno.test("weir does not report a directory as missing when it may not be read", () =>
   withFiles(async () => {
@@ -30,27 +21,6 @@ Deno.test("weir says how to permit reading the saved key", () =>
     );
     const allowed = await runToEnd({ environment, hasFiles: true }, "records", "--limit=1");
     assertMatch(allowed.stderr, /run weir setup; request a key/);
-  }));
-
-Deno.test("weir setup prints one line when its folder cannot be created", () =>
-  withFiles(async () => {
-    await writeFile("config", "a file");
-    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
-    const child = new Deno.Command("bash", {
-      args: [
-        ...["-c", 'echo key-of-a-test | "$@"', "bash", Deno.execPath(), "run", "--quiet"],
-        ...["--no-prompt", "--allow-env", "--allow-read=.", "--allow-write=."],
-        ...[MAIN, "setup"],
-      ],
-      ...{ cwd: FOLDER, env: environment },
-    });
-    const { code, stderr } = await child.output();
-    const errors = new TextDecoder().decode(stderr);
-    assertEquals([code, errors.includes("key-of-a-test"), await fileNames()], [1, false, [
-      "config",
-    ]]);
-    assertMatch(errors, /\n[^\n]*directory[^\n]*\n$/);
-    assertEquals(errors.includes("    at "), false);
   }));
 
 Deno.test("weir exits on a second signal while the reader of a text is stalled", () => {

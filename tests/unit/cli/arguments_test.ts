@@ -31,15 +31,6 @@ for (const output of [["-oz.xlsx"], ["-o=z.xlsx"], ["-qoz.xlsx"], ["-o", "z.xlsx
   });
 }
 
-Deno.test("run() prints the help when --help is repeated or follows other flags", async () => {
-  const { output: help } = await weir(["records", "--help"]);
-  const spellings = [["-hh"], ["--help", "-h"], ["help", "--help"], ["-qh"], ["help", "-n5"]];
-  for (const flags of spellings) {
-    assertEquals((await weir(["records", ...flags])).output, help, flags.join(" "));
-  }
-  assertEquals((await weir(["help", "records", "-n5"])).output, help);
-});
-
 Deno.test("run() reads help as a value when it follows a flag with a value", async () => {
   for (const flags of [["--characteristic", "help"], ["--characteristic=help"]]) {
     assertEquals((await urlOf(...flags)).get("$filter"), "CharacteristicName eq 'help'");
