@@ -19,13 +19,12 @@ import {
   CANADA,
   cornersOf,
   createFrame,
-  EARTH_RADIUS,
   type Frame,
   type MapView,
   sampleBox,
-  type Size,
+  scaleAt,
 } from "./projection.ts";
-import { percent, roundUp } from "./scale.ts";
+import { roundUp } from "./scale.ts";
 import {
   fill,
   formatNumber,
@@ -41,7 +40,7 @@ const NARROW_WIDTH = 343;
 
 /** Returns `<div class="map">` with the drawing, buttons, legend and card. */
 export function drawMap(
-  { form, path, results }: Pick<MapDrawing, "form" | "path" | "results">,
+  { form, path, results }: Omit<MapDrawing, "frame">,
   isLead: boolean,
 ): Html {
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
@@ -50,118 +49,104 @@ export function drawMap(
   const view = parseView(form.view) ??
     (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA);
   const frame = createFrame(view, size);
-  const map = { form, path, results, view, size, frame };
-  const text = TEXTS[form.language];
+  const map = { form, path, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
-  const paths = [
-    ...drawOutlines(frame, size, view.width),
-    ["box", box && drawPath(sampleBox(box).map(frame.toPixel), true)],
-  ];
+  const text = TEXTS[form.language];
+  const scale = createScaleBar(frame, form.language);
+  const [scaleX, scaleY] = formatPixel(scale.middle, size);
+  const paths = [...drawOutlines(frame), ...box ? drawBox(box, frame) : [], ["scale", scale.path]];
   return html`
-    <div class="map" data-view="${formatView(view)}" data-width="${width}"
-      data-height="${height}" role="group" aria-label="${text.map}">
-      <a class="skip map-skip" href="#after-map">${text.skipMap}</a>
+    <div class="map" data-view="${formatView(view)}" role="group" aria-label="${text.map}">
+      <a class="skip" href="#after-map">${text.skipMap}</a>
       <svg class="map-land" viewBox="0 0 ${width} ${height}" aria-hidden="true">${paths.map((
         [layer, d],
-      ) =>
-        d && html`
-          <path class="map-${layer}" d="${d}" />
-        `
-      )}</svg>
-      <svg class="map-points">${drawScale(frame, size, form.language)}${box &&
-        drawHandles(box, frame, size)}${drawPoints(map, isLead ? "map-wide" : "")}${isLead &&
-        drawPoints({ ...map, size: narrow }, "map-narrow")}</svg>
+      ) => html`<path class="map-${layer}" d="${d}"></path>`)}</svg>
+      <svg class="map-points">
+        <text class="map-distance" x="${scaleX}" y="${scaleY}" dy="-6">${scale.label}</text>
+        ${drawPoints(map, isLead ? "map-wide" : "")}
+        ${isLead && drawPoints({ ...map, frame: createFrame(view, narrow) }, "map-narrow")}
+      </svg>
       ${renderButtons(map)} ${renderLegend(map)} ${renderCard(map)}
       <span id="after-map" tabindex="-1"></span>
     </div>
   `;
 }
 
-/** Minimum length (pixels) of the scale bar. */
-const MIN_SCALE_LENGTH = 40;
-const KILOMETRES_PER_DEGREE = EARTH_RADIUS * Math.PI / 180;
-
-/** Draws a scale bar of a round length, which is right at the centre of the map. */
-function drawScale(frame: Frame, { width, height }: Size, language: Language): Html {
-  const [x, y] = [width / 2, height / 2];
-  const [from, to] = [frame.toPosition([x - 50, y]), frame.toPosition([x + 50, y])];
-  const parallel = Math.cos(from.latitude * Math.PI / 180);
-  const degrees = Math.hypot(
-    to.latitude - from.latitude,
-    (to.longitude - from.longitude) * parallel,
-  );
-  const kilometres = degrees * KILOMETRES_PER_DEGREE / 100;
-  const length = roundUp(MIN_SCALE_LENGTH * kilometres);
-  const part = length / kilometres / width;
-  const [start, middle] = [percent(1 - part), percent(1 - part / 2)];
-  return html`
-    <g class="map-scale" transform="translate(-20 -16)">
-      <line x1="${start}" x2="100%" y1="100%" y2="100%" />
-      <rect x="${start}" y="100%" />
-      <rect x="100%" y="100%" />
-      <text x="${middle}" y="100%" dy="-6">${formatNumber(length, language)} km</text>
-    </g>
-  `;
+function drawBox(box: Bounds, { toPixel }: Frame): [layer: string, path: string][] {
+  const handles = cornersOf(box).map(toPixel)
+    .map(([x, y]) => `M${Math.round(x - 5)} ${Math.round(y - 5)}h10v10h-10z`);
+  return [["box", drawPath(sampleBox(box).map(toPixel), true)], ["handles", handles.join("")]];
 }
 
-function drawHandles(box: Bounds, frame: Frame, size: Size): Html {
-  const handles = cornersOf(box).map((corner) => {
-    const [x, y] = formatPixel(frame.toPixel(corner), size);
-    return html`
-      <rect x="${x}" y="${y}" width="10" height="10" />
-    `;
-  });
-  return html`<g class="map-handles" transform="translate(-5 -5)">${handles}</g>`;
+/** Pixels: the shortest scale bar, and its distances from the right and from the bottom. */
+const [MIN_SCALE_LENGTH, SCALE_RIGHT, SCALE_BOTTOM] = [40, 32, 16];
+
+/** Returns a bar of a round length, which is right at the centre of the map. */
+function createScaleBar({ view, size: { width, height } }: Frame, language: Language) {
+  const kilometresPerPixel = view.width / width / scaleAt(view.latitude);
+  const kilometres = roundUp(MIN_SCALE_LENGTH * kilometresPerPixel);
+  const length = Math.round(kilometres / kilometresPerPixel);
+  const [right, bottom] = [width - SCALE_RIGHT, height - SCALE_BOTTOM];
+  return {
+    path: `M${right} ${bottom - 6}v6h${-length}v-6`,
+    middle: [right - length / 2, bottom] as const,
+    label: `${formatNumber(kilometres, language)} km`,
+  };
 }
 
-function renderButtons({ form, path, view, size: { width, height }, frame }: MapDrawing): Html {
+/** Link to another view; disabled without one. */
+type MapLink = readonly [sign: string, label: string, view: MapView | false];
+
+function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDrawing): Html {
   const text = TEXTS[form.language];
   const isWhole = view.width >= CANADA.width;
-  const button = (sign: string, label: string, view: MapView | undefined) =>
+  const closer = { ...view, width: view.width / 2 };
+  const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
+  const moved = (x: number, y: number) => {
+    const { longitude, latitude } = toPosition([size.width * x, size.height * y]);
+    return { ...view, longitude, latitude: clampLatitude(latitude) };
+  };
+  const button = ([sign, label, view]: MapLink) =>
     view
       ? html`<a href="${
         pageUrl(form, { view: formatView(view) }, path)
       }" aria-label="${label}" title="${label}">${sign}</a>`
       : html`<a role="link" aria-disabled="true" aria-label="${label}">${sign}</a>`;
-  const move = (sign: string, label: string, x: number, y: number) => {
-    const centre = frame.toPosition([width * (1 + x) / 2, height * (1 + y) / 2]);
-    return button(sign, label, { ...view, ...centre, latitude: clampLatitude(centre.latitude) });
-  };
-  const closer = { ...view, width: view.width / 2 };
-  const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
+  const zooms: MapLink[] = [
+    ["+", text.zoomIn, closer.width >= MIN_VIEW_WIDTH && closer],
+    ["−", text.zoomOut, !isWhole && wider],
+    ["⤢", text.allOfCanada, CANADA],
+  ];
+  const moves: MapLink[] = [
+    ["▲", text.moveNorth, moved(0.5, 0)],
+    ["▼", text.moveSouth, moved(0.5, 1)],
+    ["◀", text.moveWest, moved(0, 0.5)],
+    ["▶", text.moveEast, moved(1, 0.5)],
+  ];
   return html`<nav class="map-buttons" aria-label="${text.mapView}">
-    ${button("+", text.zoomIn, closer.width < MIN_VIEW_WIDTH ? undefined : closer)}
-    ${button("−", text.zoomOut, isWhole ? undefined : wider)}
-    ${button("⤢", text.allOfCanada, CANADA)}
+    ${zooms.map(button)}
     ${
     path === "/" && html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
-    ${
-    !isWhole && html`<span class="map-moves">${[
-      move("▲", text.moveNorth, 0, -1),
-      move("▼", text.moveSouth, 0, 1),
-      move("◀", text.moveWest, -1, 0),
-      move("▶", text.moveEast, 1, 0),
-    ]}</span>`
-  }
+    ${!isWhole && html`<span class="map-moves">${moves.map(button)}</span>`}
   </nav>`;
 }
 
 const NO_BOX = { west: "", south: "", east: "", north: "", view: "" };
 
-function renderLegend({ form, path, results, view, size, frame }: MapDrawing): Html {
+function renderLegend({ form, path, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
   const { language } = form;
   const text = TEXTS[language];
   const countInView = (locations: readonly LocationInfo[]) =>
-    locations.filter((location) => isInside(frame.toPixel(location), size)).length;
+    locations.filter((location) => isInside(frame.toPixel(location), frame.size)).length;
   const shown = countInView(list);
   const label = shown < list.length
     ? fill(text.locationsInView, { shown, all: list.length }, language)
     : formatPlural("locations", shown, language);
   const link = (changes: Partial<Form>, label: string) =>
     html`<a href="${pageUrl(form, changes, path)}">${label}</a>`;
-  const toOthers = { others: others ? "" : "1", view: formatView(view) };
+  const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
     <span class="map-key">${label}</span>
     ${
@@ -198,28 +183,20 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
   const here = all.filter((location) =>
     location.longitude === longitude && location.latitude === latitude && location !== chosen
   );
-  // The filter excludes other locations.
-  const hrefOfOnly = (location: LocationInfo) => {
-    const filter = others.includes(location) ? readForm(new URLSearchParams(), language) : form;
-    const only = {
-      locations: [Number(location.id)],
-      where: "",
-      selected: "",
-      view: "",
-      others: "",
-    };
-    return pageUrl(filter, only);
+  const unfiltered = readForm(new URLSearchParams(), language);
+  const only = { where: "", selected: "", view: "", others: "" };
+  const renderLocation = (location: LocationInfo) => {
+    // The filter excludes other locations.
+    const filter = others.includes(location) ? unfiltered : form;
+    const href = pageUrl(filter, { ...only, locations: [Number(location.id)] });
+    return html`<p><strong>${location.name}</strong>
+      <span>${[valueName(location.type, language), position].filter(Boolean).join(", ")}</span>
+      <a href="${href}">${text.onlyLocation}</a></p>`;
   };
   return html`<div class="map-card">
     <a class="map-close" href="${
     pageUrl(form, { selected: "" }, path)
   }" aria-label="${text.closeCard}">×</a>
-    ${
-    [chosen, ...here].slice(0, MAX_NAMES).map((location) =>
-      html`<p><strong>${location.name}</strong>
-      <span>${[valueName(location.type, language), position].filter(Boolean).join(", ")}</span>
-      <a href="${hrefOfOnly(location)}">${text.onlyLocation}</a></p>`
-    )
-  }
+    ${[chosen, ...here].slice(0, MAX_NAMES).map(renderLocation)}
   </div>`;
 }

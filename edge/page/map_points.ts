@@ -4,14 +4,7 @@ import { type Form, pageUrl } from "./form.ts";
 import type { LocationInfo, Results } from "./load.ts";
 import { formatView, viewOf } from "./map_view.ts";
 import { PLACES } from "./outlines.ts";
-import {
-  CANADA_WIDTH,
-  createFrame,
-  type Frame,
-  type MapView,
-  type Pixel,
-  type Size,
-} from "./projection.ts";
+import { CANADA_WIDTH, type Frame, type Pixel, type Size } from "./projection.ts";
 import { percent } from "./scale.ts";
 import { formatNumber, formatPlural, type Html } from "./text.ts";
 
@@ -20,9 +13,7 @@ export interface MapDrawing {
   form: Form;
   path: string;
   results: Pick<Results, "locations" | "others" | "selection">;
-  view: MapView;
-  /** Pixels for which the map is drawn. The browser scales outlines; points and text keep their size. */
-  size: Size;
+  /** The browser scales outlines; points and text keep their size. */
   frame: Frame;
 }
 
@@ -34,27 +25,18 @@ interface Cluster {
 }
 
 export function drawPoints(map: MapDrawing, className: string): Html {
-  const { form, size, view, results: { locations, others = [] } } = map;
-  const frame = createFrame(view, size);
+  const { frame, results: { locations, others = [] } } = map;
   const toClusters = (locations: readonly LocationInfo[]) =>
     mergePoints(
       locations.map((location): Cluster => {
         const [x, y] = frame.toPixel(location);
         return { x, y, members: [location] };
-      }).filter(({ x, y }) => isInside([x, y], size)),
+      }).filter(({ x, y }) => isInside([x, y], frame.size)),
     );
   const [hollow, filled] = [toClusters(others), toClusters(locations.list)];
-  const clusters = [...hollow, ...filled];
-  const selected = clusters.filter(({ members }) => members.some(({ id }) => id === form.selected));
-  const rings = selected.map((cluster) => {
-    const [cx, cy] = formatPixel([cluster.x, cluster.y], size);
-    return html`
-      <circle class="map-ring" cx="${cx}" cy="${cy}" r="${radiusOf(cluster) + 4}" />
-    `;
-  });
-  return html`<g class="${className}">${drawLabels(clusters, frame, size, view.width)}${
+  return html`<g class="${className}">${drawLabels([...hollow, ...filled], frame)}${
     hollow.map((cluster) => drawPoint(cluster, map, "map-point map-other"))
-  }${filled.map((cluster) => drawPoint(cluster, map, "map-point"))}${rings}</g>`;
+  }${filled.map((cluster) => drawPoint(cluster, map, "map-point"))}</g>`;
 }
 
 export function isInside([x, y]: Pixel, { width, height }: Size): boolean {
@@ -87,28 +69,32 @@ function mergePoints(points: readonly Cluster[]): readonly Cluster[] {
   return clusters.length < points.length ? mergePoints(clusters) : clusters;
 }
 
-const POINT_RADIUS = 6;
-
 function radiusOf({ members: { length } }: Cluster): number {
-  return length === 1 ? POINT_RADIUS : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
+  return length === 1 ? 6 : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
 }
 
-function drawPoint(cluster: Cluster, { form, path, view, size }: MapDrawing, className: string) {
+function drawPoint(cluster: Cluster, { form, path, frame }: MapDrawing, className: string): Html {
   const { members } = cluster;
   const [first] = members as [LocationInfo];
-  const [x, y] = formatPixel([cluster.x, cluster.y], size);
-  const isSingle = members.length === 1;
-  const closer = viewOf(members, size);
-  const isCloser = !isSingle && closer.width < view.width / 1.2;
+  const count = members.length;
+  const [x, y] = formatPixel([cluster.x, cluster.y], frame.size);
+  const radius = radiusOf(cluster);
+  const closer = viewOf(members, frame.size);
+  const isCloser = count > 1 && closer.width < frame.view.width / 1.2;
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
-  const title = isSingle ? first.name : formatPlural("locations", members.length, form.language);
-  const number = formatNumber(members.length, form.language, { notation: "compact" });
-  return html`<a class="${className}" href="${
-    pageUrl(form, changes, path)
-  }"><title>${title}</title><circle
-    cx="${x}" cy="${y}" r="${radiusOf(cluster)}"/>${
-    !isSingle && html`<text x="${x}" y="${y}" dy="4">${number}</text>`
-  }</a>`;
+  const title = count === 1 ? first.name : formatPlural("locations", count, form.language);
+  const number = formatNumber(count, form.language, { notation: "compact" });
+  const ring = members.some(({ id }) => id === form.selected) &&
+    html`<circle class="map-ring" cx="${x}" cy="${y}" r="${radius + 4}"></circle>`;
+  return html`
+    <a class="${className}"
+      href="${pageUrl(
+        form,
+        changes,
+        path,
+      )}"><title>${title}</title><circle cx="${x}" cy="${y}" r="${radius}"/>${ring}${count > 1 &&
+        html`<text x="${x}" y="${y}" dy="4">${number}</text>`}</a>
+  `;
 }
 
 /** Pixels from the left and from the top. */
@@ -126,24 +112,18 @@ const SIDES = [
 const [CHARACTER_WIDTH, LABEL_HEIGHT, LABEL_MARGIN] = [6.6, 13, 4];
 
 /** Draws the names of towns where they cover neither a point nor each other; the largest towns first. */
-function drawLabels(
-  clusters: readonly Cluster[],
-  frame: Frame,
-  { width, height }: Size,
-  viewWidth: number,
-): readonly Html[] {
-  const around = (x: number, y: number, radius: number): Rectangle => [
-    x - radius,
-    y - radius,
-    x + radius,
-    y + radius,
+function drawLabels(clusters: readonly Cluster[], { view, size, toPixel }: Frame): Html[] {
+  const { width, height } = size;
+  const around = ([x, y]: Pixel, radius: number): Rectangle => [
+    ...[x - radius, y - radius] as const,
+    ...[x + radius, y + radius] as const,
   ];
   const taken = [
     // The buttons, the legend and the scale.
     [width - 60, 0, width, 180],
     [0, height - 50, 170, height],
     [width - 120, height - 50, width, height],
-    ...clusters.map((cluster) => around(cluster.x, cluster.y, radiusOf(cluster) + 2)),
+    ...clusters.map((cluster) => around([cluster.x, cluster.y], radiusOf(cluster) + 2)),
   ];
   const isFree = ([left, top, right, bottom]: Rectangle) =>
     left > LABEL_MARGIN && top > LABEL_MARGIN && right < width - LABEL_MARGIN &&
@@ -151,24 +131,23 @@ function drawLabels(
     !taken.some(([otherLeft, otherTop, otherRight, otherBottom]) =>
       left < otherRight! && right > otherLeft! && top < otherBottom! && bottom > otherTop!
     );
-  const maxRank = viewWidth >= CANADA_WIDTH ? 3 : 4;
+  const maxRank = view.width >= CANADA_WIDTH ? 3 : 4;
   return PLACES.filter(({ rank }) => rank <= maxRank).map((place) => {
-    const [x, y] = frame.toPixel(place);
+    const [x, y] = toPixel(place);
     const length = place.name.length * CHARACTER_WIDTH;
-    for (const { dx, dy, anchor, part } of SIDES) {
-      const left = x + dx - part * length;
-      const bottom = y + dy + 3;
-      const label: Rectangle = [left, bottom - LABEL_HEIGHT, left + length, bottom];
-      if (!isFree(label)) continue;
-      taken.push(label, around(x, y, 3));
-      const [cx, cy] = formatPixel([x, y], { width, height });
-      return html`
-        <circle class="map-place" cx="${cx}" cy="${cy}" r="1.6" />
-        <text
-          class="map-label" x="${cx}" y="${cy}" dx="${dx}" dy="${dy}"
-          text-anchor="${anchor}">${place.name}</text>
-      `;
-    }
-    return html``;
+    const boxOf = ({ dx, dy, part }: typeof SIDES[number]): Rectangle => {
+      const [left, bottom] = [x + dx - part * length, y + dy + 3];
+      return [left, bottom - LABEL_HEIGHT, left + length, bottom];
+    };
+    const side = SIDES.find((side) => isFree(boxOf(side)));
+    if (side === undefined) return html``;
+    taken.push(boxOf(side), around([x, y], 3));
+    const [cx, cy] = formatPixel([x, y], size);
+    return html`
+      <circle class="map-place" cx="${cx}" cy="${cy}" r="1.6"></circle>
+      <text
+        class="map-label" x="${cx}" y="${cy}" dx="${side.dx}" dy="${side.dy}"
+        text-anchor="${side.anchor}">${place.name}</text>
+    `;
   });
 }

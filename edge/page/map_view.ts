@@ -1,12 +1,11 @@
 // The part of the world that a map shows: as text in a URL, or around locations and boxes.
 import {
   type Bounds,
-  boundsOf,
+  boundsOfPixels,
   CANADA,
   type Coordinates,
   createFrame,
   type MapView,
-  type Pixel,
   rangeOf,
   sampleBox,
   type Size,
@@ -16,6 +15,7 @@ import {
 export const LEAD_SIZE: Size = { width: 804, height: 588 };
 export const RAIL_SIZE: Size = { width: 402, height: 348 };
 
+/** Kilometres. */
 export const [MIN_VIEW_WIDTH, MAX_VIEW_WIDTH] = [2, 7000];
 
 /** Formats a view for a URL, such as `-97.21,51.3,420`. */
@@ -31,12 +31,8 @@ export function parseView(text: string): MapView | undefined {
   return isValid ? { longitude, latitude, width } : undefined;
 }
 
-/** Pixels around the positions of a view, so that buttons, legend and scale do not cover them. */
-const INSETS = { left: 44, right: 64, top: 44, bottom: 56 };
 /** Width (km) of the view of a single position. */
 const MIN_FITTED_WIDTH = 120;
-/** Part of the map's width above which all of Canada is shown. */
-const CANADA_PART = 0.6;
 const [SOUTH_LIMIT, NORTH_LIMIT] = [38, 84];
 
 /** Returns the view that shows all positions; all of Canada if they are spread over it. */
@@ -48,20 +44,21 @@ export function viewOf(positions: readonly Coordinates[], size: Size): MapView {
 }
 
 export function viewOfBox(box: Bounds, size: Size): MapView {
-  const positions = sampleBox(box).map(({ longitude, latitude }) => ({
-    longitude,
-    latitude: clampLatitude(latitude),
-  }));
-  return fitView(positions, size, MIN_VIEW_WIDTH);
+  const [south, north] = [clampLatitude(box.south), clampLatitude(box.north)];
+  return fitView(sampleBox({ ...box, south, north }), size, MIN_VIEW_WIDTH);
 }
 
 export function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
+/** Pixels beside and above the positions of a view, so that buttons, legend and scale do not cover them. */
+const [INSET_X, INSET_Y] = [64, 56];
+/** Part of the map's width above which all of Canada is shown. */
+const CANADA_PART = 0.6;
+
 function fitView(positions: readonly Coordinates[], size: Size, minWidth: number): MapView {
   if (positions.length === 0) return CANADA;
-  const { left, right, top, bottom } = INSETS;
   let view = CANADA;
   // The central meridian depends on the view, so a second pass fits better.
   for (let turn = 0; turn < 2; turn++) {
@@ -72,16 +69,11 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
     const isInCanada = west > 0 && east < size.width && north > 0 && south < size.height;
     if (turn === 0 && isInCanada && east - west > size.width * CANADA_PART) return CANADA;
     const part = Math.max(
-      (east - west) / (size.width - left - right),
-      (south - north) / (size.height - top - bottom),
+      (east - west) / (size.width - 2 * INSET_X),
+      (south - north) / (size.height - 2 * INSET_Y),
     );
     const width = Math.min(Math.max(view.width * part, minWidth), MAX_VIEW_WIDTH);
-    const zoom = width / view.width;
-    const centre: Pixel = [
-      (west + east + (right - left) * zoom) / 2,
-      (north + south + (bottom - top) * zoom) / 2,
-    ];
-    view = { ...frame.toPosition(centre), width };
+    view = { ...frame.toPosition([(west + east) / 2, (north + south) / 2]), width };
   }
   return view;
 }
@@ -89,9 +81,5 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
 export function boundsOfView(view: MapView): Bounds {
   // The higher of both maps.
   const { width, height } = RAIL_SIZE;
-  const { toPosition } = createFrame(view, RAIL_SIZE);
-  const edges = [0, 0.25, 0.5, 0.75, 1].flatMap((part) =>
-    [[part, 0], [part, 1], [0, part], [1, part]] as const
-  );
-  return boundsOf(edges.map(([x, y]) => toPosition([x * width, y * height])));
+  return boundsOfPixels(createFrame(view, RAIL_SIZE), [0, 0], [width, height]);
 }

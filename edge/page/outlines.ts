@@ -9,7 +9,6 @@ export const PLACES: readonly (Coordinates & { name: string; rank: number })[] =
 
 /** Drawn in this order. */
 const LAYERS = ["grid", "neighbours", "land", "lakes", "provinces"] as const;
-type Layer = typeof LAYERS[number];
 
 interface Line {
   points: readonly Coordinates[];
@@ -21,23 +20,16 @@ type Outlines = readonly (readonly Line[])[];
 /** Parsed when first used. */
 const parsed: { coarse?: Outlines; fine?: Outlines } = {};
 
-export function drawOutlines(
-  frame: Frame,
-  size: Size,
-  viewWidth: number,
-): [layer: Layer, path: string][] {
-  const outlines = viewWidth >= CANADA_WIDTH
+export function drawOutlines({ view, size, toPixel }: Frame): [layer: string, path: string][] {
+  const outlines = view.width >= CANADA_WIDTH
     ? parsed.coarse ??= parseOutlines(coarse)
     : parsed.fine ??= parseOutlines(fine);
-  return LAYERS.map((layer, i) => [
-    layer,
-    outlines[i]!.map(({ points, isClosed }) =>
-      drawPath(clip(points.map(frame.toPixel), isClosed, size), isClosed)
-    ).join(""),
-  ]);
+  const draw = ({ points, isClosed }: Line) =>
+    drawPath(clip(points.map(toPixel), isClosed, size), isClosed);
+  return LAYERS.map((layer, i) => [layer, outlines[i]!.map(draw).join("")]);
 }
 
-function parseOutlines(data: { unit: number } & Record<Layer, string>): Outlines {
+function parseOutlines(data: { unit: number } & Record<typeof LAYERS[number], string>): Outlines {
   return LAYERS.map((layer) =>
     data[layer].split("M").slice(1).map((path): Line => {
       const numbers = path.match(/-?\d+/g)!.map(Number);
@@ -91,17 +83,17 @@ const MIN_STEP = 2;
 
 /** Formats points as relative steps in whole pixels. */
 export function drawPath(pixels: readonly Pixel[], isClosed: boolean): string {
-  let path = "";
+  const steps: Pixel[] = [];
   let [lastX, lastY] = [0, 0];
-  let points = 0;
   for (const pixel of pixels) {
     const [x, y] = [Math.round(pixel[0]), Math.round(pixel[1])];
-    const [stepX, stepY] = [x - lastX, y - lastY];
-    if (points > 0 && Math.abs(stepX) + Math.abs(stepY) < MIN_STEP) continue;
-    path += points === 0 ? `M${x} ${y}l` : `${stepX < 0 || points === 1 ? "" : " "}${stepX}` +
-      `${stepY < 0 ? "" : " "}${stepY}`;
+    const step = [x - lastX, y - lastY] as const;
+    if (steps.length > 0 && Math.abs(step[0]) + Math.abs(step[1]) < MIN_STEP) continue;
+    steps.push(step);
     [lastX, lastY] = [x, y];
-    points++;
   }
-  return points < (isClosed ? 3 : 2) ? "" : isClosed ? `${path}z` : path;
+  if (steps.length < (isClosed ? 3 : 2)) return "";
+  // A minus sign separates numbers, too.
+  const path = steps.slice(1).flat().join(" ").replaceAll(" -", "-");
+  return `M${steps[0]!.join(" ")}l${path}${isClosed ? "z" : ""}`;
 }

@@ -28,7 +28,7 @@ import {
   type Source,
 } from "./load.ts";
 import { parseView } from "./map_view.ts";
-import { boundsOf, createFrame, sampleBox } from "./projection.ts";
+import { boundsOfPixels, createFrame } from "./projection.ts";
 import { renderBars, renderResults } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -344,9 +344,7 @@ function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
   const view = parseView(viewText);
   if (view === undefined || !(width! > 0 && height! > 0)) return {};
   const size = { width: width!, height: height! };
-  const { toPosition } = createFrame(view, size);
-  const edges = sampleBox({ west: x1!, east: x2!, south: y1!, north: y2! });
-  const bounds = boundsOf(edges.map(({ longitude: x, latitude: y }) => toPosition([x, y])));
+  const bounds = boundsOfPixels(createFrame(view, size), [x1!, y1!], [x2!, y2!]);
   const decimals = Math.max(2, Math.ceil(-Math.log10(view.width / size.width / DEGREE)));
   const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(decimals)]);
   return { ...Object.fromEntries(sides), view: "" };

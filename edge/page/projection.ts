@@ -31,7 +31,7 @@ export interface Size {
 export type Pixel = readonly [x: number, y: number];
 
 /** Kilometres: radius of a sphere with the area of the Earth. */
-export const EARTH_RADIUS = 6371;
+const EARTH_RADIUS = 6371;
 const DEGREE = Math.PI / 180;
 const [SOUTH_PARALLEL, NORTH_PARALLEL] = [49 * DEGREE, 77 * DEGREE];
 
@@ -50,11 +50,20 @@ function wrap(longitude: number): number {
   return longitude - 360 * Math.round(longitude / 360);
 }
 
+/** Returns kilometres from the pole on the map, which has no south pole. */
+function distanceToPole(latitude: number): number {
+  return EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
+}
+
+/** Returns the ratio between a short distance on the map and on the ground (Snyder's k). */
+export function scaleAt(latitude: number): number {
+  return CONE * distanceToPole(latitude) / (EARTH_RADIUS * Math.cos(latitude * DEGREE));
+}
+
 /** Returns kilometres east of the central meridian, and from the pole towards the south. */
 function project({ longitude, latitude }: Coordinates, meridian: number): Pixel {
   const angle = CONE * wrap(longitude - meridian) * DEGREE;
-  // The map has no south pole.
-  const distance = EQUATOR / stretch(Math.max(latitude, -80) * DEGREE) ** CONE;
+  const distance = distanceToPole(latitude);
   return [distance * Math.sin(angle), distance * Math.cos(angle)];
 }
 
@@ -67,6 +76,8 @@ export const CANADA: MapView = { longitude: -89.6, latitude: 60, width: 5750 };
 
 /** Converts between degrees and pixels of a map. */
 export interface Frame {
+  view: MapView;
+  size: Size;
   toPixel: (position: Coordinates) => Pixel;
   toPosition: (pixel: Pixel) => Coordinates;
 }
@@ -77,6 +88,8 @@ export function createFrame(view: MapView, size: Size): Frame {
   const [centreX, centreY] = project(view, meridian);
   const scale = size.width / view.width;
   return {
+    view,
+    size,
     toPixel(position) {
       const [x, y] = project(position, meridian);
       return [size.width / 2 + (x - centreX) * scale, size.height / 2 + (y - centreY) * scale];
@@ -99,10 +112,12 @@ export function rangeOf(numbers: readonly number[]): [low: number, high: number]
   return numbers.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], start);
 }
 
-/** Returns the smallest box that contains positions. */
-export function boundsOf(positions: readonly Coordinates[]): Bounds {
-  const [west, east] = rangeOf(positions.map(({ longitude }) => longitude));
-  const [south, north] = rangeOf(positions.map(({ latitude }) => latitude));
+/** Returns the smallest box that contains a rectangle of pixels, whose edges are curved on the ground. */
+export function boundsOfPixels({ toPosition }: Frame, [x1, y1]: Pixel, [x2, y2]: Pixel): Bounds {
+  const edges = sampleBox({ west: x1, south: y1, east: x2, north: y2 })
+    .map(({ longitude: x, latitude: y }) => toPosition([x, y]));
+  const [west, east] = rangeOf(edges.map(({ longitude }) => longitude));
+  const [south, north] = rangeOf(edges.map(({ latitude }) => latitude));
   return { west, south, east, north };
 }
 

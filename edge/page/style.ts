@@ -183,6 +183,8 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-land .map-lakes { fill: var(--lake); }
 .map-land .map-provinces { stroke-dasharray: 5 4; }
 .map-land .map-box { fill: var(--accent); fill-opacity: .1; stroke: var(--accent); stroke-width: 2; stroke-dasharray: 6 4; }
+.map-land .map-handles { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
+.map-land .map-scale { stroke: var(--soft); stroke-width: 1; }
 .map-points { position: absolute; inset: 0; width: 100%; height: 100%; }
 .map-narrow, .chart-narrow { display: none; }
 .map-label { fill: var(--soft); font-size: 12px; stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
@@ -192,11 +194,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-point.map-other text { fill: var(--ink); font-weight: 400; }
 .map-point:hover circle, .map-point:focus-visible circle { stroke: var(--ink); stroke-width: 2.5; }
 .map-ring { fill: none; stroke: var(--ink); stroke-width: 2.5; pointer-events: none; }
-.map-handles rect { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
-.map-place, .map-scale { fill: var(--soft); stroke-width: 1.5; font-size: 13px; }
-.map-scale line { stroke: var(--soft); }
-.map-scale text { text-anchor: middle; }
-.map-scale rect { width: 1px; height: 6px; transform: translateY(-5px); }
+.map-place, .map-distance { fill: var(--soft); font-size: 13px; text-anchor: middle; }
 .map-buttons > a { width: 36px; height: 36px; font-size: 20px; line-height: 1; }
 .map-buttons .map-draw { font-size: 12px; }
 .map-legend { position: absolute; left: 12px; bottom: 12px; margin: 0; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 190px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
@@ -219,7 +217,6 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-moves :nth-child(4) { left: auto; right: -8px; }
 .map.drawing { cursor: crosshair; touch-action: none; }
 .map.drawing .map-points { pointer-events: none; }
-.map-drawn { position: absolute; border: 2px dashed var(--accent); background: color-mix(in srgb, var(--accent) 10%, transparent); }
 .chart-links details { display: inline; }
 .chart-links details ul { margin-top: 8px; }
 .chart-links summary { display: inline; cursor: pointer; text-decoration: underline; margin-left: 8px; color: var(--accent); }

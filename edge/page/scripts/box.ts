@@ -2,63 +2,55 @@ import type { Page } from "./page.ts";
 
 /** Draws a box on the map with the pointer. Runs in the browser; the server converts its pixels to degrees. */
 export function enhanceBox({ texts, load }: Page): void {
-  let start: { x: number; y: number } | undefined;
-  const frame = document.createElement("div");
-  frame.className = "map-drawn";
+  const box = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  box.setAttribute("class", "map-box");
+  let land: SVGSVGElement | undefined;
+  let start = new DOMPoint();
 
   document.addEventListener("click", (event) => {
     const link = (event.target as Element).closest(".map-draw");
     // A key press goes to the four numbers.
     if (!link || event.detail === 0) return;
     event.preventDefault();
-    const map = link.closest<HTMLElement>(".map")!;
-    map.classList.toggle("drawing");
+    link.closest(".map")!.classList.toggle("drawing");
     document.querySelector("#form-status")!.textContent = texts().drawBox!;
   });
   document.addEventListener("pointerdown", (event) => {
-    const map = (event.target as Element).closest<HTMLElement>(".map.drawing");
-    if (!map || (event.target as Element).closest(".map-buttons")) return;
+    const target = event.target as Element;
+    const map = target.closest(".map.drawing");
+    if (!map || target.closest(".map-buttons a")) return;
     event.preventDefault();
-    start = { x: event.clientX, y: event.clientY };
-    map.append(frame);
-    resize(event);
     map.setPointerCapture(event.pointerId);
+    land = map.querySelector<SVGSVGElement>(".map-land")!;
+    land.append(box);
+    start = pointOf(event);
+    draw(start);
   });
   document.addEventListener("pointermove", (event) => {
-    if (start) resize(event);
+    if (land) draw(pointOf(event));
   });
   document.addEventListener("pointerup", (event) => {
-    const map = frame.parentElement;
-    if (!start || !map) return;
-    const bounds = map.getBoundingClientRect();
-    const scale = Number(map.dataset.width) / bounds.width;
-    const drawn = [
-      start.x - bounds.left,
-      start.y - bounds.top,
-      event.clientX - bounds.left,
-      event.clientY - bounds.top,
-    ]
-      .map((pixel) => (pixel * scale).toFixed(1));
-    const size = [map.dataset.width, map.dataset.height];
-    const isLarge = Math.abs(event.clientX - start.x) > 4 && Math.abs(event.clientY - start.y) > 4;
-    start = undefined;
-    frame.remove();
+    if (!land) return;
+    const map = land.closest<HTMLElement>(".map")!;
+    const end = pointOf(event);
+    const { width, height } = land.viewBox.baseVal;
+    land = undefined;
+    box.remove();
     map.classList.remove("drawing");
-    if (!isLarge) return;
+    if (Math.min(Math.abs(end.x - start.x), Math.abs(end.y - start.y)) < 4) return;
     const url = new URL(document.querySelector("main")!.dataset.url!, location.href);
     url.searchParams.set("view", map.dataset.view!);
-    url.searchParams.set("drawn", [...drawn, ...size].join());
+    const drawn = [start.x, start.y, end.x, end.y].map((pixel) => pixel.toFixed(1));
+    url.searchParams.set("drawn", [...drawn, width, height].join());
     load(url.href, false, true);
   });
 
-  function resize(event: PointerEvent): void {
-    const bounds = frame.parentElement!.getBoundingClientRect();
-    const from = start!;
-    Object.assign(frame.style, {
-      left: `${Math.min(from.x, event.clientX) - bounds.left}px`,
-      top: `${Math.min(from.y, event.clientY) - bounds.top}px`,
-      width: `${Math.abs(from.x - event.clientX)}px`,
-      height: `${Math.abs(from.y - event.clientY)}px`,
-    });
+  /** Returns the position of the pointer in the drawing, which the browser scales. */
+  function pointOf({ clientX, clientY }: PointerEvent): DOMPoint {
+    return new DOMPoint(clientX, clientY).matrixTransform(land!.getScreenCTM()!.inverse());
+  }
+
+  function draw({ x, y }: DOMPoint): void {
+    box.setAttribute("d", `M${start.x} ${start.y}H${x}V${y}H${start.x}z`);
   }
 }
