@@ -1,7 +1,7 @@
 // The bars of results per year.
 import { html } from "hono/html";
+import { createScale, percent, rangeOf, roundNumbers } from "./scale.ts";
 import { formatNumber, type Html, type Language } from "./text.ts";
-import { createScale, labelStep, percent } from "./scale.ts";
 
 export interface YearResults {
   year: number;
@@ -16,30 +16,31 @@ const MAX_LABELS = 6;
 
 export function drawBars(years: readonly YearResults[], language: Language): Html {
   if (years.length === 0) return html``;
-  const counts = new Map(years.map(({ year, results }) => [year, results]));
-  const first = Math.min(...counts.keys());
-  const length = Math.max(...counts.keys()) - first + 1;
-  const { ticks, partOf } = createScale(0, Math.max(...counts.values(), 1), false);
-  const step = labelStep(length, MAX_LABELS);
-  const describe = (year: number) => `${year}: ${formatNumber(counts.get(year) ?? 0, language)}`;
-  const drawYear = (_: unknown, i: number) => {
-    const year = first + i;
-    const height = Math.round((BOTTOM - TOP) * partOf(counts.get(year) ?? 0));
-    const [x, width] = [percent((i + (1 - BAR_PART) / 2) / length), percent(BAR_PART / length)];
+  const [first, last] = rangeOf(years.map(({ year }) => year));
+  const [, most] = rangeOf(years.map(({ results }) => results));
+  const { ticks, partOf } = createScale(0, most, false);
+  const describe = ({ year, results }: YearResults) =>
+    `${year}: ${formatNumber(results, language)}`;
+  /** Returns the position of a part of a year. */
+  const toX = (year: number, part: number) => percent((year - first + part) / (last - first + 1));
+  const width = percent(BAR_PART / (last - first + 1));
+  const bars = years.map((item) => {
+    const height = Math.round((BOTTOM - TOP) * partOf(item.results));
     return html`
-      <rect x="${x}" width="${width}" y="${BOTTOM - height}" height="${height}">
-        <title>${describe(year)}</title>
-      </rect>${year % step === 0 &&
-        html`<text class="bars-year" x="${percent((i + 0.5) / length)}" y="${
-          BOTTOM + 16
-        }">${year}</text>`}
+      <rect x="${toX(item.year, (1 - BAR_PART) / 2)}" width="${width}"
+        y="${BOTTOM - height}" height="${height}">
+        <title>${describe(item)}</title>
+      </rect>
     `;
-  };
+  });
+  const labels = roundNumbers(first, last, MAX_LABELS).map((year) =>
+    html`<text class="bars-year" x="${toX(year, 0.5)}" y="${BOTTOM + 16}">${year}</text>`
+  );
   return html`
     <svg class="bars" height="${HEIGHT}" role="img"
-      aria-label="${[...counts.keys()].map(describe).join("; ")}"><text y="${TOP -
-        6}">${formatNumber(ticks.at(-1)!, language)}</text><line class="bars-top"
-        x2="100%" y1="${TOP}" y2="${TOP}"/>${Array.from({ length }, drawYear)}<line
-        x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"/></svg>
+      aria-label="${years.map(describe).join("; ")}">
+        <text y="${TOP - 6}">${formatNumber(ticks.at(-1)!, language)}</text>
+        <line class="bars-top" x2="100%" y1="${TOP}" y2="${TOP}"></line>${bars}${labels}
+        <line x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line></svg>
   `;
 }

@@ -3,8 +3,9 @@ import { html, raw } from "hono/html";
 import { characteristicName } from "./characteristics.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
-import { createScale, labelStep, percent, type Scale } from "./scale.ts";
+import { createScale, percent, rangeOf, roundNumbers, type Scale, TICK_DIGITS } from "./scale.ts";
 import {
+  compareDates,
   formatMedian,
   formatResult,
   formatSeries,
@@ -36,14 +37,6 @@ export interface ChartContent {
   results: Pick<Results, "rows" | "isComplete" | "locations">;
 }
 
-/** Rows of a location, or of all locations without a colour; by date. */
-interface Group {
-  name: string;
-  rows: readonly Measurement[];
-}
-
-/** Maximum number of locations with their own colour and shape. */
-const MAX_COLOURED = 6;
 /** Ratio of maximum and minimum above which a scale is logarithmic. */
 const LOGARITHMIC_RATIO = 50;
 
@@ -53,33 +46,29 @@ export function drawChart({ form, path, results }: ChartContent): Html | undefin
   if (series === undefined) return undefined;
   const { language } = form;
   const text = TEXTS[language];
-  const { rows } = series;
-  const values = rows.map(({ value }) => Number(value)).sort((a, b) => a - b);
-  const [low, high] = [values[0]!, values.at(-1)!];
+  const { rows, characteristic, fraction } = series;
+  const [low, high] = rangeOf(rows.map(({ value }) => Number(value)));
   const isLogarithmic = low > 0 &&
     (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
-  const groups = groupRows(series, results, language);
+  const groups = groupRows(rows, results, language);
   const facts = [
     unitOf(series, language),
-    series.fraction &&
-    fill(text.fraction, { name: valueName(series.fraction, language).toLowerCase() }, language),
+    fraction &&
+    fill(text.fraction, { name: valueName(fraction, language).toLowerCase() }, language),
     isLogarithmic && text.logScale,
   ];
-  const other = isLogarithmic ? "linear" : "log";
-  const otherScale = low > 0 &&
-    html`
-      <a href="${pageUrl(form, { scale: other }, path)}">${isLogarithmic
-        ? text.linear
-        : text.logarithmic}</a> ·
-    `;
+  const otherScale = pageUrl(form, { scale: isLogarithmic ? "linear" : "log" }, path);
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
-      <h2 id="chart">${characteristicName(series.characteristic, language)}
+      <h2 id="chart">${characteristicName(characteristic, language)}
         <span>${facts.filter(Boolean).join(", ")}</span></h2>
-      <div class="chart-links">${otherScale}${renderAlternatives(form, path, series)}<a
-        href="#chart-table">${text.asTable}</a></div>
+      <div class="chart-links">
+        ${
+    low > 0 && html`<a href="${otherScale}">${isLogarithmic ? text.linear : text.logarithmic}</a>`
+  } ${renderAlternatives(form, path, series)} <a href="#chart-table">${text.asTable}</a>
+      </div>
     </div>
-    ${drawLegend(groups, rows, language)}
+    ${renderLegend(groups, rows, language)}
     ${drawPlot(groups, createScale(low, high, isLogarithmic), series, form)}
     ${
     series.withoutLimit > 0 &&
@@ -89,15 +78,158 @@ export function drawChart({ form, path, results }: ChartContent): Html | undefin
   </section>`;
 }
 
-/** Returns the wanted series, with its rows by date. */
 function findSeries(form: Form, { rows, isComplete }: ChartContent["results"]): Series | undefined {
-  const wanted = form.series ? parseSeries(form.series) : undefined;
-  const series = isComplete ? selectSeries(rows, wanted) : undefined;
-  return series && { ...series, rows: series.rows.toSorted((a, b) => timeOf(a) - timeOf(b)) };
+  return isComplete ? selectSeries(rows, form.series ? parseSeries(form.series) : {}) : undefined;
 }
 
-function timeOf(row: Measurement): number {
-  return Date.parse(row.ActivityStartDate!);
+/** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
+const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
+
+/** Renders links to other series. They name the parts in which a series differs from the drawn one. */
+function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }: Series): Html {
+  const { language } = form;
+  const nameOf = (other: SeriesKey) =>
+    PARTS.filter((part) => other[part] !== drawn[part]).map((part) =>
+      part === "characteristic"
+        ? characteristicName(other[part], language)
+        : valueName(other[part], language) || TEXTS[language].none
+    ).join(", ");
+  const links = alternatives.slice(0, MAX_ALTERNATIVES).map((other) => {
+    const href = pageUrl(form, { series: formatSeries(other), scale: "" }, path);
+    const label = `${nameOf(other)} (${formatNumber(other.results, language)})`;
+    return html`<a href="${href}">${label}</a>`;
+  });
+  const folded = links.slice(MAX_LINKED).map((link) => html`<li>${link}</li>`);
+  const more = formatPlural("otherSeries", alternatives.length - MAX_LINKED, language);
+  return html`${links.slice(0, MAX_LINKED)}${
+    folded.length > 0 && html`
+      <details>
+        <summary>${more}</summary>
+        <ul>${folded}</ul>
+      </details>
+    `
+  }`;
+}
+
+/** Rows of a location, or of all locations without a colour. */
+interface Group {
+  name: string;
+  rows: readonly Measurement[];
+  /** Rows with the shape of the group. */
+  shapes: readonly Measurement[];
+  /** Other rows, which are drawn as one path, because they are many. */
+  dots: readonly Measurement[];
+}
+
+/** Maximum number of locations with their own colour and shape. */
+const MAX_COLOURED = 6;
+
+/** The locations with most values have their own group. */
+function groupRows(
+  rows: readonly Measurement[],
+  results: Pick<Results, "locations">,
+  language: Language,
+): Group[] {
+  const nameOf = namesOf(results);
+  const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
+    .sort(([, a], [, b]) => b.length - a.length);
+  const coloured = locations.slice(0, MAX_COLOURED)
+    .map(([id, rows]): Group => ({ name: nameOf(id), rows, shapes: rows, dots: [] }));
+  const others = locations.slice(MAX_COLOURED).flatMap(([, rows]) => rows).sort(compareDates);
+  if (others.length === 0) return coloured;
+  const name = formatPlural("otherLocations", locations.length - MAX_COLOURED, language);
+  const isDot = ({ censoring }: Measurement) => censoring === "none";
+  const shapes = others.filter((row) => !isDot(row));
+  return [...coloured, { name, rows: others, shapes, dots: others.filter(isDot) }];
+}
+
+const CIRCLE = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z";
+/** Paths around the origin of each group: circle, square, triangle, diamond, inverted triangle, cross, dot. */
+const SHAPES = [
+  CIRCLE,
+  "M-3.5-3.5h7v7h-7z",
+  "M0-4.6l4.4 8h-8.8z",
+  "M0-5l5 5-5 5-5-5z",
+  "M0 4.6l4.4-8h-8.8z",
+  "M-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
+  "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z",
+  // For the explanation of limits.
+  CIRCLE,
+];
+const KEY = SHAPES.length - 1;
+/** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
+const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
+
+/** The marker of each group and limit, such as `left0`. */
+const MARKERS = raw(
+  SHAPES.flatMap((shape, group) =>
+    Object.entries(TAILS).map(([limit, tail]) =>
+      `<marker id="${limit}${group}" class="chart-series-${group}" markerUnits="userSpaceOnUse">` +
+      `<path class="chart-${limit}" d="${tail}${shape}"/></marker>`
+    )
+  ).join(""),
+);
+
+function renderLegend(
+  groups: readonly Group[],
+  rows: readonly Measurement[],
+  language: Language,
+): Html {
+  const { below, above } = TEXTS[language];
+  const item = (marker: string, label: string | Html) =>
+    html`<li><svg width="16" height="16" aria-hidden="true"><line
+      marker-start="url(#${marker})" x1="8" y1="8"/></svg><span>${label}</span></li>`;
+  const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
+  return html`<ul class="chart-legend">
+    ${
+    groups.map(({ name, rows }, i) =>
+      item(`none${i}`, html`${name} <span>${formatNumber(rows.length, language)}</span>`)
+    )
+  } ${has("left") && item(`left${KEY}`, below)} ${has("right") && item(`right${KEY}`, above)}
+  </ul>`;
+}
+
+/** About the maximum number of labels of years. A phone shows each second one. */
+const MAX_TIMES = 12;
+/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
+const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
+
+/** Converts a row to the part of the width at its date, and to pixels from the top. */
+type ToPosition = (row: Measurement) => [part: number, y: number];
+
+function drawPlot(
+  groups: readonly Group[],
+  { ticks, partOf }: Scale,
+  { rows, characteristic }: Series,
+  form: Form,
+): Html {
+  const { language } = form;
+  const [first, last] = [yearOf(rows[0]!), yearOf(rows.at(-1)!)];
+  const [start, end] = [startOf(first), startOf(last + 1)];
+  const toY = (value: number) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value));
+  const toPosition: ToPosition = ({ ActivityStartDate, value }) => [
+    (Date.parse(ActivityStartDate!) - start) / (end - start),
+    toY(Number(value)),
+  ];
+  const label = fill(TEXTS[language].chartLabel, {
+    name: characteristicName(characteristic, language),
+    n: rows.length,
+    years: formatYears(`${first}`, `${last}`, language),
+  }, language);
+  const lines = ticks.map(toY).map((y) => html`<line x2="100%" y1="${y}" y2="${y}"></line>`);
+  const labels = ticks.map((tick) =>
+    html`<text x="100%" y="${toY(tick)}" dx="-8" dy="4">${formatTick(tick, language)}</text>`
+  );
+  // Others are below the coloured points.
+  const points = groups.map((group, i) => drawGroup(group, i, toPosition)).toReversed();
+  return html`
+    <div class="chart">
+      <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
+      <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
+        data-values="${pageUrl(form, {}, "/values")}"><defs>${MARKERS}</defs>
+          <g class="chart-grid">${lines}</g>${drawTimes(first, last, language)}${points}</svg>
+    </div>
+  `;
 }
 
 function yearOf(row: Measurement): number {
@@ -109,246 +241,82 @@ function startOf(year: number): number {
   return new Date(0).setUTCFullYear(year);
 }
 
-/** The locations with most values have their own group. */
-function groupRows(
-  { rows }: Series,
-  results: Pick<Results, "locations">,
-  language: Language,
-): Group[] {
-  const nameOf = namesOf(results);
-  const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
-    .sort(([, a], [, b]) => b.length - a.length);
-  const groups = locations.slice(0, MAX_COLOURED).map(([id, rows]) => ({ name: nameOf(id), rows }));
-  const others = locations.slice(MAX_COLOURED);
-  if (others.length === 0) return groups;
-  const isOther = new Set(others.flatMap(([, rows]) => rows));
-  const name = formatPlural("otherLocations", others.length, language);
-  return [...groups, { name, rows: rows.filter((row) => isOther.has(row)) }];
-}
-
-/** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
-const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
-
-/** Renders links to other series. They name the parts in which a series differs from the drawn one. */
-function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }: Series): Html {
-  const { language } = form;
-  const describe = (other: SeriesKey) =>
-    PARTS.filter((part) => other[part] !== drawn[part]).map((part) =>
-      part === "characteristic"
-        ? characteristicName(other[part], language)
-        : valueName(other[part], language) || TEXTS[language].none
-    ).join(", ");
-  const links = alternatives.slice(0, MAX_ALTERNATIVES).map((other) => {
-    const href = pageUrl(form, { series: formatSeries(other), scale: "" }, path);
-    return html`<a href="${href}">${describe(other)} (${
-      formatNumber(other.results, language)
-    })</a>`;
+function formatTick(tick: number, language: Language): string {
+  const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
+  return formatNumber(tick, language, {
+    maximumSignificantDigits: TICK_DIGITS,
+    ...(isExtreme && { notation: "scientific" }),
   });
-  const more = formatPlural("otherSeries", alternatives.length - MAX_LINKED, language);
-  return html`${
-    links.slice(0, MAX_LINKED).map((link) =>
-      html`
-        ${link} ·
-      `
-    )
-  }${
-    links.length > MAX_LINKED && html`
-      <details>
-        <summary>${more}</summary>
-        <ul>${links.slice(MAX_LINKED).map((link) => html`<li>${link}</li>`)}</ul>
-      </details> ·
-    `
-  }`;
 }
 
-/** Paths around the origin: circle, square, triangle, diamond, inverted triangle, cross; a dot for all others. */
-const SHAPES = [
-  "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-  "M-3.5-3.5h7v7h-7z",
-  "M0-4.6l4.4 8h-8.8z",
-  "M0-5l5 5-5 5-5-5z",
-  "M0 4.6l4.4-8h-8.8z",
-  "M-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
-  "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z",
-];
-/** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
-const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
-
-/** Returns the shapes, which are the markers of lines, and the legend. */
-function drawLegend(
-  groups: readonly Group[],
-  rows: readonly Measurement[],
-  language: Language,
-): Html {
-  const { below, above } = TEXTS[language];
-  const marker = (id: string, className: string, tail: string, shape = SHAPES[0]) =>
-    html`
-      <marker id="${id}" class="${className}" markerUnits="userSpaceOnUse">
-        <path
-          class="${tail && "chart-limit"}" d="${tail}${shape}" />
-      </marker>
-    `;
-  const shapes = groups.flatMap((_, i) =>
-    Object.entries(TAILS).map(([censoring, tail]) =>
-      marker(`${censoring}${i}`, `chart-series-${i}`, tail, SHAPES[i])
-    )
+/** Draws the axis of years, or of months if all dates are in one year. */
+function drawTimes(first: number, last: number, language: Language): Html {
+  const isOneYear = first === last;
+  const [from, to] = isOneYear ? [0, 11] : [first, last];
+  const toX = (unit: number) => percent((unit - from) / (to - from + 1));
+  const nameOf = (unit: number) =>
+    isOneYear ? `${monthName(unit, language)} ${unit === 0 ? first : ""}`.trim() : unit;
+  const tick = (x: string) => html`<line x1="${x}" x2="${x}" y1="${AXIS}" y2="${AXIS + 6}"></line>`;
+  const units = roundNumbers(from, to, MAX_TIMES).map((unit) =>
+    html`${tick(toX(unit))}<text x="${toX(unit + 0.5)}" y="${AXIS + 22}">${nameOf(unit)}</text>`
   );
-  const keys = [
-    marker("below", "chart-key", TAILS.left),
-    marker("above", "chart-key", TAILS.right),
-  ];
-  const item = (shape: string, label: string | Html) =>
-    html`<li><svg width="16" height="16" aria-hidden="true"><line
-      marker-start="url(#${shape})" x1="8" y1="8"/></svg><span>${label}</span></li>`;
-  const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
   return html`
-    <svg class="chart-shapes" aria-hidden="true">
-      <defs>${shapes}${keys}</defs>
-    </svg>
-    <ul class="chart-legend">${groups.map(({ name, rows }, i) =>
-      item(`none${i}`, html`${name} <span>${formatNumber(rows.length, language)}</span>`)
-    )}${has("left") && item("below", below)}${has("right") && item("above", above)}</ul>
+    <g
+      class="chart-times"><line x2="100%" y1="${AXIS}" y2="${AXIS}"></line>${units}${tick(
+        "100%",
+      )}</g>
   `;
-}
-
-/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
-const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
-
-interface Plot {
-  /** Returns the time of a row as a part of the width. */
-  partOf: (row: Measurement) => number;
-  toY: (value: number) => number;
-}
-
-function drawPlot(
-  groups: readonly Group[],
-  { ticks, partOf }: Scale,
-  { rows, characteristic }: Series,
-  form: Form,
-): Html {
-  const { language } = form;
-  const years = [yearOf(rows[0]!), yearOf(rows.at(-1)!)] as const;
-  const [start, end] = [startOf(years[0]), startOf(years[1] + 1)];
-  const plot: Plot = {
-    partOf: (row) => (timeOf(row) - start) / (end - start),
-    toY: (value) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value)),
-  };
-  const label = fill(TEXTS[language].chartLabel, {
-    name: characteristicName(characteristic, language),
-    n: rows.length,
-    years: formatYears(`${years[0]}`, `${years[1]}`, language),
-  }, language);
-  const lines = ticks.map(plot.toY).map((y) =>
-    html`
-      <line x2="100%" y1="${y}" y2="${y}" />
-    `
-  );
-  const labels = ticks.map((tick) =>
-    html`<text x="100%" y="${plot.toY(tick)}" dx="-8" dy="4">${formatTick(tick, language)}</text>`
-  );
-  // Others are below the coloured points.
-  const points = groups.map((group, i) => drawGroup(group, i, plot)).toReversed();
-  return html`
-    <div class="chart">
-      <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
-      <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
-        data-values="${pageUrl(form, {}, "/values")}"><g class="chart-grid">${lines}</g><g
-          class="chart-times">${drawTimes(years, language)}</g>${points}</svg>
-    </div>
-  `;
-}
-
-/** Whether a row of a group is drawn without a shape. */
-function isDot({ censoring }: Measurement, index: number): boolean {
-  return index === MAX_COLOURED && censoring === "none";
 }
 
 /**
- * Draws each point as the start of a line that has no colour and a marker: half the bytes of an element that names
- * its shape. The other locations have many points, which are drawn as one path.
+ * Draws each shape as the start of a line that has no colour and a marker: half the bytes of an element that names
+ * its shape.
  */
-function drawGroup({ rows }: Group, index: number, { partOf, toY }: Plot): Html {
-  const points = rows.filter((row) => !isDot(row, index)).map((row) => {
+function drawGroup({ shapes, dots }: Group, index: number, toPosition: ToPosition): Html {
+  const lines = shapes.map((row) => {
+    const [part, y] = toPosition(row);
     const marker = row.censoring === "none" ? "" : ` marker-start="url(#${row.censoring}${index})"`;
-    return `<line x1="${percent(partOf(row), 1)}" y1="${toY(Number(row.value))}"${marker}/>`;
+    return `<line x1="${percent(part, 1)}" y1="${y}"${marker}/>`;
   });
-  // Safe as raw HTML: it has only numbers and names of shapes.
+  // Safe as raw HTML: it has only numbers and names of markers.
   return html`<g class="chart-series-${index}" marker-start="url(#none${index})">${
-    index === MAX_COLOURED && drawDots(rows.filter((row) => isDot(row, index)), { partOf, toY })
-  }${raw(points.join(""))}</g>`;
+    dots.length > 0 && drawDots(dots, toPosition)
+  }${raw(lines.join(""))}</g>`;
 }
 
 /** Width to which dots are drawn. The browser stretches their positions, but not the dots. */
 const DOTS_WIDTH = 1000;
 
 /** Draws a dot as a line without a length. */
-function drawDots(rows: readonly Measurement[], { partOf, toY }: Plot): Html {
-  let d = "M0 0";
+function drawDots(rows: readonly Measurement[], toPosition: ToPosition): Html {
   let [lastX, lastY] = [0, 0];
-  for (const row of rows) {
-    const [x, y] = [Math.round(partOf(row) * DOTS_WIDTH), toY(Number(row.value))];
-    d += `m${x - lastX} ${y - lastY}h0`;
+  const steps = rows.map((row) => {
+    const [part, y] = toPosition(row);
+    const x = Math.round(part * DOTS_WIDTH);
+    const step = `m${x - lastX} ${y - lastY}h0`;
     [lastX, lastY] = [x, y];
-  }
+    return step;
+  });
   return html`
     <svg height="${PLOT_HEIGHT}" viewBox="0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}"
       preserveAspectRatio="none">
-      <path class="chart-dots" d="${d}" />
+      <path class="chart-dots" d="M0 0${steps.join("")}" />
     </svg>
   `;
 }
 
-/** Returns location, date and value of each point that is not a dot, in the order of the chart. */
+/** Returns location, date and value of each shape, in the order of the chart. */
 export function describePoints({ form, results }: ChartContent): string[] {
   const { language } = form;
   const series = findSeries(form, results);
   if (series === undefined) return [];
   const nameOf = namesOf(results);
-  const groups = groupRows(series, results, language);
-  const points = groups.map(({ rows }, i) => rows.filter((row) => !isDot(row, i))).toReversed();
-  return points.flat().map((row) => {
+  const groups = groupRows(series.rows, results, language).toReversed();
+  return groups.flatMap(({ shapes }) => shapes).map((row) => {
     const value = formatDigits(formatResult(row), language);
     const result = `${value} ${unitOf(series, language)}`.trim();
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
-}
-
-function formatTick(tick: number, language: Language): string {
-  const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
-  return formatNumber(tick, language, {
-    maximumSignificantDigits: 6,
-    ...(isExtreme && { notation: "scientific" }),
-  });
-}
-
-/** Draws the axis of years, or of months if all dates are in one year. A phone shows fewer of them. */
-function drawTimes([first, last]: readonly [number, number], language: Language): Html {
-  const isMonths = first === last;
-  const length = isMonths ? 12 : last - first + 1;
-  const nameOf = (i: number) =>
-    isMonths ? `${monthName(i, language)}${i === 0 ? ` ${first}` : ""}` : String(first + i);
-  const tick = (x: string) =>
-    html`
-      <line x1="${x}" x2="${x}" y1="${AXIS}" y2="${AXIS + 6}" />
-    `;
-  const draw = (className: string, most: number) => {
-    const step = labelStep(length, most);
-    const units = Array.from({ length }, (_, i) => i)
-      .filter((i) => (isMonths ? i : first + i) % step === 0);
-    return html`<g class="${className}">${
-      units.map((i) =>
-        html`${tick(percent(i / length))}<text x="${percent((i + 0.5) / length)}" y="${
-          AXIS + 22
-        }">${nameOf(i)}</text>`
-      )
-    }</g>`;
-  };
-  return html`
-    <line x2="100%" y1="${AXIS}" y2="${AXIS}" />${tick("100%")}${draw("chart-wide", 12)}${draw(
-      "chart-narrow",
-      6,
-    )}
-  `;
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */

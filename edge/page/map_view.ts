@@ -6,10 +6,10 @@ import {
   type Coordinates,
   createFrame,
   type MapView,
-  rangeOf,
   sampleBox,
   type Size,
 } from "./projection.ts";
+import { rangeOf } from "./scale.ts";
 
 /** Pixels of a map that leads the page, and of one in the narrow column. */
 export const LEAD_SIZE: Size = { width: 804, height: 588 };

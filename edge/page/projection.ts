@@ -1,5 +1,6 @@
 // Lambert conformal conic projection of a sphere, with the parallels 49 and 77 (Snyder, USGS Professional Paper
 // 1395, pages 106 and 107), and the frame of a drawn map.
+import { rangeOf } from "./scale.ts";
 
 /** Degrees. */
 export interface Coordinates {
@@ -104,12 +105,6 @@ export function createFrame(view: MapView, size: Size): Frame {
       };
     },
   };
-}
-
-/** There can be too many numbers for the arguments of `Math.min`. */
-export function rangeOf(numbers: readonly number[]): [low: number, high: number] {
-  const start: [number, number] = [Infinity, -Infinity];
-  return numbers.reduce(([low, high], n) => [Math.min(low, n), Math.max(high, n)], start);
 }
 
 /** Returns the smallest box that contains a rectangle of pixels, whose edges are curved on the ground. */

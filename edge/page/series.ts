@@ -7,13 +7,20 @@ import { formatDigits, type Language, valueName } from "./text.ts";
  */
 export type Measurement = Readonly<Record<string, string>>;
 
-export const PARTS = ["characteristic", "unit", "fraction", "form"] as const;
+/** Field of each part of a series' key; `form` is the chemical form, such as `as N`. */
+const FIELD_OF_PART = {
+  characteristic: "CharacteristicName",
+  unit: "unit",
+  fraction: "ResultSampleFraction",
+  form: "MethodSpeciation",
+};
 
-/** Key of a series of comparable values; `form` is the chemical form, such as `as N`. A part can be an empty string. */
-export type SeriesKey = Record<typeof PARTS[number], string>;
+/** Key of a series of comparable values. A part can be an empty string. */
+export type SeriesKey = Record<keyof typeof FIELD_OF_PART, string>;
+export const PARTS = Object.keys(FIELD_OF_PART) as readonly (keyof SeriesKey)[];
 
 export interface Series extends SeriesKey {
-  /** Rows with a date and a value or limit. */
+  /** Rows with a date and a value or limit, by date. */
   rows: readonly Measurement[];
   /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
@@ -21,16 +28,28 @@ export interface Series extends SeriesKey {
   alternatives: readonly (SeriesKey & { results: number })[];
 }
 
-/** Values of `censoring` that can be drawn. */
-const DRAWN = ["none", "left", "right"];
-
 function seriesOf(row: Measurement): SeriesKey {
-  return {
-    characteristic: row.CharacteristicName ?? "",
-    unit: row.unit ?? "",
-    fraction: row.ResultSampleFraction ?? "",
-    form: row.MethodSpeciation ?? "",
-  };
+  const parts = PARTS.map((part) => [part, row[FIELD_OF_PART[part]] ?? ""]);
+  return Object.fromEntries(parts) as SeriesKey;
+}
+
+/** Sizes of numbers with which a scale can calculate. */
+const [MIN_SIZE, MAX_SIZE] = [1e-300, 1e300];
+
+function isDrawn({ censoring = "", value = "" }: Measurement): boolean {
+  const size = Math.abs(Number(value));
+  return ["none", "left", "right"].includes(censoring) && value.trim() !== "" &&
+    (size === 0 || size > MIN_SIZE && size < MAX_SIZE);
+}
+
+function isDated({ ActivityStartDate: date = "" }: Measurement): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date));
+}
+
+/** The order of dates as texts; rows without a date come first. */
+export function compareDates(a: Measurement, b: Measurement): number {
+  const [dateA = "", dateB = ""] = [a.ActivityStartDate, b.ActivityStartDate];
+  return Number(dateA > dateB) - Number(dateA < dateB);
 }
 
 /**
@@ -41,13 +60,9 @@ export function selectSeries(
   rows: readonly Measurement[],
   wanted: Partial<SeriesKey> = {},
 ): Series | undefined {
-  const dated = rows.filter(({ ActivityStartDate: date = "" }) =>
-    /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date))
-  );
-  const isDrawn = ({ censoring = "", value = "" }: Measurement) =>
-    DRAWN.includes(censoring) && value.trim() !== "" && Number.isFinite(Number(value));
-  const groups = groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row)));
-  const all = [...groups.values()].sort((a, b) => b.length - a.length)
+  const dated = rows.filter(isDated).sort(compareDates);
+  const all = [...groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row))).values()]
+    .sort((a, b) => b.length - a.length)
     .map((rows) => ({ ...seriesOf(rows[0]!), rows }));
   const chosen =
     all.find((series) => PARTS.every((part) => series[part] === (wanted[part] ?? series[part]))) ??
@@ -57,14 +72,11 @@ export function selectSeries(
     // Without a value, there is no unit.
     !isDrawn(row) && formatSeries({ ...seriesOf(row), unit: chosen.unit }) === formatSeries(chosen)
   );
+  const isOfOther = (key: SeriesKey) => Number(key.characteristic !== chosen.characteristic);
   const alternatives = all.filter((series) => series !== chosen)
-    .map(({ rows, ...key }) => ({ ...key, results: rows.length }));
-  const isSame = (key: SeriesKey) => key.characteristic === chosen.characteristic;
-  return {
-    ...chosen,
-    withoutLimit: withoutLimit.length,
-    alternatives: [...alternatives.filter(isSame), ...alternatives.filter((key) => !isSame(key))],
-  };
+    .map(({ rows, ...key }) => ({ ...key, results: rows.length }))
+    .sort((a, b) => isOfOther(a) - isOfOther(b));
+  return { ...chosen, withoutLimit: withoutLimit.length, alternatives };
 }
 
 /** `Map.groupBy`, which Node 20 does not have. */

@@ -8,7 +8,7 @@ export const STYLE = `:root {
   --alert-wash: #fdecea; --notice: #5b4200; --notice-wash: #fff4d6; --notice-edge: #b88600;
   --land: #e4e9e6; --neighbour: #eff1ee; --water: #eaf3f7; --lake: #d3e5ec; --coast: #a9b7bb;
   --grid: #d9e5ea; --series-0: #0b5c73; --series-1: #c2500a; --series-2: #7a4fb0;
-  --series-3: #2f7d32; --series-4: #b3306e; --series-5: #7a6412; --series-6: #84949a;
+  --series-3: #2f7d32; --series-4: #b3306e; --series-5: #7a6412; --series-6: #84949a; --series-7: var(--soft);
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
@@ -186,7 +186,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-land .map-handles { fill: var(--paper); stroke: var(--accent); stroke-width: 2; }
 .map-land .map-scale { stroke: var(--soft); stroke-width: 1; }
 .map-points { position: absolute; inset: 0; width: 100%; height: 100%; }
-.map-narrow, .chart-narrow { display: none; }
+.map-narrow { display: none; }
 .map-label { fill: var(--soft); font-size: 12px; stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
 .map-point circle { fill: var(--accent); stroke: var(--paper); stroke-width: 1.5; }
 .map-point text { fill: var(--on-accent); font-size: 12px; font-weight: 700; text-anchor: middle; }
@@ -217,16 +217,15 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-moves :nth-child(4) { left: auto; right: -8px; }
 .map.drawing { cursor: crosshair; touch-action: none; }
 .map.drawing .map-points { pointer-events: none; }
-.chart-links details { display: inline; }
-.chart-links details ul { margin-top: 8px; }
-.chart-links summary { display: inline; cursor: pointer; text-decoration: underline; margin-left: 8px; color: var(--accent); }
+.chart-links { display: flex; flex-wrap: wrap; }
+.chart-links > * + *::before { content: "·"; display: inline-block; margin: 0 4px; }
+.chart-links summary { display: inline; cursor: pointer; text-decoration: underline; color: var(--accent); }
 .chart-card > .note { margin-top: 8px; }
 .chart-card { display: flex; flex-direction: column; container-type: inline-size; }
-.chart-shapes { position: absolute; width: 0; height: 0; }
 .chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
 .chart-legend li { display: flex; gap: 4px; min-width: 0; }
 .chart-legend svg { flex: none; margin-top: 2px; }
-.chart-legend svg, .chart-shapes marker { overflow: visible; }
+.chart-legend svg, .chart marker { overflow: visible; }
 .chart-legend li > span { color: var(--ink); }
 .chart-legend span span, .title h2 span { color: var(--soft); font-weight: 400; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
@@ -237,14 +236,14 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-times text, .bars .bars-year { text-anchor: middle; }
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
 .chart-times line, .bars line { stroke: var(--edge); }
-.chart-shapes path { fill: currentColor; }
-.chart-shapes .chart-limit { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
+.chart marker path { fill: currentColor; }
+.chart marker :is(.chart-left, .chart-right) { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
 ${
-  Array.from({ length: 7 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
+  Array.from({ length: 8 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
     "\n",
   )
 }
-.tagline, .chart-key { color: var(--soft); }
+.tagline { color: var(--soft); }
 .chart-dots { marker: none; stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .chart-table { margin-top: 16px; }
 .chart-table caption { text-align: left; font-weight: 600; padding: 4px 0; }
@@ -264,9 +263,9 @@ ${
 .measurements .unit { color: var(--soft); white-space: nowrap; }
 .table-card .note { padding: 12px 16px; border-top: 1px solid var(--line); }
 @container (max-width: 480px) {
-  .map-wide, .chart-wide { display: none; }
-  .map-narrow, .chart-narrow { display: inline; }
-  .chart-shapes path { transform: scale(.75); }
+  .map-wide, .chart-times text:nth-of-type(even) { display: none; }
+  .map-narrow { display: inline; }
+  .chart marker path { transform: scale(.75); }
   .chart .chart-dots { stroke-width: 3; }
   .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
   .chart-card > :is(.note, .chart-table) { order: 3; }

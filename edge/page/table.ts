@@ -4,7 +4,7 @@ import { characteristicName } from "./characteristics.ts";
 import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
-import { type Measurement, unitOf } from "./series.ts";
+import { compareDates, type Measurement, unitOf } from "./series.ts";
 import { fill, formatDigits, type Html, type Language, TEXTS, valueName } from "./text.ts";
 
 const MAX_ROWS = 20;
@@ -32,9 +32,7 @@ export function measurementsTable(
   const text = TEXTS[language];
   const nameOf = namesOf(results);
   const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
-  const rows = results.rows.toSorted((a, b) =>
-    Number(dateOf(b) > dateOf(a)) - Number(dateOf(b) < dateOf(a))
-  ).slice(0, MAX_ROWS);
+  const rows = results.rows.toSorted((a, b) => compareDates(b, a)).slice(0, MAX_ROWS);
   const [first = {}] = rows;
   const isSame = (textOf: Column["textOf"]) => rows.every((row) => textOf(row) === textOf(first));
   const formOf = (row: Measurement) => valueName(row.MethodSpeciation ?? "", language);
