@@ -104,7 +104,7 @@ function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }
   return html`${links.slice(0, MAX_LINKED)}${
     folded.length > 0 && html`
       <details>
-        <summary>${more}</summary>
+        <summary><span>${more}</span></summary>
         <ul>${folded}</ul>
       </details>
     `
