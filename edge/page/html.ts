@@ -223,7 +223,7 @@ function renderFold(content: FormContent): Html {
   return html`
     <div class="fold">
       <p><strong>${what || text.everything}</strong><br>${where.filter(Boolean).join(", ")}</p>
-      <a class="button" href="#query">${text.change}</a>
+      <a class="button" href="#what">${text.change}</a>
     </div>
   `;
 }

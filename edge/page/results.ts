@@ -202,7 +202,7 @@ function renderCode({ access, form, downloads }: ResultsContent, text: Text): Ht
   return html`
     <section class="card code" aria-labelledby="code">
       <div class="title"><h2 id="code">${text.code}</h2>
-        <button type="button" class="copy" data-script hidden>${text.copy}</button></div>
+        <button type="button" class="copy">${text.copy}</button></div>
       ${variable && html`<p class="note">${fill(text.codeToken, { variable }, form.language)}</p>`}
       <div class="tabs">
         ${snippets.map(({ id, label, code }, index) =>

@@ -43,7 +43,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 .hidden, .chart-table:not(:target), .tabs input { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
-.narrow, .fold, .download-bar, .map-narrow, .measurements .details { display: none; }
+.narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy { display: none; }
 
 .top, .synthetic, .query, .fold, #results, footer { max-width: 1440px; margin-inline: auto; padding: 16px var(--gutter); }
 .top, .brand, .top nav, .wide { display: flex; align-items: center; gap: 12px; }
@@ -271,7 +271,7 @@ ${
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
   .query .row, .credential { grid-template-columns: 1fr; gap: 12px; }
   .folded .fold { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
-  .folded .query:not(:target, .open), .folded:has(.query:is(:target, .open)) .fold { display: none; }
+  .folded .query:not(:has(:target)), .folded:has(.query :target) .fold { display: none; }
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
   .lead, .rail { display: contents; }
   .columns > * > * { order: 3; }

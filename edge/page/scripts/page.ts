@@ -13,12 +13,15 @@ export function enhancePage(): Page {
   const main = (): HTMLElement => document.querySelector("main")!;
   const form = (): HTMLFormElement | null => document.querySelector("#query");
   const texts = (): Record<string, string> => JSON.parse(main().dataset.texts ?? "{}");
-  const fillIn = (text = "", value: string) => text.replace(/\{\w+\}/, value);
+  const parse = (text: string) => new DOMParser().parseFromString(text, "text/html");
   const FILE_BUTTON = "[formaction='/download']";
-  /** Settings of the form that the results are for. */
-  let shown = "";
+  /** Fields of the chosen file, and those that do not change the results. */
+  const FILE = ["tool", "columns", "tidy"];
+  const DISPLAY = [...FILE, "lang", "days"];
   let current = new AbortController();
   let timer = 0;
+  /** Settings of the form that the results are for. A browser may have restored other values. */
+  let shown = settingsOf(parse(form()?.outerHTML ?? "").forms[0]);
   const observer = new IntersectionObserver(([entry]) => {
     const bar = document.querySelector<HTMLElement>(".download-bar");
     if (bar && entry) bar.hidden = entry.isIntersecting;
@@ -40,48 +43,28 @@ export function enhancePage(): Page {
   return { texts, fetchPage, load };
 
   function prepare(): void {
-    for (const element of document.querySelectorAll<HTMLElement>("[data-script]")) {
-      element.hidden = false;
-    }
-    const source = new DOMParser().parseFromString(form()?.outerHTML ?? "", "text/html");
-    shown = settingsOf(source.forms[0]);
     observer.disconnect();
     const card = document.querySelector(".take");
     if (card) observer.observe(card);
-    const bars = document.querySelector<HTMLAnchorElement>("a[data-fragment]");
-    if (bars) loadFragment(bars);
+    const fragment = document.querySelector<HTMLAnchorElement>("a[data-fragment]");
+    if (fragment) loadFragment(fragment);
     startRetry();
     update();
   }
 
-  /** The key or token, which is stored only in its input. */
-  function credentialHeader(): Record<string, string> {
-    const value = document.querySelector<HTMLInputElement>("#credential")?.value.trim();
-    if (!value) return {};
-    // Not `form.dataset`, which is the input with the name "dataset".
-    return form()?.getAttribute("data-access") === "caller"
-      ? { "x-api-key": value }
-      : { authorization: `Bearer ${value}` };
-  }
-
-  function parametersOf(element: HTMLFormElement): URLSearchParams {
-    const parameters = new URLSearchParams();
-    for (const [name, value] of new FormData(element)) {
-      if (name !== "token" && String(value).trim() !== "") {
-        parameters.append(name, String(value).trim());
-      }
-    }
-    return parameters;
+  function parametersOf(element: HTMLFormElement | null | undefined): URLSearchParams {
+    const fields = [...element ? new FormData(element) : []]
+      .map(([name, value]) => [name, String(value).trim()]);
+    // The key or token must not be in an address.
+    return new URLSearchParams(fields.filter(([name, value]) => name !== "token" && value !== ""));
   }
 
   /** Equal for forms that select the same data. */
-  function settingsOf(element: HTMLFormElement | undefined | null, typed = ""): string {
-    if (!element) return "";
-    const display = ["lang", "tool", "columns", "tidy", "days"];
-    return [...parametersOf(element)].filter(([name, value]) =>
-      !display.includes(name) && (name !== "characteristic" || value !== typed)
-    )
-      .map((pair) => pair.join("=")).sort().join("&");
+  function settingsOf(element: HTMLFormElement | null | undefined, typed = ""): string {
+    const isSetting = ([name, value]: [name: string, value: string]) =>
+      !DISPLAY.includes(name) && (name !== "characteristic" || value !== typed);
+    return [...parametersOf(element)].filter(isSetting).map((pair) => pair.join("=")).sort()
+      .join("&");
   }
 
   /** Marks results of another form, and blocks their download. */
@@ -102,22 +85,18 @@ export function enhancePage(): Page {
     const input = target as HTMLInputElement;
     // A chip that is unchecked is gone.
     if (input.type === "checkbox" && !input.checked) input.closest(".chip")?.remove();
-    const own = form();
-    if (
-      own && type === "change" && ["columns", "tidy"].includes(input.name) &&
-      !document.body.classList.contains("stale")
-    ) {
-      load(withChoices(main().dataset.url!), false, true);
-    }
     update();
+    const isStale = document.body.classList.contains("stale");
+    if (type === "change" && ["columns", "tidy"].includes(input.name) && !isStale) {
+      load(withFile(main().dataset.url!), false, true);
+    }
   }
 
   /** Adds the chosen file of the form to the URL of a page. */
-  function withChoices(url: string): string {
+  function withFile(url: string): string {
     const { pathname, searchParams } = new URL(url, location.href);
-    const own = form();
-    const chosen = own ? parametersOf(own) : new URLSearchParams();
-    for (const name of ["columns", "tidy", "tool"]) {
+    const chosen = parametersOf(form());
+    for (const name of FILE) {
       // The last one, because a checked box follows the hidden value of an unchecked one.
       const value = chosen.getAll(name).at(-1);
       if (value !== undefined) searchParams.set(name, value);
@@ -126,35 +105,26 @@ export function enhancePage(): Page {
   }
 
   function onSubmit(event: SubmitEvent): void {
-    const own = form();
     // The browser itself downloads files.
-    if (!own || event.target !== own || event.submitter?.matches(FILE_BUTTON)) return;
+    if (event.target !== form() || event.submitter?.matches(FILE_BUTTON)) return;
     event.preventDefault();
-    load(`/?${parametersOf(own)}`, true, true);
+    load(`/?${parametersOf(form())}`, true, true);
   }
 
   function onClick(event: MouseEvent): void {
     const target = event.target as Element;
-    if (target.matches(".copy")) return void copy(target, visibleCode());
+    if (target.matches(".copy")) {
+      const code = document.querySelector(".tabs :checked + label + pre")!;
+      return void copy(target, code.textContent);
+    }
     const link = target.closest("a");
     if (!link || event.defaultPrevented || event.button !== 0) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    if (link.matches(".copy-link")) {
-      event.preventDefault();
-      copy(link, link.href);
-    } else if (link.matches("[href='#query']")) {
-      event.preventDefault();
-      form()!.classList.add("open");
-      document.querySelector<HTMLElement>("#what")!.focus();
-    } else if (link.origin === location.origin && link.hash === "") {
-      event.preventDefault();
-      const url = link.matches(".language") ? withChoices(link.href) : link.href;
-      load(url, link.pathname !== location.pathname, true);
-    }
-  }
-
-  function visibleCode(): string {
-    return document.querySelector(".tabs input:checked + label + pre")?.textContent ?? "";
+    if (link.origin !== location.origin || link.hash !== "") return;
+    event.preventDefault();
+    if (link.matches(".copy-link")) return void copy(link, link.href);
+    const url = link.matches(".language") ? withFile(link.href) : link.href;
+    load(url, link.pathname !== location.pathname, true);
   }
 
   async function copy(element: Element, value: string): Promise<void> {
@@ -166,11 +136,18 @@ export function enhancePage(): Page {
   }
 
   async function fetchPage(url: string, signal?: AbortSignal): Promise<Document> {
-    const response = await fetch(url, { headers: credentialHeader(), signal: signal ?? null });
+    const headers: Record<string, string> = {};
+    // The key or token is stored only in its input.
+    const credential = document.querySelector<HTMLInputElement>("#credential")?.value.trim();
+    // Not `form.dataset`, which is the input with the name "dataset".
+    const isKey = form()?.getAttribute("data-access") === "caller";
+    if (credential && isKey) headers["x-api-key"] = credential;
+    else if (credential) headers.authorization = `Bearer ${credential}`;
+    const response = await fetch(url, { headers, signal: signal ?? null });
     if (!response.headers.get("content-type")?.startsWith("text/html")) {
       throw new Error(String(response.status));
     }
-    return new DOMParser().parseFromString(await response.text(), "text/html");
+    return parse(await response.text());
   }
 
   async function load(url: string, movesFocus: boolean, isNew = false): Promise<void> {
@@ -179,36 +156,27 @@ export function enhancePage(): Page {
     clearInterval(timer);
     const { signal } = current;
     const submitted = settingsOf(form());
-    const focused = document.activeElement;
-    const key = focused instanceof HTMLElement ? focused.className + focused.textContent : "";
+    const focused = document.activeElement as HTMLElement;
     setLoading(true);
     try {
       const page = await fetchPage(url, signal);
+      shown = settingsOf(page.querySelector<HTMLFormElement>("#query"));
       // What the user typed in the meantime stays; the new results are for the old form.
-      const typed = settingsOf(form()) === submitted ? undefined : form();
-      const credential = document.querySelector<HTMLInputElement>("#credential")?.value ?? "";
-      for (const selector of ["main", "header", "footer"]) {
-        document.querySelector(selector)!.replaceWith(page.querySelector(selector)!);
-      }
+      const kept = settingsOf(form()) === submitted ? "#credential" : "#query";
+      const own = document.querySelector(kept);
+      if (own) page.querySelector(kept)?.replaceWith(own);
+      document.body.replaceWith(page.body);
       document.title = page.title;
       document.documentElement.lang = page.documentElement.lang;
-      const input = document.querySelector<HTMLInputElement>("#credential");
-      if (input) input.value = credential;
-      const state = main().dataset.url ?? url;
-      if (isNew) history.pushState(null, "", state);
-      else history.replaceState(null, "", state);
+      history[isNew ? "pushState" : "replaceState"](null, "", main().dataset.url ?? url);
       prepare();
-      if (typed) {
-        form()!.replaceWith(typed);
-        return update();
-      }
-      const target = movesFocus
-        ? document.querySelector<HTMLElement>("[role=alert]") ??
-          document.querySelector<HTMLElement>("#count, #results:not(:has(#count))")
-        : [...main().querySelectorAll<HTMLElement>("a, button, input")].find((element) =>
-          element.className + element.textContent === key
-        );
-      target?.focus({ preventScroll: true });
+      if (kept === "#query") return focused.focus();
+      const results = ["[role=alert]", "#count", "#results"];
+      const targets = movesFocus
+        ? results.map((selector) => document.querySelector<HTMLElement>(selector))
+        : [...document.querySelectorAll<HTMLElement>("a, button, input")]
+          .filter((element) => describe(element) === describe(focused));
+      targets.find(Boolean)?.focus({ preventScroll: true });
       if (movesFocus) document.querySelector("#results")!.scrollIntoView();
     } catch (error) {
       if (!signal.aborted) showError(error as Error);
@@ -217,9 +185,16 @@ export function enhancePage(): Page {
     }
   }
 
+  /** Equal for elements that have the same function in two states of the page. */
+  function describe(element: Element): string {
+    const attributes = ["class", "name", "value"].map((name) => element.getAttribute(name));
+    return [...attributes, element.textContent].join();
+  }
+
   function setLoading(isLoading: boolean): void {
-    document.querySelector("#results")?.setAttribute("aria-busy", String(isLoading));
-    document.querySelector(".show")?.setAttribute("aria-busy", String(isLoading));
+    for (const element of document.querySelectorAll("#results, .show")) {
+      element.ariaBusy = String(isLoading);
+    }
     const status = document.querySelector("#form-status");
     if (status) status.textContent = isLoading ? texts().loading! : "";
   }
@@ -227,7 +202,7 @@ export function enhancePage(): Page {
   function showError({ message }: Error): void {
     const alert = document.createElement("div");
     alert.className = "alert";
-    alert.setAttribute("role", "alert");
+    alert.role = "alert";
     alert.textContent = `${texts().failed} ${message}`;
     document.querySelector("#results")!.replaceChildren(alert);
   }
@@ -238,10 +213,10 @@ export function enhancePage(): Page {
     const notice = document.querySelector<HTMLElement>("[data-retry]");
     if (!notice) return;
     let seconds = Number(notice.dataset.retry);
+    const progress = notice.querySelector("progress")!;
     timer = setInterval(() => {
       seconds--;
-      notice.querySelector(".wait")!.textContent = fillIn(texts().busyNote, String(seconds));
-      const progress = notice.querySelector("progress")!;
+      notice.querySelector(".wait")!.textContent = texts().busyNote!.replace("{n}", `${seconds}`);
       progress.value = progress.max - seconds;
       if (seconds <= 0) load(main().dataset.url!, true);
     }, 1000) as unknown as number;
