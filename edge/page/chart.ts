@@ -20,7 +20,6 @@ import {
 } from "./series.ts";
 import {
   fill,
-  formatDigits,
   formatNumber,
   formatPlural,
   formatYears,
@@ -313,8 +312,7 @@ export function describePoints({ form, results }: ChartContent): string[] {
   const nameOf = namesOf(results);
   const groups = groupRows(series.rows, results, language).toReversed();
   return groups.flatMap(({ shapes }) => shapes).map((row) => {
-    const value = formatDigits(formatResult(row), language);
-    const result = `${value} ${unitOf(series, language)}`.trim();
+    const result = `${formatResult(row, language)} ${unitOf(series, language)}`.trim();
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
 }
@@ -330,9 +328,9 @@ function renderTable(rows: readonly Measurement[], language: Language): Html {
     const cells = [
       formatNumber(rows.length, language),
       formatNumber(below, language),
-      formatDigits(formatResult(sorted[0]!), language),
+      formatResult(sorted[0]!, language),
       formatMedian(sorted, language),
-      formatDigits(formatResult(sorted.at(-1)!), language),
+      formatResult(sorted.at(-1)!, language),
     ];
     return html`<tr><th scope="row">${year}</th>${
       cells.map((cell) => html`<td>${cell}</td>`)

@@ -108,9 +108,10 @@ export function unitOf(
   return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
 }
 
-/** Returns the value with `<` or `>` before a limit. */
-export function formatResult({ censoring, value = "" }: Measurement): string {
-  return (censoring === "left" ? "<" : censoring === "right" ? ">" : "") + value;
+/** Returns the value, after a sign if it is a limit. */
+export function formatResult({ censoring, value = "" }: Measurement, language: Language): string {
+  const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";
+  return sign + formatDigits(value, language);
 }
 
 /** Returns the lower median, with `≤` or `≥` if a censored result could change it; a dash if it could be either. */

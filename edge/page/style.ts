@@ -240,9 +240,10 @@ ${
 .measurements :is(th, td):last-child { padding-right: 16px; }
 .measurements .value { text-align: right; white-space: pre; padding-right: 0; }
 .measurements td.value { font-weight: 700; }
-.measurements :is(td.unit, td.no-value, .details) { color: var(--soft); font-weight: 400; }
+.measurements :is(td.unit, td[colspan], .details) { color: var(--soft); font-weight: 400; }
 .measurements td.unit { white-space: nowrap; }
-.measurements td.no-value { padding-right: 8px; white-space: normal; }
+.measurements td[colspan] { padding-right: 8px; white-space: normal; }
+.measurements th.unit span { position: absolute; clip-path: inset(50%); }
 @container (max-width: 480px) {
   .map-wide, .chart-times text:nth-of-type(even) { display: none; }
   .map-narrow { display: inline; }
@@ -254,7 +255,7 @@ ${
   .table thead { position: absolute; clip-path: inset(50%); }
   .table tr { display: grid; grid-template-columns: 1fr auto auto; align-items: center; gap: 0 6px; padding: 12px 16px; border-bottom: 1px solid var(--line); }
   .table td:is(td, :first-child, :last-child) { padding: 0; border: 0; font-size: 16px; }
-  .table td:is(.characteristic, .detail) { display: none; }
+  .table td.detail { display: none; }
   .table td:is(.date, .details) { font-size: 13px; color: var(--soft); }
   .table td.location { grid-area: 2 / 1; font-size: 14px; font-weight: 600; }
   .table .details { display: block; font-size: 13px; }

@@ -4,14 +4,19 @@ import { characteristicName } from "./characteristics.ts";
 import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
-import { compareDates, type Measurement, unitOf } from "./series.ts";
+import { compareDates, formatResult, type Measurement, unitOf } from "./series.ts";
 import { fill, formatDigits, type Html, type Language, TEXTS, valueName } from "./text.ts";
 
-const MAX_ROWS = 20;
+interface TableContent {
+  form: Form;
+  results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
+}
 
 /** Column of the table. A text that all rows share moves into the heading. */
 interface Column {
-  className: string;
+  /** A phone shows details below the location. */
+  name: "date" | "location" | "value" | "unit" | "detail";
+  /** Empty if the text is part of another column. */
   label: string;
   textOf: (row: Measurement) => string;
   /** Whether the column remains if all rows have the same text. */
@@ -20,61 +25,22 @@ interface Column {
   prefix?: string;
 }
 
+const MAX_ROWS = 20;
+
 /** Returns the card of the table: the newest of the rows that were read. */
-export function measurementsTable(
-  { form, results }: {
-    form: Form;
-    results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
-  },
-): Html {
+export function measurementsTable({ form, results }: TableContent): Html {
   const { language } = form;
   const hasMore = form.more !== "";
   const text = TEXTS[language];
-  const nameOf = namesOf(results);
-  const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
   const rows = results.rows.toSorted((a, b) => compareDates(b, a)).slice(0, MAX_ROWS);
   const [first = {}] = rows;
-  const isSame = (textOf: Column["textOf"]) => rows.every((row) => textOf(row) === textOf(first));
-  const formOf = (row: Measurement) => valueName(row.MethodSpeciation ?? "", language);
-  const mediumOf = (row: Measurement) => valueName(row.ActivityMediaName ?? "", language);
-  const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
-    characteristicName(CharacteristicName, language);
-  const fractionOf = (row: Measurement) => valueName(row.ResultSampleFraction ?? "", language);
-  const sampleOf = (row: Measurement) =>
-    [isSame(mediumOf) ? "" : mediumOf(row), describeDepth(row, language)].filter(Boolean)
-      .join(", ");
-  const methodOf = (row: Measurement) =>
-    row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "";
-  const place = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
-  const method = { label: text.method, prefix: `${text.method.toLowerCase()} ` };
-  const columns: Column[] = [
-    { className: "date", label: text.date, textOf: dateOf, isFixed: true },
-    { className: "location", label: text.location, textOf: place, isFixed: true },
-    { className: "characteristic", label: text.characteristic, textOf: nameOfCharacteristic },
-    // These two have no column: the form stands after the unit, and the medium before the depth.
-    { className: "", label: "", textOf: formOf },
-    { className: "", label: "", textOf: mediumOf },
-    { className: "detail", label: text.sampleFraction, textOf: fractionOf },
-    { className: "detail", label: text.sample, textOf: sampleOf },
-    { className: "detail", textOf: methodOf, ...method },
-    ...(hasMore ? FURTHER_FIELDS : []).map((field) => ({
-      className: "detail",
-      label: fieldLabel(field, language),
-      textOf: (row: Measurement) => row[field] ?? "",
-      isFixed: true,
-    })),
-  ];
-  const isMoved = ({ textOf, isFixed }: Column) => !isFixed && isSame(textOf);
+  const isMoved = ({ textOf, isFixed }: Column) =>
+    !isFixed && rows.every((row) => textOf(row) === textOf(first));
+  const columns = columnsOf({ form, results }, rows);
   const heading = columns.filter((column) => isMoved(column) && column.textOf(first) !== "")
     .map(({ textOf, prefix = "" }) => prefix + textOf(first));
-  const shown = columns.filter((column) => column.label && !isMoved(column));
-  const details = shown.filter(({ className }) => /characteristic|detail/.test(className));
-  const [left, right] = [
-    shown.filter(({ className }) => className !== "detail"),
-    shown.filter(({ className }) => className === "detail"),
-  ];
+  const shown = columns.filter((column) => column.label !== "" && !isMoved(column));
   const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
-  const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
   const numbers = { shown: rows.length, all: results.count, read: results.rows.length };
   const newest = fill(results.isComplete ? text.newest : text.newestOfRead, numbers, language);
   return html`<section class="card table-card" aria-labelledby="measurements">
@@ -85,49 +51,80 @@ export function measurementsTable(
     </div>
     <div class="${hasMore ? "table-wide" : "table"}" ${
     hasMore && html`role="region" aria-labelledby="measurements" tabindex="0"`
-  }>
-    <table role="table" class="measurements">
-      <thead role="rowgroup"><tr role="row">
-        ${left.map(renderHead)}
-        <th role="columnheader" scope="col" class="value">${text.value}</th>
-        <th role="columnheader" scope="col" class="unit"><span class="hidden">${text.unit}</span></th>
-        ${right.map(renderHead)}
-      </tr></thead>
-      <tbody role="rowgroup">${
-    rows.map((row) =>
-      html`<tr role="row">${left.map((column) => renderCell(column, row, details))}${
-        renderValue(row, digits, isSame(formOf) ? "" : formOf(row), language)
-      }${right.map((column) => renderCell(column, row))}</tr>`
+  }><table role="table" class="measurements">
+      <thead role="rowgroup"><tr role="row">${
+    shown.map(({ name, label }) =>
+      html`<th role="columnheader" scope="col" class="${name}"><span>${label}</span></th>`
     )
-  }</tbody>
-    </table>
-    </div>
+  }</tr></thead>
+      <tbody role="rowgroup">${rows.map((row) => renderRow(row, shown))}</tbody>
+    </table></div>
     ${hasLimit && html`<p class="note">${text.limitNote}</p>`}
   </section>`;
 }
 
-function renderHead({ className, label }: Column): Html {
-  return html`<th role="columnheader" scope="col" class="${className}">${label}</th>`;
+function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]): Column[] {
+  const { language } = form;
+  const text = TEXTS[language];
+  const nameOf = namesOf(results);
+  const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
+  const placeOf = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
+  const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
+    characteristicName(CharacteristicName, language);
+  const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "", language);
+  const [formOf, mediumOf] = [valueOf("MethodSpeciation"), valueOf("ActivityMediaName")];
+  const isSame = (textOf: Column["textOf"]) => new Set(rows.map(textOf)).size === 1;
+  const unitOfRow = (row: Measurement) =>
+    unitOf({ unit: row.unit ?? "", form: isSame(formOf) ? "" : formOf(row) }, language);
+  const sampleOf = (row: Measurement) =>
+    [!isSame(mediumOf) && mediumOf(row), describeDepth(row, language)].filter(Boolean).join(", ");
+  const methodOf = (row: Measurement) =>
+    row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "";
+  const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
+  const resultOf = (row: Measurement) => alignResult(row, digits, language);
+  const method = { label: text.method, prefix: `${text.method.toLowerCase()} ` };
+  const further = form.more === "" ? [] : FURTHER_FIELDS;
+  return [
+    { name: "date", label: text.date, textOf: dateOf, isFixed: true },
+    { name: "location", label: text.location, textOf: placeOf, isFixed: true },
+    { name: "detail", label: text.characteristic, textOf: nameOfCharacteristic },
+    { name: "value", label: text.value, textOf: resultOf, isFixed: true },
+    { name: "unit", label: text.unit, textOf: unitOfRow, isFixed: true },
+    // These two have no column: the form is after the unit, and the medium before the depth.
+    { name: "detail", label: "", textOf: formOf },
+    { name: "detail", label: "", textOf: mediumOf },
+    { name: "detail", label: text.sampleFraction, textOf: valueOf("ResultSampleFraction") },
+    { name: "detail", label: text.sample, textOf: sampleOf },
+    { name: "detail", textOf: methodOf, ...method },
+    ...further.map((field): Column => ({
+      ...{ name: "detail", label: fieldLabel(field, language), isFixed: true },
+      textOf: (row) => row[field] ?? "",
+    })),
+  ];
 }
 
 const MAX_CELL_LENGTH = 120;
 
-/** A phone shows the details below the location, in place of their columns. */
-function renderCell(
-  { className, textOf }: Column,
-  row: Measurement,
-  details: readonly Column[] = [],
-): Html {
-  const text = textOf(row);
+function renderRow(row: Measurement, columns: readonly Column[]): Html {
+  const details = columns.filter(({ name }) => name === "detail").map(({ textOf }) => textOf(row))
+    .filter(Boolean).join(", ");
+  const below = details && html`<span class="details">${details}</span>`;
+  // A result without a value has no unit.
+  const cells = columns.filter(({ name }) => row.value || name !== "unit");
+  return html`<tr role="row">${
+    cells.map(({ name, textOf }) =>
+      html`<td role="cell" class="${name}" ${!row.value && name === "value" && html`colspan="2"`}>${
+        shorten(textOf(row))
+      }${name === "location" && below}</td>`
+    )
+  }</tr>`;
+}
+
+function shorten(text: string): string {
   // Cuts between code points, so that no half of a surrogate pair remains.
-  const shown = text.length > MAX_CELL_LENGTH
+  return text.length > MAX_CELL_LENGTH
     ? `${Array.from(text).slice(0, MAX_CELL_LENGTH - 3).join("")}…`
     : text;
-  const below = className === "location" &&
-    details.map(({ textOf }) => textOf(row)).filter(Boolean).join(", ");
-  return html`<td role="cell" class="${className}">${shown}${
-    below && html`<span class="details">${below}</span>`
-  }</td>`;
 }
 
 /** The service uses negative numbers for depths below the surface. */
@@ -145,24 +142,11 @@ function decimalsOf(digits: string): string {
 /** Spaces that are as wide as a digit and as a decimal point in most fonts. */
 const [FIGURE_SPACE, PUNCTUATION_SPACE] = ["\u2007", "\u2008"];
 
-function renderValue(
-  row: Measurement,
-  digits: number,
-  form: string,
-  language: Language,
-): Html {
-  const { value = "", unit = "", censoring, ResultDetectionCondition: condition = "" } = row;
-  if (value === "") {
-    const shown = valueName(condition, language).toLowerCase();
-    return html`<td role="cell" class="value no-value" colspan="2">${shown}</td>`;
-  }
-  const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";
-  // Spaces after the digits align numbers at the decimal point.
+/** Returns a result with spaces after its digits, which align numbers at the decimal point, or why it has no value. */
+function alignResult(row: Measurement, digits: number, language: Language): string {
+  const { value = "", ResultDetectionCondition: condition = "" } = row;
+  if (value === "") return valueName(condition, language).toLowerCase();
   const missing = digits - decimalsOf(value).length;
   const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
-  const padding = point + FIGURE_SPACE.repeat(missing);
-  return html`
-    <td role="cell" class="value">${sign}${formatDigits(value, language)}${padding}</td>
-    <td role="cell" class="unit">${unitOf({ unit, form }, language)}</td>
-  `;
+  return formatResult(row, language) + point + FIGURE_SPACE.repeat(missing);
 }
