@@ -29,7 +29,6 @@ body {
 h1, h2, h3, p, ul, dl, dd, fieldset, legend, pre, table { margin: 0; padding: 0; border: 0; }
 h1 { font-size: 28px; line-height: 1.25; letter-spacing: -.01em; }
 h2 { font-size: 20px; line-height: 1.3; }
-h3 { font-size: 14px; }
 ul { list-style: none; }
 a { color: var(--accent); text-underline-offset: 2px; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: 13px; }
@@ -57,7 +56,7 @@ footer { border-top: 1px solid var(--line); margin-top: 32px; padding-block: 24p
 
 .query, .fold { background: var(--panel); box-shadow: 0 1px var(--line); }
 .query .row { display: grid; grid-template-columns: 5fr 3fr 3fr auto; gap: 16px; align-items: end; }
-:where(.query, .credential) :is(label, legend) { font-size: 14px; font-weight: 600; }
+:where(.query, .credential) :is(label, legend), h3 { font-size: 14px; font-weight: 600; }
 .query label > :is(input, select), .where input, .reasons p + p { margin-top: 4px; }
 input, select, button, .button, .chips {
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px;
@@ -105,9 +104,9 @@ summary span { text-decoration: underline; }
 .lead, .rail { display: grid; gap: 16px; }
 .lead { gap: 24px; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: 16px; }
-.title { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 4px 16px; margin-bottom: 8px; }
+.title, .caption, .facts-list { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 4px 16px; }
+.title { margin-bottom: 8px; }
 .title h2 span, .chart-legend span span { color: var(--soft); font-weight: 400; }
-.caption { display: flex; justify-content: space-between; gap: 8px; }
 .info, .notice, .alert { border-left: 4px solid var(--accent); background: var(--panel); padding: 12px 16px; margin-bottom: 16px; }
 .notice { border-color: var(--notice-edge); background: var(--notice-wash); }
 .alert { border-color: var(--alert); background: var(--alert-wash); }
@@ -137,7 +136,7 @@ ${
 }
 body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead, .map-buttons [aria-disabled] { opacity: .5; }
 [aria-busy=true] { opacity: .6; cursor: progress; }
-.download-bar { position: fixed; z-index: 4; inset: auto 0 0; align-items: center; justify-content: space-between; gap: 16px; padding: 8px 16px; background: var(--paper); border-top: 1px solid var(--line); }
+.download-bar { position: fixed; z-index: 4; inset: auto 0 0; padding: 8px 16px; background: var(--paper); border-top: 1px solid var(--line); }
 .download-bar .download { width: auto; margin: 0; }
 
 .tabs { display: flex; flex-wrap: wrap; margin: 0 -16px -16px; }
@@ -153,14 +152,13 @@ body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead, .map-butto
 .datasets li, .fields div { padding: 8px 0; border-bottom: 1px solid var(--line); }
 .fields dt, .facts-list dd { font-weight: 600; }
 .fields code { font-weight: 400; color: var(--soft); }
-.path { margin-bottom: 8px; }
-.facts-list { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
+.facts-list { gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
 :is(.facts-list dt, .measured th)::first-letter { text-transform: uppercase; }
+.path, .measured { margin-block: 8px; }
 .abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; overflow-wrap: break-word; }
 :is(th, td) { text-align: left; padding: 8px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
-.measured { margin: 8px 0; }
 .measured .number, .chart-table :is(th, td):not(:first-child) { text-align: right; }
 
 .map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
@@ -209,8 +207,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-links > * + *::before { content: "·"; display: inline-block; margin: 0 4px; }
 .chart-links summary { display: inline; }
 .chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
-.chart-legend li { display: flex; gap: 4px; }
-.chart-legend svg { flex: none; margin-top: 2px; }
+.chart-legend svg { margin-right: 4px; vertical-align: -3px; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
 .chart svg, .bars { display: block; width: 100%; }
 .chart svg, .bars, .chart-legend svg, .chart marker { overflow: visible; }
@@ -271,7 +268,7 @@ ${
   .narrow { display: inline; }
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
   .query .row, .credential { grid-template-columns: 1fr; gap: 12px; }
-  .folded .fold { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
+  .folded .fold, .download-bar { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
   .folded .query:not(:has(:target)), .folded:has(.query :target) .fold { display: none; }
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
   .lead, .rail { display: contents; }
@@ -281,7 +278,6 @@ ${
   .columns .rail > .map { order: 4; }
   .columns :is(.code, .cite) { order: 5; }
   .columns:has(.abstract) > * > :is(*, .chart-card) { order: 0; }
-  .download-bar { display: flex; }
 }
 @media print {
   :root { color-scheme: light; }
