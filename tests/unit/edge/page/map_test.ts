@@ -1,7 +1,7 @@
 // The map that the server draws: projection, points, labels, views and links.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { readForm } from "../../../../edge/page/form.ts";
+import { readForm, toSelection } from "../../../../edge/page/form.ts";
 import type { LocationInfo } from "../../../../edge/page/load.ts";
 import { drawMap } from "../../../../edge/page/map.ts";
 import {
@@ -15,8 +15,8 @@ import {
 import { CANADA, cornersOf, createFrame } from "../../../../edge/page/projection.ts";
 import { Random } from "../../../properties/random.ts";
 
-function assertNear(actual: number, expected: number, tolerance: number): void {
-  assert(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected}`);
+function assertNear(actual: number, expected: number, tolerance: number, what = ""): void {
+  assert(Math.abs(actual - expected) <= tolerance, `${actual} is not near ${expected} ${what}`);
 }
 
 // Kilometres east of the meridian 95 W, and south of its latitude 60 N. Computed from the definition of the
@@ -34,24 +34,14 @@ const PLACES: [name: string, longitude: number, latitude: number, x: number, y: 
   ["Resolute", -94.9, 74.68, 2.90, -1589.84],
 ];
 
-for (const [name, longitude, latitude, x, y] of PLACES) {
-  Deno.test(`createFrame() projects ${name} to its kilometres in a Lambert conformal conic map`, () => {
-    // One pixel is one kilometre.
-    const view = { longitude: -95, latitude: 60, width: 5000 };
-    const { toPixel } = createFrame(view, { width: 5000, height: 5000 });
+Deno.test("createFrame() projects places to their kilometres in a Lambert conformal conic map", () => {
+  // One pixel is one kilometre.
+  const view = { longitude: -95, latitude: 60, width: 5000 };
+  const { toPixel } = createFrame(view, { width: 5000, height: 5000 });
+  for (const [name, longitude, latitude, x, y] of PLACES) {
     const [left, top] = toPixel({ longitude, latitude });
-    assertNear(left - 2500, x, 0.01);
-    assertNear(top - 2500, y, 0.01);
-  });
-}
-
-Deno.test("createFrame() is true to scale at the parallels 49 and 77, with the north up at the centre", () => {
-  for (const latitude of [49, 77]) {
-    const view = { longitude: -70, latitude, width: 100 };
-    const { toPixel } = createFrame(view, { width: 100, height: 100 });
-    const [x, y] = toPixel({ longitude: -70, latitude: latitude + 0.1 });
-    assertNear(x, 50, 1e-9);
-    assertNear(50 - y, 0.1 * 6371 * Math.PI / 180, 0.01);
+    assertNear(left - 2500, x, 0.01, name);
+    assertNear(top - 2500, y, 0.01, name);
   }
 });
 
@@ -91,16 +81,14 @@ interface Content {
 const draw = async ({ list = [], others, missing = 0, query = "", isLead = true }: Content) => {
   const language = query.includes("lang=fr") ? "fr" : "en";
   const form = readForm(new URLSearchParams(query), language);
-  const box = form.west === "" ? undefined : {
-    ...{ west: Number(form.west), south: Number(form.south) },
-    ...{ east: Number(form.east), north: Number(form.north) },
-  };
-  const results = {
-    locations: { list, missing },
-    others,
-    selection: { filter: undefined, within: box },
-  };
+  const results = { locations: { list, missing }, others, selection: toSelection(form) };
   return String(await drawMap({ form, path: "/", results }, isLead)).replace(/\s+/g, " ");
+};
+
+const scatter = (count: number) => {
+  const random = new Random(7);
+  const positions = Array.from({ length: count }, () => [random.next(), random.next()] as const);
+  return positions.map(([x, y], id) => location(id, -125 + 60 * x, 45 + 20 * y));
 };
 
 const wideOf = (map: string) => /<g class="map-wide">.*?<\/g>/.exec(map)![0];
@@ -116,18 +104,9 @@ Deno.test("drawMap() merges close points into one with their number, which links
 });
 
 Deno.test("drawMap() keeps points of a distance of 20 pixels or more when there are many", async () => {
-  const random = new Random(7);
-  const list = Array.from(
-    { length: 3000 },
-    (_, id) => location(id, -120 + 50 * random.next(), 45 + 20 * random.next()),
-  );
-  const layer = wideOf(await draw({ list }));
-  const points = [...layer.matchAll(/<circle cx="([\d.]+)%" cy="([\d.]+)%" r=/g)].map((
-    [, x, y],
-  ) => [
-    Number(x) / 100 * LEAD_SIZE.width,
-    Number(y) / 100 * LEAD_SIZE.height,
-  ]);
+  const layer = wideOf(await draw({ list: scatter(3000) }));
+  const points = [...layer.matchAll(/<circle cx="([\d.]+)%" cy="([\d.]+)%" r=/g)]
+    .map(([, x, y]) => [Number(x) * LEAD_SIZE.width / 100, Number(y) * LEAD_SIZE.height / 100]);
   assert(points.length > 100);
   for (const [i, [x, y]] of points.entries()) {
     for (const [otherX, otherY] of points.slice(i + 1)) {
@@ -181,29 +160,35 @@ Deno.test("drawMap() has a card with name, type, position and link for the selec
   assertStringIncludes(other, 'href="/?location=1&amp;lang=en">Only this location');
 });
 
+const pathOf = (map: string, layer: string) =>
+  new RegExp(`class="map-${layer}" d="([^"]*)"`).exec(map)![1]!;
+
 Deno.test("drawMap() draws a box with curved edges and four handles", async () => {
   const map = await draw({ query: "west=-120&south=50&east=-80&north=60" });
-  const [, path] = /class="map-box" d="([^"]*)"/.exec(map)!;
-  assert(path!.match(/-?\d+/g)!.length > 80);
-  const [, handles] = /class="map-handles" d="([^"]*)"/.exec(map)!;
-  assertEquals(handles!.match(/M/g)?.length, 4);
+  assert(pathOf(map, "box").match(/-?\d+/g)!.length > 80);
+  assertEquals(pathOf(map, "handles").match(/M/g)?.length, 4);
+});
+
+Deno.test("drawMap() has a scale bar that is right at the centre of the map", async () => {
+  // A degree of latitude is 111.19 km.
+  const { toPixel } = createFrame({ longitude: -97, latitude: 60, width: 804 }, LEAD_SIZE);
+  const [, south] = toPixel({ longitude: -97, latitude: 59.5 });
+  const [, north] = toPixel({ longitude: -97, latitude: 60.5 });
+  const map = await draw({ query: "view=-97,60,804" });
+  const length = Number(/v6h-(\d+)v-6/.exec(pathOf(map, "scale"))![1]);
+  assertNear(length, 50 * (south - north) / 111.19, 0.6);
+  assertStringIncludes(map, ">50 km</text>");
 });
 
 Deno.test("drawMap() has no inline style, and is at most 14 kB compressed for 60 locations", async () => {
-  const random = new Random(1);
-  const list = Array.from(
-    { length: 60 },
-    (_, id) => location(id, -130 + 70 * random.next(), 45 + 20 * random.next()),
-  );
-  const map = await draw({ list });
+  const map = await draw({ list: scatter(60) });
   assertEquals(/style=|<style|<script|NaN|undefined/.test(map), false);
   const stream = new Blob([map]).stream().pipeThrough(new CompressionStream("gzip"));
   const { byteLength } = await new Response(stream).arrayBuffer();
   assert(byteLength < 14_000, String(byteLength));
 });
 
-const sizes = { lead: LEAD_SIZE, rail: RAIL_SIZE };
-for (const [name, size] of Object.entries(sizes)) {
+for (const [name, size] of Object.entries({ lead: LEAD_SIZE, rail: RAIL_SIZE })) {
   Deno.test(`viewOf() and viewOfBox() show all positions in the ${name} map`, () => {
     const random = new Random(3);
     for (let i = 0; i < 300; i++) {
@@ -212,13 +197,9 @@ for (const [name, size] of Object.entries(sizes)) {
       const box = { west, south, east, north };
       const corners = cornersOf(box);
       for (const view of [viewOfBox(box, size), viewOf(corners, size)]) {
-        const { toPixel } = createFrame(view, size);
-        for (const corner of corners) {
-          const [x, y] = toPixel(corner);
-          assert(
-            x > 0 && y > 0 && x < size.width && y < size.height,
-            JSON.stringify({ box, view }),
-          );
+        for (const [x, y] of corners.map(createFrame(view, size).toPixel)) {
+          const isInside = x > 0 && y > 0 && x < size.width && y < size.height;
+          assert(isInside, JSON.stringify({ box, view }));
         }
       }
     }
