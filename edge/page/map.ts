@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
 import type { LocationInfo } from "./load.ts";
-import { drawPoints, formatPixel, isInside, type MapDrawing } from "./map_points.ts";
+import { drawPoints, formatPixel, type MapDrawing } from "./map_points.ts";
 import {
   clampLatitude,
   formatView,
@@ -25,15 +25,7 @@ import {
   scaleAt,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
-import {
-  fill,
-  formatNumber,
-  formatPlural,
-  type Html,
-  type Language,
-  TEXTS,
-  valueName,
-} from "./text.ts";
+import { formatNumber, formatPlural, type Html, type Language, TEXTS, valueName } from "./text.ts";
 
 /** Width (pixels) of the map on a phone, for which a wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
@@ -138,22 +130,14 @@ function renderLegend({ form, path, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
   const { language } = form;
   const text = TEXTS[language];
-  const countInView = (locations: readonly LocationInfo[]) =>
-    locations.filter((location) => isInside(frame.toPixel(location), frame.size)).length;
-  const shown = countInView(list);
-  const label = shown < list.length
-    ? fill(text.locationsInView, { shown, all: list.length }, language)
-    : formatPlural("locations", shown, language);
   const link = (changes: Partial<Form>, label: string) =>
     html`<a href="${pageUrl(form, changes, path)}">${label}</a>`;
   const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
-    <span class="map-key">${label}</span>
+    <span class="map-key">${formatPlural("locations", list.length, language)}</span>
     ${
     others &&
-    html`<span class="map-key map-other">${
-      formatPlural("others", countInView(others), language)
-    }</span>`
+    html`<span class="map-key map-other">${formatPlural("others", others.length, language)}</span>`
   }
     ${
     isFiltered(form) && missing === 0 && link(toOthers, others ? text.hideOthers : text.showOthers)

@@ -26,21 +26,18 @@ interface Cluster {
 
 export function drawPoints(map: MapDrawing, className: string): Html {
   const { frame, results: { locations, others = [] } } = map;
+  const { width, height } = frame.size;
   const toClusters = (locations: readonly LocationInfo[]) =>
     mergePoints(
       locations.map((location): Cluster => {
         const [x, y] = frame.toPixel(location);
         return { x, y, members: [location] };
-      }).filter(({ x, y }) => isInside([x, y], frame.size)),
+      }).filter(({ x, y }) => x >= 0 && y >= 0 && x <= width && y <= height),
     );
   const [hollow, filled] = [toClusters(others), toClusters(locations.list)];
   return html`<g class="${className}">${drawLabels([...hollow, ...filled], frame)}${
     hollow.map((cluster) => drawPoint(cluster, map, "map-point map-other"))
   }${filled.map((cluster) => drawPoint(cluster, map, "map-point"))}</g>`;
-}
-
-export function isInside([x, y]: Pixel, { width, height }: Size): boolean {
-  return x >= 0 && y >= 0 && x <= width && y <= height;
 }
 
 export function formatPixel([x, y]: Pixel, { width, height }: Size): [x: string, y: string] {

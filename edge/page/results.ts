@@ -186,7 +186,7 @@ export function renderDownload(
         html`<p class="notice for-excel">${text.excelLimit}</p>`}
       <p class="note for-qgis">${text.qgisNote}</p>
       <button type="submit" form="query" formaction="/download" class="download">${button}</button>
-      <p id="stale-reason" class="note" hidden>${text.staleDownload}</p>
+      <p id="stale-reason" class="note">${text.staleDownload}</p>
       <p class="file"><code>${ofEach(downloads.nameOf)}</code></p>
       ${expires &&
         html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
@@ -275,7 +275,7 @@ export function renderLicence(licence: string): string | Html {
 
 function renderStale(text: Text): Html {
   return html`
-    <div id="stale" class="notice" hidden>
+    <div id="stale" class="notice">
       <p><strong>${text.stale}</strong> ${text.staleNote}
       <button type="submit" form="query" class="link">${text.show}</button></p>
     </div>

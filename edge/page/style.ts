@@ -42,7 +42,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 .hidden, .chart-table:not(:target), .tabs input { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
-.narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy { display: none; }
+.narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy, body:not(.stale) :is(#stale, #stale-reason) { display: none; }
 
 .top, .synthetic, .query, .fold, #results, footer { max-width: 1440px; margin-inline: auto; padding: 16px var(--gutter); }
 .top, .brand, .top nav, .wide { display: flex; align-items: center; gap: 12px; }

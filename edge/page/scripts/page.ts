@@ -76,9 +76,6 @@ export function enhancePage(): Page {
     for (const button of document.querySelectorAll<HTMLButtonElement>(FILE_BUTTON)) {
       button.disabled = isStale;
     }
-    for (const note of document.querySelectorAll<HTMLElement>("#stale, #stale-reason")) {
-      note.hidden = !isStale;
-    }
   }
 
   function onChange({ target, type }: Event): void {
@@ -86,8 +83,7 @@ export function enhancePage(): Page {
     // A chip that is unchecked is gone.
     if (input.type === "checkbox" && !input.checked) input.closest(".chip")?.remove();
     update();
-    const isStale = document.body.classList.contains("stale");
-    if (type === "change" && ["columns", "tidy"].includes(input.name) && !isStale) {
+    if (type === "change" && input.matches("body:not(.stale) :is([name=columns], [name=tidy])")) {
       load(withFile(main().dataset.url!), false, true);
     }
   }

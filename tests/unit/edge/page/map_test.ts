@@ -119,7 +119,7 @@ Deno.test("drawMap() keeps points of a distance of 20 pixels or more when there 
   assertEquals(numbers.reduce((sum, number) => sum + number, single), 3000);
 });
 
-Deno.test("drawMap() draws other locations apart and hollow, and counts those outside the view", async () => {
+Deno.test("drawMap() draws other locations apart and hollow, and counts all and those that are missing", async () => {
   const map = await draw({
     list: [location(1, -97, 50), location(3, -60, 46)],
     others: [location(2, -97, 50)],
@@ -128,7 +128,7 @@ Deno.test("drawMap() draws other locations apart and hollow, and counts those ou
   });
   assertEquals(wideOf(map).match(/class="map-point map-other"/g)?.length, 1);
   const legend = /<p class="map-legend">.*?<\/p>/.exec(map)![0].replace(/<[^>]*>|\s+/g, " ");
-  assertStringIncludes(legend, "1 of 2 locations");
+  assertStringIncludes(legend, "2 locations");
   assertStringIncludes(legend, "1 other location: not in this selection");
   assertStringIncludes(legend, "5,000 more are not shown");
   const filtered = { others: [], query: "characteristic=pH" };
