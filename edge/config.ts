@@ -4,10 +4,10 @@ import { createSandbox } from "../src/sandbox/service.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 import {
   invalidValue,
-  nearNames,
   parseWholeNumber,
   requireOneOf,
   requireRule,
+  suggestBySpelling,
 } from "../src/validation.ts";
 import { createApp, type EdgeApp } from "./app.ts";
 import {
@@ -15,7 +15,6 @@ import {
   type AppOptions,
   DEFAULT_HOST,
   DEFAULT_PORT,
-  DROPPED_VARIABLES,
   LOG_MODES,
   type LogLevel,
   type LogTarget,
@@ -77,9 +76,6 @@ export function sandboxOptions(
 
 export const KNOWN_VARIABLES: readonly string[] = VARIABLES.map(({ variable }) => variable);
 
-/** Names that only Weir has. */
-const PREFIX = /^(?:WEIR_|DATASTREAM_)+/i;
-
 export interface ListenOptions {
   hostname: string;
   /** 0 is any free port. */
@@ -96,20 +92,14 @@ export function readListenOptions(environment: Environment): ListenOptions {
   return { hostname: host || DEFAULT_HOST, port: toWholeNumber("PORT", port, 0, 65_535) };
 }
 
+/** Only names with the prefix of Weir. One with other characters comes from a malformed file, and can contain a value. */
 export function unknownVariables(names: Iterable<string>): string[] {
-  const withoutPrefix = (name: string) => name.replace(PREFIX, "");
-  // A name with other characters comes from a malformed file, and can contain a value.
-  return [...names].filter((name) => /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name))
-    .sort().map((name) => {
-      const dropped = Object.hasOwn(DROPPED_VARIABLES, name) && DROPPED_VARIABLES[name];
-      if (dropped) return `The variable ${name} has no effect: ${dropped}`;
-      const [near] = nearNames(withoutPrefix(name), KNOWN_VARIABLES.map(withoutPrefix));
-      const suggested = KNOWN_VARIABLES.find((known) => withoutPrefix(known) === near);
-      const hint = suggested === undefined
-        ? `use ${KNOWN_VARIABLES.filter((known) => known.startsWith("WEIR_")).join(", ")}`
-        : `did you mean ${suggested}?`;
-      return `Unknown variable ${name}: ${hint}`;
-    });
+  const unknown = [...names].filter((name) =>
+    /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name)
+  );
+  return unknown.sort().map((name) =>
+    `Unknown variable ${name}: ${suggestBySpelling(name, KNOWN_VARIABLES)}`
+  );
 }
 
 export function settingsLine(options: AppOptions): string {

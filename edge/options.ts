@@ -333,15 +333,6 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
   'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
 };
 
-/** Variables of earlier versions, each with what to do instead. */
-export const DROPPED_VARIABLES: Readonly<Record<string, string>> = {
-  WEIR_MAX_BUFFERED_BYTES: "set WEIR_MAX_CACHED_BYTES, which also limits buffers",
-  WEIR_METRICS_PORT: "set WEIR_METRICS_TOKEN, and read /metrics with this token",
-  WEIR_MIN_READER_RATE: "remove it, no other variable is needed",
-  WEIR_PAGE_CACHE: "remove it, or set WEIR_CACHE_TTL=0 for no cache",
-  WEIR_SHUTDOWN_TIMEOUT: "remove it, open downloads always get 25 seconds",
-};
-
 type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
 
 /** Valid options, with their defaults. */

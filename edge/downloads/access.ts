@@ -54,13 +54,12 @@ export function createAccessControl(settings: Settings): AccessControl {
     await requireKnownToken(token, tokens);
     return { ...server, credential: token };
   }
-  const identifyClient = createClientIdentifier(settings);
   async function authorize(exchange: Exchange) {
     const { request } = exchange;
     if (access === "signed") await requireSignature(request, settings);
     const authorized = access === "signed" ? server : await authorizePage(request);
     if (authorized === undefined) throw isCaller ? noKey() : noToken();
-    exchange.client = await identifyClient(exchange, authorized.credential);
+    exchange.client = await identifyClient(exchange, authorized.credential, settings);
     return authorized;
   }
   return {
@@ -143,29 +142,16 @@ interface ConnectionInfo {
 /** Cloudflare sets this header; a client cannot choose its value. */
 const CLOUDFLARE_HEADER = "cf-connecting-ip";
 
-/** Identifies clients by the SHA-256 of a token or key, if access requires one, else by address. */
-function createClientIdentifier(
+/** The SHA-256 of a token or key, if access requires one, else an address. */
+async function identifyClient(
+  { request, connection }: Exchange,
+  credential: string | undefined,
   { clientAddressHeader = isWorkers() ? CLOUDFLARE_HEADER : undefined }: Settings,
-): (exchange: Exchange, credential: string | undefined) => Promise<string | undefined> {
-  let hasWarned = false;
-  return async ({ request, connection, logWarning }, credential) => {
-    if (credential !== undefined) return await sha256Hex(credential);
-    const value = clientAddressHeader === undefined
-      ? null
-      : request.headers.get(clientAddressHeader);
-    if (value === null) return toNetwork(addressOf(connection, request));
-    // A proxy appends the address of its client. A client can choose only the addresses before it.
-    const network = toNetwork(value.split(",").at(-1)!);
-    if (network === undefined && !hasWarned) {
-      hasWarned = true;
-      // Its value could be personal data.
-      logWarning(
-        `The header ${clientAddressHeader} contains no address, so all clients count as one: set ` +
-          "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for",
-      );
-    }
-    return network;
-  };
+): Promise<string | undefined> {
+  if (credential !== undefined) return await sha256Hex(credential);
+  const value = clientAddressHeader === undefined ? null : request.headers.get(clientAddressHeader);
+  // A proxy appends the address of its client. A client can choose only the addresses before it.
+  return toNetwork(value?.split(",").at(-1) ?? addressOf(connection, request));
 }
 
 function addressOf(connection: unknown, request: Request): string {

@@ -140,7 +140,9 @@ export class Exchange {
     this.#logMessage("error", `${failure}: ${message}`);
   }
 
-  readonly logWarning = (text: string): void => this.#logMessage("warn", text);
+  logWarning(text: string): void {
+    this.#logMessage("warn", text);
+  }
 
   #logMessage(level: LogLevel, text: string): void {
     // Redacts first: `oneLine()` changes white space, which a secret can contain.

@@ -43,7 +43,7 @@ testPrograms(
     assertEquals((await fetch(`${server.root}/healthz`)).status, 200);
     const lines = server.log().split("\n");
     assert(
-      lines.includes("Unknown variable WEIR_MAX_ROW: did you mean WEIR_MAX_ROWS?"),
+      lines.includes('Unknown variable WEIR_MAX_ROW: did you mean "WEIR_MAX_ROWS"?'),
       server.log(),
     );
     const settings = lines.filter((line) => line.startsWith("Settings: "));
@@ -152,7 +152,10 @@ testPrograms(
       server.log(),
       /Settings: WEIR_ACCESS=public, DATASTREAM_API_KEY=\(set\), .* WEIR_MAX_ROWS=22, WEIR_MAX_DOWNLOADS=3, /,
     );
-    assertStringIncludes(server.log(), "Unknown variable WEIR_TOKKENS: did you mean WEIR_TOKENS?");
+    assertStringIncludes(
+      server.log(),
+      'Unknown variable WEIR_TOKKENS: did you mean "WEIR_TOKENS"?',
+    );
     assertEquals(/a-secret/.test(server.log()), false);
   },
 );

@@ -66,7 +66,7 @@ for (
 
 Deno.test("weir serve prints unknown variables when it starts", async () => {
   const { errors } = await weir(["serve"], { environment: { WEIR_ACCES: "public" } });
-  assertEquals(errors[0], "Unknown variable WEIR_ACCES: did you mean WEIR_ACCESS?");
+  assertEquals(errors[0], 'Unknown variable WEIR_ACCES: did you mean "WEIR_ACCESS"?');
   assertStringIncludes(errors[1]!, "WEIR_ACCESS must be one of");
 });
 

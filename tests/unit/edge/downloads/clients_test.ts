@@ -124,18 +124,6 @@ Deno.test("createApp() throws when the header of the address is Forwarded, which
   assertStringIncludes(error.message, "the name of a header, such as x-forwarded-for");
 });
 
-test("EdgeApp.fetch() logs once when the header of the option contains no address", async () => {
-  const { countRunning, log } = overSilence({ clientAddressHeader: "x-forwarded-host" });
-  const request: [unknown, Record<string, string>] = [
-    at("192.0.2.1"),
-    { "x-forwarded-host": "weir.example" },
-  ];
-  assertEquals([await countRunning([request, request]), log.length], [2, 1]);
-  assertStringIncludes(log[0]!, " warn ");
-  assertStringIncludes(log[0]!, "The header x-forwarded-host contains no address");
-  assert(!log[0]!.includes("weir.example"));
-});
-
 test("EdgeApp.fetch() ignores headers with addresses when no option names one", async () => {
   const { countRunning } = overSilence();
   const names = ["x-forwarded-for", "x-real-ip", "cf-connecting-ip", "forwarded"];
