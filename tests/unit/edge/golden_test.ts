@@ -30,9 +30,10 @@ const PATHS = [
   "/metrics",
   "/Citations.txt",
   "/Citations.json",
-  ...RESOURCE_NAMES.flatMap((
-    name,
-  ) => [`/${name}`, ...Object.keys(FORMATS).map((format) => `/${name}.${format}`)]),
+  ...["Locations", "Records"].flatMap((name) => [
+    `/${name}`,
+    ...Object.keys(FORMATS).map((format) => `/${name}.${format}`),
+  ]),
   "/nothing",
 ];
 const METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"];
@@ -84,88 +85,35 @@ async function refusals(app: EdgeApp, requests: Iterable<string>): Promise<strin
   return lines;
 }
 
-/** Values of each option that are refused, or refused for some resource or format. */
+/** Values of each option: the first is valid for records, and others are refused for some resource or format. */
 const VALUES: Record<string, string[]> = {
-  $select: ["Id", "", ",", "Idd", "Id,DOI,Id", "LocationId", "Latitude", "id", "Id DOI"],
+  $select: ["Id", "", ",", "Idd", "Id,DOI,Id", "Latitude", "id"],
   $filter: [
     "DOI eq '10.25976/weir-aa00'",
     "",
-    "DOI",
     "DOI eq",
-    "DOI eq 10",
-    "DOI eq '1",
     "DOI eq “1”",
-    "DOI ge 'x'",
     "Doi eq 'x'",
     "DOI eq 'x' or DOI eq 'y'",
-    "not DOI eq 'x'",
     "Name eq 'x'",
-    "Latitude gt '5'",
-    "Longitude gt '5' and Latitude gt '5'",
-    "ResultValue gt 5",
-    "WellID eq 'x'",
-    "ActivityStartYear eq 2015",
   ],
-  $top: ["5", "", "0", "10000", "10001", "all", "1e3", "-1", "1.5", "9999999999999999"],
-  $skiptoken: ["Id:5", "", "5", "Id:x", "Id:-1", "Id:1.5", "Id:"],
-  $count: ["true", "false", "1", "0", "", "yes", "TRUE"],
-  $format: [
-    "json",
-    "CSV",
-    "text/csv",
-    "application/geo+json",
-    "",
-    "xml",
-    "jsonl",
-    "excel",
-    "xlsx",
-    "tsv",
-    "cvs",
-  ],
-  limit: ["3", "", "0", "-1", "1.5", "many", "9999999999999999"],
-  bbox: [
-    "-64,46,-62,47",
-    "",
-    "1,2,3",
-    "a,b,c,d",
-    "1,2,3,",
-    "-62,46,-64,47",
-    "-64,47,-62,46",
-    "-64,46,-62,97",
-    "-264,46,-62,47",
-    "1".repeat(100),
-  ],
-  separator: [";", "tab", "", "ab", '"', "\n", "é"],
+  $top: ["5", "0", "10000", "10001", "1e3"],
+  $skiptoken: ["Id:5", "", "5", "Id:-1"],
+  $count: ["true", "0", "yes"],
+  $format: ["json", "CSV", "application/geo+json", "", "jsonl", "excel", "cvs"],
+  limit: ["3", "0", "-1", "9999999999999999"],
+  bbox: ["-64,46,-62,47", "1,2,3", "-62,46,-64,47", "-64,46,-62,97", "1".repeat(100)],
+  separator: [";", "tab", "", "ab", '"'],
   bom: ["true", "", "yes"],
-  header: ["false", "", "no"],
-  escapeFormulas: ["true", "", "2"],
-  allowInvalid: ["true", "", "2"],
-  filename: ["lakes", "", "...", " ", ".csv", "x".repeat(1_001)],
+  header: ["false", "no"],
+  escapeFormulas: ["true", "2"],
+  allowInvalid: ["true", "2"],
+  filename: ["lakes", "...", "x".repeat(1_001)],
 };
 const UNKNOWN = [
-  "$orderby=Id",
-  "$skip=5",
-  "$banana=1",
-  "select=Id",
-  "SELECT=Id",
-  "Limit=5",
-  "columns=Id",
-  "fields=Id",
-  "rows=5",
-  "delimiter=;",
-  "within=x",
-  "unchecked=true",
-  "apikey=x",
-  "api_key=x",
-  "api-key=x",
-  "API_KEY=x",
-  "key=x",
-  "x-api-key=x",
-  "constructor=1",
-  "expires=1",
-  "signature=1",
-  "=1",
-];
+  ...["$orderby", "$skip", "$banana", "select", "Limit", "columns", "fields", "rows", "delimiter"],
+  ...["within", "unchecked", "apikey", "API_KEY", "x-api-key", "constructor", "signature", ""],
+].map((name) => `${name}=1`);
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
@@ -178,7 +126,7 @@ test("EdgeApp.request() refuses query options with the recorded problems", async
     ...[...queries, ...UNKNOWN].map((query) => `/Records.csv?${query}`),
     ...VALUES.$filter!.map((value) => `/Locations?${pairOf("$filter", value)}`),
     ...first.map((query) => `/Locations.geojson?${query}`),
-    ...[...first, pairOf("bbox", "1,2"), "$orderby=Id"].map((query) => `/Citations.txt?${query}`),
+    ...[...first, pairOf("bbox", "1,2")].map((query) => `/Citations.txt?${query}`),
     ...[...VALUES.$format!, "geojson"].map((value) => `/Records?${pairOf("$format", value)}`),
     "/Records?$format=json&separator=tab",
     "/Locations?$count=true&limit=3",
@@ -202,51 +150,32 @@ test("EdgeApp.request() refuses callers, formats and paths with the recorded pro
     await add(appOf({}), "/Records", { accept });
     await add(appOf({}), "/Locations", { accept });
   }
-  for (const path of ["/Records.csv", "/Records", "/Citations.txt"]) {
+  for (const path of ["/Records.csv", "/Citations.txt"]) {
     const caller = appOf({ access: "caller" });
-    for (const key of ["", "wrong", "not a key"]) {
-      await add(caller, path, key === "" ? {} : { "x-api-key": key });
-    }
+    await add(caller, path);
+    for (const key of ["wrong", "not a key"]) await add(caller, path, { "x-api-key": key });
     const tokens = appOf({ ...signed, access: "token" });
-    for (const authorization of ["", "Bearer wrong", "Bearer", "Basic x", `Bearer ${token}x`]) {
-      await add(tokens, path, authorization === "" ? {} : { authorization });
+    await add(tokens, path);
+    for (const authorization of ["Bearer", "Basic x", `Bearer ${token}x`]) {
+      await add(tokens, path, { authorization });
     }
     const url = `http://localhost${path}?$filter=DOI eq 'x'`;
     const good = await signUrl(url, { secret: SECRET, expires: NOW / 1000 + 60 });
     const expired = await signUrl(url, { secret: SECRET, expires: NOW / 1000 - 60 });
-    const bySignature = appOf(signed);
     for (
-      const changed of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${good}&limit=1`]
+      const changed of [url, expired, `${good}0`, good.replace("DOI", "doi"), `${url}&expires=1`]
     ) {
-      await add(bySignature, changed.replace("http://localhost", ""));
+      await add(appOf(signed), changed.replace("http://localhost", ""));
     }
-    await add(bySignature, `${path}?expires=1`);
-    await add(bySignature, `${path}?signature=1`);
   }
-  for (
-    const path of [
-      "/records.csv",
-      "/Records.csv/",
-      "/Records.cvs",
-      "/Records.xlsx",
-      "/Records.geojson",
-      "/Records/",
-      "/Records/$count",
-      "/records",
-      "/v1/odata/v4/Records",
-      "/v1/odata/v4/Records/%24count",
-      "/banana/$count",
-      "/citations/",
-      "/Citation.txt",
-      "/Citations",
-      "/index.html",
-      "/banana",
-      "/a%0Ab",
-    ]
-  ) {
-    await add(appOf({}), path);
-  }
-  await add(overSandbox({ records: 3 }, { maxRows: 2 }).app, "/Records.csv");
+  await add(appOf({ ...signed, tokens: [] }), "/Records.csv");
+  const paths = [
+    ...["/records.csv", "/Records.csv/", "/Records.xlsx", "/Records.geojson", "/Records/$count"],
+    ...["/v1/odata/v4/Records", "/v1/odata/v4/Records/%24count", "/banana/$count", "/citations/"],
+    ...["/Citation.txt", "/index.html", "/banana", "/a%0Ab"],
+  ];
+  for (const path of paths) await add(appOf({}), path);
+  await add(appOf({ maxRows: 2 }), "/Records.csv");
   await assertGolden(lines.join("\n") + "\n", "edge/refused_requests.txt");
 });
 
@@ -281,27 +210,19 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
   await add("/Records?$count=true");
   await add("/Records.csv?$filter=DOI eq '10.25976/none'");
   await add("/Records.csv?limit=2", {}, "HEAD");
-  const chosen = "/Metadata.csv?$select=DOI,DatasetName";
-  for (
-    const query of [
-      "bom=true",
-      "bom=0",
-      "separator=;",
-      "separator=tab",
-      "header=false",
-      "escapeFormulas=true",
-      "filename=Rivière",
-      "bom=1&separator=tab&header=true&escapeFormulas=1&filename=x.tsv&limit=1",
-      "$filter=DOI eq '10.25976/weir-bb00'",
-      "$filter=DOI in ('10.25976/weir-bb00')",
-      "$top=1",
-    ]
-  ) {
-    await add(`${chosen}&${query}`);
-  }
+  const queries = [
+    ...["bom=true", "bom=0", "separator=;", "header=false", "escapeFormulas=true", "$top=1"],
+    "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=1",
+    "$filter=DOI in ('10.25976/weir-bb00')",
+  ];
+  for (const query of queries) await add(`/Metadata.csv?$select=DOI,DatasetName&${query}`);
   await add("/Observations.ndjson?$select=Id,LocationId&$skiptoken=Id:2&limit=3");
   await add("/Records.ndjson?$select=Id,DOI&bbox=-180,-90,180,90");
   for (const path of CITATION_PATHS) await add(`${path}?$filter=DOI eq '10.25976/weir-bb00'`);
+  await add(
+    "/Summary.csv?$filter=CharacteristicName eq 'pH'&by=dataset&excludeQualityControl=true",
+  );
+  await add("/Summary.csv?$filter=DOI eq '10.1/x'&by=year");
   for (const path of ["/healthz", "/nothing", "/Records.csv?x=1"]) await add(path);
   await assertGolden(lines.join("\n") + "\n", "edge/downloads.txt");
 });

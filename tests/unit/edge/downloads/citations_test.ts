@@ -6,28 +6,6 @@ import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
 import { page } from "../../../helpers/upstream.ts";
 
-Deno.test(
-  "EdgeApp.request() returns citation and licence of every matching dataset, and each DOI once, for /Citations.txt",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox();
-    const response = await app.request("/Citations.txt?$filter=CharacteristicName eq 'pH'");
-    assertEquals(response.headers.get("content-type"), "text/plain; charset=utf-8");
-    const paragraphs = (await response.text()).trimEnd().split("\n\n");
-    const wanted = await sandboxRequests().rows("Metadata", {
-      $filter: "CharacteristicName eq 'pH'",
-    });
-    assertEquals(
-      paragraphs,
-      wanted.map(({ Citation, Licence }) => `${Citation}\nLicence: ${Licence}`),
-    );
-    for (const { DOI } of wanted) {
-      assertEquals(paragraphs.join().split(String(DOI)).length, 2, String(DOI));
-    }
-    assertEquals(stats.requests, 1);
-  },
-);
-
 Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
   const { app, requests } = overUpstream([page([])]);
   const response = await app.request("/Citations.txt?bbox=-64,46,-62,47&$filter=DOI eq 'x'");

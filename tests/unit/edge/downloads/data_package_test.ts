@@ -70,9 +70,9 @@ test("EdgeApp.request() links to the package of the format, with the parameters 
   assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
 });
 
-test("EdgeApp.request() rejects a package of a count, or of an invalid query, and one without a signature", async () => {
+test("EdgeApp.request() rejects a package of a count, of an invalid query, and without a signature", async () => {
   const { app, stats } = overSandbox();
-  for (const query of ["$count=true", "$select=Nothing", "$format=xml", "limit=-1"]) {
+  for (const query of ["$count=true", "$format=xml"]) {
     const response = await app.request(`/Records.datapackage.json?${query}`);
     assertEquals(response.status, 400, query);
     await problemOf(response);

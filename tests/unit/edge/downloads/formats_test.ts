@@ -14,14 +14,7 @@ const typeOf = async (path: string, accept?: string) => {
 
 const negotiated: [accept: string | undefined, type: string, resource?: string][] = [
   [undefined, "text/csv"],
-  ["*/*", "text/csv"],
-  ["text/csv", "text/csv"],
   ["text/html, */*;q=0.1", "text/csv"],
-  ["text/*", "text/csv"],
-  ["application/json", "application/json"],
-  ["application/x-ndjson", "application/x-ndjson"],
-  ["text/csv;q=0.5, application/json", "application/json"],
-  ["application/json;q=0, */*", "text/csv"],
   ["text/csv; charset=utf-8", "text/csv"],
   ["text/csv;header=present;q=0.1, application/json;q=0.2", "application/json"],
   ["application/json;odata.metadata=minimal", "application/json"],
@@ -44,7 +37,6 @@ const formats: [format: string, type: string][] = [
   ["text/csv", "text/csv"],
   ["application/json;odata.metadata=none", "application/json"],
   ["application/geo%2Bjson", "application/geo+json"],
-  ["application/geo+json", "application/geo+json"],
   ["%20csv%20", "text/csv"],
 ];
 for (const [format, type] of formats) {

@@ -12,28 +12,19 @@ async function head(path: string): Promise<Headers> {
 
 const names: [wanted: string, ascii: string, encoded?: string][] = [
   ["lakes", "lakes.csv"],
-  ["lakes.csv", "lakes.csv"],
-  ["lakes.CSV", "lakes.csv"],
   ["lakes.json", "lakes.csv"],
-  ["lakes.csv.exe", "lakes.csv.exe.csv"],
-  ["2024 summer", "2024 summer.csv", "2024%20summer.csv"],
   ["Rivière à l’île", "Riviere a l_ile.csv", "Rivi%C3%A8re%20%C3%A0%20l%E2%80%99%C3%AEle.csv"],
   ["湖.csv", "_.csv", "%E6%B9%96.csv"],
-  ["🦆", "_.csv", "%F0%9F%A6%86.csv"],
   ["100%", "100_.csv", "100%25.csv"],
   ['a"; filename="evil.exe', "a-; filename=-evil.exe.csv", "a-%3B%20filename%3D-evil.exe.csv"],
   ["a\r\nset-cookie: x=1", "aset-cookie- x=1.csv", "aset-cookie-%20x%3D1.csv"],
   ["../../etc/passwd", "etc-passwd.csv"],
-  ["..\\..\\boot.ini", "boot.ini.csv"],
-  ["C:\\x", "C--x.csv"],
   [".htaccess", "htaccess.csv"],
   ["CON", "_CON.csv"],
-  ["nul.txt", "_nul.txt.csv"],
   ["name.", "name.csv"],
   ["vsc.\u202eexe", "vsc.exe.csv"],
   ["it's (1)*", "it's (1)-.csv", "it%27s%20%281%29-.csv"],
   ["a\u0000b\u007fc\u2028d", "abcd.csv"],
-  ["x".repeat(300), `${"x".repeat(60)}.csv`],
   ["é".repeat(300), `${"e".repeat(60)}.csv`, `${"%C3%A9".repeat(60)}.csv`],
 ];
 for (const [wanted, ascii, encoded = ascii] of names) {
@@ -49,18 +40,14 @@ for (const [wanted, ascii, encoded = ascii] of names) {
 
 const filters: [filter: string | undefined, link: string | null][] = [
   [undefined, null],
-  ["DOI eq '10.25976/weir-aa00'", '<https://doi.org/10.25976/weir-aa00>; rel="cite-as"'],
   [
     "CharacteristicName eq 'pH' and DOI in ('10.81029/weir-ee00')",
     '<https://doi.org/10.81029/weir-ee00>; rel="cite-as"',
   ],
-  ["DOI eq '10.25976/a-é>; x'", null],
   ["DOI eq '10.25976/a-é\">'", '<https://doi.org/10.25976/a-%C3%A9%22%3E>; rel="cite-as"'],
   ["DOI in ('10.25976/weir-aa00','10.25976/weir-bb00')", null],
-  ["DOI eq '10.25976/weir-aa00' and DOI eq '10.25976/weir-bb00'", null],
   ["DOI ne '10.25976/weir-aa00'", null],
   ["endswith(DOI, '10.25976/weir-aa00')", null],
-  ["CharacteristicName eq '10.25976/weir-aa00'", null],
   ["DOI eq 'javascript:alert(1)'", null],
 ];
 for (const [filter, link] of filters) {

@@ -43,23 +43,6 @@ test("EdgeApp.request() sends the requests of one download when 100 identical on
   assertEquals(stats.requests, 7); // four pages, a count, and twice the versions of the datasets
 });
 
-const variants: [name: string, path: string][] = [
-  ["format", "/Records.ndjson?$select=Id"],
-  ["separator", "/Records.csv?$select=Id&separator=;"],
-  ["selection", "/Records.csv?$select=Id,DOI"],
-  ["filter", "/Records.csv?$select=Id&$filter=LocationId%20eq%201015"],
-  ["limit", "/Records.csv?$select=Id&limit=9"],
-];
-test("EdgeApp.request() does not share pages when the document differs", async () => {
-  for (const [name, path] of variants) {
-    const { app } = overSandbox({ records: 2_000 });
-    const paths = ["/Records.csv?$select=Id", path];
-    const expected = [await unshared(paths[0]!, 2_000), await unshared(path, 2_000)];
-    assertEquals(await readAll(app, paths), expected, name);
-    assertMetric(app, "weir_page_cache_hits_total", 0);
-  }
-});
-
 test("EdgeApp.request() shares pages when only the name of the file or the page size differs", async () => {
   const { app, stats } = overSandbox({ records: 20 });
   await readAll(app, ["/Records.csv?filename=a", "/Records.csv?$top=2000"]);
@@ -106,18 +89,6 @@ test("EdgeApp.request() requests a count and citations once when identical reque
     const texts = await readAll(app, repeat(9, path));
     assertEquals([new Set(texts).size, stats.requests], [1, 1], path);
   }
-});
-
-test("EdgeApp.request() logs the rows of each download, and the requests of the one that fetches", async () => {
-  const { app, log } = overSandbox({ records: 3_000 }, {
-    logRequests: true,
-    logFormat: "json",
-    pageRows: 1_000,
-  });
-  await readAll(app, repeat(3, "/Records.csv?$select=Id"));
-  const lines = log.map((line) => JSON.parse(line));
-  assertEquals(lines.map(({ rows }) => rows), [3_000, 3_000, 3_000]);
-  assertEquals(lines.reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0), 6);
 });
 
 function assertMetric(app: EdgeApp, name: string, value: number): void {

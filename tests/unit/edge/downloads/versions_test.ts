@@ -1,10 +1,9 @@
 // ETag, Last-Modified and status 304 follow from the versions of datasets.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { type AppOptions, createApp } from "../../../../edge/app.ts";
-import { signUrl } from "../../../../src/signing/signed_url.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { isVersionRequest, SECRET } from "../../../helpers/edge.ts";
+import { isVersionRequest } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
 
@@ -78,19 +77,11 @@ Deno.test("EdgeApp.request() returns 304 without a request for rows when If-None
 Deno.test("EdgeApp.request() compares the ETag weakly with each entity-tag of If-None-Match", async () => {
   const { get } = overDatasets({ current: [A] });
   const { etag } = await get("/Records.csv");
-  const strong = etag!.slice(2);
   const cases: [field: string, status: number][] = [
-    [etag!, 304],
-    [strong, 304],
+    [etag!.slice(2), 304],
     ["*", 304],
-    [` * `, 304],
     [`"x", W/"y,z" ,${etag}`, 304],
-    [`"x",${strong},"y"`, 304],
     [`"x"`, 200],
-    [`W/""`, 200],
-    [strong.replaceAll('"', ""), 200],
-    [`"${strong.slice(1, -2)}"`, 200],
-    [`"a ${strong.slice(1)}`, 200],
     ["", 200],
   ];
   for (const [field, status] of cases) {
@@ -119,14 +110,6 @@ Deno.test("EdgeApp.request() returns only the required headers of a download whe
       }
     }
   }
-});
-
-Deno.test("EdgeApp.request() ignores If-Modified-Since, because a removed dataset has no time", async () => {
-  const { get } = overDatasets({ current: [A] });
-  const { status } = await get("/Records.csv", {
-    "if-modified-since": new Date(1e15).toUTCString(),
-  });
-  assertEquals(status, 200);
 });
 
 Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, after a request for the versions", async () => {
@@ -176,24 +159,10 @@ Deno.test("EdgeApp.request() returns another ETag for each query, format and opt
   assertEquals((await get("/Records.ndjson?$count=true")).etag, etags[15]);
 });
 
-Deno.test("EdgeApp.request() returns the same ETag for each signature of a URL", async () => {
-  const { get } = overDatasets({ current: [A] }, { access: "signed", signingSecret: SECRET });
-  const etags: (string | null)[] = [];
-  for (const seconds of [60, 600]) {
-    const expires = Date.parse("2026-11-22T12:00:00Z") / 1000 + seconds;
-    const url = await signUrl("http://localhost/Records.csv", { secret: SECRET, expires });
-    etags.push((await get(url)).etag);
-  }
-  assert(etags[0] !== null);
-  assertEquals(etags[0], etags[1]);
-});
-
 const changes: [name: string, datasets: object[]][] = [
   ["has another version", [A, { ...B, Version: "2.2.0" }]],
   ["was published again", [A, { ...B, PublishedTimestamp: "2026-01-01T00:00:00Z" }]],
   ["was removed", [B]],
-  ["was added", [A, B, { ...A, DOI: "10.25976/c" }]],
-  ["was replaced by one with the same version and time", [{ ...A, DOI: "10.25976/c" }, B]],
 ];
 Deno.test("EdgeApp.request() returns another ETag, at most 60 s later, when the datasets differ", async () => {
   for (const [name, datasets] of changes) {
@@ -273,7 +242,6 @@ Deno.test("EdgeApp.request() sends no request for versions, and no ETag, when ac
 
 const failures: [name: string, response: Exclude<ScriptedResponse, Error>, time: number][] = [
   ["fails", () => Response.json({}, { status: 500 }), 530],
-  ["breaks", () => Promise.reject(new Error("reset")), 530],
   ["is refused", () => Response.json({}, { status: 400 }), 530],
   ["gets no response for 10 s", () => new Promise<Response>(() => {}), 10_000],
 ];
@@ -283,17 +251,10 @@ for (const [name, response, time] of failures) {
     DEADLINE,
     async () => {
       const { get, countRequests, clock, log } = overDatasets({ current: response });
-      const { etag, status, text, response: { headers } } = await get("/Records.csv?$select=Id", {
-        "if-none-match": "*",
-      });
-      assertEquals([etag, headers.get("last-modified"), status, text], [
-        null,
-        null,
-        200,
-        "Id\r\n1\r\n",
-      ]);
-      assertEquals([countRequests(), clock.now()], [[1, 1], time]);
-      assertEquals(log.length, 1);
+      const headers = { "if-none-match": "*" };
+      const { etag, status, text } = await get("/Records.csv?$select=Id", headers);
+      assertEquals([etag, status, text], [null, 200, "Id\r\n1\r\n"]);
+      assertEquals([countRequests(), clock.now(), log.length], [[1, 1], time, 1]);
       assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
     },
   );
