@@ -1,12 +1,12 @@
 // The server sends citations as text and in the formats of reference managers.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
 import { page } from "../../../helpers/upstream.ts";
 
-Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE, async () => {
+test("EdgeApp.request() adds bbox to the filter of the citations", async () => {
   const { app, requests } = overUpstream([page([])]);
   const response = await app.request("/Citations.txt?bbox=-64,46,-62,47&$filter=DOI eq 'x'");
   assertEquals(await response.text(), "No dataset matches.\n");
@@ -14,40 +14,32 @@ Deno.test("EdgeApp.request() adds bbox to the filter of the citations", DEADLINE
   assertStringIncludes(filter, "DOI eq 'x' and Longitude gt '-64'");
 });
 
-Deno.test("EdgeApp.request() sends no request for HEAD /Citations.txt", DEADLINE, async () => {
+test("EdgeApp.request() sends no request for HEAD /Citations.txt", async () => {
   const { app, stats } = overSandbox();
   const response = await app.request("/Citations.txt", { method: "HEAD" });
   assertEquals([response.status, stats.requests], [200, 0]);
 });
 
-Deno.test(
-  "EdgeApp.request() returns the citations of the matching locations when the filter has the name of a location",
-  DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox();
-    const [location] = await sandboxRequests().rows("Locations");
-    const filter = encodeURIComponent(`Name eq '${String(location!.Name).replaceAll("'", "''")}'`);
-    const citations = await (await app.request(`/Citations.json?$filter=${filter}`)).json();
-    assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);
-    assertEquals(stats.requests, 2);
-    const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
-    assertEquals(await none.text(), "No dataset matches.\n");
-  },
-);
+test("EdgeApp.request() returns the citations of the matching locations when the filter has the name of a location", async () => {
+  const { app, stats } = overSandbox();
+  const [location] = await sandboxRequests().rows("Locations");
+  const filter = encodeURIComponent(`Name eq '${String(location!.Name).replaceAll("'", "''")}'`);
+  const citations = await (await app.request(`/Citations.json?$filter=${filter}`)).json();
+  assertEquals(citations.map(({ doi }: { doi: string }) => doi), [location!.DOI]);
+  assertEquals(stats.requests, 2);
+  const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
+  assertEquals(await none.text(), "No dataset matches.\n");
+});
 
-Deno.test(
-  "EdgeApp.request() sets the cache headers of downloads on citations",
-  DEADLINE,
-  async () => {
-    const headersOf = async (access: "public" | "token") => {
-      const token = "the-token-of-a-test";
-      const { app } = overUpstream([page([])], { access, tokens: [token] });
-      const headers = { authorization: `Bearer ${token}` };
-      const response = await app.request("/Citations.txt", { headers });
-      await response.text();
-      return [response.headers.get("cache-control"), response.headers.get("vary")];
-    };
-    assertEquals(await headersOf("public"), ["public, max-age=0, no-transform", null]);
-    assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
-  },
-);
+test("EdgeApp.request() sets the cache headers of downloads on citations", async () => {
+  const headersOf = async (access: "public" | "token") => {
+    const token = "the-token-of-a-test";
+    const { app } = overUpstream([page([])], { access, tokens: [token] });
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await app.request("/Citations.txt", { headers });
+    await response.text();
+    return [response.headers.get("cache-control"), response.headers.get("vary")];
+  };
+  assertEquals(await headersOf("public"), ["public, max-age=0, no-transform", null]);
+  assertEquals(await headersOf("token"), ["private, no-store, no-transform", "authorization"]);
+});

@@ -3,12 +3,9 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import { type AppOptions, createApp, signUrl } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 const URL_OF_DOWNLOAD = "http://localhost/Records.csv?$select=Id";
 

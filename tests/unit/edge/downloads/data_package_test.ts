@@ -1,11 +1,8 @@
 // The server describes a download as a data package, and a download links to it.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 const QUERY = "$filter=CharacteristicName%20eq%20%27pH%27&limit=30";
 

@@ -5,11 +5,9 @@ import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/downloads/problem.ts";
-import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
+import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import { Random } from "../../../properties/random.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("Feeds give a document to later clients until the cache time has passed", async () => {
   const { open, service, clock } = feedsOver({ rows: textsOf(9) });
@@ -61,21 +59,6 @@ test("Feeds continue with the requests of another client when the runtime drops 
   assertEquals(await readText(open()), service.text);
   assertEquals([pages.length, Math.floor(clock.now() / 1_000)], [2, 3]);
   assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
-});
-
-test("Feeds abort the request of a later page when the last client leaves", async () => {
-  let delay = 10;
-  const { open, service, clock } = feedsOver({ delay: () => delay });
-  const reader = open();
-  await reader.read();
-  await clock.sleep(5_000); // the run has paused
-  delay = 60_000;
-  const before = service.requests.length;
-  reader.read().catch(() => {});
-  await clock.sleep(10);
-  reader.close();
-  await clock.sleep(70_000);
-  assertEquals(service.requests.length, before);
 });
 
 test("Feeds drop a document, and give its error to all readers, when the service fails", async () => {

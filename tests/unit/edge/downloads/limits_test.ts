@@ -1,30 +1,22 @@
 // Downloads end at maxRows, share the rate limit, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");
 
-test("EdgeApp.request() returns 413 without a count when one page has more than maxRows rows", async () => {
-  const { app, stats } = overSandbox({ records: 1_001 }, { maxRows: 1_000 });
-  const response = await app.request("/Records.csv");
-  assertEquals([response.status, stats.requests], [413, 1]);
-  const { detail, hint } = await problemOf(response);
-  assertStringIncludes(detail, "1001 rows");
-  assertStringIncludes(hint, "limit=1000");
-});
-
-test("EdgeApp.request() returns 413 after the first page and a count when several pages have more than maxRows rows", async () => {
-  const { app, stats } = overSandbox({ records: 15_000 }, { maxRows: 14_999 });
-  const response = await app.request("/Records.csv");
-  assertEquals([response.status, stats.requests], [413, 2]);
-  assertStringIncludes((await problemOf(response)).detail, "15000 rows");
+test("EdgeApp.request() returns 413 when the result has more than maxRows rows, after a count if it has several pages", async () => {
+  for (const [records, maxRows, requests] of [[1_001, 1_000, 1], [15_000, 14_999, 2]] as const) {
+    const { app, stats } = overSandbox({ records }, { maxRows });
+    const response = await app.request("/Records.csv");
+    assertEquals([response.status, stats.requests], [413, requests]);
+    const { detail, hint } = await problemOf(response);
+    assertStringIncludes(detail, `${records} rows`);
+    assertStringIncludes(hint, `limit=${maxRows}`);
+  }
 });
 
 test("EdgeApp.request() counts once, after the first page, when the result has at most maxRows rows", async () => {
@@ -52,24 +44,18 @@ test("EdgeApp.request() sends the first rows of a box after four requests when 2
 });
 
 test("EdgeApp.request() allows five million rows when access is public, and any number otherwise", async () => {
-  const count = () => Response.json({ value: 5_000_001 });
-  for (const resource of ["Records", "Locations"]) {
-    const first = page(rowsOf(1), `${ROOT}/${resource}?$skiptoken=Id:1`);
-    const { app } = overUpstream([first, count()], { maxRows: undefined });
-    const response = await app.request(`/${resource}.csv`);
-    assertEquals(response.status, 413);
-    assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
-  }
-  const { app, requests } = overUpstream([page(rowsOf(1))], {
+  const first = () => page(rowsOf(1), `${ROOT}/Records?$skiptoken=Id:1`);
+  const { app } = overUpstream([first(), Response.json({ value: 5_000_001 })], {
     maxRows: undefined,
-    access: "token",
-    tokens: ["the-token-of-a-test"],
   });
-  const response = await app.request("/Records.csv", {
-    headers: { authorization: "Bearer the-token-of-a-test" },
-  });
-  await response.text();
-  assertEquals(requests.map(isCount), [false]);
+  const response = await app.request("/Records.csv");
+  assertEquals(response.status, 413);
+  assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
+  const access = { access: "token", tokens: ["the-token-of-a-test"], maxRows: undefined } as const;
+  const other = overUpstream([page(rowsOf(1))], access);
+  const headers = { authorization: "Bearer the-token-of-a-test" };
+  await (await other.app.request("/Records.csv", { headers })).text();
+  assertEquals(other.requests.map(isCount), [false]);
 });
 
 test("EdgeApp.request() breaks the transfer after maxRows when the service refuses to count", async () => {
@@ -82,20 +68,15 @@ test("EdgeApp.request() breaks the transfer after maxRows when the service refus
   await assertRejects(() => response.text());
 });
 
-const failures: [name: string, path: string][] = [
-  ["a download fails", "/Records.csv"],
-  ["a count fails", "/Records?$count=true"],
-  ["a request for citations fails", "/Citations.json"],
-];
-for (const [name, path] of failures) {
-  test(`EdgeApp.request() releases the permit when ${name} before its first row`, async () => {
+test("EdgeApp.request() releases the permit when a download, a count or citations fail before the first row", async () => {
+  for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.json"]) {
     const { app } = overUpstream([new Error("reset"), page([])], { maxDownloads: 1 });
     assertEquals((await app.request(path)).status, 502);
     const next = await app.request("/Records.csv");
     await next.text();
     assertEquals(next.status, 200);
-  });
-}
+  }
+});
 
 test("EdgeApp.request() ends and logs a download when the client reads nothing for readerTimeout", async () => {
   for (const readerTimeout of [undefined, 60_000]) {

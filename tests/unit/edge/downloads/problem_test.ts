@@ -3,12 +3,9 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { formatsOf } from "../../../helpers/resources.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 

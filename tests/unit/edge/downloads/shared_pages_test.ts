@@ -2,11 +2,8 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 /** Requests downloads concurrently; returns their texts. */
 async function readAll(app: EdgeApp, paths: readonly string[]): Promise<string[]> {

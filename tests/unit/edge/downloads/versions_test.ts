@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { type AppOptions, createApp } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { isVersionRequest } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
@@ -246,18 +246,14 @@ const failures: [name: string, response: Exclude<ScriptedResponse, Error>, time:
   ["gets no response for 10 s", () => new Promise<Response>(() => {}), 10_000],
 ];
 for (const [name, response, time] of failures) {
-  Deno.test(
-    `EdgeApp.request() completes a download without an ETag when the request for versions ${name}`,
-    DEADLINE,
-    async () => {
-      const { get, countRequests, clock, log } = overDatasets({ current: response });
-      const headers = { "if-none-match": "*" };
-      const { etag, status, text } = await get("/Records.csv?$select=Id", headers);
-      assertEquals([etag, status, text], [null, 200, "Id\r\n1\r\n"]);
-      assertEquals([countRequests(), clock.now(), log.length], [[1, 1], time, 1]);
-      assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
-    },
-  );
+  test(`EdgeApp.request() completes a download without an ETag when the request for versions ${name}`, async () => {
+    const { get, countRequests, clock, log } = overDatasets({ current: response });
+    const headers = { "if-none-match": "*" };
+    const { etag, status, text } = await get("/Records.csv?$select=Id", headers);
+    assertEquals([etag, status, text], [null, 200, "Id\r\n1\r\n"]);
+    assertEquals([countRequests(), clock.now(), log.length], [[1, 1], time, 1]);
+    assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
+  });
 }
 
 Deno.test("EdgeApp.request() returns 502 after one request when the service rejects the API key", async () => {
