@@ -207,6 +207,9 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
   await add("/Records?$count=true");
   await add("/Records.csv?$filter=DOI eq '10.25976/none'");
   await add("/Records.csv?limit=2", {}, "HEAD");
+  for (const method of ["GET", "HEAD"]) {
+    await add("/Records?limit=1", { "if-none-match": "*" }, method);
+  }
   const queries = [
     ...["bom=true", "bom=0", "separator=;", "header=false", "escapeFormulas=true", "$top=1"],
     "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=1",

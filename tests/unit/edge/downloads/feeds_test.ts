@@ -9,37 +9,6 @@ import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import { Random } from "../../../properties/random.ts";
 
-test("Feeds give a document to later clients until the cache time has passed", async () => {
-  const { open, service, clock } = feedsOver({ rows: textsOf(9) });
-  const first = open();
-  await readText(first);
-  clock.advance(59_000);
-  await readText(open());
-  assertEquals([service.requests.length, first.remainingTtl < 1_000], [1, true]);
-  clock.advance(1_000);
-  await readText(open());
-  assertEquals(service.requests.length, 2);
-});
-
-test("Feeds share nothing when the cache time is 0", async () => {
-  const { feeds, open, service } = feedsOver({ cacheTtl: 0 });
-  assertEquals(await Promise.all([open(), open()].map((reader) => readText(reader))), [
-    service.text,
-    service.text,
-  ]);
-  assertEquals([service.requests.length, feeds.bytes], [12, 0]);
-});
-
-test("Feeds continue with the requests of another client when the one that fetches leaves", async () => {
-  const { open, service } = feedsOver({ delay: () => 500 });
-  const first = open();
-  const texts = [open(), open()].map((reader) => readText(reader));
-  await first.read();
-  first.close();
-  assertEquals(await Promise.all(texts), [service.text, service.text]);
-  assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
-});
-
 test("Feeds continue with the requests of another client when the runtime drops the one that fetches", async () => {
   const { open, service, clock } = feedsOver();
   const first = open();
@@ -59,23 +28,6 @@ test("Feeds continue with the requests of another client when the runtime drops 
   assertEquals(await readText(open()), service.text);
   assertEquals([pages.length, Math.floor(clock.now() / 1_000)], [2, 3]);
   assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
-});
-
-test("Feeds drop a document, and give its error to all readers, when the service fails", async () => {
-  const { open, service } = feedsOver();
-  const { fetch } = service;
-  let failures = 1;
-  const source = {
-    async *start(): AsyncGenerator<FeedPart> {
-      if (failures-- > 0) throw new Error("no service");
-      const response = await fetch(new Request("https://a.invalid/Records?$top=10"));
-      const data = new Uint8Array(await response.arrayBuffer());
-      yield { data, rows: 1, isPageEnd: true, hasMore: false, isLast: true };
-    },
-  };
-  const readers = [open("a", source), open("b", source)];
-  for (const reader of readers) await assertRejects(() => reader.read(), Error, "no service");
-  assertEquals((await open("a", source).read())!.rows, 1);
 });
 
 test("Feeds wait for a slow reader of another document when the memory is full, and then disconnect it", async () => {
@@ -142,15 +94,6 @@ test("Feeds wait for memory within a page when many pages are longer than expect
     0,
   ]);
   assert(most <= 1_500_000, `${most} bytes`);
-});
-
-test("Feeds request no further page when a client has not begun to read the last one", async () => {
-  const { open, service, clock } = feedsOver();
-  const reader = open("a", { readsAhead: true });
-  await reader.read();
-  await clock.sleep(5_000);
-  assertEquals(service.requests, ["null 10", "versions", "count", "Id:10 10"]);
-  reader.close();
 });
 
 test("Feeds need no slot when a client does not read, and no second slot when another client reads along", async () => {

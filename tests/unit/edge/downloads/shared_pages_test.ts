@@ -59,25 +59,22 @@ Deno.test("EdgeApp.request() shares the rows of callers with the same API key, a
   assertEquals([statuses, stats.requests], [[200, 200, 403], 2]);
 });
 
-Deno.test("EdgeApp.request() allows caching only for the time that the rows in memory have left", async () => {
-  const { app, clock } = overSandbox({ records: 20 });
-  for (const seconds of [60, 19]) {
-    const response = await app.request("/Records.csv");
-    await response.text();
-    const expected = `public, max-age=${seconds}, no-transform`;
-    assertEquals(response.headers.get("cache-control"), expected);
-    clock.advance(41_000);
-  }
-});
-
-Deno.test("EdgeApp.request() shares rows when access is token", async () => {
+Deno.test("EdgeApp.request() shares rows for a minute, and allows caching only for the time that is left, also with tokens", async () => {
   const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
-  const { app, stats } = overSandbox({ records: 20 }, { access: "token", tokens });
-  for (const token of tokens) {
-    const headers = { authorization: `Bearer ${token}` };
-    assertEquals((await app.request("/Records.csv", { headers })).status, 200);
+  for (const access of ["public", "token"] as const) {
+    const { app, stats, clock } = overSandbox({ records: 20 }, { access, tokens });
+    for (
+      const [time, requests, seconds] of [[0, 1, 60], [41_000, 1, 19], [19_000, 2, 60]] as const
+    ) {
+      clock.advance(time);
+      const authorization = `Bearer ${tokens[time === 0 ? 0 : 1]}`;
+      const response = await app.request("/Records.csv", { headers: { authorization } });
+      await response.text();
+      assertEquals([response.status, stats.requests], [200, requests]);
+      const isCached = access === "public" ? `public, max-age=${seconds}` : "private, no-store";
+      assertEquals(response.headers.get("cache-control"), `${isCached}, no-transform`);
+    }
   }
-  assertEquals(stats.requests, 1);
 });
 
 test("EdgeApp.request() requests a count and citations once when identical requests for them are concurrent", async () => {
