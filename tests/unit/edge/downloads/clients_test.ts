@@ -11,6 +11,8 @@ const URL_OF_DOWNLOAD = "http://localhost/Records.csv?$select=Id";
 
 const at = (clientAddress: string) => ({ clientAddress });
 
+type ClientRequest = [connection: unknown, headers?: Record<string, string>, url?: string];
+
 /** Creates an app that gives each client one slot, over a service that never responds. */
 function overSilence(options: Partial<AppOptions> = {}) {
   const clock = new FakeClock();
@@ -29,7 +31,7 @@ function overSilence(options: Partial<AppOptions> = {}) {
   });
   /** Requests downloads concurrently; returns the number of those that have a slot. */
   const countRunning = async (
-    requests: [connection: unknown, headers?: Record<string, string>, url?: string][],
+    requests: readonly ClientRequest[],
     { fetch }: { fetch(request: Request, connection: object): unknown } = app,
   ) => {
     const stop = new AbortController();
@@ -55,9 +57,8 @@ const connections: [runtime: string, of: (address: string) => unknown][] = [
 for (const [runtime, of] of connections) {
   test(`EdgeApp.fetch() uses the address that ${runtime} passes, also through a Hono app`, async () => {
     const { app, countRunning } = overSilence();
-    const requests = ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map((
-      address,
-    ): [unknown] => [of(address)]);
+    const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.2"];
+    const requests = addresses.map((address): ClientRequest => [of(address)]);
     assertEquals(await countRunning(requests), 2);
     const outer = new Hono();
     outer.mount("/", app.fetch);
@@ -65,29 +66,20 @@ for (const [runtime, of] of connections) {
   });
 }
 
-const pairs: [one: string, other: string, areSame: boolean][] = [
-  ["192.0.2.1", "192.0.2.1:4711", true],
-  ["192.0.2.1", "::ffff:192.0.2.1", true],
-  ["192.0.2.1", "::FFFF:c000:201", true],
-  ["192.0.2.1", "192.0.2.11", false],
-  ["2001:db8::1", "2001:db8:0:0:ffff::2", true],
-  ["2001:db8::1", "[2001:DB8::2]:4711", true],
-  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::", true],
-  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:3::", false],
-  ["2001:db8::1%eth0", "2001:db8::2", true],
-  ["::1", "::2", true],
+/** Addresses of which each line is one client. */
+const clients = [
+  ["192.0.2.1", "192.0.2.1:4711", "::ffff:192.0.2.1", "::FFFF:c000:201"],
+  ["192.0.2.11"],
+  ["2001:db8::1", "2001:db8:0:0:ffff::2", "[2001:DB8::2]:4711", "2001:db8::1%eth0"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"],
+  ["2001:db8:1:3::"],
+  ["::1", "::2"],
+  ...["10.1.2.3", "192.168.0.1", "fd00::1", "127.0.0.1"].map((address) => [address]),
 ];
 test("EdgeApp.fetch() counts the forms of an IPv4 address, and a /64 network of IPv6, as one client", async () => {
-  for (const [one, other, areSame] of pairs) {
-    const running = await overSilence().countRunning([[at(one)], [at(other)]]);
-    assertEquals(running, areSame ? 1 : 2, `${one} and ${other}`);
-  }
-});
-
-test("EdgeApp.fetch() counts each private address as a client", async () => {
-  const addresses = ["10.1.2.3", "10.1.2.3", "192.168.0.1", "fd00::1", "127.0.0.1"];
   const { countRunning, log } = overSilence();
-  assertEquals([await countRunning(addresses.map((address) => [at(address)])), log], [4, []]);
+  const running = await countRunning(clients.flat().map((address) => [at(address)]));
+  assertEquals([running, log], [clients.length, []]);
 });
 
 test("EdgeApp.fetch() limits no client whose address is not known", async () => {
@@ -95,51 +87,43 @@ test("EdgeApp.fetch() limits no client whose address is not known", async () => 
   assertEquals(await countRunning([[undefined], [{}], [null], [at("unknown")]]), 4);
 });
 
-test("EdgeApp.fetch() uses the last address in the header of the option clientAddressHeader", async () => {
-  const { countRunning } = overSilence({ clientAddressHeader: "x-forwarded-for" });
-  const from = (value: string): [unknown, Record<string, string>] => [
-    at("198.51.100.7"),
-    { "x-forwarded-for": value },
-  ];
+test("EdgeApp.fetch() uses the last address in the header of the option clientAddressHeader, and no other header", async () => {
+  const name = "x-forwarded-for";
+  const { countRunning } = overSilence({ clientAddressHeader: name });
+  const from = (value: string): ClientRequest => [at("198.51.100.7"), { [name]: value }];
   assertEquals(await countRunning(["192.0.2.1", "203.0.113.9, 192.0.2.1"].map(from)), 1);
   assertEquals(await countRunning(["192.0.2.1, 192.0.2.2", "192.0.2.1"].map(from)), 2);
   assertEquals(await countRunning([[at("198.51.100.7")], [at("198.51.100.7")]]), 1);
-});
-
-test("EdgeApp.fetch() ignores headers with addresses when no option names one", async () => {
-  const { countRunning } = overSilence();
-  const names = ["x-forwarded-for", "x-real-ip", "cf-connecting-ip", "forwarded"];
-  const requests = names.map((name): [unknown, Record<string, string>] => [
-    at("192.0.2.1"),
-    { [name]: "198.51.100.7" },
-  ]);
-  assertEquals(await countRunning([[at("192.0.2.1")], ...requests]), 1);
+  const names = [name, "x-real-ip", "cf-connecting-ip", "forwarded"];
+  const ignored = names.map((name): ClientRequest => [at("192.0.2.1"), { [name]: "192.0.2.2" }]);
+  assertEquals(await overSilence().countRunning(ignored), 1);
 });
 
 test("EdgeApp.fetch() counts each token or API key as a client, and each address when access is signed", async () => {
   const tokens = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
   const bearers = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
-  const [first, second] = [at("192.0.2.1"), at("192.0.2.2")];
-  const token = overSilence({ access: "token", tokens });
-  assertEquals(
-    await token.countRunning([[first, bearers[0]], [second, bearers[0]], [first, bearers[1]]]),
-    2,
-  );
-  const caller = overSilence({ access: "caller", apiKey: undefined });
   const keys = ["a", "b"].map((key) => ({ "x-api-key": key }));
-  assertEquals(
-    await caller.countRunning([[first, keys[0]], [second, keys[0]], [first, keys[1]]]),
-    2,
+  const urls = await Promise.all(
+    [1_900_000_000, 2_000_000_000].map((expires) =>
+      signUrl(URL_OF_DOWNLOAD, { secret: SECRET, expires })
+    ),
   );
-  const signed = await Promise.all([100, 200].map((days) => {
-    const expires = new Date(Date.now() + days * 86_400_000);
-    return signUrl(URL_OF_DOWNLOAD, { secret: SECRET, expires });
-  }));
-  const { countRunning } = overSilence({ access: "signed", signingSecret: SECRET });
-  assertEquals(
-    await countRunning([[first, {}, signed[0]], [first, {}, signed[1]], [second, {}, signed[0]]]),
-    2,
-  );
+  const [first, second] = [at("192.0.2.1"), at("192.0.2.2")];
+  const cases: [options: Partial<AppOptions>, requests: ClientRequest[]][] = [
+    [{ access: "token", tokens }, [[first, bearers[0]], [second, bearers[0]], [first, bearers[1]]]],
+    [{ access: "caller", apiKey: undefined }, [[first, keys[0]], [second, keys[0]], [
+      first,
+      keys[1],
+    ]]],
+    [{ access: "signed", signingSecret: SECRET }, [
+      [first, {}, urls[0]],
+      [first, {}, urls[1]],
+      [second, {}, urls[0]],
+    ]],
+  ];
+  for (const [options, requests] of cases) {
+    assertEquals(await overSilence(options).countRunning(requests), 2, options.access);
+  }
 });
 
 test("EdgeApp.fetch() returns 429 with retry-after when a client waits 60 s for its own downloads", async () => {
