@@ -1,129 +1,65 @@
 const quote = JSON.stringify;
 
-/** Creates the configuration of workerd for a Worker in `app.js`, on a free port. */
-export function toCapnp(wrangler: string, environment: Record<string, string>): string {
-  return `using Workerd = import ${quote("/workerd/workerd.capnp")};
-const config :Workerd.Config = (
-  services = [
-    (name = "main", worker = .app),
-    (name = "cache", worker = .cache),
-    ${NETWORK},
-  ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-);
-const app :Workerd.Worker = (
-  ${codeOf(wrangler)}
-  bindings = [${toBindings(environment).join(", ")}],
-  cacheApiOutbound = "cache",
-);
-const cache :Workerd.Worker = (
-  modules = [(name = "cache", esModule = ${quote(CACHE_WORKER)})],
-  compatibilityDate = "2026-01-01",
-);
-`;
+/** Class and service of the Durable Object that limits the rate. */
+const OBJECT = `className = "RateLimiterObject", serviceName = "limiter"`;
+
+export interface WorkerOptions {
+  /** Environment variables of each isolate. */
+  environment: Record<string, string>;
+  /** Number of isolates, each with a socket of its own. Default 1 */
+  count?: number;
+  /** Folder with the storage of the rate limiter. Default: the isolates have no common rate limiter. */
+  storage?: string;
 }
 
 /**
- * Worker that stores the entries of the standard cache, and ignores their age. A PUT request contains a response
- * with its status line and headers.
- *
- * Source: workerd, `src/workerd/api/cache.c++`.
+ * Creates the configuration of workerd for a Worker in `app.js`, with the compatibility date and flags of
+ * `wrangler.jsonc`. Its isolates are on free ports.
  */
-const CACHE_WORKER = `
-const entries = new Map();
-const statusOf = (status) => ({ "cf-cache-status": status });
-export default { fetch: respond };
-async function respond(request) {
-  const key = request.headers.get("cf-cache-namespace") + " " + request.url;
-  switch (request.method) {
-    case "PUT": {
-      const bytes = new Uint8Array(await request.arrayBuffer());
-      const text = new TextDecoder("latin1").decode(bytes);
-      const end = text.indexOf("\\r\\n\\r\\n");
-      const lines = text.slice(0, end).split("\\r\\n").slice(1);
-      const headers = lines.map((line) => line.split(": "))
-        .filter(([name]) => !/^(transfer-encoding|content-length)$/i.test(name));
-      entries.set(key, { body: bytes.slice(end + 4), headers });
-      return new Response(null, { status: 204 });
-    }
-    case "PURGE":
-      return new Response(null, { status: entries.delete(key) ? 200 : 404 });
-    default: {
-      const entry = entries.get(key);
-      if (entry === undefined) return new Response(null, { status: 504, headers: statusOf("MISS") });
-      return new Response(entry.body, { headers: [...entry.headers, ["cf-cache-status", "HIT"]] });
-    }
-  }
-}`;
-
-/**
- * Creates the configuration of workerd for isolates, with a Durable Object if `storage` is a
- * folder.
- */
-export function toIsolatesCapnp(
+export function toCapnp(
   wrangler: string,
-  environment: Record<string, string>,
-  count: number,
-  storage: string | undefined,
+  { environment, count = 1, storage }: WorkerOptions,
 ): string {
-  const names = Array.from({ length: count }, (_, index) => `isolate${index}`);
-  const bindings = toBindings(environment);
-  const limiter = { className: "RateLimiterObject", serviceName: "limiter" };
+  const names = Array.from({ length: count }, (_, index) => quote(`isolate${index}`));
+  const bindings = Object.entries(environment)
+    .map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`);
   if (storage !== undefined) {
-    bindings.push(
-      `(name = "RATE_LIMITER", durableObjectNamespace = (className = ${
-        quote(limiter.className)
-      }, ` +
-        `serviceName = ${quote(limiter.serviceName)}))`,
-    );
+    bindings.push(`(name = "RATE_LIMITER", durableObjectNamespace = (${OBJECT}))`);
   }
-  const objects = storage === undefined ? "" : `
+  const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(
+    wrangler.replace(/^\s*\/\/.*$/gm, ""),
+  );
+  const code = `modules = [(name = "app", esModule = embed "app.js")],
+  compatibilityDate = ${quote(date)},
+  compatibilityFlags = ${quote(flags)},`;
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    ${names.map((name) => `(name = ${name}, worker = .app),`).join("\n    ")}
+    ${storage === undefined ? "" : storageServices(storage)}
+    (name = "internet", network = (allow = ["private", "local"])),
+  ],
+  sockets = [
+    ${names.map((name) => `(name = ${name}, service = ${name}, ${SOCKET}),`).join("\n    ")}
+  ],
+);
+const app :Workerd.Worker = (
+  ${code}
+  bindings = [${bindings.join(", ")}],
+);
 const limiter :Workerd.Worker = (
-  ${codeOf(wrangler)}
+  ${code}
   durableObjectNamespaces = [
-    (className = ${quote(limiter.className)}, uniqueKey = "weir-rate-limiter", enableSql = true),
+    (className = "RateLimiterObject", uniqueKey = "weir-rate-limiter", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "storage"),
 );
 `;
-  return `using Workerd = import ${quote("/workerd/workerd.capnp")};
-const config :Workerd.Config = (
-  services = [
-    ${names.map((name) => `(name = ${quote(name)}, worker = .app),`).join("\n    ")}
-    ${
-    storage === undefined ? "" : `(name = ${quote(limiter.serviceName)}, worker = .limiter),
-    (name = "storage", disk = (path = ${quote(storage)}, writable = true)),`
-  }
-    ${NETWORK},
-  ],
-  sockets = [
-    ${
-    names.map((name) =>
-      `(name = ${quote(name)}, address = "127.0.0.1:0", http = (), service = ${quote(name)}),`
-    ).join("\n    ")
-  }
-  ],
-);
-const app :Workerd.Worker = (
-  ${codeOf(wrangler)}
-  bindings = [${bindings.join(", ")}],
-);
-${objects}`;
 }
 
-const NETWORK = '(name = "internet", network = (allow = ["private", "local"]))';
+const SOCKET = 'address = "127.0.0.1:0", http = ()';
 
-/** Returns the fields of a Worker with its code, and the compatibility date and flags of `wrangler.jsonc`. */
-function codeOf(wrangler: string): string {
-  const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(
-    wrangler.replace(/^\s*\/\/.*$/gm, ""),
-  );
-  return `modules = [(name = "app", esModule = embed "app.js")],
-  compatibilityDate = ${quote(date)},
-  compatibilityFlags = ${quote(flags)},`;
-}
-
-function toBindings(environment: Record<string, string>): string[] {
-  return Object.entries(environment)
-    .map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`);
+function storageServices(folder: string): string {
+  return `(name = "limiter", worker = .limiter),
+    (name = "storage", disk = (path = ${quote(folder)}, writable = true)),`;
 }

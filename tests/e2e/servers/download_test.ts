@@ -1,8 +1,9 @@
-// Complete downloads and their headers, on each runtime.
-import { assertEquals } from "@std/assert";
+// Complete downloads, their headers and status 304, on each runtime.
+import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { RUNTIMES, startApp, testOn, testOnEach } from "./runtimes.ts";
+import { sendRaw } from "./server.ts";
+import { RUNTIMES, startApp, testOnEach, testPrograms } from "./runtimes.ts";
 import { Stall } from "./stall.ts";
 import {
   appOptionsFor,
@@ -82,22 +83,45 @@ testOnEach(
   },
 );
 
-for (const runtime of RUNTIMES.filter(({ idleTimeout }) => idleTimeout !== undefined)) {
-  testOn(
-    runtime,
-    "GET /Records.csv continues when a pause exceeds the default timeout",
-    async () => {
-      const shape = { rows: 20, width: 1_000, pages: 3 };
-      const stall = new Stall("before the headers");
-      await using upstream = serveUpstream((request, number) => {
-        const page = pageFor(request, shape);
-        return number === 2 ? stall.respond(request, page) : jsonResponse(page);
-      }, rowsOf(shape));
-      await using server = await startApp(runtime, appOptionsFor(upstream));
-      const response = await fetch(server.root + DOWNLOAD);
-      // Real time: the test is about the server's own timeout.
-      setTimeout(() => stall.end(), runtime.idleTimeout! + 3_000);
-      assertEquals(isComplete(await response.text(), shape), true);
-    },
-  );
-}
+testPrograms(
+  RUNTIMES.filter(({ idleTimeout }) => idleTimeout !== undefined),
+  "GET /Records.csv continues when a pause exceeds the default timeout",
+  async (runtime) => {
+    const shape = { rows: 20, width: 1_000, pages: 3 };
+    const stall = new Stall("before the headers");
+    await using upstream = serveUpstream((request, number) => {
+      const page = pageFor(request, shape);
+      return number === 2 ? stall.respond(request, page) : jsonResponse(page);
+    }, rowsOf(shape));
+    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const response = await fetch(server.root + DOWNLOAD);
+    // Real time: the test is about the server's own timeout.
+    setTimeout(() => stall.end(), runtime.idleTimeout! + 3_000);
+    assertEquals(isComplete(await response.text(), shape), true);
+  },
+);
+
+testOnEach(
+  "GET and HEAD /Records.csv give status 304 without a body and its length when the ETag matches",
+  async (runtime) => {
+    const shape = { rows: 10, width: 10, pages: 1 };
+    await using upstream = serveUpstream((request) => jsonResponse(pageFor(request, shape)), 10);
+    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const conditional = { headers: { "if-none-match": '"x"' } };
+    const { headers, body } = await fetch(server.root + DOWNLOAD, conditional);
+    await body!.cancel();
+    const etag = headers.get("etag")!;
+    assertEquals([headers.get("accept-ranges"), upstream.pages.length], ["none", 1]);
+    for (const method of ["GET", "HEAD"]) {
+      const text = await sendRaw(
+        server,
+        `${method} ${DOWNLOAD} HTTP/1.1\r\nhost: a\r\nif-none-match: "x", ${etag}\r\nconnection: close\r\n\r\n`,
+      );
+      assertMatch(text, /^HTTP\/1\.1 304 /);
+      assertMatch(text, /\r\n\r\n$/);
+      assertMatch(text.toLowerCase(), new RegExp(`\r\netag: ${etag.toLowerCase()}\r\n`));
+      assertEquals(text.match(/^(content-length|content-type|transfer-encoding):.*/gim), null);
+    }
+    assertEquals(upstream.pages.length, 1);
+  },
+);

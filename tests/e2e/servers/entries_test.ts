@@ -1,11 +1,11 @@
 // The published entry points, on each runtime.
 import { assert, assertEquals } from "@std/assert";
-import { PUBLISHED, RUNTIMES, testOn, testOnEach } from "./runtimes.ts";
+import { PUBLISHED, startEntry, testOnEach, testPrograms, WORKERD } from "./runtimes.ts";
 
 testOnEach(
   "the published entry point serves the sandbox when WEIR_SANDBOX is set",
   async (runtime) => {
-    await using server = await runtime.start(PUBLISHED, { WEIR_SANDBOX: "1" });
+    await using server = await startEntry(runtime, PUBLISHED, { WEIR_SANDBOX: "1" });
     const health = await fetch(`${server.root}/healthz`);
     assertEquals([health.status, await health.text()], [200, "ok\n"]);
 
@@ -24,12 +24,12 @@ testOnEach(
 );
 
 // start_test.ts tests the other runtimes, where the process ends.
-testOn(
-  RUNTIMES.find(({ name }) => name === "workerd")!,
+testPrograms(
+  [WORKERD],
   "the published entry point responds with 503 when WEIR_ACCESS is empty",
   async (runtime) => {
     const environment = { WEIR_SANDBOX: "", WEIR_ACCESS: "", DATASTREAM_API_KEY: "a-secret-key" };
-    await using server = await runtime.start(PUBLISHED, environment);
+    await using server = await startEntry(runtime, PUBLISHED, environment);
     const health = await fetch(`${server.root}/healthz`);
     assertEquals([health.status, await health.text()], [200, "ok\n"]);
     const download = await fetch(`${server.root}/Records.csv`);

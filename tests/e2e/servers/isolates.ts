@@ -4,19 +4,10 @@ import { PROJECT } from "../../helpers/project.ts";
 import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { bundleAsPublished } from "./bundle.ts";
-import { toIsolatesCapnp } from "./capnp.ts";
+import { toCapnp, type WorkerOptions } from "./capnp.ts";
 import { type Server, startServer } from "./server.ts";
 
 const MODULE = "tests/e2e/servers/cloudflare_worker.ts";
-
-export interface IsolateOptions {
-  /** Environment variables of each isolate. */
-  environment: Record<string, string>;
-  /** Number of isolates. Default 4 */
-  count?: number;
-  /** Folder with the storage of the rate limiter. Default: the isolates have no common rate limiter. */
-  storage?: string;
-}
 
 /** Isolates in one process of workerd, each with a socket of its own. */
 export interface Isolates extends AsyncDisposable {
@@ -25,17 +16,16 @@ export interface Isolates extends AsyncDisposable {
   server: Server;
 }
 
-/** Starts isolates of the published Worker, as the network of Cloudflare does. */
-export async function startIsolates(
-  { environment, count = 4, storage }: IsolateOptions,
-): Promise<Isolates> {
+/** Starts isolates of the published Worker, by default four, as the network of Cloudflare does. */
+export async function startIsolates(options: WorkerOptions): Promise<Isolates> {
+  const { count = 4 } = options;
   const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
   const server = await startServer({
     program: workerd!,
     args: ["serve", "--control-fd=1", "app.capnp"],
     files: {
       "app.js": await bundleAsPublished("worker.js", MODULE),
-      "app.capnp": toIsolatesCapnp(wrangler, environment, count, storage),
+      "app.capnp": toCapnp(wrangler, { ...options, count }),
     },
     port: /"port":(\d+)/,
   });

@@ -84,3 +84,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     throw error;
   }
 }
+
+export async function connect({ root }: Pick<Server, "root">): Promise<Deno.TcpConn> {
+  const { hostname, port } = new URL(root);
+  return await Deno.connect({ hostname, port: Number(port) });
+}
+
+/** Sends the text of a request over a connection of its own, and returns the response as text. */
+export async function sendRaw(server: Pick<Server, "root">, request: string): Promise<string> {
+  using connection = await connect(server);
+  await connection.write(new TextEncoder().encode(request));
+  return await new Response(connection.readable).text();
+}

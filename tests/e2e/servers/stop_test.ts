@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
-import { type Server, startServer } from "./server.ts";
+import { connect, type Server, startServer } from "./server.ts";
 import { Stall } from "./stall.ts";
 import { DOWNLOAD, isComplete, jsonResponse, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
@@ -42,11 +42,8 @@ async function startDownload({ root }: Server, upstream: Upstream): Promise<Prom
 }
 
 /** Opens a connection, requests a page, and keeps the connection open without using it. */
-async function openIdleConnection({ root }: Server): Promise<Deno.Conn> {
-  const connection = await Deno.connect({
-    hostname: "127.0.0.1",
-    port: Number(new URL(root).port),
-  });
+async function openIdleConnection(server: Server): Promise<Deno.Conn> {
+  const connection = await connect(server);
   await connection.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n"));
   let text = "";
   const bytes = new Uint8Array(4_096);
@@ -67,10 +64,6 @@ async function assertExitsSoon(server: Server): Promise<void> {
   const signalled = performance.now();
   assertEquals(await server.exitCode, 0);
   assert(performance.now() - signalled < 15_000);
-}
-
-async function connect({ root }: Server): Promise<Deno.TcpConn> {
-  return await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(root).port) });
 }
 
 async function acceptsConnections(server: Server): Promise<boolean> {
