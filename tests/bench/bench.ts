@@ -2,19 +2,11 @@
 // error.
 import { PROJECT } from "../helpers/project.ts";
 import type { Measurement, RuntimeName } from "./measurement.ts";
+import { bundle, outputOf } from "./processes.ts";
 import { formatTable, type SuiteMeasurement } from "./table.ts";
 
 const SUITES = ["endpoint", "query"];
 const RUNTIMES: readonly RuntimeName[] = ["Deno", "Node"];
-
-/** Runs a program in the project's folder and returns its output, which it prints if it fails. */
-async function run(program: string, ...args: string[]): Promise<string> {
-  const command = new Deno.Command(program, { args, cwd: PROJECT, stderr: "inherit" });
-  const { success, stdout } = await command.output();
-  const output = new TextDecoder().decode(stdout);
-  if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${output}`);
-  return output;
-}
 
 async function runSuite(
   suite: string,
@@ -22,12 +14,9 @@ async function runSuite(
   folder: string,
 ): Promise<Measurement[]> {
   const file = `tests/bench/${suite}_bench.ts`;
-  const bundle = `${folder}/${suite}.mjs`;
-  const flags = ["--quiet", "--platform", "browser", "--output", bundle];
-  if (runtime === "Node") await run(Deno.execPath(), "bundle", ...flags, file);
   const output = runtime === "Node"
-    ? await run("node", bundle)
-    : await run(Deno.execPath(), "run", "--quiet", "--allow-all", file);
+    ? await outputOf(PROJECT, "node", await bundle(PROJECT, file, `${folder}/${suite}.mjs`))
+    : await outputOf(PROJECT, Deno.execPath(), "run", "--quiet", "--allow-all", file);
   return output.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
 }
 

@@ -1,5 +1,5 @@
 // Compares CPU time and memory of another checkout with this one: `deno task bench:compare
-// ../before [cli]`. Both take turns, so that other programs matter little. A ratio above 1 means
+// ../before [edge]`. Both take turns, so that other programs matter little. A ratio above 1 means
 // that this one needs less.
 import { resolve } from "node:path";
 import { PROJECT } from "../helpers/project.ts";
@@ -7,7 +7,7 @@ import type { Comparison } from "./compared_calls.ts";
 import { cpuTime } from "./cpu_time.ts";
 import { logProgress, median, type RuntimeName } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
-import { baseUrlOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
+import { bundle, outputOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
 interface Checkouts {
@@ -26,19 +26,6 @@ const DOWNLOADS = 10;
 
 interface Cell extends Comparison {
   runtime: RuntimeName;
-}
-
-async function outputOf(project: string, program: string, ...args: string[]): Promise<string> {
-  const command = new Deno.Command(program, { args, cwd: project, stderr: "inherit" });
-  const { success, stdout } = await command.output();
-  if (!success) throw new Error(`Failed: ${program} ${args.join(" ")}`);
-  return new TextDecoder().decode(stdout);
-}
-
-async function bundle(project: string, module: string, path: string): Promise<string> {
-  const flags = ["--quiet", "--platform", "browser", "--output", path];
-  await outputOf(project, Deno.execPath(), "bundle", ...flags, module);
-  return path;
 }
 
 async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Cell[]> {
@@ -79,45 +66,6 @@ async function alternate(
   return [...ratios].map(([name, ratios]) => ({ name, ratios, runtime: "Deno" }));
 }
 
-async function compareCli(checkouts: Checkouts, folder: string): Promise<Cell[]> {
-  await using service = await startSandbox(RECORDS, Infinity);
-  const measure = async (project: string, format: string) => {
-    logProgress(`weir records to ${format}, ${project}`);
-    const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...["run", "--quiet", "--no-prompt", "--allow-all", `${project}src/cli/main.ts`],
-        ...["records", "--partition=never", "--quiet", `--base-url=${baseUrlOf(service)}`],
-        ...[`--output=${folder}/records.${format}`, "--force"],
-      ],
-      env: { DATASTREAM_API_KEY: "sandbox", WEIR_REQUESTS_PER_SECOND: "Infinity" },
-      stdout: "null",
-      stderr: "inherit",
-    }).spawn();
-    let used = { time: 0, peak: 0 };
-    const watching = setInterval(() => {
-      try {
-        used = { time: cpuTime(child.pid), peak: peakMemory(child.pid) };
-      } catch {
-        // The process has ended.
-      }
-    }, 10);
-    const { success } = await child.status;
-    clearInterval(watching);
-    if (!success) throw new Error(`weir failed in ${project}`);
-    return used;
-  };
-  return await alternate(checkouts, async (project) => {
-    const csv = await measure(project, "csv");
-    const ndjson = await measure(project, "ndjson");
-    return {
-      [`weir records, ${RECORDS} rows, CSV: CPU time`]: csv.time,
-      [`weir records, ${RECORDS} rows, CSV: peak memory`]: csv.peak,
-      [`weir records, ${RECORDS} rows, NDJSON: CPU time`]: ndjson.time,
-      [`weir records, ${RECORDS} rows, NDJSON: peak memory`]: ndjson.peak,
-    };
-  });
-}
-
 async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
   await using service = await startSandbox(RECORDS, Infinity);
   const download = async ({ root }: ServerProcess) => {
@@ -146,7 +94,6 @@ async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
 
 const SUITES: Record<string, (checkouts: Checkouts, folder: string) => Promise<Cell[]>> = {
   calls: compareCalls,
-  cli: compareCli,
   edge: compareEdge,
 };
 

@@ -2,7 +2,7 @@
 // URLs of bundles of `mod.ts` before and after a change.
 import process from "node:process";
 import type * as weir from "../../mod.ts";
-import { COLUMNS, csvPages } from "./csv_pages.ts";
+import { fieldNames } from "../../src/odata/resources.ts";
 import {
   type Builder,
   createCalls,
@@ -13,7 +13,9 @@ import {
   withThreeLevels,
 } from "./endpoint_calls.ts";
 import { logProgress } from "./measurement.ts";
-import { queriesFromMemory, READS, SELECTIONS } from "./query_reads.ts";
+import { pagesOf, queriesFromMemory, READS, SELECTIONS } from "./query_reads.ts";
+
+type QueryFactory = ReturnType<typeof queriesFromMemory>;
 
 /** Ratios of the times of one benchmark, in one runtime. */
 export interface Comparison {
@@ -74,24 +76,21 @@ await compare(
   repeat(SHAPE_WITH_DEFAULTS, withThreeLevels(before.endpoint)),
   repeat(SHAPE_WITH_DEFAULTS, withThreeLevels(after.endpoint)),
 );
-for (const [name, page] of Object.entries(await csvPages())) {
-  await compare(
-    `csvFromPage(): ${name}`,
-    () => before.csvFromPage(page, { columns: COLUMNS }),
-    () => after.csvFromPage(page, { columns: COLUMNS }),
-  );
-}
-const queryBefore = queriesFromMemory(before.DataStream);
-const queryAfter = queriesFromMemory(after.DataStream);
-const hasBatches = "batches" in queryBefore(undefined);
+const [queryBefore, queryAfter] = [before, after].map(({ DataStream }) =>
+  queriesFromMemory(DataStream)
+) as [QueryFactory, QueryFactory];
+const [page] = await pagesOf(queryAfter(undefined));
+const columns = fieldNames("Records");
+await compare(
+  "csvFromPage()",
+  () => before.csvFromPage(page!, { columns }),
+  () => after.csvFromPage(page!, { columns }),
+);
 for (const [width, select] of Object.entries(SELECTIONS)) {
   for (const [name, read] of Object.entries(READS)) {
-    // A version without batches() is measured by the method that reads the same content.
-    const substitute = name === "batches()" ? "pages()" : "csv()";
-    const isSubstituted = name.startsWith("batches") && !hasBatches;
     await compare(
-      `${name}, ${width}${isSubstituted ? `, ${substitute} before` : ""}`,
-      () => (isSubstituted ? READS[substitute]! : read)(queryBefore(select)),
+      `${name}, ${width}`,
+      () => read(queryBefore(select)),
       () => read(queryAfter(select)),
     );
   }

@@ -8,12 +8,6 @@ export interface ServerProcess extends AsyncDisposable {
   root: string;
 }
 
-/** Counts of the requests that the sandbox received. */
-export interface ServiceStats extends ArrivalStats {
-  /** Number of requests that arrived too early or overlapped another one. */
-  violations: number;
-}
-
 /** Starts the sandbox in another process. `latency` (ms) needs a rate limit. */
 export function startSandbox(
   records: number,
@@ -31,7 +25,7 @@ export function baseUrlOf({ root }: ServerProcess): string {
   return `${root}/v1/odata/v4`;
 }
 
-export async function statsOf(service: ServerProcess): Promise<ServiceStats> {
+export async function statsOf(service: ServerProcess): Promise<ArrivalStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }
 
@@ -55,9 +49,27 @@ export async function startServer(
     ...environment,
   };
   const address = ["--host", "127.0.0.1", "--port", "0"];
-  // `deno serve` of older versions has flags of the same names, which must come before the file.
-  const all = command === "serve" ? [...address, ...args] : [...args, ...address];
-  return await startProcess(Deno.execPath(), [command!, ...all], env, project);
+  return await startProcess(Deno.execPath(), [command!, ...args, ...address], env, project);
+}
+
+/** Runs a program in a folder and returns its output. */
+export async function outputOf(
+  folder: string,
+  program: string,
+  ...args: string[]
+): Promise<string> {
+  const command = new Deno.Command(program, { args, cwd: folder, stderr: "inherit" });
+  const { success, stdout } = await command.output();
+  const output = new TextDecoder().decode(stdout);
+  if (!success) throw new Error(`${program} ${args.join(" ")} failed:\n${output}`);
+  return output;
+}
+
+/** Bundles a module of a project into a file, and returns its path. */
+export async function bundle(project: string, module: string, path: string): Promise<string> {
+  const flags = ["--quiet", "--platform", "browser", "--output", path];
+  await outputOf(project, Deno.execPath(), "bundle", ...flags, module);
+  return path;
 }
 
 /** Starts a program and waits until it prints its URL on standard error. */

@@ -9,49 +9,22 @@ export const SELECTIONS = {
   "44 fields": undefined,
 } as const;
 
-type Read = (query: Query<unknown>) => Promise<number>;
+export type Read = (query: Query<unknown>) => Promise<unknown>;
 
 export const READS: Readonly<Record<string, Read>> = {
-  "rows()": async (query) => {
-    let rows = 0;
-    const reader = query.rows().getReader();
-    while (!(await reader.read()).done) rows++;
-    return rows;
-  },
-  "for await": async (query) => {
-    let rows = 0;
-    for await (const _ of query) rows++;
-    return rows;
-  },
-  "pages()": async (query) => {
-    let rows = 0;
-    const reader = query.pages().getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return rows;
-      rows += value.length;
-    }
-  },
-  "toArray()": async (query) => (await query.toArray()).length,
-  "batches()": async (query) => {
-    let rows = 0;
-    for await (const batch of query.batches()) rows += batch.data.length;
-    return rows;
-  },
-  "batches() as CSV": async (query) => {
-    let rows = 0;
-    for await (const batch of query.batches({ format: "csv" })) rows += batch.rows;
-    return rows;
-  },
+  "rows()": (query) => drain(query.rows()),
+  "for await": drain,
+  "pages()": (query) => drain(query.pages()),
+  "toArray()": (query) => query.toArray(),
+  "batches()": (query) => drain(query.batches()),
+  "batches() as CSV": (query) => drain(query.batches({ format: "csv" })),
   "csv()": (query) => drain(query.csv()),
   "ndjson()": (query) => drain(query.ndjson()),
   "json()": (query) => drain(query.json()),
 };
 
-async function drain(bytes: ReadableStream<Uint8Array>): Promise<number> {
-  const reader = bytes.getReader();
-  while (!(await reader.read()).done);
-  return QUERY_ROWS;
+export async function drain(parts: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of parts);
 }
 
 /** Creates queries whose responses come from memory, so that the sandbox is not measured. */
@@ -81,6 +54,8 @@ export function queriesFromMemory(
 export async function pagesOf(query: Query<unknown>): Promise<Uint8Array[]> {
   const encoder = new TextEncoder();
   const pages: Uint8Array[] = [];
-  for await (const rows of query.pages()) pages.push(encoder.encode(JSON.stringify(rows)));
+  for await (const rows of query.pages()) {
+    pages.push(encoder.encode(JSON.stringify({ value: rows })));
+  }
   return pages;
 }

@@ -3,28 +3,11 @@ import { assert, assertEquals } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
-import { Stall, STALL_POINTS } from "./stall.ts";
-import {
-  appOptionsFor,
-  DOWNLOAD,
-  isComplete,
-  jsonResponse,
-  pageFor,
-  rowsOf,
-  serveUpstream,
-} from "./upstream.ts";
-import type { Upstream } from "./upstream.ts";
+import { Stall, STALL_POINTS, stallAt } from "./stall.ts";
+import { appOptionsFor, DOWNLOAD, isComplete, type Upstream } from "./upstream.ts";
 
 /** Pages of 2 MB. */
 const shape = { rows: 2_000, width: 1_000, pages: 3 };
-
-/** Serves pages and stalls the response to one request. */
-function stallAt(stalledNumber: number, stall: Stall): Upstream {
-  return serveUpstream((request, number) => {
-    const page = pageFor(request, shape);
-    return number === stalledNumber ? stall.respond(request, page) : jsonResponse(page);
-  }, rowsOf(shape));
-}
 
 /** Reads a download and aborts it when the server has requested a number of pages. */
 async function abortAt(pages: number, upstream: Upstream, { root }: Server): Promise<void> {
@@ -56,18 +39,13 @@ async function download({ root }: Server): Promise<string | undefined> {
   ]);
 }
 
-/** Returns options of an app whose downloads share no pages, so that each requests all of its pages. */
-function optionsFor(upstream: Upstream, options: object): object {
-  return appOptionsFor(upstream, { ...options, cacheTtl: 0 });
-}
-
 for (const point of STALL_POINTS) {
   for (const page of [1, 2]) {
     const name = `the app aborts its request when a client leaves during a stall ${point}`;
     testOnEach(`${name} of page ${page}`, async (runtime) => {
       const stall = new Stall(point);
-      await using upstream = stallAt(page, stall);
-      await using server = await startApp(runtime, optionsFor(upstream, { maxDownloads: 1 }));
+      await using upstream = stallAt(page, stall, shape);
+      await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 1 }));
       await abortAt(page, upstream, server);
       await noticeAbort(runtime, stall);
       const csv = await waitFor(() => download(server), "a permit", 1_000);
@@ -81,8 +59,8 @@ for (const point of STALL_POINTS) {
   const nextName = `the app continues with the next client when one leaves during a stall ${point}`;
   testOnEach(nextName, async (runtime) => {
     const stall = new Stall(point);
-    await using upstream = stallAt(2, stall);
-    await using server = await startApp(runtime, optionsFor(upstream, { maxDownloads: 2 }));
+    await using upstream = stallAt(2, stall, shape);
+    await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 2 }));
     await abortAt(2, upstream, server);
     const [csv] = await Promise.all([download(server), noticeAbort(runtime, stall)]);
     assert(csv !== undefined && isComplete(csv, shape));
@@ -92,11 +70,11 @@ for (const point of STALL_POINTS) {
   const endlessName =
     `the app releases the permit when a client leaves during an endless stall ${point}`;
   testOnEach(endlessName, async (runtime) => {
-    await using upstream = stallAt(2, new Stall(point));
+    await using upstream = stallAt(2, new Stall(point), shape);
     const timeouts = { headers: 2_000, bytes: 2_000 };
     await using server = await startApp(
       runtime,
-      optionsFor(upstream, { maxDownloads: 1, timeouts }),
+      appOptionsFor(upstream, { maxDownloads: 1, timeouts }),
     );
     await abortAt(2, upstream, server);
     // Nothing is written during a stall, so workerd stops only at the timeout.

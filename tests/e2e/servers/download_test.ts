@@ -4,16 +4,8 @@ import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { sendRaw } from "./server.ts";
 import { RUNTIMES, startApp, testOnEach, testPrograms } from "./runtimes.ts";
-import { Stall } from "./stall.ts";
-import {
-  appOptionsFor,
-  DOWNLOAD,
-  isComplete,
-  jsonResponse,
-  pageFor,
-  rowsOf,
-  serveUpstream,
-} from "./upstream.ts";
+import { Stall, stallAt } from "./stall.ts";
+import { appOptionsFor, DOWNLOAD, isComplete, servePages, serveUpstream } from "./upstream.ts";
 
 const RECORDS = 100_000;
 const sandbox = createSandbox({
@@ -67,32 +59,13 @@ testOnEach(
   },
 );
 
-testOnEach(
-  "GET /Records.csv gives every row when the service compresses its responses",
-  async (runtime) => {
-    const shape = { rows: 10_000, width: 100, pages: 3 };
-    await using upstream = serveUpstream((request) => {
-      const { body, headers } = jsonResponse(pageFor(request, shape));
-      headers.set("content-encoding", "gzip");
-      return new Response(body!.pipeThrough(new CompressionStream("gzip")), { headers });
-    }, rowsOf(shape));
-    await using server = await startApp(runtime, appOptionsFor(upstream));
-    const response = await fetch(server.root + DOWNLOAD);
-    assertEquals(isComplete(await response.text(), shape), true);
-    assertEquals(upstream.pages.length, shape.pages);
-  },
-);
-
 testPrograms(
   RUNTIMES.filter(({ idleTimeout }) => idleTimeout !== undefined),
   "GET /Records.csv continues when a pause exceeds the default timeout",
   async (runtime) => {
     const shape = { rows: 20, width: 1_000, pages: 3 };
     const stall = new Stall("before the headers");
-    await using upstream = serveUpstream((request, number) => {
-      const page = pageFor(request, shape);
-      return number === 2 ? stall.respond(request, page) : jsonResponse(page);
-    }, rowsOf(shape));
+    await using upstream = stallAt(2, stall, shape);
     await using server = await startApp(runtime, appOptionsFor(upstream));
     const response = await fetch(server.root + DOWNLOAD);
     // Real time: the test is about the server's own timeout.
@@ -105,7 +78,7 @@ testOnEach(
   "GET and HEAD /Records.csv give status 304 without a body and its length when the ETag matches",
   async (runtime) => {
     const shape = { rows: 10, width: 10, pages: 1 };
-    await using upstream = serveUpstream((request) => jsonResponse(pageFor(request, shape)), 10);
+    await using upstream = servePages(shape);
     await using server = await startApp(runtime, appOptionsFor(upstream));
     const conditional = { headers: { "if-none-match": '"x"' } };
     const { headers, body } = await fetch(server.root + DOWNLOAD, conditional);

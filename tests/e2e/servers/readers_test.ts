@@ -8,6 +8,7 @@ import {
   jsonResponse,
   pageFor,
   rowsOf,
+  servePages,
   serveUpstream,
 } from "./upstream.ts";
 
@@ -28,10 +29,7 @@ async function canDownload(root: string): Promise<boolean> {
 }
 
 testOnEach("the app aborts a download when the client reads nothing for 1 s", async (runtime) => {
-  await using upstream = serveUpstream(
-    (request) => jsonResponse(pageFor(request, LARGE)),
-    rowsOf(LARGE),
-  );
+  await using upstream = servePages(LARGE);
   const options = appOptionsFor(upstream, { readerTimeout });
   await using server = await startApp(runtime, options);
   const response = await fetch(server.root + DOWNLOAD);
@@ -73,19 +71,5 @@ testOnEach(
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     assert(upstream.pages.length <= 2, `${upstream.pages.length} pages`);
     await reader.cancel();
-  },
-);
-
-testOnEach(
-  "the app releases the permit when the client cancels during backpressure",
-  async (runtime) => {
-    await using upstream = serveUpstream(
-      (request) => jsonResponse(pageFor(request, LARGE)),
-      rowsOf(LARGE),
-    );
-    await using server = await startApp(runtime, appOptionsFor(upstream, { maxDownloads: 1 }));
-    const { body } = await fetch(server.root + DOWNLOAD);
-    await body!.cancel();
-    await waitFor(() => canDownload(server.root), "a permit", 1_000);
   },
 );

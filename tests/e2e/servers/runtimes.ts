@@ -145,6 +145,13 @@ export const DEFAULT_EXPORTS: readonly ServerProgram[] = [DENO, BUN].map((
   command: (environment) => runtime.command(PUBLISHED, environment),
 }));
 
+export async function startProgram(
+  program: ServerProgram,
+  environment: Record<string, string>,
+): Promise<Server> {
+  return await startServer(await program.command(environment));
+}
+
 /** Registers a test with each program that is installed. */
 export function testPrograms<T extends { name: string; isInstalled: boolean }>(
   programs: readonly T[],

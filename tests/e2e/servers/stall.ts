@@ -1,4 +1,11 @@
-import { jsonResponse } from "./upstream.ts";
+import {
+  jsonResponse,
+  pageFor,
+  type ResultShape,
+  rowsOf,
+  serveUpstream,
+  type Upstream,
+} from "./upstream.ts";
 
 /** Points at which a response can stall; "within a page" is after half of the body. */
 export const STALL_POINTS = ["before the headers", "within a page"] as const;
@@ -42,4 +49,12 @@ export class Stall {
       }, { highWaterMark: 0 }),
     );
   }
+}
+
+/** Serves the pages of a result, and stalls the response to one request for a page. */
+export function stallAt(stalledNumber: number, stall: Stall, shape: ResultShape): Upstream {
+  return serveUpstream((request, number) => {
+    const page = pageFor(request, shape);
+    return number === stalledNumber ? stall.respond(request, page) : jsonResponse(page);
+  }, rowsOf(shape));
 }

@@ -1,35 +1,24 @@
 // Servers that receive a signal: open downloads complete, or are interrupted after 25 s.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
-import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
-import { connect, type Server, startServer } from "./server.ts";
-import { Stall } from "./stall.ts";
-import { DOWNLOAD, isComplete, jsonResponse, pageFor, rowsOf, serveUpstream } from "./upstream.ts";
-import type { Upstream } from "./upstream.ts";
+import {
+  COMMAND_LINES,
+  DEFAULT_EXPORTS,
+  type ServerProgram,
+  startProgram,
+  testPrograms,
+} from "./runtimes.ts";
+import { connect, type Server } from "./server.ts";
+import { Stall, stallAt } from "./stall.ts";
+import { DOWNLOAD, environmentFor, isComplete, type Upstream } from "./upstream.ts";
 
 const shape = { rows: 2_000, width: 100, pages: 3 };
 const PROGRAMS = [...COMMAND_LINES, ...DEFAULT_EXPORTS];
 const DENO_PROGRAMS = PROGRAMS.filter(({ name }) => /deno/i.test(name));
 
-/** Serves pages and stalls before the headers of the second one. */
-function stallSecondPage(stall: Stall): Upstream {
-  return serveUpstream((request, number) => {
-    const page = pageFor(request, shape);
-    return number === 2 ? stall.respond(request, page) : jsonResponse(page);
-  }, rowsOf(shape));
-}
-
-async function start(program: ServerProgram, upstream: Upstream): Promise<Server> {
-  return await startServer(
-    await program.command({
-      WEIR_ACCESS: "public",
-      WEIR_LOG: "text",
-      DATASTREAM_API_KEY: "a-secret-key",
-      DATASTREAM_BASE_URL: upstream.baseUrl,
-      WEIR_REQUESTS_PER_SECOND: "1000000",
-    }),
-  );
-}
+const stallSecondPage = (stall: Stall) => stallAt(2, stall, shape);
+const start = (program: ServerProgram, upstream: Upstream) =>
+  startProgram(program, environmentFor(upstream));
 
 /** Starts a download, and waits until its second page was requested. */
 async function startDownload({ root }: Server, upstream: Upstream): Promise<Promise<string>[]> {
@@ -53,10 +42,6 @@ async function openIdleConnection(server: Server): Promise<Deno.Conn> {
     text += new TextDecoder().decode(bytes.subarray(0, length));
   }
   return connection;
-}
-
-async function startSandbox(program: ServerProgram): Promise<Server> {
-  return await startServer(await program.command({ WEIR_SANDBOX: "1" }));
 }
 
 /** Asserts that a server exits with 0, long before the shutdown timeout. */
@@ -103,7 +88,7 @@ testPrograms(
   PROGRAMS,
   "does not wait for a connection without a request when it receives SIGTERM",
   async (program) => {
-    await using server = await startSandbox(program);
+    await using server = await startProgram(program, { WEIR_SANDBOX: "1" });
     using _connection = await connect(server);
     // Later than the connection, so that the server has accepted it.
     await (await fetch(`${server.root}/healthz`)).text();
@@ -129,58 +114,6 @@ Deno.test("servers interrupt a download after 25 s, log it, print the number and
     assertMatch(lines[0]!, / error \S+ GET \/Records.csv 200 interrupted: 2000 rows, /);
   }));
 });
-
-testPrograms(
-  COMMAND_LINES.filter(({ name }) => name.endsWith("Node")),
-  "sends the responses to all pipelined requests when it receives SIGTERM",
-  async (program) => {
-    const stall = new Stall("before the headers");
-    await using upstream = stallSecondPage(stall);
-    await using server = await start(program, upstream);
-    using connection = await connect(server);
-    const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
-    const requests = request(DOWNLOAD) + request("/healthz") + request("/healthz");
-    await connection.write(new TextEncoder().encode(requests));
-    await waitFor(() => upstream.pages.length === 2, "the request for page 2");
-    server.signal("SIGTERM");
-    await waitFor(() => server.log().includes("Stopping: "), "the message");
-    stall.end();
-    const text = await new Response(connection.readable).text();
-    assertEquals(text.match(/HTTP\/1.1 200 OK/g)?.length, 3);
-    assertEquals(await server.exitCode, 0);
-  },
-);
-
-testPrograms(
-  DENO_PROGRAMS,
-  "responds with 400 to a form that is incomplete when it receives SIGTERM",
-  async (program) => {
-    await using server = await startServer(
-      await program.command({
-        WEIR_ACCESS: "token",
-        WEIR_TOKENS: "a-token-of-this-test",
-        DATASTREAM_API_KEY: "a-secret-key",
-      }),
-    );
-    using connection = await connect(server);
-    const headers = "content-type: application/x-www-form-urlencoded\r\ncontent-length: 99";
-    await connection.write(
-      new TextEncoder().encode(
-        `POST / HTTP/1.1\r\nhost: a\r\n${headers}\r\nexpect: 100-continue\r\n\r\n`,
-      ),
-    );
-    const bytes = new Uint8Array(4_096);
-    const read = async () =>
-      new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
-    assertMatch(await read(), /^HTTP\/1.1 100 /); // the server reads the form
-    await connection.write(new TextEncoder().encode("token="));
-    server.signal("SIGTERM");
-    const response = await read();
-    assertMatch(response, /^HTTP\/1.1 400 [^]*"title":"Form incomplete"/);
-    await server.exitCode;
-    assertEquals(server.log().includes("Internal error"), false);
-  },
-);
 
 testPrograms(
   DENO_PROGRAMS,

@@ -54,6 +54,16 @@ export function appOptionsFor({ baseUrl }: Upstream, options: object = {}): obje
   };
 }
 
+/** Returns environment variables of a server for a service, without a rate limit. */
+export function environmentFor({ baseUrl }: Upstream): Record<string, string> {
+  return {
+    WEIR_ACCESS: "public",
+    DATASTREAM_API_KEY: "a-secret-key",
+    DATASTREAM_BASE_URL: baseUrl,
+    WEIR_REQUESTS_PER_SECOND: "1000000",
+  };
+}
+
 export interface ResultShape {
   /** Rows per page. */
   rows: number;
@@ -79,6 +89,11 @@ export function pageFor({ url }: Request, { rows: maxRows, width, pages }: Resul
   const next = `${origin}${pathname}?$skiptoken=Id:${before + rows}`;
   const link = before + rows < maxRows * pages ? `,"@odata.nextLink":"${next}"` : "";
   return `{"value":[${value.join()}]${link}}`;
+}
+
+/** Serves the pages of a result. */
+export function servePages(shape: ResultShape): Upstream {
+  return serveUpstream((request) => jsonResponse(pageFor(request, shape)), rowsOf(shape));
 }
 
 /** Path of a download with the fields of `pageFor()`. */
