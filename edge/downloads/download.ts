@@ -333,7 +333,7 @@ async function respondWithDocument(
   const reader = feeds.open(keyOf(id, exchange, settings), source, exchange.client);
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
-  signal.addEventListener("abort", close, { once: true });
+  signal.addEventListener("abort", close);
   try {
     const first = await reader.read(signal);
     const headers = await headersFor(reader.remainingTtl, reader.stateOf(known));

@@ -155,7 +155,7 @@ export function negotiateFormat(
     title: "No acceptable format",
     detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
     hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
-  }, { vary: "accept" });
+  });
 }
 
 /** Removes all parameters except `q`, because `accepts()` would not match them. */

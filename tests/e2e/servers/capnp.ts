@@ -32,7 +32,7 @@ export function toCapnp(
   const code = `modules = [(name = "app", esModule = embed "app.js")],
   compatibilityDate = ${quote(date)},
   compatibilityFlags = ${quote(flags)},`;
-  return `using Workerd = import "/workerd/workerd.capnp";
+  return `using Workerd = import ${quote("/workerd/workerd.capnp")};
 const config :Workerd.Config = (
   services = [
     ${names.map((name) => `(name = ${name}, worker = .app),`).join("\n    ")}
