@@ -3,9 +3,11 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
 import { type AppOptions, createApp, signUrl } from "../../../../edge/app.ts";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const URL_OF_DOWNLOAD = "http://localhost/Records.csv?$select=Id";
 

@@ -1,8 +1,10 @@
 // The server describes a download as a data package, and a download links to it.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const QUERY = "$filter=CharacteristicName%20eq%20%27pH%27&limit=30";
 

@@ -5,9 +5,11 @@ import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/downloads/problem.ts";
-import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
+import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import { Random } from "../../../properties/random.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("Feeds continue with the requests of another client when the runtime drops the one that fetches", async () => {
   const { open, service, clock } = feedsOver();

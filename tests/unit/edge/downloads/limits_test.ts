@@ -1,9 +1,11 @@
 // Downloads end at maxRows, share the rate limit, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const rowsOf = (...ids: number[]) => ids.map((Id) => ({ Id }));
 const isCount = ({ url }: Request) => url.includes("count=true");

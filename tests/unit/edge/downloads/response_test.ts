@@ -1,10 +1,12 @@
 // A download is sent as it arrives, no faster than its client reads.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { isVersionRequest, overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 /** A reply that never arrives, and the request that waits for it. */
 function hanging(): { reply: (request: Request) => Promise<Response>; sent: Promise<Request> } {

@@ -2,10 +2,12 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { type AppOptions, createApp } from "../../../../edge/app.ts";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { isVersionRequest } from "../../../helpers/edge.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT, type ScriptedResponse } from "../../../helpers/upstream.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 /** Row of Metadata: DOI, version and time of publication. */
 const version = (DOI: string, Version: string, PublishedTimestamp: string) => ({

@@ -1,10 +1,12 @@
 // A request is answered in time although the service, the rate limit or the memory makes it wait.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { test } from "../../../helpers/deadline.ts";
+import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overUpstream } from "../../../helpers/edge.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const RETRY = { retry: {} };
 const NEXT = `${ROOT}/Records?$skiptoken=Id:1`;
