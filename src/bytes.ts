@@ -21,3 +21,57 @@ export function toHex(bytes: Uint8Array): string {
 export async function sha256Hex(text: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8Encoder.encode(text))));
 }
+
+/** Bytes; larger than most pages of few fields. The system commits only what is written. */
+const INITIAL_CAPACITY = 1 << 19;
+
+/** `copyWords()` may overwrite eight bytes after the reserved ones; a window ends with zeros. */
+export const SPARE_LENGTH = 16;
+
+export class ByteBuffer {
+  bytes: Bytes;
+  view: DataView;
+  length = 0;
+
+  constructor(capacity: number = INITIAL_CAPACITY) {
+    this.bytes = new Uint8Array(capacity);
+    this.view = new DataView(this.bytes.buffer);
+  }
+
+  reserve(count: number): Bytes {
+    const needed = this.length + count + SPARE_LENGTH;
+    if (needed > this.bytes.length) {
+      const larger = new Uint8Array(2 * needed);
+      larger.set(this.bytes.subarray(0, this.length));
+      releaseBuffer(this.bytes);
+      this.bytes = larger;
+      this.view = new DataView(larger.buffer);
+    }
+    return this.bytes;
+  }
+
+  append(bytes: Uint8Array): void {
+    this.reserve(bytes.length).set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  dropFirst(count: number): void {
+    if (count > 0) this.bytes.copyWithin(0, count, this.length);
+    this.length -= count;
+  }
+}
+
+/** Frees memory immediately; garbage collection often follows only after the next page. */
+export function releaseBuffer({ buffer }: { buffer: ArrayBuffer }): void {
+  buffer.transfer?.(0);
+}
+
+export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}

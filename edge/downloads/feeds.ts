@@ -4,9 +4,9 @@
 // Requests share plain data only, never a promise, stream, signal or iterator: in workerd, a request that awaits a
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
-import type { Bytes } from "../../src/bytes.ts";
+import { type Bytes, concatBytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/query.ts";
-import { concatBytes, type WriterState } from "../../src/formats/page_writer.ts";
+import type { WriterState } from "../../src/formats/page_writer.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import type { Settings } from "../options.ts";
 import { HttpProblem, LimitReached } from "./problem.ts";

@@ -3,14 +3,13 @@ import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError, oneLine } from "../errors.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
 import { PageFault } from "../formats/json_scanner.ts";
+import { ByteBuffer, releaseBuffer } from "../bytes.ts";
 import {
   brokenJson,
-  ByteBuffer,
   completeIds,
   NO_ROW_LIST,
   type PageConversion,
   type PageOptions,
-  releaseBuffer,
   RowIdList,
   type TakenRows,
 } from "../formats/page_writer.ts";

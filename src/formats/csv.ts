@@ -1,5 +1,5 @@
 import { stringify } from "@std/csv/stringify";
-import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { type ByteBuffer, type Bytes, concatBytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import {
   firstRepeated,
@@ -20,15 +20,16 @@ import {
   TAB,
   UNICODE_ESCAPE,
 } from "./json_scanner.ts";
+import { type PageTranscoder, PageWriter, writePage, type WriterState } from "./page_writer.ts";
 import {
-  type ByteBuffer,
-  concatBytes,
-  type PageTranscoder,
-  PageWriter,
-  writePage,
-  type WriterState,
-} from "./page_writer.ts";
-import { type Cells, EMPTY, ESCAPED_STRING, NEEDS_QUOTES, NESTED, SCALAR } from "./row_reader.ts";
+  type Cells,
+  EMPTY,
+  ESCAPED_STRING,
+  NEEDS_QUOTES,
+  NESTED,
+  quoteLength,
+  SCALAR,
+} from "./row_reader.ts";
 import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
 
 /** A column: a field, or a field and its name in the header row. */
@@ -295,7 +296,7 @@ function writeCells(
         continue;
       }
       output.length = outOffset;
-      const quote = kind === NESTED ? 0 : 1;
+      const quote = quoteLength(kind);
       output.append(toCell(page.subarray(pageOffset - quote, end + quote), csv));
       outOffset = output.length;
       out = output.reserve(maxLength);

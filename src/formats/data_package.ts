@@ -1,12 +1,11 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
-import { labelOf, meaningOf } from "../odata/field_meanings.ts";
-import type { FieldType } from "../odata/fields.ts";
-import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { labelOf, meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
+import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
 import { type FileFormat, FORMATS, POINT_FIELDS, withoutPageSize } from "./formats.ts";
-import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
+import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
 export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
 
@@ -117,7 +116,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       schema: {
         fields: [
           ...file.columns.map((field) => toField(resource, field, isCsv)),
-          ...file.tidy ? TIDY_COLUMNS.map((name) => ({ name, ...TIDY_FIELDS[name] })) : [],
+          ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
           ...hasGeometry ? [GEOMETRY_FIELD] : [],
         ],
         ...(isCsv && { missingValues: [""] }),
@@ -154,26 +153,24 @@ function toDialect(csv: CsvOptions | undefined): PackageResource["dialect"] {
 }
 
 /** Types of Table Schema. In CSV, lists are text. */
-const TYPES: Readonly<Record<FieldType, string>> = {
-  "integer": "integer",
-  "number": "number",
-  "number?": "number",
-  "text": "string",
-  "text?": "string",
-  "texts": "array",
-  "dates?": "array",
+const TYPES: Readonly<Record<ValueType | TidyType, string>> = {
+  integer: "integer",
+  number: "number",
+  boolean: "boolean",
+  date: "date",
+  time: "datetime",
+  text: "string",
+  texts: "array",
 };
 
 function toField(resource: ResourceName, name: string, isCsv?: boolean): PackageField {
-  const fields: Readonly<Record<string, FieldType>> = RESOURCES[resource].fields;
+  const type = valueTypeOf(resource, name);
   const found = meaningOf(resource, name);
-  // A new field of the service.
-  if (found === undefined || !Object.hasOwn(fields, name)) return { name, type: "any" };
-  const { meaning, isDate, unit, unitField } = found;
-  const type = isDate ? "date" : TYPES[fields[name]!];
+  if (type === undefined || found === undefined) return { name, type: "any" };
+  const { meaning, unit, unitField } = found;
   return {
     name,
-    type: isCsv && type === "array" ? "string" : type,
+    type: TYPES[isCsv && type === "texts" ? "text" : type],
     title: labelOf(name),
     description: meaning,
     ...(unit && { unit }),
@@ -181,28 +178,27 @@ function toField(resource: ResourceName, name: string, isCsv?: boolean): Package
   };
 }
 
+function toTidyField(name: keyof TidyRow): PackageField {
+  return { name, type: TYPES[TIDY_TYPES[name]], ...TIDY_FIELDS[name] };
+}
+
 /** The columns of `tidy`. */
-const TIDY_FIELDS: Readonly<Record<keyof TidyRow, Omit<PackageField, "name">>> = {
+const TIDY_FIELDS: Readonly<Record<keyof TidyRow, Omit<PackageField, "name" | "type">>> = {
   value: {
-    type: "number",
     description: "the result; else the detection or quantitation limit that bounds it",
     unitField: "unit",
   },
-  unit: { type: "string", description: "unit of value, lower and upper" },
+  unit: { description: "unit of value, lower and upper" },
   censoring: {
-    type: "string",
     description:
       "none, left (below), right (above), unknown (a result without a stated interval) " +
       "or missing (not reported, not measured)",
-    constraints: { enum: ["none", "left", "right", "unknown", "missing"] },
+    constraints: { enum: CENSORINGS },
   },
-  lower: { type: "number", description: "lower bound of the true value", unitField: "unit" },
-  upper: { type: "number", description: "upper bound of the true value", unitField: "unit" },
-  datetime_utc: { type: "datetime", description: "start of the activity in UTC" },
-  is_quality_control: {
-    type: "boolean",
-    description: "whether the activity is quality control",
-  },
+  lower: { description: "lower bound of the true value", unitField: "unit" },
+  upper: { description: "upper bound of the true value", unitField: "unit" },
+  datetime_utc: { description: "start of the activity in UTC" },
+  is_quality_control: { description: "whether the activity is quality control" },
 };
 
 /** The column of GeoParquet. Table Schema has no type for bytes. */

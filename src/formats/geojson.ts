@@ -1,7 +1,7 @@
-import { utf8Encoder } from "../bytes.ts";
+import { concatBytes, utf8Encoder } from "../bytes.ts";
 import { JSON_NUMBER } from "./json_scanner.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
-import { concatBytes, type PageTranscoder, writePage, type WriterState } from "./page_writer.ts";
+import { type PageTranscoder, writePage, type WriterState } from "./page_writer.ts";
 import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
 
 /**

@@ -1,9 +1,8 @@
 // Compresses a document as one gzip member (RFC 1952), because many programs refuse a second one. Each block of 1 MiB
 // of input ends with a full flush, independent of pages, so that the bytes depend only on the document.
-import { builtinModule, type Bytes } from "../bytes.ts";
+import { builtinModule, type Bytes, concatBytes } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { CsvWriter } from "./csv.ts";
-import { concatBytes } from "./page_writer.ts";
 
 /** Length (bytes) of a block before compression. */
 const BLOCK_LENGTH = 1 << 20;

@@ -1,4 +1,4 @@
-import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { type ByteBuffer, type Bytes, concatBytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import {
   BACKSLASH,
   CLOSE_OBJECT,
@@ -13,16 +13,9 @@ import {
   skipWhiteSpace,
   SPACE,
 } from "./json_scanner.ts";
-import { type Cells, EMPTY, ID_FIELD, SCALAR } from "./row_reader.ts";
+import { type Cells, EMPTY, ID_FIELD, quoteLength } from "./row_reader.ts";
 import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
-import {
-  type ByteBuffer,
-  concatBytes,
-  type PageTranscoder,
-  PageWriter,
-  writePage,
-  type WriterState,
-} from "./page_writer.ts";
+import { type PageTranscoder, PageWriter, writePage, type WriterState } from "./page_writer.ts";
 
 /**
  * Converts one page of the service to NDJSON, for callers that request pages themselves.
@@ -132,7 +125,7 @@ function addTidyMembers({ bytes, starts, ends, kinds }: Cells, output: ByteBuffe
   const isEmpty = output.bytes[output.length - 1] === OPEN_OBJECT;
   for (const [column, name] of TIDY_NAMES.entries()) {
     output.append(column === 0 && isEmpty ? name.subarray(1) : name);
-    const quote = kinds[column] === SCALAR ? 0 : 1;
+    const quote = quoteLength(kinds[column]);
     output.append(
       kinds[column] === EMPTY
         ? NULL_BYTES

@@ -1,4 +1,4 @@
-import type { Bytes } from "../bytes.ts";
+import { ByteBuffer, type Bytes, releaseBuffer, SPARE_LENGTH } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { DistinctValues, type FoundValue } from "./distinct_values.ts";
 import {
@@ -354,45 +354,6 @@ export class PageTranscoder implements PageConversion<Bytes> {
   }
 }
 
-/** Bytes; larger than most pages of few fields. The system commits only what is written. */
-const INITIAL_CAPACITY = 1 << 19;
-
-/** `copyWords()` may overwrite eight bytes after the reserved ones; a window ends with zeros. */
-const SPARE_LENGTH = 16;
-
-export class ByteBuffer {
-  bytes: Bytes;
-  view: DataView;
-  length = 0;
-
-  constructor(capacity: number = INITIAL_CAPACITY) {
-    this.bytes = new Uint8Array(capacity);
-    this.view = new DataView(this.bytes.buffer);
-  }
-
-  reserve(count: number): Bytes {
-    const needed = this.length + count + SPARE_LENGTH;
-    if (needed > this.bytes.length) {
-      const larger = new Uint8Array(2 * needed);
-      larger.set(this.bytes.subarray(0, this.length));
-      releaseBuffer(this.bytes);
-      this.bytes = larger;
-      this.view = new DataView(larger.buffer);
-    }
-    return this.bytes;
-  }
-
-  append(bytes: Uint8Array): void {
-    this.reserve(bytes.length).set(bytes, this.length);
-    this.length += bytes.length;
-  }
-
-  dropFirst(count: number): void {
-    if (count > 0) this.bytes.copyWithin(0, count, this.length);
-    this.length -= count;
-  }
-}
-
 /**
  * Zeros follow its bytes, so that a scanner stops there. V8 compiles a loop that has read past the
  * end of a typed array to code that is 2 to 3 times slower.
@@ -426,21 +387,6 @@ export const NO_ROW_LIST = 'no list of rows under "value"';
 
 export function brokenJson(): PageFault {
   return new PageFault("broken JSON");
-}
-
-/** Frees memory immediately; garbage collection often follows only after the next page. */
-export function releaseBuffer({ buffer }: { buffer: ArrayBuffer }): void {
-  buffer.transfer?.(0);
-}
-
-export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
-  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }
 
 const PAGE_ROWS = 10_000;

@@ -30,9 +30,8 @@
 import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
 import type { Bytes } from "../bytes.ts";
-import { meaningOf } from "../odata/field_meanings.ts";
-import type { FieldType } from "../odata/fields.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { valueTypeOf } from "../odata/field_meanings.ts";
+import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type LoadedFormat, POINT_FIELDS, withoutPageSize, type WriterOptions } from "./formats.ts";
@@ -54,8 +53,6 @@ import {
 } from "./parquet_chunks.ts";
 import {
   CODE_BYTES,
-  type ColumnType,
-  columnType,
   createColumn,
   EXPECTED,
   GROUP_ROWS,
@@ -64,7 +61,7 @@ import {
   WITHOUT_GEOMETRY,
 } from "./parquet_columns.ts";
 import { type Cells, ID_FIELD } from "./row_reader.ts";
-import { TIDY_COLUMNS, type TidyRow } from "./tidy.ts";
+import { TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
 
 /**
  * Options of Parquet.
@@ -248,16 +245,6 @@ interface ParquetState extends WriterState {
   /** The cursor as JSON; `undefined` before the first row group is finished. */
   savedCursor?: unknown;
 }
-
-const TIDY_TYPES: Readonly<Record<keyof TidyRow, ColumnType>> = {
-  value: "number",
-  unit: "text",
-  censoring: "text",
-  lower: "number",
-  upper: "number",
-  datetime_utc: "time",
-  is_quality_control: "boolean",
-};
 
 /** First and last bytes of a file. */
 const MAGIC = 0x31524150;
@@ -455,13 +442,11 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   #columns(): NamedType[] {
-    const types: Record<string, FieldType | undefined> = RESOURCES[this.#resource].fields;
-    const typeOf = (field: string): ColumnType => {
-      if (!Object.hasOwn(types, field)) return "text";
-      return meaningOf(this.#resource, field)?.isDate ? "date" : columnType(types[field]!);
-    };
     return [
-      ...this.#fields.map((field): NamedType => [field, typeOf(field)]),
+      ...this.#fields.map((field): NamedType => [
+        field,
+        valueTypeOf(this.#resource, field) ?? "text",
+      ]),
       ...this.rules?.tidy
         ? TIDY_COLUMNS.map((column): NamedType => [column, TIDY_TYPES[column]])
         : [],

@@ -1,22 +1,14 @@
-import { utf8Decoder, utf8Encoder } from "../bytes.ts";
-import type { FieldType } from "../odata/fields.ts";
+import { ByteBuffer, releaseBuffer, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import type { ValueType } from "../odata/field_meanings.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
 import { hashOf, JSON_NUMBER, MINUS, parseBytes, POINT, ZERO } from "./json_scanner.ts";
-import { ByteBuffer, releaseBuffer } from "./page_writer.ts";
-import { type Cells, EMPTY, ESCAPED_STRING, NESTED, SCALAR } from "./row_reader.ts";
+import { type Cells, EMPTY, ESCAPED_STRING, NESTED, quoteLength, SCALAR } from "./row_reader.ts";
+import type { TidyType } from "./tidy.ts";
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
 
-/** Type of the values of a column. `time` is an instant in UTC. */
-export type ColumnType =
-  | "integer"
-  | "number"
-  | "boolean"
-  | "date"
-  | "time"
-  | "text"
-  | "texts"
-  | "point";
+/** Type of the values of a column. `point` is a position in the well-known binary form. */
+export type ColumnType = ValueType | TidyType | "point";
 
 /** Reads a number from the text of a value; `isString` tells whether it was a string. Returns `MISFIT` for other values. */
 export type ReadNumber = (
@@ -51,13 +43,6 @@ export const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
   date: "a date such as 2024-06-01",
   texts: "text or a list of texts",
 };
-
-/** Type of the column of a field, unless it is a date. */
-export function columnType(type: FieldType): ColumnType {
-  if (type === "integer") return "integer";
-  if (type === "number" || type === "number?") return "number";
-  return type === "texts" || type === "dates?" ? "texts" : "text";
-}
 
 /** Results of `ValueColumn.add()`: the value does not fit, or the row has no geometry. */
 export const NO_FIT = -1;
@@ -290,7 +275,7 @@ class ListColumn implements ValueColumn {
 function parseCell({ bytes, starts, ends, kinds }: Cells, cell: number): unknown {
   const kind = kinds[cell];
   if (kind === EMPTY) return undefined;
-  const quote = kind === SCALAR || kind === NESTED ? 0 : 1;
+  const quote = quoteLength(kind);
   return parseBytes(bytes, starts[cell]! - quote, ends[cell]! + quote);
 }
 

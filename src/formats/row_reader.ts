@@ -43,6 +43,11 @@ export const NEEDS_QUOTES = 3;
 export const ESCAPED_STRING = 4;
 export const NESTED = 5;
 
+/** Number of bytes of a quote on each side of a value: its offsets are those of its content. */
+export function quoteLength(kind: number | undefined): 0 | 1 {
+  return kind === SCALAR || kind === NESTED ? 0 : 1;
+}
+
 /** Limit unless more columns were chosen: a page of n fields and n empty rows becomes n² bytes of CSV. */
 const MAX_COLUMNS = 1_000;
 
@@ -295,7 +300,7 @@ export class RowReader {
   }
 
   json(column: number): string {
-    const quote = this.#quoteLength(column);
+    const quote = quoteLength(this.kinds[column]);
     const [start, end] = [this.starts[column]! - quote, this.ends[column]! + quote];
     return utf8Decoder.decode(this.#window.bytes.subarray(start, end));
   }
@@ -303,13 +308,8 @@ export class RowReader {
   /** Looks up the JSON of a value in a cache. Returns `undefined` if the value is `EMPTY` or there is no such column. */
   lookUp<T>(cache: BytesCache<T>, column: number): T | undefined {
     if ((this.kinds[column] ?? EMPTY) === EMPTY) return undefined;
-    const quote = this.#quoteLength(column);
+    const quote = quoteLength(this.kinds[column]);
     return cache.get(this.#window.bytes, this.starts[column]! - quote, this.ends[column]! + quote);
-  }
-
-  #quoteLength(column: number): 0 | 1 {
-    const kind = this.kinds[column];
-    return kind === SCALAR || kind === NESTED ? 0 : 1;
   }
 }
 

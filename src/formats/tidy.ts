@@ -1,6 +1,6 @@
 // Rows ready for analysis: the columns of `tidy`, and the filters by day and quality control. Each rule needs only one
 // row, which it reads from the bytes of the page. `docs/tidy.md` describes the rules.
-import { utf8Encoder } from "../bytes.ts";
+import { ByteBuffer, type Bytes, utf8Encoder } from "../bytes.ts";
 import {
   BytesCache,
   COLON,
@@ -74,16 +74,23 @@ export interface TidyRow {
   is_quality_control: boolean;
 }
 
+/** Type of the values of a column. `time` is an instant in UTC. */
+export type TidyType = "number" | "text" | "time" | "boolean";
+
+/** Types of the columns of {@linkcode TidyRow}, in order. */
+export const TIDY_TYPES: Readonly<Record<keyof TidyRow, TidyType>> = {
+  value: "number",
+  unit: "text",
+  censoring: "text",
+  lower: "number",
+  upper: "number",
+  datetime_utc: "time",
+  is_quality_control: "boolean",
+};
+
 /** Names of the columns of {@linkcode TidyRow}, in order. */
-export const TIDY_COLUMNS: readonly (keyof TidyRow)[] = [
-  "value",
-  "unit",
-  "censoring",
-  "lower",
-  "upper",
-  "datetime_utc",
-  "is_quality_control",
-];
+// Without this annotation a bundler cannot tree-shake the call.
+export const TIDY_COLUMNS = /* @__PURE__ */ Object.keys(TIDY_TYPES) as readonly (keyof TidyRow)[];
 
 export const RESULT_AND_LIMIT_FIELDS = [
   "ResultValue",
@@ -269,19 +276,19 @@ function isQualityControl(type: string): boolean {
     type === "Sample-Negative Control";
 }
 
-// Offsets in `PageRules.bytes`: first the constant cells, then the time, then other cells. Strings are in quotes.
-const WORDS = ["none", "left", "right", "unknown", "missing"] as const;
+// Offsets in the content of cells: first the constant cells, then the time, then other cells. Strings are in quotes.
+export const CENSORINGS = ["none", "left", "right", "unknown", "missing"] as const;
 const FALSE_AT = 60;
 const TRUE_AT = 66;
 const TIME_AT = 72;
 const REST_AT = 112;
-const WORD_BYTES = WORDS.map((word) => `"${word}"`.padEnd(12)).join("") + "false true";
+const WORD_BYTES = CENSORINGS.map((word) => `"${word}"`.padEnd(12)).join("") + "false true";
 const WORD_LENGTH = 12;
 
 /** Applies rules to the rows of one page, and holds the cells of the columns of `tidy` of the last row. */
 export class PageRules implements Cells {
-  bytes = new Uint8Array(512);
-  view = new DataView(this.bytes.buffer);
+  /** Content of the cells, of which `REST_AT` bytes are there for each row. */
+  readonly #content = new ByteBuffer(512);
   readonly starts = new Int32Array(TIDY_COLUMNS.length);
   readonly ends = new Int32Array(TIDY_COLUMNS.length);
   readonly kinds = new Uint8Array(TIDY_COLUMNS.length);
@@ -300,8 +307,6 @@ export class PageRules implements Cells {
   #rows = 0;
   /** Notes of rows that are not taken, each with the number of its row; most rows have none. */
   #notes: (readonly [row: number, note: Note])[] = [];
-  /** Number of bytes of `bytes` in use. */
-  #length = REST_AT;
 
   constructor(rules: RowRules, window: PageBytes, reader: RowReader, separator: number) {
     this.#rules = rules;
@@ -310,6 +315,15 @@ export class PageRules implements Cells {
     this.#columns = Int32Array.from(FIELDS, (field) => reader.findColumn(field));
     this.#timeKind = separator === COLON ? NEEDS_QUOTES : PLAIN_STRING;
     utf8Encoder.encodeInto(WORD_BYTES, this.bytes);
+    this.#content.length = REST_AT;
+  }
+
+  get bytes(): Bytes {
+    return this.#content.bytes;
+  }
+
+  get view(): DataView {
+    return this.#content.view;
   }
 
   /** Whether to keep the row that the reader has read. Adds a note if not. */
@@ -339,7 +353,7 @@ export class PageRules implements Cells {
 
   /** Maximum length (bytes) of the cells in JSON, with their quotes. `lower` and `upper` can repeat `value`. */
   get length(): number {
-    return 3 * (this.#length - REST_AT) + REST_AT;
+    return 3 * (this.#content.length - REST_AT) + REST_AT;
   }
 
   /** Whether rows have the columns of {@linkcode TidyRow}. */
@@ -350,7 +364,7 @@ export class PageRules implements Cells {
   /** Fills the cells of the row that the reader has read. */
   fillCells(): void {
     if (!this.#rules.tidy) return;
-    this.#length = REST_AT;
+    this.#content.length = REST_AT;
     const resultColumn = this.#columns[RESULT]!;
     const limitColumn = this.#columns[LIMIT]!;
     const result = this.#kindOfNumber(resultColumn);
@@ -370,7 +384,7 @@ export class PageRules implements Cells {
       if (censoring === "none" || censoring === "right") this.#copyCell(0, 3);
       if (censoring === "none" || censoring === "left") this.#copyCell(0, 4);
     }
-    const word = WORD_LENGTH * WORDS.indexOf(censoring) + 1;
+    const word = WORD_LENGTH * CENSORINGS.indexOf(censoring) + 1;
     this.#setCell(2, PLAIN_STRING, word, word + censoring.length);
     const timeEnd = this.#writeTime();
     if (timeEnd > 0) this.#setCell(5, this.#timeKind, TIME_AT + 1, timeEnd);
@@ -448,21 +462,13 @@ export class PageRules implements Cells {
   /** Appends bytes as the content of a cell, in quotes if it is a string. */
   #write(cell: number, kind: number, source: Uint8Array, start = 0, end = source.length): void {
     const isString = kind !== SCALAR;
-    const needed = this.#length + end - start + 16;
-    if (needed > this.bytes.length) {
-      const larger = new Uint8Array(2 * needed);
-      larger.set(this.bytes);
-      this.bytes = larger;
-      this.view = new DataView(larger.buffer);
-    }
-    const { bytes } = this;
-    let at = this.#length;
-    if (isString) bytes[at++] = QUOTE;
-    const cellStart = at;
-    for (let from = start; from < end; from++) bytes[at++] = source[from]!;
-    this.#setCell(cell, kind, cellStart, at);
-    if (isString) bytes[at++] = QUOTE;
-    this.#length = at;
+    const content = this.#content;
+    const bytes = content.reserve(end - start + 2);
+    if (isString) bytes[content.length++] = QUOTE;
+    const cellStart = content.length;
+    for (let from = start; from < end; from++) bytes[content.length++] = source[from]!;
+    this.#setCell(cell, kind, cellStart, content.length);
+    if (isString) bytes[content.length++] = QUOTE;
   }
 
   #copyCell(from: number, to: number): void {

@@ -1,8 +1,13 @@
 // Reads dates, times and offsets of rows from their bytes, and writes them in UTC.
+import { utf8Encoder } from "../bytes.ts";
 import { COLON, MINUS, PLUS, POINT, QUOTE, ZERO } from "./json_scanner.ts";
 
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
+/** Length of `YYYY-MM-DD`. */
+const DATE_LENGTH = 10;
+const DAY_MINUTES = 24 * 60;
+const DAY_MS = 60_000 * DAY_MINUTES;
 
 /** Returned instead of a number if a character is not a digit. Sums and products with it stay negative. */
 export const NO_NUMBER = -1e6;
@@ -52,7 +57,7 @@ function daysIn(month: number, year: number): number {
 
 /** Returns the days of `YYYY-MM-DD` since 1970-01-01; `NO_NUMBER` if there is no such day. */
 export function dayNumber(bytes: Uint8Array, start: number, end: number): number {
-  if (end - start !== 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) {
+  if (end - start !== DATE_LENGTH || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) {
     return NO_NUMBER;
   }
   const year = 100 * readTwo(bytes, start) + readTwo(bytes, start + 2);
@@ -61,7 +66,7 @@ export function dayNumber(bytes: Uint8Array, start: number, end: number): number
   const exists = year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year);
   if (!exists) return NO_NUMBER;
   // Years below 100 would mean 19xx; the calendar repeats after 400 years, which are 146,097 days.
-  return Date.UTC(year + 400, month - 1, day) / 86_400_000 - 146_097;
+  return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097;
 }
 
 /**
@@ -80,14 +85,8 @@ export function writeUtc(
   out: Uint8Array,
   outAt: number,
 ): number {
-  if (dateEnd - dateAt !== 10 || bytes[dateAt + 4] !== MINUS || bytes[dateAt + 7] !== MINUS) {
-    return 0;
-  }
-  let year = 100 * readTwo(bytes, dateAt) + readTwo(bytes, dateAt + 2);
-  let month = readTwo(bytes, dateAt + 5);
-  let day = readTwo(bytes, dateAt + 8);
-  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year))) return 0;
-
+  const day = dayNumber(bytes, dateAt, dateEnd);
+  if (day === NO_NUMBER) return 0;
   const minuteAt = bytes[timeAt + 1] === COLON ? timeAt + 2 : timeAt + 3;
   const secondAt = minuteAt + 3;
   const hasSeconds = timeEnd >= secondAt;
@@ -105,43 +104,34 @@ export function writeUtc(
   if (!isTime || !isFraction) return 0;
   if (hasSeconds && bytes[minutesEnd] !== COLON) return 0;
 
-  let minutes = 60 * hour + minute - offset;
-  if (minutes < 0) {
-    minutes += 24 * 60;
-    if (--day === 0) {
-      if (--month === 0) [year, month] = [year - 1, 12];
-      day = daysIn(month, year);
-    }
-  } else if (minutes >= 24 * 60) {
-    minutes -= 24 * 60;
-    if (++day > daysIn(month, year)) {
-      day = 1;
-      if (++month > 12) [year, month] = [year + 1, 1];
-    }
-  }
-  if (year < 0 || year > 9999) return 0;
+  const minutes = 60 * hour + minute - offset;
+  const days = Math.floor(minutes / DAY_MINUTES);
   let at = outAt;
   out[at++] = QUOTE;
-  at = writeTwo(out, at, Math.floor(year / 100), MINUS);
-  at = writeTwo(out, at - 1, year % 100, MINUS);
-  at = writeTwo(out, at, month, MINUS);
-  at = writeTwo(out, at, day, LETTER_T);
-  at = writeTwo(out, at, Math.floor(minutes / 60), COLON);
-  at = writeTwo(out, at, minutes % 60, COLON);
-  at = writeTwo(out, at, second, LETTER_Z);
-  for (let index = 0; index < fractionLength; index++) {
-    out[at - 1 + index] = bytes[fractionAt + index]!;
+  if (days === 0) {
+    for (let from = dateAt; from < dateEnd; from++) out[at++] = bytes[from]!;
+  } else {
+    const date = new Date(DAY_MS * (day + days)).toISOString();
+    // Years before 0 and after 9999 have a sign.
+    if (!/^\d{4}-/.test(date)) return 0;
+    at += utf8Encoder.encodeInto(date.slice(0, DATE_LENGTH), out.subarray(at)).written;
   }
-  at += fractionLength;
-  out[at - 1] = LETTER_Z;
+  out[at++] = LETTER_T;
+  const minuteOfDay = minutes - DAY_MINUTES * days;
+  at = writeTwo(out, at, Math.floor(minuteOfDay / 60));
+  out[at++] = COLON;
+  at = writeTwo(out, at, minuteOfDay % 60);
+  out[at++] = COLON;
+  at = writeTwo(out, at, second);
+  for (let index = 0; index < fractionLength; index++) out[at++] = bytes[fractionAt + index]!;
+  out[at++] = LETTER_Z;
   out[at] = QUOTE;
   return at;
 }
 
-/** Writes two digits and the byte after them. Returns the offset after both. */
-function writeTwo(out: Uint8Array, at: number, number: number, after: number): number {
+/** Writes two digits. Returns the offset after them. */
+function writeTwo(out: Uint8Array, at: number, number: number): number {
   out[at++] = ZERO + (number / 10 | 0);
   out[at++] = ZERO + number % 10;
-  out[at++] = after;
   return at;
 }

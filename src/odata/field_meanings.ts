@@ -1,6 +1,7 @@
-// Meanings of the fields, for data packages and the page of fields.
+// Meanings of the fields, and types of their values, for files, data packages and the page of fields.
 import MEANINGS from "./field_meanings.json" with { type: "json" };
-import type { ResourceName } from "./resources.ts";
+import type { FieldType } from "./fields.ts";
+import { type ResourceName, RESOURCES } from "./resources.ts";
 
 export interface FieldMeaning {
   /** A phrase, without a capital letter at its start and a full stop at its end. */
@@ -9,8 +10,6 @@ export interface FieldMeaning {
   readonly unit?: string | undefined;
   /** Field that has the unit of the value, which can differ from row to row. */
   readonly unitField?: string | undefined;
-  /** Whether the text is a date, `YYYY-MM-DD`. */
-  readonly isDate: boolean;
 }
 
 /** By field, in the order of `docs/data.md`. `Id` differs between resources. */
@@ -26,8 +25,27 @@ export function meaningOf(resource: ResourceName, field: string): FieldMeaning |
     meaning: TABLE[name]!,
     unit: /itude$/.test(field) ? "degrees" : undefined,
     unitField: unitField === field ? undefined : unitField,
-    isDate: field.endsWith("Date"),
   };
+}
+
+/** Type of values, which can be null. A date has the form `YYYY-MM-DD`. */
+export type ValueType = "integer" | "number" | "date" | "text" | "texts";
+
+const VALUE_TYPES: Readonly<Record<FieldType, ValueType>> = {
+  "integer": "integer",
+  "number": "number",
+  "number?": "number",
+  "text": "text",
+  "text?": "text",
+  "texts": "texts",
+  "dates?": "texts",
+};
+
+/** Returns `undefined` for a new field of the service. */
+export function valueTypeOf(resource: ResourceName, field: string): ValueType | undefined {
+  const fields: Readonly<Record<string, FieldType>> = RESOURCES[resource].fields;
+  if (!Object.hasOwn(fields, field)) return undefined;
+  return field.endsWith("Date") ? "date" : VALUE_TYPES[fields[field]!];
 }
 
 /** Splits a field name into words: "Result detection condition" for `ResultDetectionCondition`. */

@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { csvFromPage } from "../../../mod.ts";
 import { createWriter } from "../../../src/formats/formats.ts";
-import { concatBytes, writePage } from "../../../src/formats/page_writer.ts";
+import { concatBytes } from "../../../src/bytes.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
 import { FOLDER, withFiles } from "../command_line.ts";
 import { needing } from "../needs.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";

@@ -1,7 +1,7 @@
 // `weir verify` finds damages, and says what a file has instead.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { concatBytes } from "../../../src/formats/page_writer.ts";
+import { concatBytes } from "../../../src/bytes.ts";
 import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { overSandbox } from "../../helpers/edge.ts";

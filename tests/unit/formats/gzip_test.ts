@@ -4,7 +4,8 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { crc32, gunzipSync, gzipSync, inflateRawSync } from "node:zlib";
 import { ValidationError } from "../../../mod.ts";
 import { createWriter } from "../../../src/formats/formats.ts";
-import { concatBytes, writePage } from "../../../src/formats/page_writer.ts";
+import { concatBytes } from "../../../src/bytes.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
 /** Pages with about 2.7 MB of CSV, whose borders are not those of the blocks. */

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
-import { concatBytes } from "../../../src/formats/page_writer.ts";
+import { concatBytes } from "../../../src/bytes.ts";
 import { parquetFormat, toParquet } from "../../../src/formats/parquet.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { cellsOf, parquetOf, readAll, readParquet } from "../../helpers/parquet.ts";
