@@ -1,8 +1,7 @@
 import type { CsvOptions } from "../../../mod.ts";
 import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
-import type { WriterState } from "../../../src/formats/page_writer.ts";
+import { writePage, type WriterState } from "../../../src/formats/page_writer.ts";
 import { readStrictly } from "./malformed_pages.ts";
-import { writeWholePage } from "./page_writers.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -13,7 +12,7 @@ export function transcodedLines(
   options: CsvOptions = {},
 ): string {
   const csv = checkCsvOptions({ ...options, header: false });
-  return decoder.decode(writeWholePage(new CsvWriter(csv, fields), encoder.encode(page)).data);
+  return decoder.decode(writePage(new CsvWriter(csv, fields), encoder.encode(page)));
 }
 
 /** Returns the CSV lines of a page from the rows of `JSON.parse()`, without a header. */

@@ -1,17 +1,12 @@
 // Malformed and unusual pages take linear time. Their errors are SyntaxErrors.
 // Measures writers directly, because a query takes more time than they do.
 import "../../helpers/no_permission.ts";
-import { assert, assertThrows } from "@std/assert";
+import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { citationsText } from "../../../src/formats/citations.ts";
-import { checkCsvOptions, CsvWriter } from "../../../src/formats/csv.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
 import { writePage } from "../../../src/formats/page_writer.ts";
-import { assertLinear, shortest } from "../../helpers/doubling.ts";
-import { PAGE_WRITERS } from "./page_writers.ts";
-import { samplePage, truncatedPage } from "./sample_pages.ts";
-import { fieldsOf, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { sandboxRequests } from "../../helpers/sandbox.ts";
+import { assertLinear } from "../../helpers/doubling.ts";
 
 type Text = (size: number) => string;
 
@@ -109,34 +104,6 @@ Deno.test("every writer throws a SyntaxError when a value is nested a million de
       assertThrows(() => make(page), SyntaxError);
     }
   }
-});
-
-for (const resource of RESOURCE_NAMES) {
-  for (const [symbol, write] of formatsOf(resource).flatMap((format) => PAGE_WRITERS[format])) {
-    Deno.test(`${symbol}() takes linear time when a page of ${resource} is truncated`, async () => {
-      const sample = await samplePage(resource);
-      await assertLinear(
-        (copies) => truncatedPage(sample, copies),
-        (page) => write(page, resource),
-      );
-    });
-  }
-}
-
-Deno.test("CsvWriter.write() stays fast when one row of the first page has a new field", async () => {
-  const page = await (await sandboxRequests().get("Records", { $top: 3_000 })).text();
-  const middle = page.indexOf('{"Id"', page.length / 2) + 1;
-  const pages = [page, `${page.slice(0, middle)}"New":1,${page.slice(middle)}`]
-    .map((page) => encoder.encode(page));
-  const write = (page: Uint8Array) =>
-    writePage(new CsvWriter(checkCsvOptions(), fieldsOf("Records"), { addsNewFields: true }), page);
-  let [known, unknown] = [Infinity, Infinity];
-  for (let round = 0; round < 6; round++) {
-    known = Math.min(known, await shortest(pages[0]!, write, 2));
-    unknown = Math.min(unknown, await shortest(pages[1]!, write, 2));
-  }
-  // Twice as long, for the page is read twice; by way of strings it takes at least 20 times as long.
-  assert(unknown < 6 * known, `${unknown} ms with a new field, ${known} ms without`);
 });
 
 Deno.test("citationsText() takes linear time when a citation has n line feeds", async () => {

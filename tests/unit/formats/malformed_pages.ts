@@ -76,7 +76,7 @@ function isObject(value: unknown): value is PageRow {
 }
 
 /** Returns how many members of the outermost object have the name of the rows. */
-export function countRowLists(json: string): number {
+function countRowLists(json: string): number {
   let depth = 0;
   let lists = 0;
   for (
