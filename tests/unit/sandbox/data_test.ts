@@ -9,18 +9,13 @@ const locations = await rows("Locations");
 const records = await rows("Records");
 const observations = await rows("Observations");
 /** SHA-256 of the rows of each resource as JSON; a deliberate change of the data changes them. */
-const DIGESTS: readonly [resource: string, rows: readonly unknown[], digest: string][] = [
-  ["Metadata", datasets, "d83b89f1667688e9750f803212f0937864a995863089bbbd910b51698f84ba04"],
-  ["Locations", locations, "291248291f9638df8b095084eb7699062ed8d01f1e2dccab147c29988bd86316"],
-  [
-    "Observations",
-    observations,
-    "d5d9da1a7cbd4a7e598452458239528147a5c39ce8a579257fdda7b317102ca4",
-  ],
-  ["Records", records, "52106ca2b9c42a722a5e75eac298eec7b2fcf38d91ee063d8c2217169b1451ac"],
-];
-
-for (const [resource, given, digest] of DIGESTS) {
+const DIGESTS: Record<string, readonly [rows: readonly unknown[], digest: string]> = {
+  Metadata: [datasets, "d83b89f1667688e9750f803212f0937864a995863089bbbd910b51698f84ba04"],
+  Locations: [locations, "291248291f9638df8b095084eb7699062ed8d01f1e2dccab147c29988bd86316"],
+  Observations: [observations, "d5d9da1a7cbd4a7e598452458239528147a5c39ce8a579257fdda7b317102ca4"],
+  Records: [records, "52106ca2b9c42a722a5e75eac298eec7b2fcf38d91ee063d8c2217169b1451ac"],
+};
+for (const [resource, [given, digest]] of Object.entries(DIGESTS)) {
   Deno.test(`createSandbox() returns the recorded ${resource} when there are 10,000 records`, async () => {
     const bytes = new TextEncoder().encode(JSON.stringify(given));
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -54,47 +49,31 @@ Deno.test("createSandbox() gives each of 200 locations its own name", async () =
 /** The texts of all rows and their lists, except for time zones, which begin with a sign. */
 async function textsOf(hostileNames: boolean): Promise<string[]> {
   const { rows } = sandboxRequests({ records: 10_000, hostileNames });
-  const names = ["Metadata", "Locations", "Observations", "Records"];
-  const all = (await Promise.all(names.map((name) => rows(name)))).flat();
+  const all = (await Promise.all(Object.keys(DIGESTS).map((name) => rows(name)))).flat();
   return all.flatMap((row) => Object.entries(row))
     .flatMap(([field, value]) => field.endsWith("TimeZone") ? [] : value)
     .filter((value) => typeof value === "string");
 }
-const texts = { default: await textsOf(false), hostile: await textsOf(true) };
 
-const hostile: [name: string, pattern: RegExp][] = [
-  ["a script tag", /<script>/],
-  ["an angle bracket", /</],
-  ["an equals sign in front", /^=/],
-  ["a plus sign in front", /^\+/],
-  ["a hyphen in front", /^-/],
-  ["an at sign in front", /^@/],
-  ["a line feed", /[^\r]\n/],
-  ["a lone carriage return", /^[^",\n]*\r(?!\n)[^",\n]*$/],
-  ["a carriage return and line feed", /\r\n/],
-  ["a tab", /\t/],
-  ["a control character", /\p{Cc}/u],
-  ["an emoji", /\p{Emoji_Presentation}/u],
-  ["right-to-left text", /[\p{Script=Arabic}\p{Script=Hebrew}]/u],
-];
-for (const [name, pattern] of hostile) {
-  Deno.test(`createSandbox() returns a string with ${name} only when hostileNames is true`, () => {
-    assertEquals(texts.default.filter((text) => pattern.test(text)), []);
-    assert(texts.hostile.some((text) => pattern.test(text)));
-  });
-}
-
-const everyday: [name: string, pattern: RegExp][] = [
-  ["a comma", /,/],
-  ["a double quote", /"/],
-  ["a French accent", /[éèÉ]/],
-  ["an apostrophe", /'/],
-];
-for (const [name, pattern] of everyday) {
-  Deno.test(`createSandbox() returns a string with ${name} with and without hostileNames`, () => {
-    for (const all of Object.values(texts)) assert(all.some((text) => pattern.test(text)));
-  });
-}
+Deno.test("createSandbox() returns texts that programs treat specially only when hostileNames is true", async () => {
+  const [everyday, hostile] = [await textsOf(false), await textsOf(true)];
+  for (
+    const pattern of [
+      /<script>/,
+      /^=/,
+      /^\+/,
+      /^-/,
+      /^@/,
+      /\n/,
+      /\t/,
+      /\p{Cc}/u,
+      /\p{Script=Arabic}/u,
+    ]
+  ) {
+    assertEquals(everyday.filter((text) => pattern.test(text)), []);
+    assert(hostile.some((text) => pattern.test(text)), String(pattern));
+  }
+});
 
 Deno.test("createSandbox() returns equal values when a record is requested from Observations, Records and Locations", () => {
   for (const [index, record] of records.entries()) {
@@ -120,18 +99,5 @@ Deno.test("createSandbox() returns the range of the records' dates when Temporal
       .map((row) => String(row.ActivityStartDate))
       .sort();
     assertEquals(TemporalExtent, [dates.at(0), dates.at(-1)]);
-  }
-});
-
-Deno.test("createSandbox() returns some times without a zone, but none without a date, and no measure without unit, when Records is requested", () => {
-  assert(records.some((row) => row.ActivityStartTime && row.ActivityStartTimeZone === null));
-  for (const row of records) {
-    if (row.ActivityStartTime !== null) assert(row.ActivityStartDate);
-    if (row.ActivityEndTime !== null) assert(row.ActivityEndDate && row.ActivityEndTimeZone);
-    assertEquals(row.ActivityDepthHeightMeasure === null, row.ActivityDepthHeightUnit === null);
-    if (row.ResultDetectionQuantitationLimitMeasure === null) {
-      assertEquals(row.ResultDetectionQuantitationLimitUnit, null);
-    }
-    assertEquals(row.LaboratoryName === null, row.LaboratorySampleID === null);
   }
 });

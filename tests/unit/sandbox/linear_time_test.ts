@@ -14,18 +14,12 @@ async function statusOf(query: string): Promise<number> {
 
 const queries: [what: string, status: number, query: (size: number) => string][] = [
   ["n &", 200, (n) => "&".repeat(n)],
-  ["n equals signs", 400, (n) => "=".repeat(n)],
   ["n percent signs", 400, (n) => "%".repeat(n)],
-  ["n encoded percent signs", 400, (n) => "%25".repeat(n)],
   ["n unknown options", 400, (n) => "a&".repeat(n)],
-  ["n filters", 400, (n) => "%24filter=a&".repeat(n)],
-  ["n quotes in a filter", 400, (n) => `%24filter=${"'".repeat(n)}`],
   ["n clauses", 200, (n) => `%24filter=${"RegionId%20eq%20'a'%20and%20".repeat(n)}DOI%20eq%20'a'`],
-  ["n items of a list", 200, (n) => `%24filter=DOI%20in%20(${"'a',".repeat(n)}'a')`],
   ["a date of n digits", 400, (n) => `%24filter=CreateTimestamp%20gt%20'${"1".repeat(n)}'`],
   ["n commas in a selection", 400, (n) => `%24select=${",".repeat(n)}`],
   ["one field selected n times", 200, (n) => `%24select=${"Id,".repeat(n)}Id`],
-  ["n digits in $top", 400, (n) => `%24top=${"1".repeat(n)}`],
   ["n hyphens in a token", 400, (n) => `%24skiptoken=Id:${"a-".repeat(n)}`],
 ];
 for (const [what, status, query] of queries) {
