@@ -55,152 +55,112 @@ const errorKinds = JSON.stringify(
   symbols.get(".")!.find(({ name }) => name === "DataStreamErrorKind")!.declarations[0]!.def,
 );
 
-/** Pages, headings, first headers of tables, and the cells of their rows in the given columns. */
-const TABLES: [
-  page: string,
-  heading: string,
-  header: string,
-  rows: (string | string[])[],
-  columns?: number[],
-][] = [
-  [
-    "cli",
-    "Commands",
-    "command",
-    Object.entries(COMMANDS).map(([name, { operand }]) => {
-      if (operand === undefined) return name;
-      return `${name} ${operand.name.includes("|") ? "RESOURCE" : operand.name}`;
-    }),
-  ],
-  [
-    "cli",
-    "Exit codes",
-    "code",
-    /^Exit codes: (.*)\.$/m.exec((await weir(["--help"])).output)![1]!.split(", ")
-      .map((code) => code.split(" ")[0]!),
-  ],
-  [
-    "edge",
-    "Formats",
-    "format",
-    Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
+/** Cells of a table in the given columns. */
+interface Cells {
+  columns: readonly number[];
+  rows: readonly (readonly string[])[];
+}
+
+const operandOf = (name = "") => name.includes("|") ? "RESOURCE" : name;
+
+/** Cells of the first column, or of several, by page, heading and first header of the table. */
+const TABLES: Record<string, readonly string[] | Cells> = {
+  "cli | Commands | command": Object.entries(COMMANDS).map(([name, { operand }]) =>
+    `${name} ${operandOf(operand?.name)}`.trim()
+  ),
+  "cli | Exit codes | code": /^Exit codes: (.*)\.$/m.exec((await weir(["--help"])).output)![1]!
+    .split(", ").map((code) => code.split(" ")[0]!),
+  "edge | Formats | format": {
+    columns: [0, 1, 2],
+    rows: Object.entries(FORMATS).map(([name, format]) => [
       name,
-      `.${extension}`,
-      mediaType,
+      `.${format.extension}`,
+      format.mediaType,
     ]),
-    [0, 1, 2],
-  ],
-  ["edge", "URL parameters", "parameter", [...DOWNLOAD_PARAMETERS]],
-  [
+  },
+  "edge | URL parameters | parameter": [...DOWNLOAD_PARAMETERS],
+  // The status of a problem, and a key of the titles of problems.
+  "edge | Errors | status": await capturesIn(
+    /^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm,
     "edge",
-    "Errors",
-    "status",
-    // The status of a problem, and a key of the titles of problems.
-    [...new Set(await capturesIn(/^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm, "edge"))],
-  ],
-  ["deploying", "Access modes", "WEIR_ACCESS", [...ACCESS_MODES]],
-  [
-    "deploying",
-    "Environment variables",
-    "variable",
-    VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
-    [0, 1, 2],
-  ],
-  [
-    "client",
-    "Install",
-    "entry",
-    Object.keys(deno.exports).map((name) => deno.name + name.slice(1)),
-  ],
-  [
-    "architecture",
-    "Dependencies",
-    "package",
-    [...new Set(Object.keys(deno.imports).map((name) => /^(@[^/]+\/)?[^/]+/.exec(name)![0]))],
-  ],
-  [
-    "client",
-    "Resources",
-    "method",
-    Object.entries(RESOURCES).map(([name, { pageSize }]) => [
+  ),
+  "deploying | Access modes | WEIR_ACCESS": [...ACCESS_MODES],
+  "deploying | Environment variables | variable": {
+    columns: [0, 1, 2],
+    rows: VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
+  },
+  "client | Install | entry": Object.keys(deno.exports).map((name) => deno.name + name.slice(1)),
+  "architecture | Dependencies | package": Object.keys(deno.imports).map((name) =>
+    /^(@[^/]+\/)?[^/]+/.exec(name)![0]
+  ),
+  "client | Resources | method": {
+    columns: [0, 2, 3],
+    rows: RESOURCE_NAMES.map((name) => [
       `client.${name.toLowerCase()}()`,
-      fieldsOf(name as typeof RESOURCE_NAMES[number]),
-      String(pageSize),
+      fieldsOf(name),
+      String(RESOURCES[name].pageSize),
     ]),
-    [0, 2, 3],
-  ],
-  [
-    "data",
-    "Resources",
-    "resource",
-    RESOURCE_NAMES.map((name) => [
+  },
+  "data | Resources | resource": {
+    columns: [0, 2, 3, 4],
+    rows: RESOURCE_NAMES.map((name) => [
       name,
       fieldsOf(name),
       `weir ${name.toLowerCase()}`,
       `/${name}.csv`,
     ]),
-    [0, 2, 3, 4],
+  },
+  "client | Query options | option": membersOf("QueryOptions AnyResourceQuery"),
+  "client | Query results | member": membersOf(
+    "Query LocationsQuery",
+    ["[Symbol.asyncIterator]"],
+    ".",
+    "query.",
+  ),
+  "client | Client options | option": membersOf("DataStreamOptions"),
+  "client | CSV options | option": membersOf("CsvOptions"),
+  "client | Citations | option": membersOf("CitationOptions"),
+  "client | Resuming a query | option": membersOf("BatchOptions"),
+  "client | The sandbox | option": membersOf("SandboxOptions", [], "./sandbox"),
+  "client | The sandbox | member": membersOf("Sandbox", [], "./sandbox", "sandbox."),
+  "endpoint | Options | option": [
+    ...membersOf("EndpointOptions", ["mediaType"], "./endpoint"),
+    ...membersOf("MediaType", [], "./endpoint", "mediaType."),
   ],
-  ["client", "Query options", "option", membersOf("QueryOptions AnyResourceQuery")],
-  [
-    "client",
-    "Query results",
-    "member",
-    membersOf("Query LocationsQuery", ["[Symbol.asyncIterator]"], ".", "query."),
-  ],
-  ["client", "Client options", "option", membersOf("DataStreamOptions")],
-  ["client", "CSV options", "option", membersOf("CsvOptions")],
-  ["client", "Citations", "option", membersOf("CitationOptions")],
-  ["client", "Resuming a query", "option", membersOf("BatchOptions")],
-  ["client", "The sandbox", "option", membersOf("SandboxOptions", [], "./sandbox")],
-  ["client", "The sandbox", "member", membersOf("Sandbox", [], "./sandbox", "sandbox.")],
-  [
-    "endpoint",
-    "Options",
-    "option",
-    [
-      ...membersOf("EndpointOptions", ["mediaType"], "./endpoint"),
-      ...membersOf("MediaType", [], "./endpoint", "mediaType."),
-    ],
-  ],
-  [
-    "errors-and-limits",
-    "Properties of `ValidationError`",
-    "property",
-    membersOf("ValidationError", ["name"]),
-  ],
-  [
-    "errors-and-limits",
-    "Properties of `DataStreamError`",
-    "property",
-    membersOf("DataStreamError", ["name", "cause"]),
-  ],
-  [
-    "errors-and-limits",
-    "Kinds of `DataStreamError`",
-    "kind",
-    [...errorKinds.matchAll(/"repr":"([\w-]+)"/g)].map(([, kind]) => kind!),
-  ],
-  [
-    "errors-and-limits",
-    "Retries",
-    "option",
-    [...defaultsOf("retry", RETRY_OPTIONS), ...defaultsOf("timeouts", TIMEOUT_OPTIONS)],
-    [0, 2],
-  ],
-];
+  "errors-and-limits | Properties of `ValidationError` | property": membersOf(
+    "ValidationError",
+    ["name"],
+  ),
+  "errors-and-limits | Properties of `DataStreamError` | property": membersOf(
+    "DataStreamError",
+    ["name", "cause"],
+  ),
+  "errors-and-limits | Kinds of `DataStreamError` | kind": [
+    ...errorKinds.matchAll(/"repr":"([\w-]+)"/g),
+  ].map(([, kind]) => kind!),
+  "errors-and-limits | Retries | option": {
+    columns: [0, 2],
+    rows: [...defaultsOf("retry", RETRY_OPTIONS), ...defaultsOf("timeouts", TIMEOUT_OPTIONS)],
+  },
+};
 
-for (const [page, heading, header, rows, columns = [0]] of TABLES) {
+for (const [table, expected] of Object.entries(TABLES)) {
+  const [page, heading, header] = table.split(" | ") as [string, string, string];
   Deno.test(`docs/${page}.md lists each ${header} of the code under "${heading}"`, () => {
+    const { columns, rows } = "rows" in expected
+      ? expected
+      : { columns: [0], rows: expected.map((name) => [name]) };
     const listed = readTable(sectionOf(pageOf(page), heading), header)
       .map((row) => columns.map((column) => textOf(row[column])))
       // The tables of members have calls, loops, functions, rows for all other keys, and inherited members.
-      .map((
-        [name, ...cells],
-      ) => [/^(?:query|sandbox|mediaType)\.\w+/.exec(name!)?.[0] ?? name, ...cells])
+      .map(([name, ...cells]) => [
+        /^(?:query|sandbox|mediaType)\.\w+/.exec(name!)?.[0] ?? name,
+        ...cells,
+      ])
       .filter(([name]) => !/^(for await|any other|toParquet|cause)/.test(name!));
-    const unique = (found: unknown[]) => [...new Set(found.map((row) => [row].flat().join(" | ")))];
-    assertEquals(unique(listed).sort(), unique(rows).sort());
+    const unique = (rows: readonly (readonly (string | undefined)[])[]) =>
+      [...new Set(rows.map((row) => row.join(" | ")))].sort();
+    assertEquals(unique(listed), unique(rows));
   });
 }
 
