@@ -70,29 +70,16 @@ for (const [name, page] of Object.entries(PAGES)) {
   );
 }
 
-Deno.test("deno task pack prints the SHA-384 hash of weir.js when it builds the package", async () => {
-  const hash = new Uint8Array(
-    await crypto.subtle.digest("SHA-384", new TextEncoder().encode(code)),
-  );
-  assertEquals(integrity, `sha384-${hash.toBase64()}`);
-});
-
-Deno.test("weir.js has the exports of mod.ts, its licences and a source map when it is built", async () => {
+Deno.test("weir.js has the exports of mod.ts and a source map when it is built", async () => {
   const file = await Deno.makeTempFile({ suffix: ".mjs" });
   try {
     await Deno.writeTextFile(file, code);
-    const names = `import * as weir from ${
-      JSON.stringify(file)
-    }; console.log(Object.keys(weir).join())`;
+    const names = `import * as weir from "${file}"; console.log(Object.keys(weir).join())`;
     const printed = await output(PROJECT, "node", "--input-type=module", "--eval", names);
     assertEquals(printed.trim(), Object.keys(await import(`${PROJECT}mod.ts`)).join());
   } finally {
     await Deno.remove(file);
   }
-  const [, licences] = /\n?\/\*!\n([^]*)\n\*\/\n\/\/# sourceMappingURL=weir\.js\.map\n$/.exec(
-    code,
-  )!;
-  const names = ["@weir/datastream@", "deno-std@", "url-template@"];
-  assertEquals(names.filter((name) => !licences!.includes(name)), []);
+  assert(code.endsWith("\n//# sourceMappingURL=weir.js.map\n"));
   assert(JSON.parse(map).sources.includes("../src/client/datastream.ts"));
 });

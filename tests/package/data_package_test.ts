@@ -2,7 +2,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { toDataPackage } from "../../src/formats/data_package.ts";
 import { FORMAT_NAMES, formatsOf } from "../../src/formats/formats.ts";
-import { labelOf, meaningOf } from "../../src/odata/field_meanings.ts";
 import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { FOLDER, runToEnd, withFiles, writeFile } from "../e2e/command_line.ts";
 import { needing } from "../e2e/needs.ts";
@@ -95,11 +94,3 @@ Deno.test(needing(
       assert(FORMAT_NAMES.length > 3);
     }),
 ));
-
-Deno.test("labelOf() makes words of a field", () => {
-  assertEquals(
-    ["ResultDetectionCondition", "DOI", "ResultAnalyticalMethodID", "Id"].map(labelOf),
-    ["Result detection condition", "DOI", "Result analytical method ID", "Id"],
-  );
-  assertEquals(meaningOf("Records", "constructor"), undefined);
-});

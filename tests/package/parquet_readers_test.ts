@@ -142,53 +142,33 @@ const VALUES = [
   '"-0"',
   `"${"long ".repeat(2_000)}"`,
 ];
+// Two texts of one number, such as 7.10 and 7.1, are two values of a dictionary.
 const NUMBERS = [
-  "null",
-  "0",
-  "-0.0",
-  // Two texts of one number are two values of a dictionary.
-  "7.10",
-  "7.1",
-  "1e-7",
-  "-12345678901234567.890",
-  "1.7976931348623157e308",
-  "5e-324",
-  "0.1",
-  '"3.25"',
+  ...["null", "0", "-0.0", "7.10", "7.1", "1e-7", "-12345678901234567.890", "0.1", '"3.25"'],
+  ...["1.7976931348623157e308", "5e-324"],
 ];
-const DATES = [
-  "null",
-  '"1970-01-01"',
-  '"1969-12-31"',
-  '"0001-01-01"',
-  '"9999-12-31"',
-  '"2024-02-29"',
-];
+const DATES = ["1970-01-01", "1969-12-31", "0001-01-01", "9999-12-31", "2024-02-29"];
 const LISTS = ["null", '["a","b; c"]', '"text"', '["é"]', '[""]'];
 
 const pick = (values: readonly string[], index: number) => values[index % values.length];
 
-function unusualPage(): Uint8Array {
-  const rows = Array.from(
-    { length: 130 },
-    (_, index) =>
-      `{"Id":${index + 1},"LaboratoryName":${pick(VALUES, index)},"ResultComment":${
-        pick(VALUES, index * 3 + 1)
-      },"ResultValue":${pick(NUMBERS, index)},"ActivityStartDate":${
-        pick(DATES, index)
-      },"LaboratorySampleID":null}`,
+function pageOf(length: number, row: (index: number) => string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(
+    `{"value":[${Array.from({ length }, (_, at) => row(at)).join()}]}`,
   );
-  return new TextEncoder().encode(`{"value":[${rows.join()}]}`);
 }
 
-function listPage(): Uint8Array {
-  const rows = Array.from(
-    { length: 10 },
-    (_, index) =>
-      `{"Id":"00000000-0000-4000-8000-00000000000${index}","Keywords":${pick(LISTS, index)}}`,
-  );
-  return new TextEncoder().encode(`{"value":[${rows.join()}]}`);
-}
+const unusualPage = pageOf(130, (index) => {
+  const [name, comment] = [pick(VALUES, index), pick(VALUES, index * 3 + 1)];
+  const date = pick(["null", ...DATES.map((date) => `"${date}"`)], index);
+  return `{"Id":${index + 1},"LaboratoryName":${name},"ResultComment":${comment},` +
+    `"ResultValue":${pick(NUMBERS, index)},"ActivityStartDate":${date},"LaboratorySampleID":null}`;
+});
+const listPage = pageOf(
+  10,
+  (index) =>
+    `{"Id":"00000000-0000-4000-8000-00000000000${index}","Keywords":${pick(LISTS, index)}}`,
+);
 
 const { apiKey, url, fetch } = createSandbox({
   hostileNames: true,
@@ -205,12 +185,8 @@ function clientOf(respond: (request: Request) => Response): DataStream {
   });
 }
 
-const onePage = (page: Uint8Array) =>
-  clientOf(() =>
-    new Response(page as Uint8Array<ArrayBuffer>, {
-      headers: { "content-type": "application/json" },
-    })
-  );
+const onePage = (page: Uint8Array<ArrayBuffer>) =>
+  clientOf(() => new Response(page, { headers: { "content-type": "application/json" } }));
 
 const many = await RecordedRows.create(60_000);
 const manyRows = clientOf((request) => many.respond(request)!);
@@ -222,20 +198,13 @@ const QUERIES: Record<string, [query: Query<unknown>, cells: number]> = {
   Locations: [sandbox.locations(), 700],
   Metadata: [sandbox.metadata(), 100],
   "unusual values": [
-    onePage(unusualPage()).records({
-      select: [
-        "Id",
-        "LaboratoryName",
-        "ResultComment",
-        "ResultValue",
-        "ActivityStartDate",
-        "LaboratorySampleID",
-      ],
+    onePage(unusualPage).records({
+      select: "Id,LaboratoryName,ResultComment,ResultValue,ActivityStartDate,LaboratorySampleID",
     }),
     700,
   ],
-  lists: [onePage(listPage()).metadata({ select: ["Id", "Keywords"] }), 20],
-  "no rows": [onePage(new TextEncoder().encode('{"value":[]}')).records(), 0],
+  lists: [onePage(listPage).metadata({ select: ["Id", "Keywords"] }), 20],
+  "no rows": [onePage(pageOf(0, String)).records(), 0],
   "60,000 records in two row groups": [
     manyRows.records({ select: fieldsOf("Records").filter((_, index) => index % 4 === 0) }),
     600_000,

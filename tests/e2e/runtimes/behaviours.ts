@@ -1,7 +1,7 @@
 // Behaviours of the client that run in every runtime, with its own fetch(), streams and errors. They
 // use only the public API; `cases.ts` has the expected results.
 import { DataStream, type DataStreamOptions, endpoint, toRequest } from "../../../mod.ts";
-import { describeRejection, digestsOf } from "./report.ts";
+import { digestsOf } from "./digests.ts";
 
 /** Path whose response arrives when a client has aborted the stalled request. */
 export const ABORTED_PATH = "/aborted";
@@ -39,7 +39,7 @@ const isAborted = async (baseUrl: string) => (await fetch(new URL(ABORTED_PATH, 
 /**
  * Reads three pages from a service that resets reused connections, at five requests a second.
  *
- * @returns The numbers of requests that the client did not count and of those that arrived too early
+ * @returns The number of requests that the client did not count
  */
 async function readOverResets(baseUrl: string): Promise<unknown> {
   let counted = 0;
@@ -49,29 +49,12 @@ async function readOverResets(baseUrl: string): Promise<unknown> {
     onProgress: ({ requests }) => void (counted = requests),
   }).toArray();
   const response = await fetch(new URL(RECEIVED_PATH, baseUrl));
-  const received: { time: number }[] = await response.json();
-  const gaps = received.slice(1).map(({ time }, index) => time - received[index]!.time);
-  return {
-    rows: rows.length,
-    uncounted: received.length - counted,
-    tooSoon: gaps.filter((gap) => gap < 150).length,
-  };
+  const received: unknown[] = await response.json();
+  return { rows: rows.length, uncounted: received.length - counted };
 }
 
 /** Behaviours by name. Each has a separate service at `baseUrl` and returns JSON-serialisable data. */
 export const BEHAVIOURS = {
-  "endpoint() returns the same request options when runtimes differ": (baseUrl: string) => {
-    const own = endpoint.defaults({
-      baseUrl: "https://own.example/api",
-      headers: { "X-Own": "1" },
-    });
-    return Promise.resolve([
-      endpoint("GET /Records", { $filter: "DOI eq '10.1/é b'", $top: 5, none: undefined }),
-      own("POST /Locations/{id}{?tags*}", { id: "a/b", tags: ["x", "y"], note: { deep: [1] } }),
-      endpoint(`GET ${baseUrl}/:name`, { name: "Métadonnées", mediaType: { format: "raw" } }),
-    ]);
-  },
-
   "toRequest() returns a request for fetch() when endpoint() built the options": async (
     baseUrl,
   ) => {
@@ -108,7 +91,7 @@ export const BEHAVIOURS = {
   },
 
   "toArray() rejects a redirect when its origin is different": (baseUrl) =>
-    describeRejection(() => createQuery(baseUrl).toArray(), baseUrl, KEY, ["status"]),
+    createQuery(baseUrl).toArray().catch(({ kind, detail, hint }) => ({ kind, detail, hint })),
 
   "toArray() requests a page again when its connection closes early": readWithRetry,
 
