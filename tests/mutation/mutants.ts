@@ -178,7 +178,7 @@ interface RegexMutation {
 }
 
 /** Lists changes of a regular expression's quantifiers, anchors, character classes and lookarounds. */
-export function regexMutations(literal: string): RegexMutation[] {
+function regexMutations(literal: string): RegexMutation[] {
   const found: RegexMutation[] = [];
   const end = literal.lastIndexOf("/");
   let inClass = false;
