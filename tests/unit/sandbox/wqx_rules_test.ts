@@ -7,14 +7,6 @@ import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 type Row = Record<string, unknown>;
 
-interface Rule {
-  /** Completes "each row ...". */
-  name: string;
-  /** Selects the rows that the rule is about. Default: all. */
-  applies?: (row: Row) => boolean;
-  holds: (row: Row) => boolean;
-}
-
 const ALLOWED: Record<string, readonly string[]> = wqx.values;
 const { get, rows } = sandboxRequests({ hostileNames: false });
 
@@ -39,76 +31,62 @@ const WITH_LIMIT = ["Below Detection/Quantification Limit", "Above Detection/Qua
 /** Media whose depth is below the surface. */
 const SUBMERGED = ["Surface Water", "Ocean Water", "Surface Water Sediment"];
 
-const RULES: Rule[] = [
-  {
-    name: "has either a value or a detection condition",
-    holds: (row) => (row.ResultValue === null) !== (row.ResultDetectionCondition === null),
-  },
-  {
-    name: "has a unit if it has a value",
-    applies: (row) => row.ResultValue !== null,
-    holds: (row) => row.ResultUnit !== null,
-  },
-  { name: "has a value type", holds: (row) => row.ResultValueType !== null },
-  {
-    name: "has no detection limit if it is not detected or not quantified",
-    applies: (row) => isIn(WITHOUT_LIMIT, row.ResultDetectionCondition),
-    holds: (row) => LIMIT_FIELDS.every((field) => row[field] === null),
-  },
-  {
-    name: "has a limit's type, value and unit if it is above or below the limit",
-    applies: (row) => isIn(WITH_LIMIT, row.ResultDetectionCondition),
-    holds: (row) =>
-      Number(row.ResultDetectionQuantitationLimitMeasure) > 0 &&
-      LIMIT_FIELDS.every((field) => row[field] !== null),
-  },
-  {
-    name: "has a negative depth in surface water, ocean water and sediment",
-    applies: (row) =>
-      isIn(SUBMERGED, row.ActivityMediaName) &&
-      row.ActivityDepthHeightMeasure !== null,
-    holds: (row) => Number(row.ActivityDepthHeightMeasure) < 0,
-  },
-  {
-    name: "has no activity depth if its result is a depth",
-    applies: (row) => isIn(wqx.depthCharacteristics, row.CharacteristicName),
-    holds: (row) =>
-      row.ActivityDepthHeightMeasure === null &&
-      row.ActivityDepthHeightUnit === null,
-  },
-  {
-    name: "has a time of analysis if it has the time's zone, and a date if it has a time",
-    applies: (row) => row.AnalysisStartTimeZone !== null || row.AnalysisStartTime !== null,
-    holds: (row) => row.AnalysisStartTime !== null && row.AnalysisStartDate !== null,
-  },
-  {
-    name: "has a start time if it is part of a continuous time series",
-    applies: (row) => row.ActivityType === "Field Msr/Obs-Continuous Time Series",
-    holds: (row) => row.ActivityStartTime !== null,
-  },
-  {
-    name: "has a laboratory and a method if it is a sample",
-    applies: (row) => String(row.ActivityType).startsWith("Sample"),
-    holds: (row) => row.LaboratoryName !== null && row.ResultAnalyticalMethodName !== null,
-  },
-  {
-    name: "is no sample if it is of pH",
-    applies: (row) => row.CharacteristicName === "pH",
-    holds: (row) => !/^(Quality Control )?Sample-/.test(String(row.ActivityType)),
-  },
-  {
-    name: "has a method speciation if it is of a nutrient",
-    applies: (row) => isIn(wqx.nutrients, row.CharacteristicName),
-    holds: (row) => row.MethodSpeciation !== null,
-  },
-  {
-    name: "has a fraction for nutrients if it is of a nutrient in water",
-    applies: (row) =>
-      isIn(wqx.nutrients, row.CharacteristicName) &&
-      row.ActivityMediaName === "Surface Water",
-    holds: (row) => isIn(wqx.nutrientFractions, row.ResultSampleFraction),
-  },
-];
+type Test = (row: Row) => boolean;
+const always: Test = () => true;
+
+/** Rules, each with the rows that it is about. */
+const RULES: Record<string, readonly [applies: Test, holds: Test]> = {
+  "has either a value or a detection condition": [
+    always,
+    (row) => (row.ResultValue === null) !== (row.ResultDetectionCondition === null),
+  ],
+  "has a unit if it has a value": [
+    (row) => row.ResultValue !== null,
+    (row) => row.ResultUnit !== null,
+  ],
+  "has a value type": [always, (row) => row.ResultValueType !== null],
+  "has no detection limit if it is not detected or not quantified": [
+    (row) => isIn(WITHOUT_LIMIT, row.ResultDetectionCondition),
+    (row) => LIMIT_FIELDS.every((field) => row[field] === null),
+  ],
+  "has a limit's type, value and unit if it is above or below the limit": [
+    (row) => isIn(WITH_LIMIT, row.ResultDetectionCondition),
+    (row) => LIMIT_FIELDS.every((field) => row[field] !== null && row[field] !== 0),
+  ],
+  "has a negative depth in surface water, ocean water and sediment": [
+    (row) => isIn(SUBMERGED, row.ActivityMediaName) && row.ActivityDepthHeightMeasure !== null,
+    (row) => Number(row.ActivityDepthHeightMeasure) < 0,
+  ],
+  "has no activity depth if its result is a depth": [
+    (row) => isIn(wqx.depthCharacteristics, row.CharacteristicName),
+    (row) => row.ActivityDepthHeightMeasure === null && row.ActivityDepthHeightUnit === null,
+  ],
+  "has a time of analysis if it has the time's zone, and a date if it has a time": [
+    (row) => row.AnalysisStartTimeZone !== null || row.AnalysisStartTime !== null,
+    (row) => row.AnalysisStartTime !== null && row.AnalysisStartDate !== null,
+  ],
+  "has a start time if it is part of a continuous time series": [
+    (row) => row.ActivityType === "Field Msr/Obs-Continuous Time Series",
+    (row) => row.ActivityStartTime !== null,
+  ],
+  "has a laboratory and a method if it is a sample": [
+    (row) => String(row.ActivityType).startsWith("Sample"),
+    (row) => row.LaboratoryName !== null && row.ResultAnalyticalMethodName !== null,
+  ],
+  "is no sample if it is of pH": [
+    (row) => row.CharacteristicName === "pH",
+    (row) => !/^(Quality Control )?Sample-/.test(String(row.ActivityType)),
+  ],
+  "has a method speciation if it is of a nutrient": [
+    (row) => isIn(wqx.nutrients, row.CharacteristicName),
+    (row) => row.MethodSpeciation !== null,
+  ],
+  "has a fraction for nutrients if it is of a nutrient in water": [
+    (row) =>
+      isIn(wqx.nutrients, row.CharacteristicName) && row.ActivityMediaName === "Surface Water",
+    (row) => isIn(wqx.nutrientFractions, row.ResultSampleFraction),
+  ],
+};
 
 const LOCATION_FIELD = /^MonitoringLocation(?=Horizontal|Vertical)/;
 
@@ -127,7 +105,7 @@ function valuesOf(all: readonly Row[], field: string): string[] {
 for (const resource of ["Observations", "Records"] as const) {
   const all = await readAll(resource);
 
-  for (const { name, applies = () => true, holds } of RULES) {
+  for (const [name, [applies, holds]] of Object.entries(RULES)) {
     Deno.test(`createSandbox() returns a valid row when it is one of ${resource}: it ${name}`, () => {
       const concerned = all.filter(applies);
       assert(concerned.length > 0, "no row tests the rule");
