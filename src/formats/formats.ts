@@ -166,29 +166,21 @@ export function unknownFormat(resource: ResourceName, received: string): Validat
   return invalidValue("format", `one of ${names.join(", ")} for ${resource}`, received, hint);
 }
 
-export function missingFields(
-  format: FileFormat,
-  select: readonly string[] | undefined,
-): readonly string[] {
-  const { requiredFields = [] } = FORMATS[format];
-  return select === undefined ? [] : requiredFields.filter((field) => !select.includes(field));
-}
-
 export function createWriter(given: FormatName | LoadedFormat, options: WriterOptions): PageWriter {
   const { resource, select, csv } = options;
   const { name: format, newWriter } = requireFormat(given, resource);
+  const { label, hasCsvOptions, requiredFields = [] } = FORMATS[format];
   checkCsvOptions(csv);
   const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
-  if (csvOption !== undefined && !FORMATS[format].hasCsvOptions) {
+  if (csvOption !== undefined && !hasCsvOptions) {
     throw new ValidationError(csvOption[0], `applies to CSV only; the format is ${format}`, {
       received: csvOption[1],
       hint: "omit it",
     });
   }
-  const missing = missingFields(format, select);
+  const missing = requiredFields.filter((field) => select?.includes(field) === false);
   if (missing.length > 0) {
-    const problem = `must contain ${missing.join(" and ")} for ${FORMATS[format].label}`;
-    throw new ValidationError("select", problem, {
+    throw new ValidationError("select", `must contain ${missing.join(" and ")} for ${label}`, {
       received: select,
       hint: "add the missing fields, or choose another format",
     });

@@ -1,6 +1,7 @@
 // Rows ready for analysis: the columns of `tidy`, and the filters by day and quality control. Each rule needs only one
 // row, which it reads from the bytes of the page. `docs/tidy.md` describes the rules.
 import { ByteBuffer, type Bytes, utf8Encoder } from "../bytes.ts";
+import type { Row } from "../odata/resources.ts";
 import {
   BytesCache,
   COLON,
@@ -191,10 +192,10 @@ export function addNotes(notes: RowNotes = {}, added: readonly Note[]): RowNotes
 type Censoring = TidyRow["censoring"];
 
 /** Kind of a value where a number is expected. */
-export type NumberKind = "absent" | "text" | "number";
+type NumberKind = "absent" | "text" | "number";
 
 /** Class of a detection condition. `new` is not in WQX, and is treated as `other`. */
-export type ConditionKind = "absent" | "below" | "above" | "no result" | "other" | "new";
+type ConditionKind = "absent" | "below" | "above" | "no result" | "other" | "new";
 
 /** Meaning of a result, and the number that it has: the result itself or the limit that bounds it. */
 export interface ResultClass {
@@ -215,7 +216,7 @@ const BELOW: ResultClass = { censoring: "left", number: "limit" };
 const ABOVE: ResultClass = { censoring: "right", number: "limit" };
 
 /** Classifies a result by its value, its detection condition and its limit. */
-export function classifyResult(
+function classifyResult(
   result: NumberKind,
   condition: ConditionKind,
   limit: NumberKind,
@@ -227,15 +228,9 @@ export function classifyResult(
   return condition === "below" ? BELOW : ABOVE;
 }
 
-export interface ResultRow {
-  ResultValue: unknown;
-  ResultUnit: string | null;
-  ResultDetectionCondition: string | null;
-  ResultDetectionQuantitationLimitMeasure: unknown;
-  ResultDetectionQuantitationLimitUnit: string | null;
-}
-
-export function classifyRow(row: ResultRow): ResultClass {
+export function classifyRow(
+  row: Pick<Row<"Observations">, typeof RESULT_AND_LIMIT_FIELDS[number]>,
+): ResultClass {
   return classifyResult(
     kindOfNumber(row.ResultValue),
     kindOfCondition(row.ResultDetectionCondition ?? ""),
@@ -257,7 +252,7 @@ const OTHER_CONDITIONS = [
 ];
 
 /** Classes a detection condition by its exact text. */
-export function kindOfCondition(text: string): ConditionKind {
+function kindOfCondition(text: string): ConditionKind {
   if (BLANK.test(text)) return "absent";
   if (/^(?:Below |Present Below |Not Detected)/.test(text)) return "below";
   if (/^(?:Above |Present Above )/.test(text)) return "above";
