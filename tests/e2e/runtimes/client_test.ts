@@ -1,4 +1,4 @@
-// Runs the same behaviours in Deno, Node, Bun, workerd and Chromium and compares the results.
+// The client gives the same results in Deno, Node, Bun, workerd and Chromium, whatever their fetch() and streams do.
 import { assertEquals } from "@std/assert";
 import { needing } from "../needs.ts";
 import { type BehaviourName, BEHAVIOURS } from "./behaviours.ts";

@@ -1,4 +1,4 @@
-// The command line of the npm package in Node and Bun: files, signals, pipes and exit codes.
+// The command line works in Node and Bun as in Deno: files, signals, pipes and exit codes.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileNames, FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 import { bundle } from "../bundle.ts";

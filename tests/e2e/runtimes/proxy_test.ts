@@ -1,4 +1,4 @@
-// HTTP_PROXY and NO_PROXY in each runtime, through a proxy on loopback.
+// Requests go through the proxy of HTTP_PROXY, and not through it for NO_PROXY, or a message says what to do.
 import { assertEquals, assertMatch } from "@std/assert";
 import { bundle } from "../bundle.ts";
 import { denoArguments, FOLDER, serving, withFiles, writeFile } from "../command_line.ts";

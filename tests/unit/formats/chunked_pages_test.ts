@@ -1,4 +1,4 @@
-// Pages that arrive in chunks, cut at each offset.
+// A page has the same result however its bytes arrive: cut at each offset, or one by one.
 // Tests writers directly: a query does not show the members, Ids and DOIs of a page.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";

@@ -1,4 +1,4 @@
-// csvFromPage(): the form of each value, the columns, the options, and pages in other kinds of memory.
+// CSV follows RFC 4180, keeps the digits of numbers, and has the columns and the form that the options say.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";

@@ -1,4 +1,4 @@
-// Distinct values of rows, such as DOIs, which are read from the bytes of a page.
+// Distinct values of fields, such as DOIs, are complete, also of fields that are not in the output.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { type Batch, DataStream, type FormatName } from "../../../mod.ts";

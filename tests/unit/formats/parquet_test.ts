@@ -1,4 +1,5 @@
-// Parquet files, as hyparquet reads them. `tests/properties/parquet_test.ts` has other readers and generated rows.
+// Parquet has the cells of CSV with fixed types, and the same bytes after any interruption. Other tests read it with other
+// programs (`tests/package/parquet_readers_test.ts`), and generated rows (`tests/properties/parquet_test.ts`).
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// Rows ready for analysis: the columns of `tidy`, the filters by day and quality control, and units.
+// Rows for analysis: the columns of `tidy` follow their rules, and other days and quality control are left out.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type Progress, ValidationError } from "../../../mod.ts";
@@ -231,8 +231,6 @@ const INVALID: readonly (readonly [options: object, message: string])[] = [
   [{ to: "2024" }, "to"],
   [{ from: "2024-05-02", to: "2024-05-01" }, "2024-05-02"],
   [{ units: { Nitrate: "mg/L" } }, "tidy"],
-  [{ tidy: true, units: { Nitrate: "NTU" } }, "NTU"],
-  [{ tidy: true, units: { "Temperature difference": "deg C" } }, "Temperature difference"],
 ];
 for (const [options, message] of INVALID) {
   Deno.test(`records() throw a ValidationError when the options are ${JSON.stringify(options)}`, () => {
@@ -242,65 +240,4 @@ for (const [options, message] of INVALID) {
 
 Deno.test("tidy() throws a ValidationError when the resource is Locations", () => {
   assertThrows(() => new DataStream().locations().tidy(), ValidationError, "Locations");
-});
-
-/** What 1 of each unit is in the first unit of its dimension. */
-const ONES: Record<string, Record<string, string>> = {
-  "ug/L": {
-    ...{ "pg/L": "0.000001", "ng/L": "0.001", "pg/mL": "0.001", "ug/m3": "0.001", "ng/mL": "1" },
-    ...{ "mg/m3": "1", "mg/L": "1000", "g/L": "1000000", "mg/mL": "1000000" },
-  },
-  "ug/kg": { "ng/g": "1", "mg/kg": "1000", "ug/g": "1000", "mg/g": "1000000", "kg/t": "1000000" },
-  "umol/L": { "mmol/L": "1000", "Mole/L": "1000000" },
-  mm: { cm: "10", in: "25.4", ft: "304.8", m: "1000" },
-  "uS/cm": { "umho/cm": "1", "uS/m": "0.01", "mS/cm": "1000", "S/m": "10000" },
-};
-
-Deno.test("csv() converts every unit exactly", () => {
-  for (const [first, others] of Object.entries(ONES)) {
-    const rows = Object.keys(others).map((unit) =>
-      `{"Id":1,"CharacteristicName":"X","ResultValue":1,"ResultUnit":"${unit}"}`
-    );
-    const lines = convert("csv", rows, { tidy: true, units: { X: first } }).trim().split("\n");
-    const expected = Object.values(others).map((value) => `1,${value},${first}`);
-    assertEquals(lines.map((line) => line.split(",").slice(0, 3).join()), expected);
-  }
-});
-
-Deno.test("records() convert units, count the others, and list forms and fractions when units are set", async () => {
-  const row = (name: string, value: string, unit: string, form: string | null) =>
-    `{"Id":${++id},"CharacteristicName":"${name}","ResultValue":${value},"ResultUnit":"${unit}",` +
-    `"MethodSpeciation":${form && quote(form)}}`;
-  let id = 0;
-  const rows = [
-    row("Nitrate", "0.0041", "mg/L", "as N"),
-    row("Nitrate", "5.0", "µg/l", null),
-    row("Nitrate", "1", "mg/kg", null),
-    row("Depth", "1", "in", null),
-    row("Temperature, water", "32.1", "deg F", null),
-    row("pH", "7.10", "None", null),
-  ];
-  const { options } = upstream(pageOf(`{"value":[${rows.join()}]}`));
-  let notes: Progress["notes"];
-  const query = new DataStream(options).records({
-    select: "Id",
-    tidy: true,
-    units: { Nitrate: "ug/L", Depth: "m", "Temperature, water": "deg C" },
-    onProgress: (progress) => notes = progress.notes,
-  });
-  const text = await new Response(query.csv({ header: false, eol: "\n" })).text();
-  assertEquals(text.split("\n").map((line) => line.split(",").slice(1, 3).join(" ")), [
-    "4.1 ug/L",
-    "5.0 ug/L",
-    "1 mg/kg",
-    "0.0254 m",
-    "0.0555555555555556 deg C",
-    "7.10 None",
-    "",
-  ]);
-  assertEquals(notes, {
-    otherUnit: 1,
-    forms: { Nitrate: ["as N", ""], Depth: [""], "Temperature, water": [""] },
-    fractions: { Nitrate: [""], Depth: [""], "Temperature, water": [""] },
-  });
 });

@@ -1,4 +1,4 @@
-// Hints for names that a resource does not have.
+// A name that a resource does not have is an error that names the near one, or where to find it.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type ResourceName, RESOURCES, ValidationError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// The docstrings of the public names, which editors, JSR and npm show.
+// The docstrings of the public names, which editors, JSR and npm show, have examples and say where they run.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { PRE_RELEASE_PHRASES } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };

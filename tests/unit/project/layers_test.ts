@@ -1,4 +1,4 @@
-// The layers of the code: which part may import which others.
+// Each folder imports only lower ones, without a cycle, and test files are what the runner of the tests expects.
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/project.ts";

@@ -1,4 +1,4 @@
-// The public names, so that a change of the public API requires an edit here.
+// Entry points export the listed names only, so that a change of the public API requires an edit here.
 import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 

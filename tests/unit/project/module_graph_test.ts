@@ -1,4 +1,4 @@
-// The modules and packages that an entry point imports, directly or not, types included.
+// Each entry point loads only the modules and packages that it needs, types included.
 import { assert, assertEquals } from "@std/assert";
 import { runProgram } from "../../helpers/programs.ts";
 

@@ -1,4 +1,5 @@
-// The parts of `deno task release`. tests/package/release_test.ts runs the task.
+// A release refuses wrong versions and headings, and knows each place of the version. tests/package/release_test.ts runs
+// the task.
 import { assertEquals } from "@std/assert";
 import { headingProblems } from "../../../.ci/changelog.ts";
 import { versionProblem } from "../../../.ci/semver.ts";

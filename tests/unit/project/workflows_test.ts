@@ -1,4 +1,4 @@
-// The workflows in .github. GitHub runs them; these tests check what can be checked without it.
+// The workflows in .github have the least rights, and publish after all checks. GitHub runs them.
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml/parse";
 import deno from "../../../deno.json" with { type: "json" };

@@ -1,5 +1,5 @@
-// Tests `verifyUrl()` directly: the edge app rejects some of the signed URLs for other reasons
-// first.
+// A signed URL is valid in any encoding until it expires, and invalid after any change.
+// Tests `verifyUrl()` directly: the edge app rejects some of the signed URLs for other reasons first.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { signUrl } from "../../../edge/app.ts";

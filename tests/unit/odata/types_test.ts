@@ -1,4 +1,4 @@
-// Types of queries: rows have only the selected fields, and wrong names do not compile.
+// Types of queries and filters: rows have only the selected fields, and wrong names do not compile.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
