@@ -64,11 +64,12 @@ Deno.test("records() convert units, count the others, and list forms and fractio
 });
 
 Deno.test("records() throw a ValidationError when a unit is unknown, or a value has no zero", () => {
-  for (const units of [{ Nitrate: "NTU" }, { "Temperature difference": "deg C" }]) {
-    const error = assertThrows(
-      () => new DataStream().records({ tidy: true, units }),
-      ValidationError,
-    );
-    assertEquals(error.option, "units");
+  const wrong: Record<string, string>[] = [
+    { Nitrate: "NTU" },
+    { "Temperature difference": "deg C" },
+  ];
+  for (const units of wrong) {
+    const make = () => new DataStream().records({ tidy: true, units });
+    assertEquals(assertThrows(make, ValidationError).option, "units");
   }
 });
