@@ -45,15 +45,8 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         const part = ["a.csv.part", "a.csv.part.json"];
         assertEquals(await fileNames(), [...part, "weir.mjs"]);
         const rows = await readFile("a.csv.part");
-        await writeFile("a.csv.part", rows.replace("1001", "1002"));
-        const changed = await weir(...flags, "--output=a.csv", "--resume").output();
-        assertEquals(changed.code, 1);
-        assertStringIncludes(text(changed.stderr), "a.csv.part was changed");
         await writeFile("a.csv.part", `${rows}and half of a page`);
         assertEquals((await weir(...flags, "--output=a.csv", "--resume").output()).code, 0);
-        const done = await weir(...flags, "--output=a.csv", "--resume").output();
-        assertEquals(done.code, 0);
-        assertStringIncludes(text(done.stderr), "a.csv is complete");
         const { code, stdout } = await weir(...flags).output();
         const file = await readFile("a.csv");
         assertEquals([code, text(stdout)], [0, file.replaceAll("\r\n", "\n")]);

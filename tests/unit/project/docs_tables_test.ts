@@ -202,17 +202,6 @@ Deno.test("weir serve --help and docs/cli.md have the access modes and defaults 
   }
 });
 
-Deno.test("docs/edge.md says which resources have which extensions", () => {
-  const extensionsOf = (isForAll: boolean) =>
-    Object.values(FORMATS).filter(({ resources }) =>
-      (resources.length === RESOURCE_NAMES.length) === isForAll
-    ).map(({ extension }) => `.${extension}`);
-  const text = textOf(sectionOf(pageOf("edge"), "URLs"));
-  const [last, ...others] = extensionsOf(true).reverse();
-  assertStringIncludes(text, `has the extensions ${others.reverse().join(", ")} and ${last}.`);
-  assertStringIncludes(text, `Locations also has ${extensionsOf(false).join(", ")}.`);
-});
-
 Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
   const lines: string[] = [];
   const log = (line: string) => lines.push(line);
