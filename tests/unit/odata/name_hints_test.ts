@@ -25,6 +25,7 @@ const SELECTED: Record<string, string> = {
   "Locations.MonitoringLocationName": 'did you mean "Name"?',
   "Locations.MonitoringLocationId": 'did you mean "ID"?',
   "Metadata.DatasetId": 'did you mean "Id"?',
+  "Metadata.processing": 'did you mean "DataProcessing"?',
   "Records.LocationName": 'did you mean "MonitoringLocationName"?',
   "Locations.LocationName": 'did you mean "Name"?',
   "Records.ActivityDate": 'did you mean "ActivityStartDate" or "ActivityEndDate"?',
