@@ -36,10 +36,10 @@ async function write(
   rows: number,
   { isLast = false, ...more }: { isLast?: boolean; toJSON?: () => unknown } = {},
 ): Promise<void> {
-  const shards = [{ clauses: [], after: `Id:${rows}` }];
+  const position = { shards: [{ clauses: [], after: `Id:${rows}` }], rows, groupRows: rows };
   const page: DownloadPage = {
     data: new TextEncoder().encode(text),
-    cursor: { version: 2, query: "q", shards, rows, groupRows: rows, ...more },
+    cursor: { version: 2, query: "q", ...position, ...more },
     ...{ rows: 1, totalRows: rows, isLast, hasMore: !isLast, isPageEnd: true },
     ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
   };
