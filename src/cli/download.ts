@@ -24,7 +24,7 @@ import {
   resolveOutput,
   statIfExists,
 } from "./output.ts";
-import { countText, type ProgressReport, startReport } from "./progress_report.ts";
+import { countText, noteLines, type ProgressReport, startReport } from "./progress_report.ts";
 import {
   CSV_FLAGS,
   type FlagValues,
@@ -155,7 +155,7 @@ async function writeRows(job: Job): Promise<number> {
       last = page;
       arrived.found = page.distinct;
     }
-    report.finish(await output.finish(last?.missingRows ?? 0), file);
+    report.finish(await output.finish(), file);
   } catch (error) {
     report.end();
     const part = await output.abandon();
@@ -165,9 +165,12 @@ async function writeRows(job: Job): Promise<number> {
     }
     throw error;
   }
-  acceptedLines(arrived.nulls, last, flags).forEach(context.printError);
+  // The last page has no rows, and the end of the document.
+  const { totalRows, expectedRows = Infinity, missingRows } = last!;
+  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
+  noteLines({ ...arrived.notes, ...arrived.nulls, missingRows, extraRows })
+    .forEach(context.printError);
 
-  const totalRows = last?.totalRows ?? after?.rows ?? 0;
   const isCited = citationFile !== undefined || isMeasured(resource) && !flags.has("quiet");
   if (totalRows > 0 && isCited) await writeCitations(arrived.found?.DOI);
   if (totalRows >= (input.limit ?? Infinity)) return 0;
@@ -241,21 +244,6 @@ async function createRows(
       });
     },
   };
-}
-
-/** Describes values and rows that a flag accepts although they are not as DataStream describes them. */
-function acceptedLines(
-  { invalidValues = 0, withoutGeometry = 0 }: Arrived["nulls"] = {},
-  last: DownloadPage | undefined,
-  flags: FlagValues,
-): string[] {
-  const { totalRows = 0, expectedRows = Infinity } = last ?? {};
-  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
-  return ([
-    [invalidValues, "with a value that does not fit its column, now null (--allow-invalid)"],
-    [withoutGeometry, "without a geometry: the position is absent, or not in WGS84"],
-    [extraRows, "more than DataStream counted (accepted by --allow-incomplete)"],
-  ] as const).flatMap(([count, text]) => count > 0 ? [`${countText(count)} ${text}`] : []);
 }
 
 /** Flags that determine the content of a file, in addition to resource, service and format. */

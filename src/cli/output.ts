@@ -15,8 +15,8 @@ export interface Output {
   datasets?(): Promise<KnownDatasets>;
   /** A file also records the cursor, so that a later run can continue after it. */
   write(page: DownloadPage): Promise<void>;
-  /** Returns the size of a file in bytes. `missingRows` were counted and not delivered. */
-  finish(missingRows: number): Promise<number | undefined>;
+  /** Returns the size of a file in bytes. */
+  finish(): Promise<number | undefined>;
   /** Returns the path of a part that a later run can continue, and the number of its rows, if there is one. */
   abandon(): Promise<{ path: string; rows: number } | undefined>;
 }
@@ -79,7 +79,7 @@ export async function writeText(path: string, text: string, context: Context): P
   if (!target.isStream) return replaceFile(target.path, text);
   const stream = await openStream(target.path, context);
   await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
-  await stream.finish(0);
+  await stream.finish();
 }
 
 /** Replaces a file atomically. */

@@ -294,7 +294,7 @@ async function createOutput(
     requireOwned();
     writeState({ bytes, hash: hashText(hash), cursor, datasets });
   };
-  const finish = async (missingRows: number) => {
+  const finish = async () => {
     if (state.cursor !== earlier.cursor) {
       const changes = await findChanges(state.datasets, requestLatest);
       if (changes !== undefined) {
@@ -309,7 +309,7 @@ async function createOutput(
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
     const { query, describe } = options;
-    const { cursor, totalRows: rows } = last!;
+    const { cursor, totalRows: rows, missingRows } = last!;
     const origin = { query, missingRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, citations, datasets, origin };
     const description = describe?.(facts);
@@ -332,7 +332,7 @@ async function createOutput(
   return {
     datasets: requestKnown,
     write: (page) => explainingErrors(path, write(page)),
-    finish: (missingRows) => explainingErrors(path, finish(missingRows)),
+    finish: () => explainingErrors(path, finish()),
     async abandon() {
       // As JSON, because a Parquet file is continued at the end of its last row group.
       const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify(state));

@@ -10,13 +10,12 @@ const SHORT_DOWNLOAD = 1_000;
 const MAX_ERROR_LENGTH = 80;
 
 export interface ReportOptions {
-  /** Prints only the number of missing rows and the notes of rows. */
   isQuiet: boolean;
   /** False if the same terminal shows the rows. */
   mayDraw: boolean;
   /** `Infinity` without a limit. */
   limit: number;
-  after: Pick<Cursor, "rows" | "expectedRows" | "missingRows"> | undefined;
+  after: Pick<Cursor, "rows" | "expectedRows"> | undefined;
 }
 
 export interface ProgressReport {
@@ -48,7 +47,6 @@ export function startReport(
   const count = () => ({
     done: (after?.rows ?? 0) + (progress?.rows ?? 0),
     expected: Math.min(counted ?? Infinity, limit),
-    missing: (after?.missingRows ?? 0) + (progress?.missingRows ?? 0),
   });
 
   /** `width` is in characters. */
@@ -130,17 +128,10 @@ export function startReport(
       if (terminal === undefined) printError(describe());
     },
     finish(bytes, file) {
-      const { done, expected, missing } = count();
+      const { done, expected } = count();
       // The download is complete, so the last line shows 100%.
       if (expected !== Infinity) counted = done;
       end();
-      if (missing > 0) {
-        printError(
-          `${countText(missing)} ${missing === 1 ? "is" : "are"} missing: ` +
-            "DataStream counted more (accepted by --allow-incomplete)",
-        );
-      }
-      noteLines(progress?.notes).forEach(printError);
       if (isQuiet) return;
       const seconds = duration((performance.now() - started) / 1000);
       if (bytes !== undefined) {
@@ -180,10 +171,16 @@ function duration(seconds: number): string {
   return whole >= 60 ? `${minutes}:${two(whole % 60)} min` : `${whole} s`;
 }
 
-type Notes = NonNullable<Progress["notes"]>;
+/** Numbers of rows that a flag accepts although they are not as DataStream describes them. */
+type AcceptedRow = "invalidValues" | "withoutGeometry" | "missingRows" | "extraRows";
+type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
 
 /** Texts by count of notes, after the number of rows. */
 const NOTE_TEXTS: readonly (readonly [Exclude<keyof Notes, "forms" | "fractions">, string])[] = [
+  ["invalidValues", "with a value that does not fit its column, now null (--allow-invalid)"],
+  ["withoutGeometry", "without a geometry: the position is absent, or not in WGS84"],
+  ["missingRows", "missing: DataStream counted more (accepted by --allow-incomplete)"],
+  ["extraRows", "more than DataStream counted (accepted by --allow-incomplete)"],
   ["outsideDays", "left out: outside of --from and --to"],
   ["withoutDate", "left out: without a start date"],
   ["qualityControl", "left out: quality control"],

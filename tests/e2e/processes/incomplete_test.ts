@@ -21,7 +21,7 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
   assertEquals([accepted.code, await download.names()], [0, ["a.csv"]], accepted.errors.join());
   assertStringIncludes(
     accepted.errors.join(),
-    "260 rows are missing: DataStream counted more",
+    "260 rows missing: DataStream counted more",
   );
   const path = `${download.folder}/a.csv`;
   assertEquals((await Deno.readTextFile(path)).split("\r\n").length, 1 + 40 + 1);

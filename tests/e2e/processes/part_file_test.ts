@@ -59,13 +59,13 @@ Deno.test("Output.write() fails when a later run has resumed the part", () =>
   withFiles(async () => {
     const first = await killed();
     const { output: second } = await resume();
-    for (const step of [() => write(first, "another page 2\n", 2), () => first.finish(0)]) {
+    for (const step of [() => write(first, "another page 2\n", 2), () => first.finish()]) {
       const error = await assertRejects(step, CommandError);
       assertStringIncludes(error.message, "was taken over by another download");
     }
     assertEquals(await first.abandon(), undefined);
     await write(second, "page 2\n", 2);
-    await second.finish(0);
+    await second.finish();
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
   }));
 
@@ -81,7 +81,7 @@ Deno.test("openFile() takes over the part before it hashes the bytes of the part
       },
     });
     await write(output, "page 2\n", 2);
-    await output.finish(0);
+    await output.finish();
     assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
   }));
 
@@ -110,7 +110,7 @@ for (const [name, part, flags] of STARTS) {
         for (let page = (after?.rows ?? 0) + 1; page <= 2; page++) {
           await write(output, `${run} page ${page}\n`, page, { isLast: page === 2 });
         }
-        await output.finish(0);
+        await output.finish();
       };
       for (let round = 0; round < 40; round++) {
         if (part !== undefined) await writeFile("a.csv.part", part);
@@ -139,7 +139,7 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
       const runs = await Promise.allSettled([1, 2, 3].map(async () => {
         const { output } = await resume();
         await write(output, "page 2\n", 2, { isLast: true });
-        await output.finish(0);
+        await output.finish();
       }));
       assert(runs.some(({ status }) => status === "fulfilled"), Deno.inspect(runs));
       assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
