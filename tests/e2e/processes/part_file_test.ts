@@ -36,10 +36,10 @@ async function write(
   rows: number,
   { isLast = false, ...more }: { isLast?: boolean; toJSON?: () => unknown } = {},
 ): Promise<void> {
-  const position = { shards: [{ clauses: [], after: `Id:${rows}` }], rows, groupRows: rows };
+  const shards = [{ clauses: [], after: `Id:${rows}` }];
   const page: DownloadPage = {
     data: new TextEncoder().encode(text),
-    cursor: { version: 2, query: "q", ...position, ...more },
+    cursor: { version: 2, query: "q", shards, rows, ...more },
     ...{ rows: 1, totalRows: rows, isLast, hasMore: !isLast, isPageEnd: true },
     ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
   };
@@ -88,7 +88,7 @@ Deno.test("openFile() takes over the part before it hashes the bytes of the part
 Deno.test("Output.abandon() returns the rows of the saved cursor, which can be an earlier one", () =>
   withFiles(async () => {
     const { output } = await openFile(PATH, options);
-    const saved = (rows: number) => ({ version: 2, query: "q", shards: [], rows, groupRows: rows });
+    const saved = (rows: number) => ({ version: 2, query: "q", shards: [], rows });
     await write(output, "page 1\n", 20, { toJSON: () => saved(12) });
     await write(output, "page 2\n", 30, { toJSON: () => saved(12) });
     assertEquals(await output.abandon(), { path: `${PATH}.part`, rows: 12 });
@@ -151,7 +151,7 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
 const STATE = {
   version: 8,
   query: { resource: "Locations" },
-  cursor: { version: 2, query: "q", shards: [], rows: 1, groupRows: 1 },
+  cursor: { version: 2, query: "q", shards: [], rows: 1 },
 };
 const UNUSABLE: unknown[] = [null, {}, { ...STATE, version: 7 }, { ...STATE, query: undefined }];
 
