@@ -149,15 +149,6 @@ Deno.test("run() reads a list that weir printed", async () => {
   assertEquals(await weir([...line, ...words]), all);
 });
 
-Deno.test("run() filters by locations, and trims values", async () => {
-  const flags = ["--location", "1008 ", "--location=1001", "--region= hub.pacific"];
-  const { output } = await weir(["url", "observations", ...flags]);
-  assertEquals(
-    new URL(output).searchParams.get("$filter"),
-    "RegionId eq 'hub.pacific' and LocationId in (1008,1001)",
-  );
-});
-
 for (
   const [flag, input, message] of [
     ["--doi=@-", " \n", "--doi @- has no values"],

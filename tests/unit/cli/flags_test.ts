@@ -10,6 +10,15 @@ const CASES: readonly (readonly [flags: readonly string[], filter: string | null
   [["--doi=10.1/a", "--doi=10.1/b"], "DOI in ('10.1/a','10.1/b')"],
   [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
   [
+    ["--location", "1008 ", "--location=1001", "--region= hub.pacific"],
+    "RegionId eq 'hub.pacific' and LocationId in (1008,1001)",
+  ],
+  [
+    ["--filter=MonitoringLocationType eq 'Lake/Pond'", "--doi", "10.1/a"],
+    "MonitoringLocationType eq 'Lake/Pond' and DOI eq '10.1/a'",
+  ],
+  [["--unchecked", "--filter=A eq 1 or B eq 2", "--doi=x"], "(A eq 1 or B eq 2) and DOI eq 'x'"],
+  [
     [
       ...["--characteristic=pH", "--characteristic=Lead", "--region=hub.pacific", "--doi=x"],
       ...["--from=1999", "--to=2001"],
