@@ -267,6 +267,7 @@ ${
   .tagline, .wide { display: none; }
   .narrow { display: inline; }
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
+  .measured :is(th, td) { padding-inline: 4px; }
   .query .row, .credential { grid-template-columns: 1fr; gap: 12px; }
   .folded .fold, .download-bar { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
   .folded .query:not(:has(:target)), .folded:has(.query :target) .fold { display: none; }
