@@ -86,41 +86,34 @@ function createScaleBar({ view, size: { width, height } }: Frame, language: Lang
   };
 }
 
-/** Link to another view; disabled without one. */
-type MapLink = readonly [sign: string, label: string, view: MapView | false];
-
 function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDrawing): Html {
   const text = TEXTS[form.language];
   const isWhole = view.width >= CANADA.width;
-  const closer = { ...view, width: view.width / 2 };
+  const closer = { ...view, width: Math.max(view.width / 2, MIN_VIEW_WIDTH) };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
-  const moved = (x: number, y: number) => {
-    const { longitude, latitude } = toPosition([size.width * x, size.height * y]);
-    return { ...view, longitude, latitude: clampLatitude(latitude) };
+  const button = (sign: string, label: string, view: MapView) => {
+    const href = pageUrl(form, { view: formatView(view) }, path);
+    return html`<a href="${href}" aria-label="${label}" title="${label}">${sign}</a>`;
   };
-  const button = ([sign, label, view]: MapLink) =>
-    view
-      ? html`<a href="${
-        pageUrl(form, { view: formatView(view) }, path)
-      }" aria-label="${label}" title="${label}">${sign}</a>`
-      : html`<a role="link" aria-disabled="true" aria-label="${label}">${sign}</a>`;
-  const zooms: MapLink[] = [
-    ["+", text.zoomIn, closer.width >= MIN_VIEW_WIDTH && closer],
-    ["−", text.zoomOut, !isWhole && wider],
-    ["⤢", text.allOfCanada, CANADA],
-  ];
-  const moves: MapLink[] = [
-    ["▲", text.moveNorth, moved(0.5, 0)],
-    ["▼", text.moveSouth, moved(0.5, 1)],
-    ["◀", text.moveWest, moved(0, 0.5)],
-    ["▶", text.moveEast, moved(1, 0.5)],
-  ];
+  /** The position at a part of the width and of the height becomes the centre. */
+  const move = (sign: string, label: string, x: number, y: number) => {
+    const { longitude, latitude } = toPosition([size.width * x, size.height * y]);
+    return button(sign, label, { ...view, longitude, latitude: clampLatitude(latitude) });
+  };
   return html`<nav class="map-buttons" aria-label="${text.mapView}">
-    ${zooms.map(button)}
+    ${button("+", text.zoomIn, closer)} ${button("−", text.zoomOut, wider)}
+    ${button("⤢", text.allOfCanada, CANADA)}
     ${
     path === "/" && html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
-    ${!isWhole && html`<span class="map-moves">${moves.map(button)}</span>`}
+    ${
+    !isWhole && html`<span class="map-moves">${[
+      move("▲", text.moveNorth, 0.5, 0),
+      move("▼", text.moveSouth, 0.5, 1),
+      move("◀", text.moveWest, 0, 0.5),
+      move("▶", text.moveEast, 1, 0.5),
+    ]}</span>`
+  }
   </nav>`;
 }
 

@@ -134,7 +134,7 @@ ${
     `body:not(:has([name=tool][value=${id}]:checked)) .for-${id} { display: none; }`
   ).join("\n")
 }
-body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead, .map-buttons [aria-disabled] { opacity: .5; }
+body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead { opacity: .5; }
 [aria-busy=true] { opacity: .6; cursor: progress; }
 .download-bar { position: fixed; z-index: 4; inset: auto 0 0; padding: 8px 16px; background: var(--paper); border-top: 1px solid var(--line); }
 .download-bar .download { width: auto; margin: 0; }

@@ -76,6 +76,7 @@ const pointsOf = (html: string) =>
 
 const scales: [low: string, high: string, ticks: string[]][] = [
   ["0.011", "0.9", ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"]],
+  ["1", "51", ["1", "2", "5", "10", "20", "50", "100"]],
   ["1", "49", ["0", "10", "20", "30", "40", "50"]],
   ["6.8", "8.6", ["6.5", "7", "7.5", "8", "8.5", "9"]],
   ["-4", "20", ["-5", "0", "5", "10", "15", "20"]],
@@ -139,6 +140,10 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
   assert(last!.x > 99.8 && last!.x < 100);
   assert(first!.y > left!.y && left!.y > right!.y && right!.y > last!.y);
   for (const text of ["below the limit", "above the limit"]) assertStringIncludes(html, text);
+  // A tail points down or up.
+  assertStringIncludes(html, '<path class="chart-left" d="M0 4v8');
+  assertStringIncludes(html, '<path class="chart-right" d="M0-4v-8');
+  assertStringIncludes(html, 'aria-label="Chart of Nitrate: 4 results, 2020–2021.');
 });
 
 Deno.test("drawChart() places values by date when a year is below 100 or above 9998", async () => {
@@ -291,6 +296,12 @@ Deno.test("measurementsTable() names characteristic, form and medium in each row
     "2020-06-01,Lake 1,Nitrate,1\u2008\u2007,mg/L as N,Total,Surface Water",
     "2019-01-01,Lake 1,pH,7.1,,,Groundwater",
   ]);
+});
+
+Deno.test("measurementsTable() cuts a long text between two characters", async () => {
+  const long = row("1", { ResultAnalyticalMethodName: "𝛅".repeat(200) });
+  const { rows } = await table([long, row("2")]);
+  assertEquals(rows[0]!.at(-1), `${"𝛅".repeat(117)}…`);
 });
 
 Deno.test("measurementsTable() keeps the digits of the service, aligned at the decimal point", async () => {
