@@ -55,7 +55,9 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 footer { border-top: 1px solid var(--line); margin-top: 32px; padding-block: 24px; }
 
 .query, .fold { background: var(--panel); box-shadow: 0 1px var(--line); }
-.query .row { display: grid; grid-template-columns: 5fr 3fr 3fr auto; gap: 16px; align-items: end; }
+.query > .row { display: flex; flex-wrap: wrap; gap: 12px 16px; align-items: end; }
+.where, .years { flex: 3 1 260px; }
+.show { flex: 1 0 auto; }
 :where(.query, .credential) :is(label, legend), h3 { font-size: 14px; font-weight: 600; }
 .query label > :is(input, select), .where input, .reasons p + p { margin-top: 4px; }
 input, select, button, .button, .chips {
@@ -67,7 +69,7 @@ input::placeholder { color: var(--soft); opacity: 1; }
 input:is([type=radio], [type=checkbox]) { width: 20px; height: 20px; margin: 0; accent-color: var(--accent); flex: none; }
 button, .button { width: auto; font-weight: 600; cursor: pointer; color: var(--accent); padding: 0 20px; flex: none; }
 .button { display: inline-flex; align-items: center; text-decoration: none; }
-.what { position: relative; }
+.what { position: relative; flex: 5 1 360px; }
 .chips { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; height: auto; min-height: 44px; padding: 0 4px 0 12px; margin-top: 4px; }
 .chips > input { flex: 1; min-width: 120px; border: 0; height: 40px; padding: 0; background: none; }
 .chip { display: inline-flex; gap: 4px; align-items: center; background: var(--wash); border-radius: 4px; padding: 4px 8px; font-weight: 400; cursor: pointer; }
@@ -258,9 +260,6 @@ ${
   .table .details { display: block; font-size: 13px; }
   .table td:is(.value, .unit) { grid-row: 1 / 3; }
 }
-@media (max-width: 1000px) and (min-width: 768px) {
-  .query .row { grid-template-columns: 1fr 1fr; }
-}
 @media (max-width: 767px) {
   :root { --gutter: 16px; }
   h1 { font-size: 24px; }
@@ -268,7 +267,7 @@ ${
   .narrow { display: inline; }
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
   .measured :is(th, td) { padding-inline: 4px; }
-  .query .row, .credential { grid-template-columns: 1fr; gap: 12px; }
+  .credential { grid-template-columns: 1fr; }
   .folded .fold, .download-bar { display: flex; justify-content: space-between; align-items: center; gap: 16px; font-size: 14px; }
   .folded .query:not(:has(:target)), .folded:has(.query :target) .fold { display: none; }
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }

@@ -114,8 +114,7 @@ export function enhancePage(): Page {
       return void copy(target, code.textContent);
     }
     const link = target.closest("a");
-    if (!link || event.defaultPrevented || event.button !== 0) return;
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     if (link.origin !== location.origin || link.hash !== "") return;
     event.preventDefault();
     if (link.matches(".copy-link")) return void copy(link, link.href);
