@@ -12,15 +12,12 @@ interface TableContent {
   results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
 }
 
-/** Column of the table. A text that all rows share moves into the heading. */
 interface Column {
-  /** A phone shows details below the location. */
-  name: "date" | "location" | "value" | "unit" | "detail";
+  /** A text of `detail` that all rows share moves into the heading. A phone shows the others below the location. */
+  name: "date" | "location" | "value" | "unit" | "detail" | "further";
   /** Empty if the text is part of another column. */
   label: string;
   textOf: (row: Measurement) => string;
-  /** Whether the column remains if all rows have the same text. */
-  isFixed?: boolean;
   /** Text before the shared text in the heading. */
   prefix?: string;
 }
@@ -34,11 +31,10 @@ export function measurementsTable({ form, results }: TableContent): Html {
   const text = TEXTS[language];
   const rows = results.rows.toSorted((a, b) => compareDates(b, a)).slice(0, MAX_ROWS);
   const [first = {}] = rows;
-  const isMoved = ({ textOf, isFixed }: Column) =>
-    !isFixed && rows.every((row) => textOf(row) === textOf(first));
+  const isMoved = ({ name, textOf }: Column) => name === "detail" && isSame(rows, textOf);
   const columns = columnsOf({ form, results }, rows);
   const heading = columns.filter((column) => isMoved(column) && column.textOf(first) !== "")
-    .map(({ textOf, prefix = "" }) => prefix + textOf(first));
+    .map(({ textOf, prefix = "" }) => `${prefix} ${textOf(first)}`.trim());
   const shown = columns.filter((column) => column.label !== "" && !isMoved(column));
   const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
   const numbers = { shown: rows.length, all: results.count, read: results.rows.length };
@@ -63,43 +59,45 @@ export function measurementsTable({ form, results }: TableContent): Html {
   </section>`;
 }
 
+function isSame(rows: readonly Measurement[], textOf: Column["textOf"]): boolean {
+  return new Set(rows.map(textOf)).size <= 1;
+}
+
 function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]): Column[] {
   const { language } = form;
   const text = TEXTS[language];
   const nameOf = namesOf(results);
-  const dateOf = ({ ActivityStartDate = "" }: Measurement) => ActivityStartDate;
+  const rawOf = (field: string) => (row: Measurement) => row[field] ?? "";
   const placeOf = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
   const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
     characteristicName(CharacteristicName, language);
   const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "", language);
   const [formOf, mediumOf] = [valueOf("MethodSpeciation"), valueOf("ActivityMediaName")];
-  const isSame = (textOf: Column["textOf"]) => new Set(rows.map(textOf)).size === 1;
   const unitOfRow = (row: Measurement) =>
-    unitOf({ unit: row.unit ?? "", form: isSame(formOf) ? "" : formOf(row) }, language);
+    unitOf({ unit: row.unit ?? "", form: isSame(rows, formOf) ? "" : formOf(row) }, language);
   const sampleOf = (row: Measurement) =>
-    [!isSame(mediumOf) && mediumOf(row), describeDepth(row, language)].filter(Boolean).join(", ");
+    [!isSame(rows, mediumOf) && mediumOf(row), describeDepth(row, language)]
+      .filter(Boolean).join(", ");
   const methodOf = (row: Measurement) =>
     row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "";
   const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
   const resultOf = (row: Measurement) => alignResult(row, digits, language);
-  const method = { label: text.method, prefix: `${text.method.toLowerCase()} ` };
   const further = form.more === "" ? [] : FURTHER_FIELDS;
   return [
-    { name: "date", label: text.date, textOf: dateOf, isFixed: true },
-    { name: "location", label: text.location, textOf: placeOf, isFixed: true },
+    { name: "date", label: text.date, textOf: rawOf("ActivityStartDate") },
+    { name: "location", label: text.location, textOf: placeOf },
     { name: "detail", label: text.characteristic, textOf: nameOfCharacteristic },
-    { name: "value", label: text.value, textOf: resultOf, isFixed: true },
-    { name: "unit", label: text.unit, textOf: unitOfRow, isFixed: true },
+    { name: "value", label: text.value, textOf: resultOf },
+    { name: "unit", label: text.unit, textOf: unitOfRow },
     // These two have no column: the form is after the unit, and the medium before the depth.
     { name: "detail", label: "", textOf: formOf },
     { name: "detail", label: "", textOf: mediumOf },
     { name: "detail", label: text.sampleFraction, textOf: valueOf("ResultSampleFraction") },
     { name: "detail", label: text.sample, textOf: sampleOf },
-    { name: "detail", textOf: methodOf, ...method },
-    ...further.map((field): Column => ({
-      ...{ name: "detail", label: fieldLabel(field, language), isFixed: true },
-      textOf: (row) => row[field] ?? "",
-    })),
+    { name: "detail", label: text.method, textOf: methodOf, prefix: text.method.toLowerCase() },
+    ...further.map((field): Column => {
+      return { name: "further", label: fieldLabel(field, language), textOf: rawOf(field) };
+    }),
   ];
 }
 
