@@ -131,8 +131,10 @@ Deno.test("drawMap() draws other locations apart and hollow, and counts all and 
   assertStringIncludes(legend, "2 locations");
   assertStringIncludes(legend, "1 other location: not in this selection");
   assertStringIncludes(legend, "5,000 more are not shown");
-  const filtered = { others: [], query: "characteristic=pH" };
-  assertStringIncludes(await draw(filtered), ">hide others</a>");
+  const query = "characteristic=pH&view=-97,50,500";
+  const link = 'href="/?characteristic=pH&amp;view=-97%2C50%2C500';
+  assertStringIncludes(await draw({ query, others: [] }), `${link}&amp;lang=en">hide others</a>`);
+  assertStringIncludes(await draw({ query }), `${link}&amp;others=1&amp;lang=en">show others</a>`);
 });
 
 Deno.test("drawMap() omits the label of a place that a point covers", async () => {
@@ -167,6 +169,7 @@ Deno.test("drawMap() draws a box with curved edges and four handles", async () =
   const map = await draw({ query: "west=-120&south=50&east=-80&north=60" });
   assert(pathOf(map, "box").match(/-?\d+/g)!.length > 80);
   assertEquals(pathOf(map, "handles").match(/M/g)?.length, 4);
+  assertStringIncludes(map, '<a href="/?lang=en">remove the box</a>');
 });
 
 Deno.test("drawMap() has a scale bar that is right at the centre of the map", async () => {
