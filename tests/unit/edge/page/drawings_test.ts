@@ -175,7 +175,16 @@ Deno.test("drawChart() gives six locations a colour and a shape, and merges the 
   );
   const shapes = new Set(pointsOf(html).map(({ shape }) => shape));
   assertEquals([...shapes].sort(), [0, 1, 2, 3, 4, 5].map((index) => `none${index}`));
-  assertEquals(/class="chart-dots" d="([^"]*)"/.exec(html)![1]!.match(/h0/g)?.length, 5);
+  // Each dot has the date and the value of a shape.
+  const [, path] = /class="chart-dots" d="M0 0([^"]*)"/.exec(html)!;
+  let [x, y] = [0, 0];
+  const dots = [...path!.matchAll(/m(-?\d+) (-?\d+)h0/g)].map(([, stepX, stepY]) => {
+    [x, y] = [x + Number(stepX), y + Number(stepY)];
+    return `${x} ${y}`;
+  });
+  assertEquals(dots.length, 5);
+  const shapesAt = pointsOf(html).map(({ x, y }) => `${Math.round(x * 10)} ${y}`);
+  assertEquals(dots.filter((dot) => !shapesAt.includes(dot)), []);
 });
 
 Deno.test("drawChart() has a table by year, with the median only as exact as limits allow", async () => {
