@@ -126,8 +126,12 @@ export function packagePath(path: string): string {
   return `${path}.datapackage.json`;
 }
 
+export function partPath(path: string): string {
+  return `${path}.part`;
+}
+
 function filesOf(path: string) {
-  return { part: `${path}.part`, state: `${path}.part.json`, record: packagePath(path) };
+  return { part: partPath(path), state: `${path}.part.json`, record: packagePath(path) };
 }
 
 /** Returns the paths of all files that a download to FILE can write, including FILE itself. */

@@ -14,7 +14,7 @@ import { CommandError, type Context, UsageError } from "./context.ts";
 import { describeChanges } from "./dataset_versions.ts";
 import { type FlagValues, readClientOptions, readQuery } from "./flags.ts";
 import { resolveOutput, statIfExists } from "./output.ts";
-import { type AnyPackage, hashOf, packagePath, readPackage } from "./part_file.ts";
+import { type AnyPackage, hashOf, packagePath, partPath, readPackage } from "./part_file.ts";
 import { countText } from "./progress_report.ts";
 
 /** Exit code: the file is intact, but its datasets have changed or their versions are unknown. */
@@ -56,6 +56,10 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
         : `${recordPath} does not belong to this file, which was changed, or is of another download`,
     );
     differences.forEach((line) => context.printError(`  ${line}`));
+    // A run writes the package before the file gets its name.
+    if (await statIfExists(partPath(path)) !== undefined) {
+      context.printError(`${partPath(path)} is left of a download: repeat it with --resume`);
+    }
     return 1;
   }
   const counted = rows === undefined ? "" : `${countText(rows)}, `;

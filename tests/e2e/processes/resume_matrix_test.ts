@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
 import { readParquet } from "../../helpers/parquet.ts";
-import type { RunResult } from "../../helpers/run_weir.ts";
+import { type RunResult, weir } from "../../helpers/run_weir.ts";
 import { BASE_URL, Download } from "./download.ts";
 
 /** Locations of the sandbox, and others between them, for a filter that is split into two groups. */
@@ -222,6 +222,8 @@ Deno.test("weir --resume completes a run that was killed while it named its file
     await download.break(`${BY_LOCATION} --force`);
     await download.write("a.csv", "old");
     await download.write("a.csv.datapackage.json", JSON.stringify(record));
+    const { errors } = await weir(["verify", path]);
+    assertStringIncludes(errors.at(-1)!, "a.csv.part is left of a download");
     assertEquals((await download.run(BY_LOCATION, [flag])).code, 0);
     assertEquals(await download.files(), whole);
     assertEquals({ ...await readPackage(), created: record.created }, record);
