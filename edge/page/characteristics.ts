@@ -7,16 +7,9 @@ import { fold, GROUP_NAMES, type GroupId } from "./text.ts";
 
 const NAMES = KNOWN_VALUES.CharacteristicName!.map(([name]) => name!);
 const FRENCH: Readonly<Record<string, string>> = TABLE.french;
-const SYNONYMS: Readonly<Record<string, readonly string[]>> = TABLE.synonyms;
 const COMMON: Readonly<Record<string, readonly string[]>> = TABLE.common;
 const OF_SCHEMA: Readonly<Record<string, readonly string[]>> = TABLE.schema;
 const GROUPS = Object.keys(GROUP_NAMES.en) as GroupId[];
-
-/** Names by their text, in lower case and without marks: the English and the French ones. */
-const BY_TEXT = new Map([
-  ...Object.entries(FRENCH).map(([name, french]) => [fold(french), name] as const),
-  ...NAMES.map((name) => [fold(name), name] as const),
-]);
 
 /** What a text of the form means. */
 export interface FoundCharacteristic {
@@ -26,21 +19,21 @@ export interface FoundCharacteristic {
   isKnown: boolean;
 }
 
+/** By text in lower case and without marks. A later meaning of a text replaces an earlier one. */
+const MEANINGS = new Map<string, FoundCharacteristic>();
+const addMeaning = (text: string, names: readonly string[], group?: GroupId) =>
+  MEANINGS.set(fold(text), { names, ...(group && { group }), isKnown: true });
+for (const [synonym, names] of Object.entries(TABLE.synonyms)) addMeaning(synonym, names);
+for (const [name, french] of Object.entries(FRENCH)) addMeaning(french, [name]);
+for (const name of NAMES) addMeaning(name, [name]);
+for (const id of GROUPS) {
+  const names = COMMON[id] ?? OF_SCHEMA[id]!;
+  for (const label of [GROUP_NAMES.en[id], GROUP_NAMES.fr[id]]) addMeaning(label, names, id);
+}
+
 /** Accepts a name in any case, its French name, a synonym, or the name of a group. Other texts are names themselves. */
 export function findCharacteristic(text: string): FoundCharacteristic {
-  const wanted = fold(text);
-  if (NAMES.includes(text)) return { names: [text], isKnown: true };
-  const group = GROUPS.find((id) =>
-    wanted === fold(GROUP_NAMES.en[id]) || wanted === fold(GROUP_NAMES.fr[id])
-  );
-  if (group !== undefined) {
-    return { names: COMMON[group] ?? OF_SCHEMA[group]!, group, isKnown: true };
-  }
-  const name = BY_TEXT.get(wanted);
-  if (name !== undefined) return { names: [name], isKnown: true };
-  const synonym = Object.keys(SYNONYMS).find((key) => fold(key) === wanted);
-  if (synonym !== undefined) return { names: SYNONYMS[synonym]!, isKnown: true };
-  return { names: [text], isKnown: false };
+  return MEANINGS.get(fold(text)) ?? { names: [text], isKnown: false };
 }
 
 const MAX_NEAR = 3;
@@ -73,12 +66,12 @@ export function commonNames(): readonly string[] {
   return Object.values(COMMON).flat();
 }
 
-const NAMES_BY_GROUP = groupNames();
+const NAMES_BY_GROUP: readonly (readonly [GroupId | undefined, readonly string[]])[] = groupNames();
 
-function groupNames(): { id: GroupId | undefined; names: string[] }[] {
-  const groups = GROUPS.map((id) => ({ id, names: [...COMMON[id] ?? [], ...OF_SCHEMA[id] ?? []] }));
-  const grouped = new Set(groups.flatMap(({ names }) => names));
-  return [...groups, { id: undefined, names: NAMES.filter((name) => !grouped.has(name)) }];
+function groupNames() {
+  const groups = GROUPS.map((id) => [id, [...COMMON[id] ?? [], ...OF_SCHEMA[id] ?? []]] as const);
+  const grouped = new Set(groups.flatMap(([, names]) => names));
+  return [...groups, [undefined, NAMES.filter((name) => !grouped.has(name))] as const];
 }
 
 const MAX_SUGGESTED = 12;
@@ -93,22 +86,23 @@ export interface Suggestions {
 export function suggestCharacteristics(text: string, language: Language): Suggestions {
   const wanted = fold(text);
   const { names: meant, isKnown, group } = findCharacteristic(text);
-  const exact = isKnown && group === undefined ? meant : [];
-  const contains = (name: string) =>
-    fold(name).includes(wanted) || fold(FRENCH[name] ?? "").includes(wanted);
-  const found = NAMES_BY_GROUP.map(({ id, names }) => {
+  const isMeant = (name: string) => isKnown && group === undefined && meant.includes(name);
+  const isPart = (name: string) => fold(name).includes(wanted);
+  const found = NAMES_BY_GROUP.map(([id, names]) => {
     const label = id === undefined ? "" : GROUP_NAMES[language][id];
-    const first = names.filter((name) => exact.includes(name));
-    const others = names.filter((name) => !exact.includes(name) && contains(name));
-    if (label !== "" && fold(label).includes(wanted)) first.push(label);
-    return { label, names: [...first, ...others], isMeant: first.length > 0 };
-  }).sort((a, b) => Number(b.isMeant) - Number(a.isMeant));
+    const first = [...names.filter(isMeant), ...label !== "" && isPart(label) ? [label] : []];
+    const others = names.filter((name) =>
+      !isMeant(name) && (isPart(name) || isPart(FRENCH[name] ?? ""))
+    );
+    return { label, names: [...first, ...others], isFirst: first.length > 0 };
+  }).sort((a, b) => Number(b.isFirst) - Number(a.isFirst));
+  let more = 0;
   let room = MAX_SUGGESTED;
   const groups = found.map(({ label, names }) => {
     const shown = names.slice(0, Math.min(MAX_OF_GROUP, room));
     room -= shown.length;
+    more += names.length - shown.length;
     return { label, names: shown };
-  }).filter(({ names }) => names.length > 0);
-  const total = found.reduce((sum, { names }) => sum + names.length, 0);
-  return { groups, more: total - (MAX_SUGGESTED - room) };
+  });
+  return { groups: groups.filter(({ names }) => names.length > 0), more };
 }

@@ -5,58 +5,70 @@ import { characteristicName } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { renderHiddenForm, type View } from "./html.ts";
-import {
-  countBy,
-  type DatasetInfo,
-  MAX_COUNTED_BY_YEAR,
-  type MeasuredResults,
-  yearsOf,
-} from "./load.ts";
+import { type DatasetInfo, MAX_COUNTED, type MeasuredResults, yearsOf } from "./load.ts";
 import { drawMap } from "./map.ts";
 import {
   datasetPath,
   formatCount,
-  renderCitation,
-  renderCiteHeading,
+  renderCitations,
+  renderColumns,
   renderDownload,
   renderLicence,
   type ResultsContent,
 } from "./results.ts";
-import { formatMedian, type Measurement, selectSeries, unitOf } from "./series.ts";
-import { fill, formatNumber, type Html, type Language, type Text, TEXTS } from "./text.ts";
+import {
+  formatMedian,
+  groupBy,
+  type Measurement,
+  selectSeries,
+  type Series,
+  unitOf,
+} from "./series.ts";
+import {
+  fill,
+  formatNumber,
+  formatYears,
+  type Html,
+  type Language,
+  type Text,
+  TEXTS,
+} from "./text.ts";
 
 export function renderDatasetList(language: Language, datasets: readonly DatasetInfo[]): View {
   const title = TEXTS[language].datasets;
+  const items = datasets.map(({ doi, name, organization, years: [first = "", last = ""] }) => {
+    const facts = [organization, formatYears(first, last, language), doi].filter(Boolean);
+    return html`
+      <li><a href="${datasetPath(doi, language)}">${name}</a>
+        <p class="note">${facts.join(", ")}</p></li>
+    `;
+  });
   const content = html`
     <h1>${title}</h1>
-    <ul class="datasets">${datasets.map(({ doi, name, organization, years }) =>
-      html`<li><a href="${datasetPath(doi, language)}">${name}</a>
-        <p class="note">${[organization, rangeOf(years), doi].filter(Boolean).join(", ")}</p></li>`
-    )}</ul>
+    <ul class="datasets">${items}</ul>
   `;
   return { title, content, isText: true };
 }
-
-const rangeOf = (years: readonly string[]) => [...new Set(years)].join("–");
 
 export function renderDataset(content: ResultsContent, dataset: DatasetInfo): View {
   const { form, results } = content;
   const { language } = form;
   const text = TEXTS[language];
+  const { doi, name, link, version, published, years: [first = "", last = ""] } = dataset;
   const progress = { onGoing: text.onGoing, completed: text.completed }[dataset.progress] ??
     dataset.progress;
   const facts: [string, string | Html][] = [
     [text.measurements, formatNumber(results.count, language)],
     [text.locations, formatNumber(results.locations.list.length, language)],
-    [text.years, rangeOf(dataset.years)],
-    [text.version, [dataset.version, dataset.published.slice(0, 10)].filter(Boolean).join(", ")],
+    [text.years, formatYears(first, last, language)],
+    [text.version, [version, published.slice(0, 10)].filter(Boolean).join(", ")],
     [text.licence, renderLicence(dataset.licence)],
     [text.status, progress],
-    ["DOI", html`<a href="${dataset.link}">${dataset.doi}</a>`],
+    ["DOI", html`<a href="${link}">${doi}</a>`],
   ];
   const page = html`
-    <p class="path"><a href="/datasets?lang=${language}">${text.datasets}</a> › ${dataset.doi}</p>
-    <h1 id="count" tabindex="-1">${dataset.name}</h1>
+    <p class="path"><a href="/datasets?lang=${language}">${text.datasets}</a> › ${doi}</p>
+    <h1 id="count" tabindex="-1">${name}</h1>
     <p class="facts">${dataset.organization}</p>
     <dl class="facts-list">${facts.map(([term, value]) =>
       html`
@@ -66,22 +78,22 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
         </div>
       `
     )}</dl>
-    <div class="columns">
-      <div class="lead">
-        <section><h2>${text.aboutDataset}</h2><p class="abstract">${dataset.abstract}</p>
-          <p><a href="${pageUrl(form)}">${text.openSelection}</a></p></section>
-        ${renderMeasured(content, text)} ${drawChart(content)}
-      </div>
-      <div class="rail">
-        ${drawMap(content, false)} ${renderDownload(content, text)}
-        <section class="card cite" aria-labelledby="cite">
-          ${renderCiteHeading(1, language)}
-          <p>${renderCitation(dataset)}</p>
+    ${renderColumns(
+      html`
+        <section>
+          <h2>${text.aboutDataset}</h2>
+          <p class="abstract">${dataset.abstract}</p>
+          <p><a href="${pageUrl(form)}">${text.openSelection}</a></p>
         </section>
-      </div>
-    </div>
+        ${renderMeasured(content, text)} ${drawChart(content)}
+      `,
+      html`
+        ${drawMap(content, false)} ${renderDownload(content, text)}
+        ${renderCitations(content, [{ doi }])}
+      `,
+    )}
   `;
-  return { title: dataset.name, content: page, form: renderHiddenForm(content) };
+  return { title: name, content: page, form: renderHiddenForm(content) };
 }
 
 function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
@@ -90,8 +102,8 @@ function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
     <section class="card">
       <h2 id="measured">${text.whatMeasured}</h2>
       ${results.isComplete
-        ? renderCharacteristics(form, measuredOf(results.rows), results.rows)
-        : results.count > MAX_COUNTED_BY_YEAR
+        ? renderCharacteristics(form, measuredOf(results.rows))
+        : results.count > MAX_COUNTED
         ? html`<p>${fill(text.tooManyToList, { n: results.count }, form.language)}</p>`
         : html`<p><a data-fragment href="${href}">${text.showMeasured}</a></p>`}
       <p class="note">${formatCount(results.count, form.language)}</p>
@@ -99,41 +111,39 @@ function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
   `;
 }
 
-function measuredOf(rows: readonly Measurement[]): MeasuredResults[] {
-  return countBy(rows, ({ CharacteristicName = "" }) => CharacteristicName).map(
-    ([name, results]) => {
-      const years = yearsOf(rows.filter((row) => row.CharacteristicName === name));
-      return {
-        name,
-        results,
-        years: [years[0], years.at(-1)].map((year) => `${year?.year ?? ""}`),
-      };
-    },
-  );
+/** Results of a characteristic, with its most frequent series if the rows were read. */
+interface MeasuredValues extends MeasuredResults {
+  series?: Series | undefined;
+}
+
+function measuredOf(rows: readonly Measurement[]): MeasuredValues[] {
+  const groups = groupBy(rows, ({ CharacteristicName = "" }) => CharacteristicName);
+  return [...groups].map(([characteristic, rows]) => {
+    const years = yearsOf(rows).map(({ year }) => String(year));
+    const [first_year = null, last_year = null] = [years[0], years.at(-1)];
+    const series = selectSeries(rows);
+    return { characteristic, results: rows.length, first_year, last_year, series };
+  }).sort((a, b) => b.results - a.results);
 }
 
 const MAX_CHARACTERISTICS = 100;
 
-/** With rows, the table has the median of the values of each characteristic's most frequent series. */
-export function renderCharacteristics(
-  form: Form,
-  measured: readonly MeasuredResults[],
-  rows?: readonly Measurement[],
-): Html {
+/** With series, the table has the medians of their values. */
+export function renderCharacteristics(form: Form, measured: readonly MeasuredValues[]): Html {
   const { language } = form;
   const text = TEXTS[language];
-  const lines = measured.slice(0, MAX_CHARACTERISTICS).map(({ name, results, years }) => {
+  const hasMedians = measured.some(({ series }) => series !== undefined);
+  const lines = measured.slice(0, MAX_CHARACTERISTICS).map((row) => {
+    const { characteristic: name = "", results, first_year, last_year, series } = row;
     const href = pageUrl(form, { characteristics: [name], series: "", view: "" });
-    const series = rows && selectSeries(rows.filter((row) => row.CharacteristicName === name));
+    const median = series &&
+      html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series, language)}`;
     return html`
       <tr>
         <td><a href="${href}">${characteristicName(name, language)}</a></td>
         <td class="number">${formatNumber(results, language)}</td>
-        <td>${rangeOf(years)}</td>
-        ${rows && html`<td class="number">${
-          series &&
-          html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series, language)}`
-        }</td>`}
+        <td>${formatYears(first_year ?? "", last_year ?? "", language)}</td>
+        ${hasMedians && html`<td class="number">${median}</td>`}
       </tr>
     `;
   });
@@ -144,7 +154,7 @@ export function renderCharacteristics(
           <th scope="col">${text.characteristic}</th>
           <th scope="col" class="number">${text.results}</th>
           <th scope="col">${text.years}</th>
-          ${rows && html`<th scope="col" class="number">${text.median}</th>`}
+          ${hasMedians && html`<th scope="col" class="number">${text.median}</th>`}
         </tr>
       </thead>
       <tbody>${lines}</tbody>

@@ -1,31 +1,33 @@
 // The files that the page offers: their names, sizes and URLs.
 import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
+import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
-import { FURTHER_FIELDS, MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
-import type { Form, RowSelection } from "./form.ts";
-import type { DatasetInfo, Results } from "./load.ts";
+import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
+import type { Form } from "./form.ts";
+import type { DatasetInfo, Place, Results } from "./load.ts";
 import { fold, formatYears, GROUP_NAMES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
-/** Average bytes per row of the sandbox's 40,000 records as CSV, and of its 60 locations as GeoJSON. */
+/** Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. */
 const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };
 /** Average bytes of the columns that the page does not read: names of dataset and location, and coordinates. */
 const NAMES_BYTES = 80;
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
-const SIZE_RATIOS = { parquet: 1 / 20, ndjsonMain: 2.8, ndjsonAll: 4.5 };
+const SIZE_RATIOS = { csv: 1, parquet: 1 / 20, ndjson: 2.8 };
+const ALL_NDJSON_RATIO = 4.5;
 const SAMPLE_ROWS = 500;
 /** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
-/** Fields that are not in the sample. Only a table with all columns has the further fields, which `SANDBOX_BYTES` covers. */
-const UNSAMPLED = [
-  ...TABLE_FIELDS.filter((field) => !MAIN_FIELDS.includes(field)),
-  ...["Id", ...FURTHER_FIELDS],
-];
 const ROWS_PER_REQUEST = 10_000;
+/** Columns of a file that the page reads in each state. */
+const SAMPLED: readonly string[] = [
+  ...["DOI", ...TABLE_FIELDS.filter((field) => MAIN_FIELDS.includes(field))],
+  ...TIDY_COLUMNS,
+];
 
 /** Estimates the rows, bytes and seconds of a download from the rows that the page has read. */
 export function estimateSize(
@@ -33,85 +35,62 @@ export function estimateSize(
   form: Form,
   results: Results,
 ): { rows: number; bytes: number; seconds: number } {
-  const { resource, extension } = partsOf(TOOLS[tool]);
+  const { resource, extension } = TOOLS[tool];
   const { list, missing } = results.locations;
   const rows = resource === "Records" ? results.count : list.length + missing;
-  const hasAll = form.columns === "all";
-  const sample = results.rows.slice(0, SAMPLE_ROWS).map((row) =>
-    Object.keys(row).filter((field) => !UNSAMPLED.includes(field)).map((field) => row[field]).join()
-  );
-  const read = sample.length > 0 ? utf8Encoder.encode(sample.join()).length / sample.length : 0;
-  const csv = (read > 0 ? read + NAMES_BYTES : SANDBOX_BYTES.main + SANDBOX_BYTES.tidy) -
-    (form.tidy === "1" ? 0 : SANDBOX_BYTES.tidy) + (hasAll ? SANDBOX_BYTES.others : 0);
-  const { parquet, ndjsonMain, ndjsonAll } = SIZE_RATIOS;
-  const perRow: Record<string, number> = {
-    csv,
-    parquet: csv * parquet,
-    ndjson: csv * (hasAll ? ndjsonAll : ndjsonMain),
-    geojson: SANDBOX_BYTES.location,
-  };
   const seconds = Math.ceil(rows / ROWS_PER_REQUEST) * PAGE_SECONDS;
-  return { rows, bytes: rows * perRow[extension]!, seconds };
-}
-
-function partsOf({ path }: OfferedFile): { resource: string; extension: string } {
-  const [resource = "", extension = ""] = path.slice(1).split(".");
-  return { resource, extension };
+  if (extension === "geojson") return { rows, bytes: rows * SANDBOX_BYTES.location, seconds };
+  const sample = results.rows.slice(0, SAMPLE_ROWS)
+    .map((row) => SAMPLED.map((field) => row[field]).join());
+  const { main, tidy, others } = SANDBOX_BYTES;
+  const hasAll = form.columns === "all";
+  const csv =
+    (sample.length > 0
+      ? utf8Encoder.encode(sample.join()).length / sample.length + NAMES_BYTES
+      : main + tidy) - (form.tidy === "1" ? 0 : tidy) + (hasAll ? others : 0);
+  const ratio = hasAll && extension === "ndjson" ? ALL_NDJSON_RATIO : SIZE_RATIOS[extension];
+  return { rows, bytes: rows * csv * ratio, seconds };
 }
 
 const DAY = 86_400_000;
 
-export interface Downloads {
-  /** Returns the name of the file of a tool. */
-  nameOf: (tool: ToolId) => string;
-  urls: { csv: string; parquet: string };
-  expires: Date | undefined;
-}
-
-export interface LinkContext {
+/** What the URL and the name of a file depend on. */
+export interface FileContent {
   settings: Settings;
   origin: string;
   form: Form;
-  selection: RowSelection;
-  placeName: string;
+  results: Place;
   datasets: readonly DatasetInfo[] | undefined;
 }
 
-export async function createDownloads(context: LinkContext): Promise<Downloads> {
-  const { settings, form } = context;
-  const prefix = settings.synthetic ? "synthetic-" : "";
-  const slug = slugOf(context);
-  return {
-    nameOf: (tool) => prefix + toFileName(slug, partsOf(TOOLS[tool]).extension),
-    urls: {
-      csv: await createLink(context, TOOLS.r),
-      parquet: await createLink(context, TOOLS.duckdb),
-    },
-    expires: expiryOf(form, settings),
-  };
+export function fileNameOf(content: FileContent, { extension }: OfferedFile): string {
+  const prefix = content.settings.synthetic ? "synthetic-" : "";
+  return prefix + toFileName(slugOf(content), extension);
 }
 
-function expiryOf({ days }: Form, { access, now }: Settings): Date | undefined {
+/** Returns when links expire, if the server requires signed ones. */
+export function expiryOf(
+  { form: { days }, settings: { access, now } }: FileContent,
+): Date | undefined {
   return access === "signed" ? new Date(now() + Number(days) * DAY) : undefined;
 }
 
 /** Returns the URL of a file, signed if the server requires it. */
-export async function createLink(context: LinkContext, file: OfferedFile): Promise<string> {
-  const { settings, origin, form, selection: { filter, within } } = context;
-  const { resource } = partsOf(file);
-  const isMeasured = resource === "Records";
+export async function createLink(content: FileContent, file: OfferedFile): Promise<string> {
+  const { settings, origin, form, results: { selection: { filter, within } } } = content;
+  const isMeasured = file.resource === "Records";
   const { url } = endpoint({
     method: "GET",
     baseUrl: origin,
-    url: file.path,
+    url: `/${file.resource}.${file.extension}`,
     $filter: filter,
     $select: isMeasured && form.columns !== "all" ? MAIN_FIELDS.join(",") : undefined,
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
     ...(isMeasured && form.tidy === "1" && { tidy: "true" }),
     ...file.parameters,
-    ...(resource !== "Citations" && { filename: slugOf(context) }),
+    ...(file.resource !== "Citations" && { filename: slugOf(content) }),
   });
-  const expires = expiryOf(form, settings);
+  const expires = expiryOf(content);
   return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
 }
 
@@ -119,7 +98,7 @@ export async function createLink(context: LinkContext, file: OfferedFile): Promi
 const [MAX_WHAT, MAX_YEARS] = [24, 15];
 
 /** Such as `total-phosphorus-lake-winnipeg-2015-2024`, in both languages. */
-function slugOf({ form, placeName, datasets }: LinkContext): string {
+function slugOf({ form, results, datasets }: FileContent): string {
   const { characteristics, from, to } = form;
   const { names, group } = findCharacteristic(characteristics[0] ?? "");
   const what = characteristics.length > 1
@@ -130,7 +109,7 @@ function slugOf({ form, placeName, datasets }: LinkContext): string {
   const [doi] = form.datasets;
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];
-  const place = placeName || form.where ||
+  const place = results.placeName ||
     (form.datasets.length > 1
       ? `${form.datasets.length}-datasets`
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||

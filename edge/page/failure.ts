@@ -2,13 +2,8 @@
 import { html } from "hono/html";
 import { toProblem } from "../downloads/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
+import type { View } from "./html.ts";
 import { fill, type Html, type Text, TEXTS } from "./text.ts";
-
-export interface Failure {
-  status: number;
-  headers: Record<string, string>;
-  content: Html;
-}
 
 /** Problem and remedy by status; other statuses have those of 502. */
 const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]>> = {
@@ -25,16 +20,22 @@ export function describeFailure(
   form: Form,
   path: string,
   requestId: string,
-): Failure {
-  const text = TEXTS[form.language];
+): View {
+  const { language } = form;
+  const text = TEXTS[language];
   if (error instanceof FormError) {
     const { status, values } = error;
-    const sentence = fill(text[error.text], values, form.language);
     const remedy = error.text === "noDataset" &&
-      html`<a href="/datasets?lang=${form.language}">${text.allDatasets}</a>`;
-    const headers: Record<string, string> = status === 401 ? { "www-authenticate": "Bearer" } : {};
-    const content = html`<p><strong>${sentence}</strong> ${remedy}</p>`;
-    return { status, headers, content: renderAlert(content, text) };
+      html`<a href="/datasets?lang=${language}">${text.allDatasets}</a>`;
+    return {
+      status,
+      headers: status === 401 ? { "www-authenticate": "Bearer" } : {},
+      content: renderAlert(
+        text,
+        status < 400,
+        html`<p><strong>${fill(text[error.text], values, language)}</strong> ${remedy}</p>`,
+      ),
+    };
   }
   const problem = toProblem(error);
   if (problem === undefined) throw error;
@@ -44,20 +45,20 @@ export function describeFailure(
   const tryAgain = html`<a href="${pageUrl(form, {}, path)}">${text.tryAgain}</a>`;
   const content = html`
     <p><strong>${text[wait > 0 ? "busy" : title]}</strong> ${wait > 0
-      ? html`<span class="wait">${fill(text.busyNote, { n: wait }, form.language)}</span>`
+      ? html`<span class="wait">${fill(text.busyNote, { n: wait }, language)}</span>`
       : text[remedy]} ${status >= 500 && tryAgain}</p>
     ${wait > 0 && html`<progress max="${wait}" value="0"></progress>`}
     <p class="note">${text.message} <q lang="en">${hint ? `${detail}: ${hint}` : detail}</q></p>
     <p class="note">${text.request} ${requestId}</p>
   `;
-  return { status, headers, content: renderAlert(content, text, wait) };
+  return { status, headers, content: renderAlert(text, wait > 0, content, wait) };
 }
 
 /** The script requests the page again after `wait` seconds. */
-function renderAlert(content: Html, text: Text, wait = 0): Html {
+function renderAlert(text: Text, isInfo: boolean, content: Html, wait = 0): Html {
   return html`
     <h1 class="hidden">${text.results}</h1>
-    <div class="${wait > 0 ? "info" : "alert"}" role="alert" tabindex="-1" ${wait > 0 &&
+    <div class="${isInfo ? "info" : "alert"}" role="alert" tabindex="-1" ${wait > 0 &&
       html`data-retry="${wait}"`}>${content}</div>
   `;
 }

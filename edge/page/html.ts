@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../downloads/parameters.ts";
-import type { AccessMode } from "../options.ts";
+import type { AccessMode, Settings } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
 import { type Form, FORM_SIDES } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
@@ -19,6 +19,9 @@ import {
 } from "./text.ts";
 
 export interface View {
+  /** Default 200. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
   content: Html;
   /** Before the name of the site. */
   title?: string;
@@ -95,14 +98,14 @@ export function renderFrame(frame: PageFrame): Html {
 }
 
 export interface FormContent {
-  access: AccessMode;
+  settings: Settings;
   form: Form;
   datasets: readonly DatasetInfo[] | undefined;
   results?: Results;
 }
 
 export function renderForm(content: FormContent): Html {
-  const { access, form, datasets } = content;
+  const { settings: { access }, form, datasets } = content;
   const { language, characteristics } = form;
   const text = TEXTS[language];
   const [first = "", last = ""] = extentOf(datasets);
@@ -157,7 +160,7 @@ export function renderForm(content: FormContent): Html {
 }
 
 /** Returns the form of a page without its own fields: the download needs the selection and the credential. */
-export function renderHiddenForm({ access, form }: FormContent): Html {
+export function renderHiddenForm({ settings: { access }, form }: FormContent): Html {
   return html`
     <form id="query" method="${methodOf(access)}" action="/" data-access="${access}" hidden>
       <input type="hidden" name="lang" value="${form.language}">
@@ -203,7 +206,6 @@ const nameOfLocation = (results: Results | undefined, id: number): string =>
 /** Names the places, datasets and further filters of the form; empty for all of Canada. */
 export function describePlace({ form, datasets, results }: FormContent): string {
   const { language } = form;
-  const { boxOnMap, to } = TEXTS[language];
   return [
     results?.placeName || form.where,
     ...form.datasets.map((doi) => datasets?.find((dataset) => dataset.doi === doi)?.name ?? doi),
@@ -211,8 +213,13 @@ export function describePlace({ form, datasets, results }: FormContent): string 
     valueName(form.medium, language),
     valueName(form.type, language),
     FORM_SIDES.some((side) => form[side] !== "") &&
-    `${boxOnMap} ${form.west} ${to} ${form.east}, ${form.south} ${to} ${form.north}`,
+    `${TEXTS[language].boxOnMap} ${describeBox(form)}`,
   ].filter((part) => part).map((part) => shorten(String(part))).join(", ");
+}
+
+export function describeBox({ west, east, south, north, language }: Form): string {
+  const { to } = TEXTS[language];
+  return `${west} ${to} ${east}, ${south} ${to} ${north}`;
 }
 
 function renderFold(content: FormContent): Html {
@@ -241,7 +248,7 @@ function renderCredential(access: AccessMode, text: Text): Html | undefined {
   `;
 }
 
-function renderMore({ access, form, results }: FormContent, text: Text): Html {
+function renderMore({ settings: { access }, form, results }: FormContent, text: Text): Html {
   const { datasets, locations, language } = form;
   const isOpen = datasets.length > 0 || locations.length > 0 ||
     ([...FORM_SIDES, "medium", "type"] as const).some((name) => form[name] !== "");

@@ -1,6 +1,8 @@
 // Requests the data of the page: at most three requests for a screen with up to 10,000 locations.
+import { parse } from "@std/csv/parse";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
+import type { SummaryRow } from "../../src/client/summary.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
@@ -18,7 +20,7 @@ import { boundsOfView, parseView } from "./map_view.ts";
 import { CANADA_WIDTH } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
-import { findRegion, fold, regionsIn } from "./text.ts";
+import { findRegion, fold, regionName } from "./text.ts";
 
 export interface DatasetInfo extends Citation {
   abstract: string;
@@ -43,17 +45,21 @@ export interface Locations {
   missing: number;
 }
 
-export interface Results {
+/** Where the results are. */
+export interface Place {
   selection: RowSelection;
   /** Name of the region, dataset or location; empty for all of Canada. */
   placeName: string;
+  /** Number of locations whose names were not searched. */
+  unsearched: number;
+}
+
+export interface Results extends Place {
   count: number;
   /** All rows, or the first `MAXIMUM_TOP`. Empty on the first screen. */
   rows: readonly Measurement[];
   isComplete: boolean;
   locations: Locations;
-  /** Number of locations whose names were not searched. */
-  unsearched: number;
   /** Locations of the map's view that do not match; `undefined` if not wanted, or if they would need another request. */
   others: readonly LocationInfo[] | undefined;
   /** `undefined` if they would need another request. */
@@ -73,13 +79,15 @@ export interface Source {
   owner: string;
   /** Runs a task that sends requests. */
   run: <T>(task: () => Promise<T>) => Promise<T>;
+  /** Number of tasks that ran. */
+  tasks: number;
 }
 
 const MAX_LOCATIONS = 2 * MAXIMUM_TOP;
 /** Maximum number of locations in a filter: their Ids must fit into a URL. */
 const MAX_NAMED_LOCATIONS = 500;
-/** Maximum number of results to read for the chart of years: ten requests. */
-export const MAX_COUNTED_BY_YEAR = 100_000;
+/** Maximum number of results to read for their years or characteristics: ten requests. */
+export const MAX_COUNTED = 100_000;
 
 type Cached = Pick<Source, "cache" | "owner">;
 
@@ -97,6 +105,7 @@ async function load<T>(
   const key = keyOf(source, kind, selection);
   const cached = cache.get(key) as T | undefined;
   if (cached !== undefined) return cached;
+  source.tasks++;
   const value = await run(() => task(dataStream, signal));
   const items = Array.isArray(value) ? value : (value as Partial<Locations>).list;
   cache.set(key, value, estimateBytes(items ?? []));
@@ -166,16 +175,13 @@ function loadRows(
   return load(source, "rows", [selection, hasAllFields], async (dataStream, signal) => {
     const select = hasAllFields ? fieldNames("Observations") : ["DOI", ...TABLE_FIELDS];
     const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
-    let csv = "";
-    const decoder = new TextDecoder();
-    for await (const bytes of dataStream.query("Observations", query).csv()) {
-      csv += decoder.decode(bytes, { stream: true });
-    }
-    return parseCsv(csv);
+    const csv = await new Response(dataStream.query("Observations", query).csv()).text();
+    const [fields = [], ...rows] = parse(csv);
+    return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
   });
 }
 
-export function loadCount(source: Source, selection: RowSelection): Promise<number> {
+function loadCount(source: Source, selection: RowSelection): Promise<number> {
   return load(
     source,
     "count",
@@ -184,48 +190,39 @@ export function loadCount(source: Source, selection: RowSelection): Promise<numb
   );
 }
 
+/** Reads up to `MAX_COUNTED` results. */
 export function loadYears(
   source: Source,
   selection: RowSelection,
 ): Promise<readonly YearResults[]> {
   return load(source, "years", selection, async (dataStream, signal) => {
-    const query = { ...selection, by: "year", maxRows: MAX_COUNTED_BY_YEAR, signal } as const;
+    const query = { ...selection, by: "year", maxRows: MAX_COUNTED, signal } as const;
     const rows = await dataStream.summary(query);
     return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
   });
 }
 
 /** Results of a characteristic. */
-export interface MeasuredResults {
-  name: string;
-  results: number;
-  /** First and last year; empty if unknown. */
-  years: readonly string[];
-}
+export type MeasuredResults = Pick<
+  SummaryRow,
+  "characteristic" | "results" | "first_year" | "last_year"
+>;
 
-/** Reads up to `MAX_COUNTED_BY_YEAR` results. The most frequent characteristic comes first. */
+/** Reads up to `MAX_COUNTED` results. The most frequent characteristic comes first. */
 export function loadMeasured(
   source: Source,
   selection: RowSelection,
 ): Promise<readonly MeasuredResults[]> {
   return load(source, "measured", selection, async (dataStream, signal) => {
-    const maxRows = MAX_COUNTED_BY_YEAR;
-    const rows = await dataStream.summary({ ...selection, by: "characteristic", maxRows, signal });
-    return rows
-      .map(({ characteristic: name = "", results, first_year, last_year }) => ({
-        ...{ name, results, years: [first_year ?? "", last_year ?? ""] },
-      }))
-      .sort((a, b) => b.results - a.results);
+    const query = { ...selection, by: "characteristic", maxRows: MAX_COUNTED, signal } as const;
+    return (await dataStream.summary(query)).sort((a, b) => b.results - a.results);
   });
 }
 
-export interface FoundPlace {
+interface FoundPlace extends Place {
   found: FoundForm;
-  name: string;
   /** Locations of the results, if the search for the place loaded them. */
   locations?: Locations | undefined;
-  /** Number of locations whose names were not searched. Default 0. */
-  unsearched?: number;
 }
 
 /** Ids of regions, also of those that are not in the list. */
@@ -237,12 +234,12 @@ const REGION_ID = /^(?:admin|hub|watershed)(?:\.[\w-]+)+$/i;
  */
 export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
   const { where, language } = form;
-  if (where === "") return { found: form, name: "" };
+  const toPlace = (found: FoundForm, placeName: string, locations?: Locations, unsearched = 0) => (
+    { found, selection: toSelection(found), placeName, locations, unsearched }
+  );
+  if (where === "") return toPlace(form, "");
   const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
-  if (region !== undefined) {
-    const [, name = region] = regionsIn(language).find(([id]) => id === region) ?? [];
-    return { found: { ...form, region }, name };
-  }
+  if (region !== undefined) return toPlace({ ...form, region }, regionName(region, language));
   const wanted = fold(where);
   const all = await loadLocations(source, toSelection(form));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
@@ -250,8 +247,7 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
     throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
   }
   if (list.length > 0) {
-    const found = { ...form, locations: list.map(({ id }) => Number(id)) };
-    return { found, name: where, locations: { list, missing: 0 }, unsearched: all.missing };
+    return toPlace(withLocations(form, list), where, { list, missing: 0 }, all.missing);
   }
   const datasets = (await loadDatasets(source)).filter(({ doi }) =>
     form.datasets.length === 0 || form.datasets.includes(doi)
@@ -267,55 +263,51 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
   }
   const dois = matching.map(({ doi }) => doi);
   const ofDatasets = all.list.filter(({ doi }) => dois.includes(doi));
-  return {
-    found: { ...form, datasets: dois },
-    name: exact.length > 0 || matching.length === 1 ? matching[0]!.name : where,
-    locations: all.missing === 0 ? { list: ofDatasets, missing: 0 } : undefined,
-  };
+  return toPlace(
+    { ...form, datasets: dois },
+    exact.length > 0 || matching.length === 1 ? matching[0]!.name : where,
+    all.missing === 0 ? { list: ofDatasets, missing: 0 } : undefined,
+  );
+}
+
+function withLocations(form: FoundForm, list: readonly LocationInfo[]): FoundForm {
+  return { ...form, locations: list.map(({ id }) => Number(id)) };
 }
 
 /** Maximum number of tasks with requests for a screen. */
 const MAX_TASKS = 3;
+const NO_LOCATIONS: Locations = { list: [], missing: 0 };
 
 /** Sends one request at a time; the data that a reader needs first comes first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
-  let tasks = 0;
-  const counting: Source = {
-    ...source,
-    run(task) {
-      tasks++;
-      return source.run(task);
-    },
-  };
-  const place = await findPlace(counting, form);
-  const selection = toSelection(place.found);
-  const rows = isFiltered(form) ? await loadSelected(counting, place) : undefined;
-  const isComplete = rows !== undefined && rows.length < MAXIMUM_TOP;
-  const count = isComplete ? rows.length : await loadCount(counting, selection);
-  const locations = place.locations ??
-    (count === 0 ? { list: [], missing: 0 } : await loadLocations(counting, selection));
-  const others = tasks < MAX_TASKS ? await loadOthers(counting, form, locations) : undefined;
+  const { found, locations: foundLocations, ...place } = await findPlace(source, form);
+  const { selection } = place;
+  const rows = isFiltered(form)
+    ? await loadSelected(source, found, selection, foundLocations)
+    : undefined;
+  const isFull = rows?.length === MAXIMUM_TOP;
+  const count = rows && !isFull ? rows.length : await loadCount(source, selection);
+  const locations = foundLocations ??
+    (count === 0 ? NO_LOCATIONS : await loadLocations(source, selection));
+  const others = source.tasks < MAX_TASKS ? await loadOthers(source, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
-  const isFull = rows !== undefined && !isComplete || others !== undefined;
-  const datasets = isFull ? knownDatasets(source) : await loadDatasets(source);
-  const reasons = count === 0 && isFiltered(form) ? await explain(source, selection) : [];
+  const datasets = isFull || others ? knownDatasets(source) : await loadDatasets(source);
+  const isComplete = rows?.length === count;
   return {
-    selection,
-    placeName: place.name,
+    ...place,
     count,
     rows: rows ?? [],
     isComplete,
     locations,
-    unsearched: place.unsearched ?? 0,
     others,
     datasets,
-    cited: rows && isComplete
+    cited: isComplete
       ? countBy(rows, ({ DOI = "" }) => DOI).map(([doi, results]) => ({ doi, results }))
       : [...new Set(locations.list.map(({ doi }) => doi))].map((doi) => ({ doi })),
     years: isComplete
       ? yearsOf(rows)
       : source.cache.get(keyOf(source, "years", selection)) as YearResults[] | undefined,
-    reasons,
+    reasons: count === 0 && rows ? await explain(source, selection) : [],
   };
 }
 
@@ -336,9 +328,10 @@ async function loadOthers(
 /** A filter by Id needs no further request for the locations in a box: the map loads their Ids anyway. */
 async function loadSelected(
   source: Source,
-  { found, locations }: FoundPlace,
+  found: FoundForm,
+  selection: RowSelection,
+  locations: Locations | undefined,
 ): Promise<readonly Measurement[]> {
-  const selection = toSelection(found);
   const hasAllFields = found.more !== "";
   if (selection.within === undefined) return await loadRows(source, selection, hasAllFields);
   const { list, missing } = locations ?? await loadLocations(source, selection);
@@ -346,7 +339,7 @@ async function loadSelected(
   if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
     return await loadRows(source, selection, hasAllFields);
   }
-  const { filter } = toSelection({ ...found, locations: list.map(({ id }) => Number(id)) });
+  const { filter } = toSelection(withLocations(found, list));
   return await loadRows(source, { filter, within: undefined }, hasAllFields);
 }
 
@@ -367,22 +360,9 @@ export function yearsOf(rows: readonly Measurement[]): YearResults[] {
 }
 
 /** Counts items by key, the most frequent key first. */
-export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
+function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
   return [...groupBy(items, keyOf)].map(([key, { length }]): [string, number] => [key, length])
     .sort(([, a], [, b]) => b - a);
-}
-
-/** A cell of CSV as Weir writes it, with or without quotes, and the separator after it. */
-const CSV_CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n)/g;
-
-function parseCsv(csv: string): Measurement[] {
-  const lines: string[][] = [[]];
-  for (const [, quoted, plain = "", end] of csv.matchAll(CSV_CELL)) {
-    lines.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain);
-    if (end !== ",") lines.push([]);
-  }
-  const [fields = [], ...rows] = lines.slice(0, -1);
-  return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
 }
 
 /** Names locations by their Id. */

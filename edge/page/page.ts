@@ -7,6 +7,7 @@ import type { AppContext } from "../downloads/download.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
+import type { Settings } from "../options.ts";
 import { describePoints } from "./chart.ts";
 import {
   renderCharacteristics,
@@ -14,9 +15,9 @@ import {
   renderDatasetList,
   renderFields,
 } from "./dataset.ts";
-import { createDownloads, createLink, publicOrigin, toPath } from "./download_link.ts";
-import { describeFailure, type Failure } from "./failure.ts";
-import { type Form, FormError, isFiltered, pageUrl, readForm, toSelection } from "./form.ts";
+import { createLink, publicOrigin, toPath } from "./download_link.ts";
+import { describeFailure } from "./failure.ts";
+import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, type View } from "./html.ts";
 import {
   findPlace,
@@ -29,7 +30,7 @@ import {
 } from "./load.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
-import { renderBars, renderResults } from "./results.ts";
+import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
@@ -37,42 +38,41 @@ import { chooseLanguage, type Html, TEXTS } from "./text.ts";
 import { CITATION_FILES, type OfferedFile, TOOLS } from "./tools.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
-const FILES: Record<string, { type: string; body: () => string }> = {
-  "/weir.css": { type: "text/css; charset=utf-8", body: () => STYLE },
-  "/weir.js": { type: "text/javascript; charset=utf-8", body: script },
-  "/weir.svg": { type: "image/svg+xml", body: () => ICON },
+const HTML_TYPE = "text/html; charset=utf-8";
+
+/** Files that need no data of the service. */
+const FILES: Record<string, [type: string, body: (parameters: URLSearchParams) => string]> = {
+  "/weir.css": ["text/css; charset=utf-8", () => STYLE],
+  "/weir.js": ["text/javascript; charset=utf-8", script],
+  "/weir.svg": ["image/svg+xml", () => ICON],
+  "/suggestions": [HTML_TYPE, (parameters) => {
+    const language = chooseLanguage(parameters.get("lang"), null);
+    return String(renderSuggestions(parameters.get("text") ?? "", language));
+  }],
 };
 /** Maximum length (bytes) of a form. */
 const MAX_FORM_SIZE = 100_000;
 /** Maximum number of concurrent requests to the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
-const MAX_SUGGESTED_LENGTH = 100;
-
-const NOT_STORED = { "cache-control": "no-store" };
-const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
 /** Adds the routes, unless access requires a token and the server has no tokens. */
 export function addPage(app: Router, context: AppContext): void {
   const { access, tokens } = context.settings;
   const requiresToken = access === "signed" || access === "token";
   if (requiresToken && tokens.length === 0) return;
-  for (const [path, { type, body }] of Object.entries(FILES)) {
+  for (const [path, [type, body]] of Object.entries(FILES)) {
     // A browser must revalidate the files, so that a new page does not run an old script.
     const headers = { "content-type": type, "cache-control": "no-cache" };
-    app.get(path, () => new Response(body(), { headers }));
+    app.get(path, ({ req }) => new Response(body(new URL(req.url).searchParams), { headers }));
   }
-  app.get("/suggestions", ({ req }) => {
-    const text = (req.query("text") ?? "").trim().slice(0, MAX_SUGGESTED_LENGTH);
-    const content = renderSuggestions(text, chooseLanguage(req.query("lang") ?? null, null));
-    return new Response(String(content), {
-      headers: { ...HTML_TYPE, "cache-control": "no-cache" },
-    });
-  });
-  const pages = createPages(context, (exchange) => app.fetch(exchange.request, { exchange }));
-  for (const [path, respond] of Object.entries(pages)) {
-    app.get(path, ({ req, env: { exchange } }) => {
-      exchange.route = path.replace("/*", "");
-      return respond(exchange, new URL(req.url).searchParams);
+  const respond = createResponder(
+    context,
+    (exchange) => app.fetch(exchange.request, { exchange }),
+  );
+  for (const route of Object.keys(ROUTES)) {
+    app.get(route, ({ req, env: { exchange } }) => {
+      exchange.route = route.replace("/*", "");
+      return respond(route, exchange, new URL(req.url).searchParams);
     });
   }
   if (access === "public") return;
@@ -80,9 +80,9 @@ export function addPage(app: Router, context: AppContext): void {
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
-  for (const path of ["/", "/download"] as const) {
+  for (const route of ["/", "/download"]) {
     app.post(
-      path,
+      route,
       bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
       async ({ req, env: { exchange } }) => {
         const text = await req.text().catch((error) => {
@@ -91,7 +91,7 @@ export function addPage(app: Router, context: AppContext): void {
         });
         const parameters = new URLSearchParams(text);
         exchange.request = withCredential(exchange, access === "caller", parameters.get("token"));
-        return pages[path]!(exchange, parameters);
+        return respond(route, exchange, parameters);
       },
     );
   }
@@ -122,36 +122,134 @@ const FORM_TOO_LARGE = new HttpProblem({
   hint: "choose fewer datasets or fields",
 });
 
-interface PageRequest {
+/** A request of the page, with what its route needs. */
+interface Visit {
+  settings: Settings;
   exchange: Exchange;
   path: string;
   parameters: URLSearchParams;
   form: Form;
+  /** @throws {FormError} Without a key or token, if access requires it */
+  open: () => Promise<Source>;
+  /** Responds to the request of the exchange again, after it was changed. */
+  dispatch: (exchange: Exchange) => Response | Promise<Response>;
 }
 
-type Respond = (exchange: Exchange, parameters: URLSearchParams) => Promise<Response>;
+const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>>> = {
+  async "/"(visit) {
+    const content = await loadContent(visit);
+    return {
+      form: renderForm(content),
+      content: renderResults(content),
+      isFolded: isFiltered(visit.form),
+    };
+  },
 
-/** `dispatch` responds to the request of an exchange again, after it was changed. */
-function createPages(
-  context: AppContext,
-  dispatch: (exchange: Exchange) => Response | Promise<Response>,
-): Record<string, Respond> {
+  async "/download"({ settings, exchange, parameters, form, open, dispatch }) {
+    const source = await open();
+    const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
+    const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
+    const { url, headers, method, signal } = exchange.request;
+    const link = toPath(
+      await createLink({
+        settings,
+        origin: publicOrigin(exchange.request),
+        form,
+        datasets: knownDatasets(source),
+        results: await findPlace(source, form),
+      }, file),
+    );
+    exchange.request = new Request(new URL(link, url), { headers, method, signal });
+    const response = await dispatch(exchange);
+    response.headers.set("content-location", link);
+    if (response.status < 400 || method === "HEAD") return response;
+    const retry = response.headers.get("retry-after");
+    throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
+  },
+
+  "/years": fragmentRoute("perYear", async (source, form) => {
+    const { selection } = await findPlace(source, form);
+    const years = await loadYears(source, selection);
+    const { noYears, removeFilter } = TEXTS[form.language];
+    return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
+  }),
+
+  "/measured": fragmentRoute("whatMeasured", async (source, form) => {
+    const { selection } = await findPlace(source, form);
+    return renderCharacteristics(form, await loadMeasured(source, selection));
+  }),
+
+  "/values": fragmentRoute("measurements", async (source, form) => {
+    const results = await loadResults(source, form);
+    // A name can contain a line break.
+    const lines = describePoints({ form, path: "/", results }).map(oneLine);
+    return html`<pre>${lines.join("\n")}</pre>`;
+  }),
+
+  "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
+
+  async "/datasets"({ form, open }) {
+    return renderDatasetList(form.language, await loadDatasets(await open()));
+  },
+
+  async "/datasets/*"(visit) {
+    const datasets = await loadDatasets(await visit.open());
+    const doi = decodePath(visit.path.slice("/datasets/".length)).toLowerCase();
+    const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
+    if (dataset === undefined) throw new FormError("noDataset", {}, 404);
+    const form = { ...visit.form, datasets: [dataset.doi] };
+    return renderDataset(await loadContent({ ...visit, form }), dataset);
+  },
+};
+
+/** Returns the route of a page whose content the script also inserts into another one. */
+function fragmentRoute(
+  titleId: "perYear" | "whatMeasured" | "measurements",
+  render: (source: Source, form: Form) => Promise<Html>,
+) {
+  return async ({ form, open }: Visit): Promise<View> => {
+    const text = TEXTS[form.language];
+    const content = html`
+      <h1>${text[titleId]}</h1>
+      <div class="fragment">${await render(await open(), form)}</div>
+      <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
+    `;
+    return { title: text[titleId], content };
+  };
+}
+
+/** Loads what the results of a form show. */
+async function loadContent(visit: Visit): Promise<ResultsContent> {
+  const { settings, exchange, form, path, open } = visit;
+  const results = await loadResults(await open(), form);
+  const origin = publicOrigin(exchange.request);
+  const content = { settings, origin, form, path, results, datasets: results.datasets };
+  const [csv, parquet] = [
+    await createLink(content, TOOLS.r),
+    await createLink(content, TOOLS.duckdb),
+  ];
+  return { ...content, urls: { csv, parquet } };
+}
+
+function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
   const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
   const cache = new TtlCache(clock);
-  const credentialText = access === "caller" ? "keyRequired" : "tokenRequired";
 
-  /** Returns `undefined` if the request has no key or token. */
-  async function openSource({ exchange }: PageRequest): Promise<Source | undefined> {
+  async function openSource(exchange: Exchange, isEmpty: boolean): Promise<Source> {
     const authorized = await accessControl.authorizePage(exchange.request);
-    if (authorized === undefined) return undefined;
+    if (authorized === undefined) {
+      const text = access === "caller" ? "keyRequired" : "tokenRequired";
+      throw new FormError(text, {}, isEmpty ? 200 : 401);
+    }
     const { signal } = exchange;
     return {
       dataStream: exchange.countRequests(authorized.dataStream),
       signal,
       cache,
       owner: access === "caller" ? await sha256Hex(authorized.credential!) : "",
+      tasks: 0,
       async run(task) {
         try {
           return await limit.run(task, undefined, signal, 0);
@@ -162,165 +260,47 @@ function createPages(
     };
   }
 
-  async function requireSource(request: PageRequest): Promise<Source> {
-    const source = await openSource(request);
-    if (source !== undefined) return source;
-    throw new FormError(credentialText, {}, 401);
-  }
-
-  /** The form, without data that needs a key or token. */
-  const renderEmptyForm = (form: Form) => {
-    const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
-    return renderForm({ access, form, datasets });
-  };
-
-  /** Loads and describes the results of a form. */
-  async function loadContent({ exchange, form, path }: PageRequest, source: Source) {
-    const results = await loadResults(source, form);
-    const origin = publicOrigin(exchange.request);
-    const downloads = await createDownloads({ settings, origin, form, ...results });
-    return { access, form, path, results, datasets: results.datasets, downloads };
-  }
-
-  /** A page whose content the script also inserts into another one. */
-  const fragmentPage = (
-    titleId: "perYear" | "whatMeasured" | "measurements",
-    render: (source: Source, form: Form) => Promise<Html>,
-  ) =>
-  async (request: PageRequest): Promise<View> => {
-    const { form } = request;
-    const text = TEXTS[form.language];
-    const content = html`
-      <h1>${text[titleId]}</h1>
-      <div class="fragment">${await render(await requireSource(request), form)}</div>
-      <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
-    `;
-    return { title: text[titleId], content };
-  };
-
-  const findSelection = async (source: Source, form: Form) =>
-    toSelection((await findPlace(source, form)).found);
-
-  const pages: Record<string, (request: PageRequest) => Promise<View | Response>> = {
-    async "/"(request) {
-      const { form } = request;
-      const source = isFiltered(form) ? await requireSource(request) : await openSource(request);
-      if (source === undefined) {
-        const content = html`<p class="info">${TEXTS[form.language][credentialText]}</p>`;
-        return { form: renderEmptyForm(form), content };
-      }
-      const content = await loadContent(request, source);
-      return {
-        form: renderForm(content),
-        content: renderResults(content),
-        isFolded: isFiltered(form),
-      };
-    },
-
-    async "/download"(request) {
-      const { exchange, form, parameters } = request;
-      const source = await requireSource(request);
-      const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
-      const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
-      const { found, name: placeName } = await findPlace(source, form);
-      const { url, headers, method, signal } = exchange.request;
-      const link = await createLink({
-        settings,
-        origin: publicOrigin(exchange.request),
-        form,
-        datasets: knownDatasets(source),
-        selection: toSelection(found),
-        placeName,
-      }, file);
-      exchange.request = new Request(new URL(toPath(link), url), { headers, method, signal });
-      const response = await dispatch(exchange);
-      response.headers.set("content-location", toPath(link));
-      if (response.status < 400 || method === "HEAD") return response;
-      const retry = response.headers.get("retry-after");
-      throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });
-    },
-
-    "/years": fragmentPage("perYear", async (source, form) => {
-      const years = await loadYears(source, await findSelection(source, form));
-      const { noYears, removeFilter } = TEXTS[form.language];
-      return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
-    }),
-
-    "/measured": fragmentPage(
-      "whatMeasured",
-      async (source, form) =>
-        renderCharacteristics(
-          form,
-          await loadMeasured(source, await findSelection(source, form)),
-        ),
-    ),
-
-    "/values": fragmentPage("measurements", async (source, form) => {
-      const results = await loadResults(source, form);
-      // A name can contain a line break.
-      const lines = describePoints({ form, path: "/", results }).map(oneLine);
-      return html`<pre>${lines.join("\n")}</pre>`;
-    }),
-
-    "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
-
-    async "/datasets"(request) {
-      return renderDatasetList(
-        request.form.language,
-        await loadDatasets(await requireSource(request)),
-      );
-    },
-
-    async "/datasets/*"(request) {
-      const source = await requireSource(request);
-      const datasets = await loadDatasets(source);
-      const doi = decodePath(request.path.slice("/datasets/".length)).toLowerCase();
-      const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
-      if (dataset === undefined) throw new FormError("noDataset", {}, 404);
-      const form = { ...request.form, datasets: [dataset.doi] };
-      return renderDataset(await loadContent({ ...request, form }, source), dataset);
-    },
-  };
-
-  /** Renders the page, or the form with the reason why there is none. */
-  const respondWith = (page: string): Respond => async (exchange, parameters) => {
-    const { pathname: path } = new URL(exchange.request.url);
-    const form = readPage(exchange.request, parameters);
+  /** Responds with the page of a route, or with the form and the reason why there is none. */
+  return async (
+    route: string,
+    exchange: Exchange,
+    parameters: URLSearchParams,
+  ): Promise<Response> => {
+    const { headers, method, url } = exchange.request;
+    const { pathname: path } = new URL(url);
+    const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
+    const form = {
+      ...readForm(parameters, language),
+      ...boxOfPixels(parameters.get("drawn"), parameters.get("view") ?? ""),
+    };
+    const open = () => openSource(exchange, route === "/" && !isFiltered(form));
     // A failed download shows the page instead.
-    const shown = path === "/download" ? "/" : path;
+    const shown = route === "/download" ? "/" : path;
     let view: View | Response;
-    let failure: Failure | undefined;
     try {
-      const isHead = exchange.request.method === "HEAD" && page !== "/download";
-      view = isHead
+      view = method === "HEAD" && route !== "/download"
         ? { content: html`` }
-        : await pages[page]!({ exchange, path, parameters, form });
+        : await ROUTES[route]!({ settings, exchange, path, parameters, form, open, dispatch });
     } catch (error) {
-      failure = describeFailure(error, form, shown, exchange.id);
-      view = { form: renderEmptyForm(form), content: failure.content };
+      const failure = describeFailure(error, form, shown, exchange.id);
+      // The names of datasets can need a key or token.
+      const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
+      view = { ...failure, form: renderForm({ settings, form, datasets }) };
     }
     if (view instanceof Response) return view;
-    const language = form.language === "en" ? "fr" : "en";
+    const { status = 200, headers: added } = view;
     const body = renderFrame({
       ...view,
-      language: form.language,
+      language,
       isSynthetic: settings.synthetic,
       url: pageUrl(form, {}, shown),
-      otherLanguage: pageUrl(form, { language }, shown),
+      otherLanguage: pageUrl(form, { language: language === "en" ? "fr" : "en" }, shown),
     });
-    const { status = 200, headers = {} } = failure ?? {};
     return new Response(String(body), {
       status,
-      headers: { ...headers, ...HTML_TYPE, ...NOT_STORED },
+      headers: { ...added, "content-type": HTML_TYPE, "cache-control": "no-store" },
     });
   };
-  return Object.fromEntries(Object.keys(pages).map((path) => [path, respondWith(path)]));
-}
-
-function readPage({ headers }: Request, parameters: URLSearchParams): Form {
-  const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
-  const form = readForm(parameters, language);
-  return { ...form, ...boxOfPixels(parameters.get("drawn"), form.view) };
 }
 
 /** Returns the text itself if its percent-encoding is invalid. */

@@ -6,10 +6,10 @@ import { drawBars, type YearResults } from "./bars.ts";
 import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
-import { type Downloads, estimateSize } from "./download_link.ts";
+import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
-import { describePlace, extentOf, type FormContent, nameInForm } from "./html.ts";
-import { type DatasetInfo, MAX_COUNTED_BY_YEAR, type Results } from "./load.ts";
+import { describeBox, describePlace, extentOf, type FormContent, nameInForm } from "./html.ts";
+import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { measurementsTable } from "./table.ts";
 import {
@@ -22,7 +22,7 @@ import {
   formatYears,
   type Html,
   type Language,
-  regionsIn,
+  regionName,
   type Text,
   TEXTS,
   valueName,
@@ -30,10 +30,12 @@ import {
 import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
 export interface ResultsContent extends FormContent {
-  results: Results;
-  downloads: Downloads;
+  origin: string;
   /** Path of the page, to which links to other views of the results lead. */
   path: string;
+  results: Results;
+  /** Links to the rows as files, for code. */
+  urls: { csv: string; parquet: string };
 }
 
 export function renderResults(content: ResultsContent): Html {
@@ -42,19 +44,18 @@ export function renderResults(content: ResultsContent): Html {
   if (results.count === 0) return renderNothing(content, text);
   const notices = html`${renderUnknown(form, text)} ${renderStale(text)}`;
   if (!isFiltered(form)) {
-    return html`
-      ${notices}
-      <div class="columns">
-        <div class="lead">${drawMap(content, true)}</div>
-        <div class="rail">
+    return html`${notices} ${
+      renderColumns(
+        drawMap(content, true),
+        html`
           <section class="card number">${renderNumber(content, text)} ${renderYears(
             content,
             text,
           )}</section>
           ${renderDownload(content, text)}
-        </div>
-      </div>
-    `;
+        `,
+      )
+    }`;
   }
   const hasName = form.characteristics.length > 0;
   return html`
@@ -63,20 +64,28 @@ export function renderResults(content: ResultsContent): Html {
       <div>${renderNumber(content, text)}</div>
       <a class="copy-link" href="${pageUrl(form)}">${text.copyLink}</a>
     </div>
-    <div class="columns">
-      <div class="lead">
+    ${renderColumns(
+      html`
         ${!hasName && drawMap(content, true)} ${drawChart(content) ??
           renderNoChart(content, text)}
-        ${measurementsTable(content)}
-        ${renderCode(content, text)}
-      </div>
-      <div class="rail">
+        ${measurementsTable(content)} ${renderCode(content, text)}
+      `,
+      html`
         ${renderDownload(content, text)} ${hasName && drawMap(content, false)}
         <section class="card years-card">
           <h3>${text.perYear}</h3>${renderYears(content, text)}
         </section>
-        ${renderCitations(content, text)}
-      </div>
+        ${renderCitations(content, results.cited)}
+      `,
+    )}
+  `;
+}
+
+export function renderColumns(lead: Html, rail: Html): Html {
+  return html`
+    <div class="columns">
+      <div class="lead">${lead}</div>
+      <div class="rail">${rail}</div>
     </div>
   `;
 }
@@ -121,7 +130,7 @@ export function renderBars(years: readonly YearResults[], form: Form): Html {
 
 function renderYears({ form, results }: ResultsContent, text: Text): Html | undefined {
   if (results.years !== undefined) return renderBars(results.years, form);
-  if (results.count > MAX_COUNTED_BY_YEAR) return undefined;
+  if (results.count > MAX_COUNTED) return undefined;
   const href = pageUrl(form, {}, "/years");
   return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
 }
@@ -139,10 +148,8 @@ function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
 
 const MAX_EXCEL_ROWS = 1_048_575;
 
-export function renderDownload(
-  { form, results, downloads }: ResultsContent,
-  text: Text,
-): Html {
+export function renderDownload(content: ResultsContent, text: Text): Html {
+  const { form, results } = content;
   const { language } = form;
   /** The style sheet shows the text of the chosen tool. */
   const ofEach = (textOf: (tool: ToolId) => string) =>
@@ -161,7 +168,7 @@ export function renderDownload(
     html`<input form="query" type="${type}" name="${name}" value="${value}" ${
       isChecked && "checked"
     }>`;
-  const expires = downloads.expires?.toISOString().slice(0, 16).replace("T", " ");
+  const expires = expiryOf(content)?.toISOString().slice(0, 16).replace("T", " ");
   return html`
     <section class="card take" aria-labelledby="take">
       <div class="title"><h2 id="take">${text.download}</h2><p>${size}</p></div>
@@ -187,7 +194,7 @@ export function renderDownload(
       <p class="note for-qgis">${text.qgisNote}</p>
       <button type="submit" form="query" formaction="/download" class="download">${button}</button>
       <p id="stale-reason" class="note">${text.staleDownload}</p>
-      <p class="file"><code>${ofEach(downloads.nameOf)}</code></p>
+      <p class="file"><code>${ofEach((tool) => fileNameOf(content, TOOLS[tool]))}</code></p>
       ${expires &&
         html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
     </section>
@@ -196,8 +203,8 @@ export function renderDownload(
   `;
 }
 
-function renderCode({ access, form, downloads }: ResultsContent, text: Text): Html {
-  const snippets = createCodeSnippets(access, downloads.urls, "data");
+function renderCode({ settings: { access }, form, urls }: ResultsContent, text: Text): Html {
+  const snippets = createCodeSnippets(access, urls, "data");
   const variable = CREDENTIALS[access]?.variable;
   return html`
     <section class="card code" aria-labelledby="code">
@@ -217,40 +224,36 @@ function renderCode({ access, form, downloads }: ResultsContent, text: Text): Ht
   `;
 }
 
-export function renderCiteHeading(count: number, language: Language): Html {
-  const text = TEXTS[language];
-  return html`
-    <div class="title">
-      <h2 id="cite">${formatPlural("cite", count, language)}</h2>
-      <p>${Object.entries(CITATION_FILES).map(([id, { label }]) =>
-        html`
-          <button type="submit" form="query" formaction="/download" class="link" name="file"
-            value="${id}">${label || text.plainText}</button>
-        `
-      )}</p>
-    </div>
-  `;
-}
-
 const MAX_CITED = 10;
 
-function renderCitations({ form, datasets, results }: ResultsContent, text: Text): Html {
-  const { language } = form;
-  const { cited } = results;
-  const known = new Map(datasets?.map((dataset) => [dataset.doi, dataset]));
+export function renderCitations(
+  { form: { language }, path, datasets }: ResultsContent,
+  cited: Results["cited"],
+): Html {
+  const text = TEXTS[language];
+  const items = cited.slice(0, MAX_CITED).map(({ doi, results: count }) => {
+    const dataset = datasets?.find((dataset) => dataset.doi === doi);
+    const facts = [
+      count !== undefined && formatCount(count, language),
+      dataset && renderLicence(dataset.licence),
+      path === "/" && html`<a href="${datasetPath(doi, language)}">${text.datasetPage}</a>`,
+    ].filter(Boolean);
+    return html`<li>${dataset ? renderCitation(dataset) : doi}
+      <p class="note">${facts.map((fact, i) => html`${i > 0 && ", "}${fact}`)}</p></li>`;
+  });
   return html`
     <section class="card cite" aria-labelledby="cite">
-      ${renderCiteHeading(cited.length, language)}
-      <p class="note">${text.citeNote}</p>
-      <ul>${cited.slice(0, MAX_CITED).map(({ doi, results: count }) => {
-        const dataset = known.get(doi);
-        return html`<li>${dataset ? renderCitation(dataset) : doi}
-          <p class="note">${count !== undefined && `${formatCount(count, language)}, `}${
-          dataset && html`
-            ${renderLicence(dataset.licence)},
+      <div class="title">
+        <h2 id="cite">${formatPlural("cite", cited.length, language)}</h2>
+        <p>${Object.entries(CITATION_FILES).map(([id, { label }]) =>
+          html`
+            <button type="submit" form="query" formaction="/download" class="link" name="file"
+              value="${id}">${label || text.plainText}</button>
           `
-        }<a href="${datasetPath(doi, language)}">${text.datasetPage}</a></p></li>`;
-      })}</ul>
+        )}</p>
+      </div>
+      <p class="note">${text.citeNote}</p>
+      <ul>${items}</ul>
     </section>
   `;
 }
@@ -259,7 +262,7 @@ export function datasetPath(doi: string, language: Language): string {
   return `/datasets/${doi.split("/").map(encodeURIComponent).join("/")}?lang=${language}`;
 }
 
-export function renderCitation({ citation, link, doi }: DatasetInfo): Html {
+function renderCitation({ citation, link, doi }: DatasetInfo): Html {
   const text = citation.includes(link) ? link : doi;
   const [before, ...after] = citation.split(text);
   return html`${before}<a href="${link}">doi:${doi}</a>${after.join(text)}`;
@@ -316,17 +319,13 @@ function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string 
   const { noneWith, noneTogether } = TEXTS[language];
   const label = FILTER_NAMES[language][field];
   if (label === undefined) return noneTogether;
-  const nameOf = (term: string) =>
-    field === "RegionId"
-      ? regionsIn(language).find(([id]) => id === term)?.[1] ?? term
-      : field === "CharacteristicName"
-      ? characteristicName(term, language)
-      : valueName(term, language);
-  const names = terms.slice(0, MAX_TERMS).map((term) => shorten(nameOf(term)));
+  const nameOf = { RegionId: regionName, CharacteristicName: characteristicName }[field] ??
+    valueName;
+  const names = terms.slice(0, MAX_TERMS).map((term) => shorten(nameOf(term, language)));
   const value = field === "ActivityStartYear"
     ? formatYears(form.from, form.to, language)
     : field === "Longitude"
-    ? [form.west, form.south, form.east, form.north].join(" ")
+    ? describeBox(form)
     : `${names.join(", ")}${terms.length > MAX_TERMS ? " …" : ""}`;
   return fill(noneWith, { label, value }, language);
 }

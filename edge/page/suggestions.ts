@@ -4,7 +4,10 @@ import { characteristicName, suggestCharacteristics } from "./characteristics.ts
 import { nameInForm, renderChip } from "./html.ts";
 import { fill, type Html, type Language, TEXTS } from "./text.ts";
 
-export function renderSuggestions(text: string, language: Language): Html {
+const MAX_TEXT_LENGTH = 100;
+
+export function renderSuggestions(typed: string, language: Language): Html {
+  const text = typed.trim().slice(0, MAX_TEXT_LENGTH);
   const { groups, more } = suggestCharacteristics(text, language);
   if (groups.length === 0) return html``;
   const texts = TEXTS[language];

@@ -90,11 +90,10 @@ export function monthName(month: number, language: Language): string {
 
 /** Such as `18 MB` or `0.2 Mo`. */
 export function formatBytes(bytes: number, language: Language): string {
-  const index = bytes < 1e5 ? 0 : bytes < 1e9 ? 1 : 2;
-  const amount = bytes / 1000 ** (index + 1);
-  const digits = amount < 10 && index > 0 ? 1 : 0;
-  const unit = (language === "fr" ? ["ko", "Mo", "Go"] : ["kB", "MB", "GB"])[index];
-  return `${formatNumber(amount, language, { maximumFractionDigits: digits })} ${unit}`;
+  const unit = bytes < 1e5 ? "kilobyte" : bytes < 1e9 ? "megabyte" : "gigabyte";
+  const amount = bytes / { kilobyte: 1e3, megabyte: 1e6, gigabyte: 1e9 }[unit];
+  const maximumFractionDigits = amount < 10 && unit !== "kilobyte" ? 1 : 0;
+  return formatNumber(amount, language, { style: "unit", unit, maximumFractionDigits });
 }
 
 /** Such as `25 s` or `3 min`. */
@@ -115,6 +114,11 @@ export function regionsIn(language: Language): [id: string, name: string][] {
     const local = language === "fr" ? FRENCH_REGIONS[id] ?? name : name;
     return [id, id.startsWith("hub.") ? `${local} (${TEXTS[language].basin})` : local];
   });
+}
+
+/** Returns the Id itself if the region is not in the list. */
+export function regionName(id: string, language: Language): string {
+  return regionsIn(language).find(([known]) => known === id)?.[1] ?? id;
 }
 
 /** Accepts the Id or the name in either language, in any case. */

@@ -3,7 +3,8 @@
 export interface OfferedFile {
   /** Name of the program or format; the page has texts for the empty ones. */
   label: string;
-  path: string;
+  resource: "Records" | "Locations" | "Citations";
+  extension: string;
   parameters?: Readonly<Record<string, string>>;
 }
 
@@ -11,23 +12,24 @@ export interface OfferedFile {
 export const TOOLS = {
   excel: {
     label: "Excel",
-    path: "/Records.csv",
+    resource: "Records",
+    extension: "csv",
     parameters: { bom: "true", escapeFormulas: "true" },
   },
-  r: { label: "R", path: "/Records.csv" },
-  python: { label: "Python", path: "/Records.csv" },
-  duckdb: { label: "DuckDB", path: "/Records.parquet" },
-  qgis: { label: "QGIS", path: "/Locations.geojson" },
-  other: { label: "", path: "/Records.ndjson" },
+  r: { label: "R", resource: "Records", extension: "csv" },
+  python: { label: "Python", resource: "Records", extension: "csv" },
+  duckdb: { label: "DuckDB", resource: "Records", extension: "parquet" },
+  qgis: { label: "QGIS", resource: "Locations", extension: "geojson" },
+  other: { label: "", resource: "Records", extension: "ndjson" },
 } as const satisfies Record<string, OfferedFile>;
 
 export type ToolId = keyof typeof TOOLS;
 export const TOOL_IDS = Object.keys(TOOLS) as readonly ToolId[];
 
 export const CITATION_FILES = {
-  text: { label: "", path: "/Citations.txt" },
-  bibtex: { label: "BibTeX", path: "/Citations.bib" },
-  ris: { label: "RIS", path: "/Citations.ris" },
+  text: { label: "", resource: "Citations", extension: "txt" },
+  bibtex: { label: "BibTeX", resource: "Citations", extension: "bib" },
+  ris: { label: "RIS", resource: "Citations", extension: "ris" },
 } as const satisfies Record<string, OfferedFile>;
 
 export function isTool(text: string): text is ToolId {
