@@ -2,7 +2,7 @@
 import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
-import { signUrl } from "../../src/signing/signed_url.ts";
+import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../options.ts";
 import { findCharacteristic } from "./characteristics.ts";
@@ -69,10 +69,8 @@ export function fileNameOf(content: FileContent, { extension }: OfferedFile): st
 }
 
 /** Returns when links expire, if the server requires signed ones. */
-export function expiryOf(
-  { form: { days }, settings: { access, now } }: FileContent,
-): Date | undefined {
-  return access === "signed" ? new Date(now() + Number(days) * DAY) : undefined;
+export function expiryOf({ access, now }: Settings): Date | undefined {
+  return access === "signed" ? new Date(now() + DEFAULT_LIFETIME_DAYS * DAY) : undefined;
 }
 
 /** Returns the URL of a file, signed if the server requires it. */
@@ -90,7 +88,7 @@ export async function createLink(content: FileContent, file: OfferedFile): Promi
     ...file.parameters,
     ...(file.resource !== "Citations" && { filename: slugOf(content) }),
   });
-  const expires = expiryOf(content);
+  const expires = expiryOf(settings);
   return expires ? await signUrl(url, { secret: settings.signingSecret, expires }) : url;
 }
 

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { toProblem } from "../downloads/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
 import type { View } from "./html.ts";
-import { fill, type Html, type Text, TEXTS } from "./text.ts";
+import { fill, type Text, TEXTS } from "./text.ts";
 
 /** Problem and remedy by status; other statuses have those of 502. */
 const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]>> = {
@@ -23,42 +23,33 @@ export function describeFailure(
 ): View {
   const { language } = form;
   const text = TEXTS[language];
-  if (error instanceof FormError) {
-    const { status, values } = error;
-    const remedy = error.text === "noDataset" &&
-      html`<a href="/datasets?lang=${language}">${text.allDatasets}</a>`;
-    return {
-      status,
-      headers: status === 401 ? { "www-authenticate": "Bearer" } : {},
-      content: renderAlert(
-        text,
-        status < 400,
-        html`<p><strong>${fill(text[error.text], values, language)}</strong> ${remedy}</p>`,
-      ),
-    };
-  }
   const problem = toProblem(error);
   if (problem === undefined) throw error;
   const { details: { status, detail, hint }, headers } = problem;
+  const isMistake = problem instanceof FormError;
   const wait = Number(headers["retry-after"]) || 0;
   const [title, remedy] = TEXTS_BY_STATUS[status] ?? TEXTS_BY_STATUS[502]!;
-  const tryAgain = html`<a href="${pageUrl(form, {}, path)}">${text.tryAgain}</a>`;
-  const content = html`
-    <p><strong>${text[wait > 0 ? "busy" : title]}</strong> ${wait > 0
-      ? html`<span class="wait">${fill(text.busyNote, { n: wait }, language)}</span>`
-      : text[remedy]} ${status >= 500 && tryAgain}</p>
-    ${wait > 0 && html`<progress max="${wait}" value="0"></progress>`}
+  const sentence = isMistake
+    ? fill(text[problem.text], problem.values, language)
+    : text[wait > 0 ? "busy" : title];
+  const next = wait > 0
+    ? html`<span class="wait">${fill(text.busyNote, { n: wait }, language)}</span>`
+    : !isMistake && text[remedy];
+  const link = status === 404
+    ? html`<a href="/datasets?lang=${language}">${text.allDatasets}</a>`
+    : status >= 500 && html`<a href="${pageUrl(form, {}, path)}">${text.tryAgain}</a>`;
+  const notes = !isMistake && html`
     <p class="note">${text.message} <q lang="en">${hint ? `${detail}: ${hint}` : detail}</q></p>
     <p class="note">${text.request} ${requestId}</p>
   `;
-  return { status, headers, content: renderAlert(text, wait > 0, content, wait) };
-}
-
-/** The script requests the page again after `wait` seconds. */
-function renderAlert(text: Text, isInfo: boolean, content: Html, wait = 0): Html {
-  return html`
+  // The script requests the page again after `data-retry` seconds.
+  const content = html`
     <h1 class="hidden">${text.results}</h1>
-    <div class="${isInfo ? "info" : "alert"}" role="alert" tabindex="-1" ${wait > 0 &&
-      html`data-retry="${wait}"`}>${content}</div>
+    <div class="${wait > 0 || status < 400 ? "info" : "alert"}" role="alert" tabindex="-1"
+      ${wait > 0 && html`data-retry="${wait}"`}>
+      <p><strong>${sentence}</strong> ${next} ${link}</p>
+      ${wait > 0 && html`<progress max="${wait}" value="0"></progress>`} ${notes}
+    </div>
   `;
+  return { status, headers, content };
 }

@@ -1,8 +1,8 @@
 // The state of the page: what the form selects and how the page shows it. A URL of the page holds all of it.
-import { type BoundingBox, parseDegrees } from "../../src/odata/bounding_box.ts";
+import { type BoundingBox, parseBox } from "../../src/odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../../src/odata/filter.ts";
-import { DEFAULT_LIFETIME_DAYS } from "../../src/signing/signed_url.ts";
 import { shorten } from "../downloads/parameters.ts";
+import { HttpProblem } from "../downloads/problem.ts";
 import { findCharacteristic } from "./characteristics.ts";
 import type { Language, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
@@ -14,10 +14,12 @@ const SELECTION = { where: "", from: "", to: "", medium: "", type: "", ...NO_SID
 /** Parameters of map, chart, table and download. With `others`, the map shows other locations, too. */
 const DISPLAY = {
   ...{ view: "", selected: "", series: "", others: "", scale: "", more: "" },
-  ...{ days: String(DEFAULT_LIFETIME_DAYS), tool: "excel", columns: "main", tidy: "1" },
+  ...{ tool: "excel", columns: "main", tidy: "1" },
 };
 const DEFAULTS = { ...SELECTION, ...DISPLAY };
 type Parameter = keyof typeof DEFAULTS;
+/** Parameters of the selection that can have several values. */
+const LISTS = { characteristics: "characteristic", datasets: "dataset", locations: "location" };
 
 /** Trimmed texts; an empty one means no value. */
 export interface Form extends Readonly<Record<Parameter, string>> {
@@ -29,17 +31,16 @@ export interface Form extends Readonly<Record<Parameter, string>> {
 }
 
 /** A mistake in the form, as a text of the page with its values. */
-export class FormError extends Error {
+export class FormError extends HttpProblem {
   constructor(
     readonly text: keyof Text,
     readonly values: Readonly<Record<string, string | number>> = {},
-    readonly status = 400,
+    status = 400,
   ) {
-    super(text);
+    const headers = status === 401 ? { "www-authenticate": "Bearer" } : undefined;
+    super({ status, title: text, detail: text }, headers);
   }
 }
-
-const MAX_DAYS = 366;
 
 export function readForm(parameters: URLSearchParams, language: Language): Form {
   // The last one, because a checked box follows the hidden value of an unchecked one.
@@ -50,15 +51,12 @@ export function readForm(parameters: URLSearchParams, language: Language): Form 
     return [...new Set(parts.map((part) => part.trim()))].filter((part) => part !== "");
   };
   const single = Object.entries(DEFAULTS).map(([name, value]) => [name, text(name) || value]);
-  const days = Math.floor(Number(text("days") || DEFAULT_LIFETIME_DAYS)) || 1;
   const tool = text("tool");
   return {
     ...Object.fromEntries(single) as Record<Parameter, string>,
-    where: text("where") || text("region"),
     characteristics: texts("characteristic"),
     datasets: texts("dataset", /[\s,;]+/),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
-    days: String(Math.min(Math.max(1, days), MAX_DAYS)),
     tool: isTool(tool) ? tool : "excel",
     language,
   };
@@ -68,9 +66,9 @@ export function readForm(parameters: URLSearchParams, language: Language): Form 
 export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): string {
   const next = { ...form, ...changes };
   const parameters = new URLSearchParams();
-  for (const name of next.characteristics) parameters.append("characteristic", name);
-  if (next.datasets.length > 0) parameters.set("dataset", next.datasets.join(","));
-  for (const id of next.locations) parameters.append("location", String(id));
+  for (const [list, name] of Object.entries(LISTS) as [keyof typeof LISTS, string][]) {
+    for (const value of next[list]) parameters.append(name, String(value));
+  }
   for (const [name, value] of Object.entries(DEFAULTS) as [Parameter, string][]) {
     if (next[name] !== value) parameters.set(name, next[name]);
   }
@@ -81,8 +79,8 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
 
 /** Whether the form selects anything. Otherwise the page shows all of Canada. */
 export function isFiltered(form: Form): boolean {
-  return [form.characteristics, form.datasets, form.locations].some(({ length }) => length > 0) ||
-    Object.keys(SELECTION).some((name) => form[name as Parameter] !== "");
+  const names = [...Object.keys(LISTS), ...Object.keys(SELECTION)];
+  return names.some((name) => form[name as keyof Form].length > 0);
 }
 
 /** What the service filters by. */
@@ -130,13 +128,11 @@ function toYear(text: string): number | undefined {
 }
 
 function toBox(form: Form): BoundingBox | undefined {
-  const sides = FORM_SIDES.map((side) => form[side] === "" ? undefined : parseDegrees(form[side]));
-  if (FORM_SIDES.every((side) => form[side] === "")) return undefined;
-  const [west, south, east, north] = sides;
-  if (west === undefined || south === undefined || east === undefined || north === undefined) {
-    throw new FormError("badBox");
-  }
-  const isOnEarth = west >= -180 && east <= 180 && south >= -90 && north <= 90;
-  if (!isOnEarth || west >= east || south >= north) throw new FormError("badBox");
-  return { west, south, east, north };
+  const sides = FORM_SIDES.map((side) => form[side]);
+  if (sides.every((side) => side === "")) return undefined;
+  const box = parseBox(sides.join());
+  const isOnEarth = box !== undefined && box.west >= -180 && box.west < box.east &&
+    box.east <= 180 && box.south >= -90 && box.south < box.north && box.north <= 90;
+  if (!isOnEarth) throw new FormError("badBox");
+  return box;
 }

@@ -248,7 +248,7 @@ function renderCredential(access: AccessMode, text: Text): Html | undefined {
   `;
 }
 
-function renderMore({ settings: { access }, form, results }: FormContent, text: Text): Html {
+function renderMore({ form, results }: FormContent, text: Text): Html {
   const { datasets, locations, language } = form;
   const isOpen = datasets.length > 0 || locations.length > 0 ||
     ([...FORM_SIDES, "medium", "type"] as const).some((name) => form[name] !== "");
@@ -262,10 +262,6 @@ function renderMore({ settings: { access }, form, results }: FormContent, text: 
         </label>
         ${renderSelect("medium", text.medium, "ActivityMediaName", form)}
         ${renderSelect("type", text.placeType, "MonitoringLocationType", form)}
-        ${access === "signed" && html`
-          <label>${text.linkDays}<input name="days" value="${form
-            .days}" inputmode="numeric"></label>
-        `}
       </div>
       <fieldset id="box" class="box">
         <legend>${text.boxInDegrees}</legend>
@@ -279,19 +275,11 @@ function renderMore({ settings: { access }, form, results }: FormContent, text: 
 }
 
 function renderSelect(name: "medium" | "type", label: string, field: string, form: Form): Html {
-  const selected = form[name];
   const known = KNOWN_VALUES[field]!.map(([value]) => value!);
-  const values = selected === "" || known.includes(selected) ? known : [selected, ...known];
-  return html`
-    <label>${label}
-      <select name="${name}">
-        <option value="">${TEXTS[form.language].any}</option>
-        ${values.map((value) =>
-          html`<option value="${value}" ${value === selected && "selected"}>${
-            valueName(value, form.language)
-          }</option>`
-        )}
-      </select>
-    </label>
-  `;
+  const options = [...new Set(["", ...known, form[name]])].map((value) =>
+    html`<option value="${value}" ${value === form[name] && "selected"}>${
+      value === "" ? TEXTS[form.language].any : valueName(value, form.language)
+    }</option>`
+  );
+  return html`<label>${label} <select name="${name}">${options}</select></label>`;
 }

@@ -149,7 +149,7 @@ function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
 const MAX_EXCEL_ROWS = 1_048_575;
 
 export function renderDownload(content: ResultsContent, text: Text): Html {
-  const { form, results } = content;
+  const { settings, form, results } = content;
   const { language } = form;
   /** The style sheet shows the text of the chosen tool. */
   const ofEach = (textOf: (tool: ToolId) => string) =>
@@ -168,7 +168,7 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
     html`<input form="query" type="${type}" name="${name}" value="${value}" ${
       isChecked && "checked"
     }>`;
-  const expires = expiryOf(content)?.toISOString().slice(0, 16).replace("T", " ");
+  const expires = expiryOf(settings)?.toISOString().slice(0, 16).replace("T", " ");
   return html`
     <section class="card take" aria-labelledby="take">
       <div class="title"><h2 id="take">${text.download}</h2><p>${size}</p></div>

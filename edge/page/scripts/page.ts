@@ -17,7 +17,7 @@ export function enhancePage(): Page {
   const FILE_BUTTON = "[formaction='/download']";
   /** Fields of the chosen file, and those that do not change the results. */
   const FILE = ["tool", "columns", "tidy"];
-  const DISPLAY = [...FILE, "lang", "days"];
+  const DISPLAY = [...FILE, "lang"];
   let current = new AbortController();
   let timer = 0;
   /** Settings of the form that the results are for. A browser may have restored other values. */

@@ -123,7 +123,7 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["characteristic=Weirdium", "CharacteristicName eq 'Weirdium'"],
   ["where=PEI", "RegionId eq 'admin.4.ca.pe'"],
   ["where=%C3%8Ele-du-Prince-%C3%89douard", "RegionId eq 'admin.4.ca.pe'"],
-  ["region=hub.atlantic", "RegionId eq 'hub.atlantic'"],
+  ["where=hub.atlantic", "RegionId eq 'hub.atlantic'"],
   ["where=Synthetic+Lakes,+Long-Term+Monitoring", "DOI eq '10.25976/weir-aa00'"],
   ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
   ["dataset=10.25976/a%20,;https://doi.org/10.25976/B", "DOI in ('10.25976/a','10.25976/b')"],
@@ -413,7 +413,7 @@ Deno.test("GET / escapes data and form values that contain a script", async () =
   const evil = '"><script>alert(1)</script>';
   const names = [
     ...["characteristic", "dataset", "from", "west", "where", "medium", "type", "tool", "columns"],
-    ...["view", "series", "selected", "location", "days", "lang", "drawn"],
+    ...["view", "series", "selected", "location", "lang", "drawn"],
   ];
   for (const path of ["/?characteristic=pH", "/datasets", "/datasets/10.25976/weir-dd00"]) {
     assertEquals((await get(app, path)).includes("<script>"), false, path);
@@ -667,9 +667,9 @@ Deno.test("GET / and POST / require a token, and sign the links, when access is 
     headers: { authorization: "Bearer another-token-of-this-test" },
   });
   assertEquals(refused.status, 401);
-  const body = new URLSearchParams({ token, characteristic: "pH", days: "30" });
+  const body = new URLSearchParams({ token, characteristic: "pH" });
   const html = await get(app, "/", { method: "POST", body });
-  assertStringIncludes(html, "valid until 2027-02-14 08:00 UTC");
+  assertStringIncludes(html, "valid until 2027-01-22 08:00 UTC");
   assertEquals(html.includes(token), false);
   const file = await app.request("/download", { method: "POST", body });
   assertEquals(file.status, 200);
