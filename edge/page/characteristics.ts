@@ -43,17 +43,19 @@ const FOLDED = [...new Set([...commonNames(), ...NAMES])].map((name) =>
   [name, fold(name)] as const
 );
 
-/** Names that a text may mean: by spelling, by a word of the name, or by its beginning. */
+/** Names and groups that a text may mean: by a part of a name, by spelling, or by a word of a name. */
 export function nearCharacteristics(text: string): readonly string[] {
   const wanted = fold(text);
-  const containing = FOLDED.filter(([, folded]) => folded.includes(wanted)).map(([name]) => name);
-  const bySpelling = nearNames(text, NAMES).slice(0, MAX_NEAR);
-  const byWord = FOLDED.filter(([, folded]) =>
-    folded.split(/[^\p{L}\d]+/u).some((word) =>
-      word.length > 3 && nearNames(wanted, [word]).length > 0
-    )
-  ).map(([name]) => name);
-  return [...new Set([...containing, ...byWord, ...bySpelling])].slice(0, MAX_NEAR);
+  const isWord = (word: string) => word.length > 3 && nearNames(wanted, [word]).length > 0;
+  const namesBy = (isNear: (folded: string) => boolean) =>
+    FOLDED.filter(([, folded]) => isNear(folded)).map(([name]) => name);
+  const bySpelling = nearNames(wanted, [...MEANINGS.keys()]).flatMap((near) => {
+    const { names, group } = MEANINGS.get(near)!;
+    return group === undefined ? names : GROUP_NAMES.en[group];
+  });
+  const byPart = namesBy((folded) => folded.includes(wanted));
+  const byWord = namesBy((folded) => folded.split(/[^\p{L}\d]+/u).some(isWord));
+  return [...new Set([...byPart, ...bySpelling, ...byWord])].slice(0, MAX_NEAR);
 }
 
 /** The French name if the schema has one, else the name itself. */

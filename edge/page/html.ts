@@ -108,7 +108,7 @@ export function renderForm(content: FormContent): Html {
   const { settings: { access }, form, datasets } = content;
   const { language, characteristics } = form;
   const text = TEXTS[language];
-  const [first = "", last = ""] = extentOf(datasets);
+  const [first, last] = extentOf(datasets);
   return html`
     ${renderFold(content)}
     <form id="query" class="query" method="${methodOf(access)}" action="/#results"
@@ -180,9 +180,9 @@ function renderSuggested(value: string, label = value): Html {
 }
 
 /** Years of the first and the last result of all datasets. */
-export function extentOf(datasets: readonly DatasetInfo[] | undefined): readonly string[] {
-  const years = datasets?.flatMap(({ years }) => years).sort() ?? [];
-  return years.length === 0 ? [] : [years[0]!, years.at(-1)!];
+export function extentOf(datasets: readonly DatasetInfo[] = []): [first: string, last: string] {
+  const years = datasets.flatMap(({ years }) => years).sort();
+  return [years[0] ?? "", years.at(-1) ?? ""];
 }
 
 export function nameInForm(text: string, language: Language): string {

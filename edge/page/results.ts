@@ -103,7 +103,7 @@ function renderNumber(content: ResultsContent, text: Text): Html {
   const { language } = form;
   const { list, missing } = results.locations;
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
-  const [first = "", last = ""] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
+  const [first, last] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
   const facts = [
     form.characteristics.map((name) => nameInForm(name, language)).join(", "),
     formatPlural("locations", list.length + missing, language),
@@ -312,8 +312,6 @@ function renderUnknown(form: Form, text: Text): Html[] {
   });
 }
 
-const MAX_TERMS = 3;
-
 function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string {
   const { language } = form;
   const { noneWith, noneTogether } = TEXTS[language];
@@ -321,12 +319,11 @@ function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string 
   if (label === undefined) return noneTogether;
   const nameOf = { RegionId: regionName, CharacteristicName: characteristicName }[field] ??
     valueName;
-  const names = terms.slice(0, MAX_TERMS).map((term) => shorten(nameOf(term, language)));
   const value = field === "ActivityStartYear"
     ? formatYears(form.from, form.to, language)
     : field === "Longitude"
     ? describeBox(form)
-    : `${names.join(", ")}${terms.length > MAX_TERMS ? " …" : ""}`;
+    : terms.map((term) => shorten(nameOf(term, language))).join(", ");
   return fill(noneWith, { label, value }, language);
 }
 

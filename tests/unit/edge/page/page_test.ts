@@ -238,16 +238,22 @@ for (const [query, english, french] of mistakes) {
   });
 }
 
-Deno.test("GET / names near names when one is not in the list, and searches for it", async () => {
-  const { app } = overSandbox();
-  const html = await get(app, "/?characteristic=phosphorous");
-  assertStringIncludes(textOf(html), "No “phosphorous” in the list of names.");
-  for (const name of ["Organic phosphorus", "Phosphorus, hydrolyzable"]) {
-    assertStringIncludes(html, `>${name}</a>`);
-  }
-  assertEquals(numberOf(html), "0 measurements");
-  assertEquals(html.includes('class="card take"'), false);
-});
+const unknownNames: [text: string, near: string[]][] = [
+  ["phosphorous", ["Total Phosphorus, mixed forms", "Organic phosphorus"]],
+  ["plonb", ["Lead"]],
+  ["metls", ["Metals"]],
+  ["disolved oxygen", ["Dissolved oxygen (DO)"]],
+];
+for (const [text, near] of unknownNames) {
+  Deno.test(`GET / names near names, and searches for the text, when it is "${text}"`, async () => {
+    const { app } = overSandbox();
+    const html = await get(app, `/?characteristic=${text}`);
+    assertStringIncludes(textOf(html), `No “${text}” in the list of names. Near: ${near[0]}`);
+    for (const name of near) assertStringIncludes(html, `>${name}</a>`);
+    assertEquals(numberOf(html), "0 measurements");
+    assertEquals(html.includes('class="card take"'), false);
+  });
+}
 
 Deno.test("GET / names near names of the first five names that are not in the list", async () => {
   const { app } = overSandbox();
