@@ -8,7 +8,7 @@ import type { Language, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
 
 export const FORM_SIDES = ["west", "south", "east", "north"] as const;
-const NO_SIDES = { west: "", south: "", east: "", north: "" };
+export const NO_SIDES = { west: "", south: "", east: "", north: "" };
 /** Parameters of the selection that have one value, with their default. `where` is a region, or a part of a name. */
 const SELECTION = { where: "", from: "", to: "", medium: "", type: "", ...NO_SIDES };
 /** Parameters of map, chart, table and download. With `others`, the map shows other locations, too. */

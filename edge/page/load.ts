@@ -13,6 +13,7 @@ import {
   FormError,
   type FoundForm,
   isFiltered,
+  NO_SIDES,
   type RowSelection,
   toSelection,
 } from "./form.ts";
@@ -89,45 +90,16 @@ const MAX_NAMED_LOCATIONS = 500;
 /** Maximum number of results to read for their years or characteristics: ten requests. */
 export const MAX_COUNTED = 100_000;
 
-type Cached = Pick<Source, "cache" | "owner">;
+/** Results of a characteristic. */
+export type MeasuredResults = Pick<
+  SummaryRow,
+  "characteristic" | "results" | "first_year" | "last_year"
+>;
 
-const keyOf = ({ owner }: Cached, kind: string, selection: unknown) =>
-  JSON.stringify([owner, kind, selection]);
-
-/** Returns the cached value, or the one that the task requests. Each kind has values of one type. */
-async function load<T>(
-  source: Source,
-  kind: string,
-  selection: unknown,
-  task: (dataStream: DataStream, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const { dataStream, signal, cache, run } = source;
-  const key = keyOf(source, kind, selection);
-  const cached = cache.get(key) as T | undefined;
-  if (cached !== undefined) return cached;
-  source.tasks++;
-  const value = await run(() => task(dataStream, signal));
-  const items = Array.isArray(value) ? value : (value as Partial<Locations>).list;
-  cache.set(key, value, estimateBytes(items ?? []));
-  return value;
-}
-
-/** Measured with rows of the page; many fields are short or empty. */
-const BYTES_PER_FIELD = 40;
-
-/** Items of a list have equal fields. */
-function estimateBytes(items: readonly object[]): number {
-  return items.length * Object.keys(items[0] ?? {}).length * BYTES_PER_FIELD;
-}
-
-/** `undefined` if they were not loaded yet. */
-export function knownDatasets(source: Cached): readonly DatasetInfo[] | undefined {
-  return source.cache.getStale(keyOf(source, "datasets", undefined)) as DatasetInfo[] | undefined;
-}
-
-export function loadDatasets(source: Source): Promise<readonly DatasetInfo[]> {
-  const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
-  return load(source, "datasets", undefined, async (dataStream, signal) => {
+/** Requests by the kind of data. {@linkcode load} caches what they return. */
+const REQUESTS = {
+  async datasets({ dataStream, signal }: Source): Promise<readonly DatasetInfo[]> {
+    const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
     const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
     return rows.map((row) => ({
       ...toCitation(row as Row<"Metadata">),
@@ -135,22 +107,13 @@ export function loadDatasets(source: Source): Promise<readonly DatasetInfo[]> {
       progress: row.ProgressCode ?? "",
       years: row.TemporalExtent?.map((date) => date.slice(0, 4)) ?? [],
     })).sort((a, b) => a.name.localeCompare(b.name, "en"));
-  });
-}
+  },
 
-const LOCATION_SELECT = [
-  "Id",
-  "DOI",
-  "Name",
-  "Latitude",
-  "Longitude",
-  "MonitoringLocationType",
-] as const;
-
-export function loadLocations(source: Source, selection: RowSelection): Promise<Locations> {
-  return load(source, "locations", selection, async (dataStream, signal) => {
+  async locations({ dataStream, signal }: Source, selection: RowSelection): Promise<Locations> {
     const options = { ...selection, signal };
-    const query = { ...options, select: LOCATION_SELECT, limit: MAX_LOCATIONS };
+    const place = ["Name", "Latitude", "Longitude", "MonitoringLocationType"] as const;
+    const select = ["Id", "DOI", ...place] as const;
+    const query = { ...options, select, limit: MAX_LOCATIONS };
     const rows = await dataStream.locations(query).toArray();
     const total = rows.length < MAX_LOCATIONS
       ? rows.length
@@ -164,59 +127,87 @@ export function loadLocations(source: Source, selection: RowSelection): Promise<
       type: row.MonitoringLocationType,
     }));
     return { list, missing: Math.max(0, total - rows.length) };
-  });
-}
+  },
 
-function loadRows(
-  source: Source,
-  selection: RowSelection,
-  hasAllFields: boolean,
-): Promise<readonly Measurement[]> {
-  return load(source, "rows", [selection, hasAllFields], async (dataStream, signal) => {
-    const select = hasAllFields ? fieldNames("Observations") : ["DOI", ...TABLE_FIELDS];
-    const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
-    const csv = await new Response(dataStream.query("Observations", query).csv()).text();
-    const [fields = [], ...rows] = parse(csv);
-    return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
-  });
-}
+  rows: (source: Source, selection: RowSelection) =>
+    requestRows(source, selection, ["DOI", ...TABLE_FIELDS]),
 
-function loadCount(source: Source, selection: RowSelection): Promise<number> {
-  return load(
-    source,
-    "count",
-    selection,
-    (dataStream, signal) => dataStream.query("Observations", { ...selection, signal }).count(),
-  );
-}
+  rowsWithAllFields: (source: Source, selection: RowSelection) =>
+    requestRows(source, selection, fieldNames("Observations")),
 
-/** Reads up to `MAX_COUNTED` results. */
-export function loadYears(
-  source: Source,
-  selection: RowSelection,
-): Promise<readonly YearResults[]> {
-  return load(source, "years", selection, async (dataStream, signal) => {
-    const query = { ...selection, by: "year", maxRows: MAX_COUNTED, signal } as const;
-    const rows = await dataStream.summary(query);
+  count: ({ dataStream, signal }: Source, selection: RowSelection): Promise<number> =>
+    dataStream.query("Observations", { ...selection, signal }).count(),
+
+  async years(source: Source, selection: RowSelection): Promise<readonly YearResults[]> {
+    const rows = await requestSummary(source, selection, "year");
     return rows.flatMap(({ year, results }) => year ? [{ year: Number(year), results }] : []);
-  });
+  },
+
+  /** The most frequent characteristic comes first. */
+  async measured(source: Source, selection: RowSelection): Promise<readonly MeasuredResults[]> {
+    const rows = await requestSummary(source, selection, "characteristic");
+    return rows.sort((a, b) => b.results - a.results);
+  },
+
+  reasons: ({ dataStream, signal }: Source, selection: RowSelection): Promise<NoRowsReason[]> =>
+    explainNoRows(dataStream, "Observations", { ...selection, signal }),
+};
+
+async function requestRows(
+  { dataStream, signal }: Source,
+  selection: RowSelection,
+  select: readonly string[],
+): Promise<readonly Measurement[]> {
+  const query = { ...selection, select, limit: MAXIMUM_TOP, tidy: true, signal };
+  const csv = await new Response(dataStream.query("Observations", query).csv()).text();
+  const [fields = [], ...rows] = parse(csv);
+  return rows.map((cells) => Object.fromEntries(fields.map((field, i) => [field, cells[i]!])));
 }
 
-/** Results of a characteristic. */
-export type MeasuredResults = Pick<
-  SummaryRow,
-  "characteristic" | "results" | "first_year" | "last_year"
->;
-
-/** Reads up to `MAX_COUNTED` results. The most frequent characteristic comes first. */
-export function loadMeasured(
-  source: Source,
+function requestSummary(
+  { dataStream, signal }: Source,
   selection: RowSelection,
-): Promise<readonly MeasuredResults[]> {
-  return load(source, "measured", selection, async (dataStream, signal) => {
-    const query = { ...selection, by: "characteristic", maxRows: MAX_COUNTED, signal } as const;
-    return (await dataStream.summary(query)).sort((a, b) => b.results - a.results);
-  });
+  by: "year" | "characteristic",
+): Promise<SummaryRow[]> {
+  return dataStream.summary({ ...selection, by, maxRows: MAX_COUNTED, signal });
+}
+
+type Data = { [K in keyof typeof REQUESTS]: Awaited<ReturnType<typeof REQUESTS[K]>> };
+type Cached = Pick<Source, "cache" | "owner">;
+const ALL: RowSelection = { filter: undefined, within: undefined };
+
+const keyOf = ({ owner }: Cached, kind: keyof Data, selection: RowSelection) =>
+  JSON.stringify([owner, kind, selection]);
+
+/** Returns data from the cache, or requests them. */
+export async function load<K extends keyof Data>(
+  source: Source,
+  kind: K,
+  selection: RowSelection = ALL,
+): Promise<Data[K]> {
+  const key = keyOf(source, kind, selection);
+  const cached = source.cache.get(key);
+  if (cached !== undefined) return cached as Data[K];
+  source.tasks++;
+  const request = REQUESTS[kind] as (source: Source, selection: RowSelection) => Promise<Data[K]>;
+  const value = await source.run(() => request(source, selection));
+  source.cache.set(key, value, estimateBytes(value));
+  return value;
+}
+
+/** Measured with rows of the page; many fields are short or empty. */
+const BYTES_PER_FIELD = 40;
+
+/** Items of a list have equal fields. */
+function estimateBytes(data: Data[keyof Data]): number {
+  const items = typeof data === "object" && "list" in data ? data.list : data;
+  if (typeof items === "number") return 0;
+  return items.length * Object.keys(items[0] ?? {}).length * BYTES_PER_FIELD;
+}
+
+/** `undefined` if they were not loaded yet. */
+export function knownDatasets(source: Cached): Data["datasets"] | undefined {
+  return source.cache.getStale(keyOf(source, "datasets", ALL)) as Data["datasets"] | undefined;
 }
 
 interface FoundPlace extends Place {
@@ -241,7 +232,7 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
   const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
   if (region !== undefined) return toPlace({ ...form, region }, regionName(region, language));
   const wanted = fold(where);
-  const all = await loadLocations(source, toSelection(form));
+  const all = await load(source, "locations", toSelection(form));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));
   if (list.length > MAX_NAMED_LOCATIONS) {
     throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
@@ -249,7 +240,7 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
   if (list.length > 0) {
     return toPlace(withLocations(form, list), where, { list, missing: 0 }, all.missing);
   }
-  const datasets = (await loadDatasets(source)).filter(({ doi }) =>
+  const datasets = (await load(source, "datasets")).filter(({ doi }) =>
     form.datasets.length === 0 || form.datasets.includes(doi)
   );
   const exact = datasets.filter(({ name, doi }) => fold(name) === wanted || doi === where);
@@ -286,12 +277,12 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     ? await loadSelected(source, found, selection, foundLocations)
     : undefined;
   const isFull = rows?.length === MAXIMUM_TOP;
-  const count = rows && !isFull ? rows.length : await loadCount(source, selection);
+  const count = rows && !isFull ? rows.length : await load(source, "count", selection);
   const locations = foundLocations ??
-    (count === 0 ? NO_LOCATIONS : await loadLocations(source, selection));
+    (count === 0 ? NO_LOCATIONS : await load(source, "locations", selection));
   const others = source.tasks < MAX_TASKS ? await loadOthers(source, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
-  const datasets = isFull || others ? knownDatasets(source) : await loadDatasets(source);
+  const datasets = isFull || others ? knownDatasets(source) : await load(source, "datasets");
   const isComplete = rows?.length === count;
   return {
     ...place,
@@ -306,8 +297,8 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
       : [...new Set(locations.list.map(({ doi }) => doi))].map((doi) => ({ doi })),
     years: isComplete
       ? yearsOf(rows)
-      : source.cache.get(keyOf(source, "years", selection)) as YearResults[] | undefined,
-    reasons: count === 0 && rows ? await explain(source, selection) : [],
+      : source.cache.get(keyOf(source, "years", selection)) as Data["years"] | undefined,
+    reasons: count === 0 && rows ? await load(source, "reasons", selection) : [],
   };
 }
 
@@ -320,7 +311,7 @@ async function loadOthers(
   if (form.others === "" || view === undefined || missing > 0) return undefined;
   // Most locations are in Canada, of which a wide view shows all.
   const within = view.width < CANADA_WIDTH ? boundsOfView(view) : undefined;
-  const inView = await loadLocations(source, { filter: undefined, within });
+  const inView = await load(source, "locations", { filter: undefined, within });
   const matching = new Set(list.map(({ id }) => id));
   return inView.list.filter(({ id }) => !matching.has(id));
 }
@@ -332,24 +323,13 @@ async function loadSelected(
   selection: RowSelection,
   locations: Locations | undefined,
 ): Promise<readonly Measurement[]> {
-  const hasAllFields = found.more !== "";
-  if (selection.within === undefined) return await loadRows(source, selection, hasAllFields);
-  const { list, missing } = locations ?? await loadLocations(source, selection);
+  const kind = found.more === "" ? "rows" : "rowsWithAllFields";
+  if (selection.within === undefined) return await load(source, kind, selection);
+  const { list, missing } = locations ?? await load(source, "locations", selection);
   if (list.length === 0) return [];
-  if (missing > 0 || list.length > MAX_NAMED_LOCATIONS) {
-    return await loadRows(source, selection, hasAllFields);
-  }
-  const { filter } = toSelection(withLocations(found, list));
-  return await loadRows(source, { filter, within: undefined }, hasAllFields);
-}
-
-function explain(source: Source, selection: RowSelection): Promise<readonly NoRowsReason[]> {
-  return load(
-    source,
-    "reasons",
-    selection,
-    (dataStream, signal) => explainNoRows(dataStream, "Observations", { ...selection, signal }),
-  );
+  const isLong = missing > 0 || list.length > MAX_NAMED_LOCATIONS;
+  const byId = toSelection({ ...withLocations(found, list), ...NO_SIDES });
+  return await load(source, kind, isLong ? selection : byId);
 }
 
 export function yearsOf(rows: readonly Measurement[]): YearResults[] {

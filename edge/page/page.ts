@@ -19,15 +19,7 @@ import { createLink, publicOrigin, toPath } from "./download_link.ts";
 import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, type View } from "./html.ts";
-import {
-  findPlace,
-  knownDatasets,
-  loadDatasets,
-  loadMeasured,
-  loadResults,
-  loadYears,
-  type Source,
-} from "./load.ts";
+import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
@@ -169,14 +161,14 @@ const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>
 
   "/years": fragmentRoute("perYear", async (source, form) => {
     const { selection } = await findPlace(source, form);
-    const years = await loadYears(source, selection);
+    const years = await load(source, "years", selection);
     const { noYears, removeFilter } = TEXTS[form.language];
     return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
   }),
 
   "/measured": fragmentRoute("whatMeasured", async (source, form) => {
     const { selection } = await findPlace(source, form);
-    return renderCharacteristics(form, await loadMeasured(source, selection));
+    return renderCharacteristics(form, await load(source, "measured", selection));
   }),
 
   "/values": fragmentRoute("measurements", async (source, form) => {
@@ -189,11 +181,11 @@ const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>
   "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
 
   async "/datasets"({ form, open }) {
-    return renderDatasetList(form.language, await loadDatasets(await open()));
+    return renderDatasetList(form.language, await load(await open(), "datasets"));
   },
 
   async "/datasets/*"(visit) {
-    const datasets = await loadDatasets(await visit.open());
+    const datasets = await load(await visit.open(), "datasets");
     const doi = decodePath(visit.path.slice("/datasets/".length)).toLowerCase();
     const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
     if (dataset === undefined) throw new FormError("noDataset", {}, 404);
