@@ -57,14 +57,15 @@ export function addPage(app: Router, context: AppContext): void {
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, ({ req }) => new Response(body(new URL(req.url).searchParams), { headers }));
   }
-  const respond = createResponder(
-    context,
-    (exchange) => app.fetch(exchange.request, { exchange }),
-  );
+  const dispatch = (exchange: Exchange) => app.fetch(exchange.request, { exchange });
+  const respond = createResponder(context, dispatch);
   for (const route of Object.keys(ROUTES)) {
     app.get(route, ({ req, env: { exchange } }) => {
-      exchange.route = route.replace("/*", "");
-      return respond(route, exchange, new URL(req.url).searchParams);
+      exchange.route = route.split("/:")[0]!;
+      const { searchParams } = new URL(req.url);
+      const doi = req.param("doi");
+      if (doi !== undefined) searchParams.set("doi", doi);
+      return respond(route, exchange, searchParams);
     });
   }
   if (access === "public") return;
@@ -184,9 +185,9 @@ const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>
     return renderDatasetList(form.language, await load(await open(), "datasets"));
   },
 
-  async "/datasets/*"(visit) {
+  async "/datasets/:doi{.+}"(visit) {
     const datasets = await load(await visit.open(), "datasets");
-    const doi = decodePath(visit.path.slice("/datasets/".length)).toLowerCase();
+    const doi = visit.parameters.get("doi")!.toLowerCase();
     const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
     if (dataset === undefined) throw new FormError("noDataset", {}, 404);
     const form = { ...visit.form, datasets: [dataset.doi] };
@@ -293,15 +294,6 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       headers: { ...added, "content-type": HTML_TYPE, "cache-control": "no-store" },
     });
   };
-}
-
-/** Returns the text itself if its percent-encoding is invalid. */
-function decodePath(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Kilometres of a degree of latitude. */
