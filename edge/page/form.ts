@@ -4,6 +4,8 @@ import { and, eq, gte, isIn, lte } from "../../src/odata/filter.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { HttpProblem } from "../downloads/problem.ts";
 import { findCharacteristic } from "./characteristics.ts";
+import { parseView } from "./map_view.ts";
+import { boundsOfPixels, createFrame } from "./projection.ts";
 import type { Language, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
 
@@ -57,9 +59,28 @@ export function readForm(parameters: URLSearchParams, language: Language): Form 
     characteristics: texts("characteristic"),
     datasets: texts("dataset", /[\s,;]+/),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
+    ...boxOfPixels(text("drawn"), text("view")),
     tool: isTool(tool) ? tool : "excel",
     language,
   };
+}
+
+/** Kilometres of a degree of latitude. */
+const DEGREE = 111;
+
+/**
+ * Converts a drawn box to the degrees that hold it. `drawn` has the pixels of two corners, and the map's width and height.
+ * A degree has so many decimals that the box differs by at most about a pixel.
+ */
+function boxOfPixels(drawn: string, viewText: string): Partial<Record<Parameter, string>> {
+  const [x1, y1, x2, y2, width, height] = drawn.slice(0, 100).split(",").map(Number);
+  const view = parseView(viewText);
+  if (view === undefined || !(width! > 0 && height! > 0)) return {};
+  const size = { width: width!, height: height! };
+  const bounds = boundsOfPixels(createFrame(view, size), [x1!, y1!], [x2!, y2!]);
+  const decimals = Math.max(2, Math.ceil(-Math.log10(view.width / size.width / DEGREE)));
+  const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(decimals)]);
+  return { ...Object.fromEntries(sides), view: "" };
 }
 
 /** Returns the URL of the page in this state. Parameters with their default are omitted. */

@@ -4,7 +4,7 @@ import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode, Settings } from "../options.ts";
 import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
-import { type Form, FORM_SIDES } from "./form.ts";
+import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/script.ts";
 import {
@@ -32,19 +32,15 @@ export interface View {
   isText?: boolean;
 }
 
-export interface PageFrame extends View {
-  language: Language;
-  isSynthetic: boolean;
-  url: string;
-  otherLanguage: string;
-}
-
 const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 
-export function renderFrame(frame: PageFrame): Html {
-  const { language, url, otherLanguage, title } = frame;
+/** Returns the document of a view of the form at a path. */
+export function renderFrame(view: View, form: Form, path: string, isSynthetic: boolean): Html {
+  const { title } = view;
+  const { language } = form;
   const text = TEXTS[language];
   const other = language === "en" ? "fr" : "en";
+  const otherUrl = pageUrl(form, { language: other }, path);
   const scriptTexts = Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]]));
   const links = html`
     <a href="/datasets?lang=${language}">${text.datasets}</a>
@@ -73,20 +69,20 @@ export function renderFrame(frame: PageFrame): Html {
             <p class="tagline">${text.tagline}</p>
             <nav>
               <span class="wide">${links}</span>
-              <a class="language" href="${otherLanguage}" hreflang="${other}" lang="${other}">${text
+              <a class="language" href="${otherUrl}" hreflang="${other}" lang="${other}">${text
                 .otherLanguage}</a>
               <a class="narrow" href="#menu">${text.menu}</a>
             </nav>
           </div>
-          ${frame.isSynthetic && html`
+          ${isSynthetic && html`
             <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
           `}
         </header>
-        <main class="${frame.isFolded ? "folded" : ""}" data-url="${url}"
+        <main class="${view.isFolded ? "folded" : ""}" data-url="${pageUrl(form, {}, path)}"
           data-texts="${JSON.stringify(scriptTexts)}">
-          ${frame.form}
-          <div id="results" class="${frame.isText ? "reading" : ""}" tabindex="-1" role="region"
-            aria-label="${title ?? text.results}">${frame.content}</div>
+          ${view.form}
+          <div id="results" class="${view.isText ? "reading" : ""}" tabindex="-1" role="region"
+            aria-label="${title ?? text.results}">${view.content}</div>
         </main>
         <footer>
           <p>${text.dataFrom} <a href="https://datastream.org">DataStream</a>; ${text.footer}</p>

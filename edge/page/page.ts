@@ -20,8 +20,6 @@ import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, type View } from "./html.ts";
 import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
-import { parseView } from "./map_view.ts";
-import { boundsOfPixels, createFrame } from "./projection.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -262,10 +260,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     const { headers, method, url } = exchange.request;
     const { pathname: path } = new URL(url);
     const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
-    const form = {
-      ...readForm(parameters, language),
-      ...boxOfPixels(parameters.get("drawn"), parameters.get("view") ?? ""),
-    };
+    const form = readForm(parameters, language);
     const open = () => openSource(exchange, route === "/" && !isFiltered(form));
     // A failed download shows the page instead.
     const shown = route === "/download" ? "/" : path;
@@ -281,35 +276,9 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       view = { ...failure, form: renderForm({ settings, form, datasets }) };
     }
     if (view instanceof Response) return view;
-    const { status = 200, headers: added } = view;
-    const body = renderFrame({
-      ...view,
-      language,
-      isSynthetic: settings.synthetic,
-      url: pageUrl(form, {}, shown),
-      otherLanguage: pageUrl(form, { language: language === "en" ? "fr" : "en" }, shown),
-    });
-    return new Response(String(body), {
-      status,
-      headers: { ...added, "content-type": HTML_TYPE, "cache-control": "no-store" },
+    return new Response(String(renderFrame(view, form, shown, settings.synthetic)), {
+      status: view.status ?? 200,
+      headers: { ...view.headers, "content-type": HTML_TYPE, "cache-control": "no-store" },
     });
   };
-}
-
-/** Kilometres of a degree of latitude. */
-const DEGREE = 111;
-
-/**
- * Converts a drawn box to the degrees that hold it. `drawn` has the pixels of two corners, and the map's width and height.
- * A degree has so many decimals that the box differs by at most about a pixel.
- */
-function boxOfPixels(drawn: string | null, viewText: string): Partial<Form> {
-  const [x1, y1, x2, y2, width, height] = (drawn ?? "").slice(0, 100).split(",").map(Number);
-  const view = parseView(viewText);
-  if (view === undefined || !(width! > 0 && height! > 0)) return {};
-  const size = { width: width!, height: height! };
-  const bounds = boundsOfPixels(createFrame(view, size), [x1!, y1!], [x2!, y2!]);
-  const decimals = Math.max(2, Math.ceil(-Math.log10(view.width / size.width / DEGREE)));
-  const sides = Object.entries(bounds).map(([side, degrees]) => [side, degrees.toFixed(decimals)]);
-  return { ...Object.fromEntries(sides), view: "" };
 }
