@@ -139,14 +139,11 @@ const filters: [query: string, filter: string, box?: string][] = [
     "ActivityStartYear gte 2001 and ActivityStartYear lte 2002",
   ],
   ["from=2001&west=-65&south=45&east=-61&north=48", "ActivityStartYear gte 2001", "-65,45,-61,48"],
-  // A box that a script drew, from each corner.
-  ...["330,450,510,270,804,588", "510,270,330,450,804,588"].map((
-    drawn,
-  ): [string, string, string] => [
-    `from=2001&view=-63.6,45.4,640&drawn=${drawn}`,
+  [
+    "from=2001&view=-63.6,45.4,640&drawn=330,450,510,270,804,588",
     "ActivityStartYear gte 2001",
     "-64.326,44.297,-62.512,45.569",
-  ]),
+  ],
 ];
 for (const [query, filter, box] of filters) {
   Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
@@ -157,24 +154,22 @@ for (const [query, filter, box] of filters) {
   });
 }
 
-Deno.test("GET / filters by the locations whose name contains the text when no region has it", async () => {
-  const { app } = overSandbox({ hostileNames: false });
-  const html = await get(app, "/?where=pigeon+lake");
-  assertStringIncludes(html, "LocationId%20");
-  assertStringIncludes(elementOf(html, 'class="facts"'), "1 location");
-});
-
-Deno.test("GET /download filters by the locations of the text, whether or not a dataset of that name is in the cache", async () => {
-  const DOI = "10.25976/x";
-  const location = { Id: 1, DOI, Name: "Bow River at Calgary", Latitude: 51, Longitude: -114 };
-  const dataset = page([{ DOI: "10.25976/y", DatasetName: "Bow River" }]);
-  for (const responses of [[page([location])], [dataset, page([location])]]) {
-    const { app } = overUpstream(responses);
-    if (responses.length > 1) await get(app, "/datasets");
-    const url = await fileOf(app, "where=Bow+River");
+// Neither a dataset of that name in the cache nor a point like that of an Id of a region matters.
+const places: [where: string, location: string, hasDatasets: boolean][] = [
+  ["Bow River", "Bow River at Calgary", false],
+  ["Bow River", "Bow River at Calgary", true],
+  ["St.John", "St.John River", false],
+];
+for (const [where, Name, hasDatasets] of places) {
+  Deno.test(`GET /download filters by locations when ${where} is in their name, ${hasDatasets ? "also" : "not"} in that of a loaded dataset`, async () => {
+    const location = { Id: 1, DOI: "10.25976/x", Name, Latitude: 51, Longitude: -114 };
+    const datasets = hasDatasets ? [page([{ DOI: "10.25976/y", DatasetName: where }])] : [];
+    const { app } = overUpstream([...datasets, page([location])]);
+    if (hasDatasets) await get(app, "/datasets");
+    const url = await fileOf(app, `where=${where}`);
     assertEquals(url.searchParams.get("$filter"), "LocationId eq 1");
-  }
-});
+  });
+}
 
 Deno.test("GET / has the same drawn box from each corner, and holds the corners of a conic map", async () => {
   const { app } = overSandbox({ hostileNames: false });
@@ -209,13 +204,6 @@ Deno.test("GET / says how many locations it has not searched when there are over
     textOf(none),
     "none of the first 20,000 of 20,010 locations, has “Atlantis”",
   );
-});
-
-Deno.test("GET /download searches for a location when the text has a point like the Id of a region", async () => {
-  const place = { DOI: "10.25976/x", Latitude: 46, Longitude: -67 };
-  const { app } = overUpstream([page([{ ...place, Id: 1, Name: "St.John River" }])]);
-  const url = await fileOf(app, "where=St.John");
-  assertEquals(url.searchParams.get("$filter"), "LocationId eq 1");
 });
 
 const mistakes: [query: string, english: string, french: string][] = [
@@ -668,6 +656,7 @@ Deno.test("GET / and POST / require a token, and sign the links, when access is 
   assertEquals([empty.status, stats.requests], [200, 0]);
   const response = await app.request("/?characteristic=pH");
   assertEquals([response.status, stats.requests], [401, 0]);
+  assertEquals(response.headers.get("www-authenticate"), "Bearer");
   assertStringIncludes(await response.text(), "A token is required");
   const refused = await app.request("/?characteristic=pH", {
     headers: { authorization: "Bearer another-token-of-this-test" },
