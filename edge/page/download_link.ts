@@ -9,7 +9,7 @@ import { findCharacteristic } from "./characteristics.ts";
 import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
-import { fold, formatYears, GROUP_NAMES } from "./text.ts";
+import { findRegion, fold, formatYears, GROUP_NAMES, regionName } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /** Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. */
@@ -95,7 +95,7 @@ export async function createLink(content: FileContent, file: OfferedFile): Promi
 /** Characters of the first part of a file name, and of the years or version. The place has the rest. */
 const [MAX_WHAT, MAX_YEARS] = [24, 15];
 
-/** Such as `total-phosphorus-lake-winnipeg-2015-2024`, in both languages. */
+/** Such as `total-phosphorus-lake-winnipeg-2015-2024`, equal in both languages. */
 function slugOf({ form, results, datasets }: FileContent): string {
   const { characteristics, from, to } = form;
   const { names, group } = findCharacteristic(characteristics[0] ?? "");
@@ -107,7 +107,8 @@ function slugOf({ form, results, datasets }: FileContent): string {
   const [doi] = form.datasets;
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];
-  const place = results.placeName ||
+  const region = findRegion(form.where);
+  const place = (region === undefined ? results.placeName : regionName(region, "en")) ||
     (form.datasets.length > 1
       ? `${form.datasets.length}-datasets`
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||

@@ -159,47 +159,42 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
     const [size, time] = [formatBytes(bytes, language), formatTime(seconds, language)];
     return fill(text.size, { rows, bytes: size, time }, language);
   });
-  const button = ofEach((tool) =>
+  const labelOf = (tool: ToolId) =>
     tool === "other"
       ? text.downloadOther
-      : fill(text.downloadFor, { tool: TOOLS[tool].label }, language)
-  );
-  const option = (name: string, type: string, value: string, isChecked: boolean) =>
-    html`<input form="query" type="${type}" name="${name}" value="${value}" ${
-      isChecked && "checked"
-    }>`;
+      : fill(text.downloadFor, { tool: TOOLS[tool].label }, language);
+  const choose = (type: string, name: "tool" | "columns" | "tidy", value: string, label: unknown) =>
+    html`<label><input form="query" type="${type}" name="${name}" value="${value}" ${
+      form[name] === value && "checked"
+    }> <span>${label}</span></label>`;
+  const button = (label: unknown) =>
+    html`<button type="submit" form="query" formaction="/download" class="download">${label}</button>`;
   const expires = expiryOf(settings)?.toISOString().slice(0, 16).replace("T", " ");
   return html`
     <section class="card take" aria-labelledby="take">
       <div class="title"><h2 id="take">${text.download}</h2><p>${size}</p></div>
       <fieldset class="tools">
         <legend>${text.tool}</legend>
-        ${TOOL_IDS.map((id) =>
-          html`<label>${option("tool", "radio", id, id === form.tool)}<span>${
-            TOOLS[id].label || text.other
-          }</span></label>`
-        )}
+        ${TOOL_IDS.map((id) => choose("radio", "tool", id, TOOLS[id].label || text.other))}
       </fieldset>
       <p class="choices">
-        <label>${option("columns", "radio", "main", form.columns !== "all")} ${text
-          .mainColumns}</label>
-        <label>${option("columns", "radio", "all", form.columns === "all")} ${text
-          .allColumns}</label>
+        ${choose("radio", "columns", "main", text.mainColumns)}
+        ${choose("radio", "columns", "all", text.allColumns)}
       </p>
-      <p class="choices"><input form="query" type="hidden" name="tidy" value="0">
-        <label>${option("tidy", "checkbox", "1", form.tidy === "1")} <span>${text
-          .tidy}<small>${text.tidyNote}</small></span></label></p>
+      <p class="choices">
+        <input form="query" type="hidden" name="tidy" value="0">
+        ${choose("checkbox", "tidy", "1", html`${text.tidy}<small>${text.tidyNote}</small>`)}
+      </p>
       ${results.count > MAX_EXCEL_ROWS &&
         html`<p class="notice for-excel">${text.excelLimit}</p>`}
       <p class="note for-qgis">${text.qgisNote}</p>
-      <button type="submit" form="query" formaction="/download" class="download">${button}</button>
+      ${button(ofEach(labelOf))}
       <p id="stale-reason" class="note">${text.staleDownload}</p>
       <p class="file"><code>${ofEach((tool) => fileNameOf(content, TOOLS[tool]))}</code></p>
       ${expires &&
         html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
     </section>
-    <div class="download-bar" hidden><p>${size}</p><button type="submit" form="query"
-      formaction="/download" class="download">${text.download}</button></div>
+    <div class="download-bar" hidden><p>${size}</p>${button(text.download)}</div>
   `;
 }
 

@@ -31,19 +31,14 @@ function renderOption(name: string, text: string, language: Language): Html {
   const french = characteristicName(name, "fr");
   const at = name.toLowerCase().indexOf(text.toLowerCase());
   const end = at + text.length;
+  const marked = at < 0
+    ? name
+    : html`${name.slice(0, at)}<b>${name.slice(at, end)}</b>${name.slice(end)}`;
+  const small = french[0]!.toLowerCase() + french.slice(1);
+  const chip = renderChip("characteristic", name, nameInForm(name, language));
   return html`
     <div role="option" aria-selected="false"
-      data-name="${name}"><span>${at < 0
-        ? name
-        : html`${name.slice(0, at)}<b>${name.slice(at, end)}</b>${
-          name.slice(end)
-        }`}</span>${french !== name &&
-        html`<small lang="fr">${
-          french[0]!.toLowerCase() + french.slice(1)
-        }</small>`}<template>${renderChip(
-          "characteristic",
-          name,
-          nameInForm(name, language),
-        )}</template></div>
+      data-name="${name}"><span>${marked}</span>${french !== name &&
+        html`<small lang="fr">${small}</small>`}<template>${chip}</template></div>
   `;
 }

@@ -121,12 +121,13 @@ export function regionName(id: string, language: Language): string {
   return regionsIn(language).find(([known]) => known === id)?.[1] ?? id;
 }
 
-/** Accepts the Id or the name in either language, in any case. */
+/** Accepts the Id, the name in either language, or the code of a province, in any case. */
 export function findRegion(text: string): string | undefined {
   const wanted = fold(text);
-  if (wanted === "pei") return "admin.4.ca.pe";
-  return [...regionsIn("en"), ...regionsIn("fr")]
-    .find(([id, name]) => id === text || fold(name) === wanted)?.[0];
+  const code = wanted === "pei" || wanted === "ipe" ? "pe" : wanted;
+  return [...regionsIn("en"), ...regionsIn("fr")].find(([id, name]) =>
+    id === text || id === `admin.4.ca.${code}` || fold(name) === wanted
+  )?.[0];
 }
 
 export function fold(text: string): string {

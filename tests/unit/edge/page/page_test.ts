@@ -123,6 +123,8 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["characteristic=Weirdium", "CharacteristicName eq 'Weirdium'"],
   ["where=PEI", "RegionId eq 'admin.4.ca.pe'"],
   ["where=%C3%8Ele-du-Prince-%C3%89douard", "RegionId eq 'admin.4.ca.pe'"],
+  ["where=NS", "RegionId eq 'admin.4.ca.ns'"],
+  ["where=%C3%8EP%C3%89&lang=fr", "RegionId eq 'admin.4.ca.pe'"],
   ["where=hub.atlantic", "RegionId eq 'hub.atlantic'"],
   ["where=Synthetic+Lakes,+Long-Term+Monitoring", "DOI eq '10.25976/weir-aa00'"],
   ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
@@ -341,8 +343,8 @@ Deno.test("GET / formats numbers by language, and the file stays the same", asyn
   assertEquals(numberOf(await get(app, "/?lang=fr")), "40 000 mesures");
   assertEquals(numberOf(await get(app, "/")), "40,000 measurements");
   const [french, english] = [
-    await fileOf(app, "characteristic=pH&lang=fr"),
-    await fileOf(app, "characteristic=pH&lang=en"),
+    await fileOf(app, "characteristic=pH&where=Nova+Scotia&lang=fr"),
+    await fileOf(app, "characteristic=pH&where=Nova+Scotia&lang=en"),
   ];
   assertEquals(french.href, english.href);
 });
