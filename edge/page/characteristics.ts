@@ -63,6 +63,13 @@ export function characteristicName(name: string, language: Language): string {
   return language === "fr" && Object.hasOwn(FRENCH, name) ? FRENCH[name]! : name;
 }
 
+/** Returns the name of what a text means; the text itself for several characteristics. */
+export function nameInForm(text: string, language: Language): string {
+  const { names, group } = findCharacteristic(text);
+  if (group !== undefined) return GROUP_NAMES[language][group];
+  return names.length === 1 ? characteristicName(names[0]!, language) : text;
+}
+
 /** Names of the reviewed table, which are suggested without a script. */
 export function commonNames(): readonly string[] {
   return Object.values(COMMON).flat();

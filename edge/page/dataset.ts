@@ -66,6 +66,18 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     [text.status, progress],
     ["DOI", html`<a href="${link}">${doi}</a>`],
   ];
+  const lead = html`
+    <section>
+      <h2>${text.aboutDataset}</h2>
+      <p class="abstract">${dataset.abstract}</p>
+      <p><a href="${pageUrl(form)}">${text.openSelection}</a></p>
+    </section>
+    ${renderMeasured(content, text)} ${drawChart(content)}
+  `;
+  const rail = html`
+    ${drawMap(content, false)} ${renderDownload(content, text)}
+    ${renderCitations(content, [{ doi }])}
+  `;
   const page = html`
     <p class="path"><a href="/datasets?lang=${language}">${text.datasets}</a> › ${doi}</p>
     <h1 id="count" tabindex="-1">${name}</h1>
@@ -78,20 +90,7 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
         </div>
       `
     )}</dl>
-    ${renderColumns(
-      html`
-        <section>
-          <h2>${text.aboutDataset}</h2>
-          <p class="abstract">${dataset.abstract}</p>
-          <p><a href="${pageUrl(form)}">${text.openSelection}</a></p>
-        </section>
-        ${renderMeasured(content, text)} ${drawChart(content)}
-      `,
-      html`
-        ${drawMap(content, false)} ${renderDownload(content, text)}
-        ${renderCitations(content, [{ doi }])}
-      `,
-    )}
+    ${renderColumns(lead, rail)}
   `;
   return { title: name, content: page, form: renderHiddenForm(content) };
 }

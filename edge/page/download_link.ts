@@ -5,11 +5,11 @@ import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../options.ts";
-import { findCharacteristic } from "./characteristics.ts";
+import { nameInForm } from "./characteristics.ts";
 import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
-import { findRegion, fold, formatYears, GROUP_NAMES, regionName } from "./text.ts";
+import { findRegion, fold, formatYears, regionName } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /** Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. */
@@ -98,12 +98,10 @@ const [MAX_WHAT, MAX_YEARS] = [24, 15];
 /** Such as `total-phosphorus-lake-winnipeg-2015-2024`, equal in both languages. */
 function slugOf({ form, results, datasets }: FileContent): string {
   const { characteristics, from, to } = form;
-  const { names, group } = findCharacteristic(characteristics[0] ?? "");
-  const what = characteristics.length > 1
+  const [name = "", ...others] = characteristics;
+  const what = others.length > 0
     ? `${characteristics.length}-characteristics`
-    : group !== undefined
-    ? GROUP_NAMES.en[group]
-    : names[0]!.replace(/,.*/, "");
+    : nameInForm(name, "en").replace(/,.*/, "");
   const [doi] = form.datasets;
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode, Settings } from "../options.ts";
-import { characteristicName, commonNames, findCharacteristic } from "./characteristics.ts";
+import { characteristicName, commonNames, nameInForm } from "./characteristics.ts";
 import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
 import type { DatasetInfo, Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/script.ts";
@@ -11,7 +11,6 @@ import {
   formatYears,
   GROUP_NAMES,
   type Html,
-  type Language,
   regionsIn,
   type Text,
   TEXTS,
@@ -179,12 +178,6 @@ function renderSuggested(value: string, label = value): Html {
 export function extentOf(datasets: readonly DatasetInfo[] = []): [first: string, last: string] {
   const years = datasets.flatMap(({ years }) => years).sort();
   return [years[0] ?? "", years.at(-1) ?? ""];
-}
-
-export function nameInForm(text: string, language: Language): string {
-  const { names, group } = findCharacteristic(text);
-  if (group !== undefined) return GROUP_NAMES[language][group];
-  return names.length === 1 ? characteristicName(names[0]!, language) : text;
 }
 
 /** Selected value that can be removed without a script. */

@@ -3,12 +3,17 @@ import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
-import { characteristicName, findCharacteristic, nearCharacteristics } from "./characteristics.ts";
+import {
+  characteristicName,
+  findCharacteristic,
+  nameInForm,
+  nearCharacteristics,
+} from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
-import { describeBox, describePlace, extentOf, type FormContent, nameInForm } from "./html.ts";
+import { describeBox, describePlace, extentOf, type FormContent } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { measurementsTable } from "./table.ts";
@@ -42,42 +47,39 @@ export function renderResults(content: ResultsContent): Html {
   const { form, results } = content;
   const text = TEXTS[form.language];
   if (results.count === 0) return renderNothing(content, text);
+  const hasName = form.characteristics.length > 0;
+  const number = renderNumber(content, text);
+  const years = renderYears(content, text);
+  const download = renderDownload(content, text);
   const notices = html`${renderUnknown(form, text)} ${renderStale(text)}`;
   if (!isFiltered(form)) {
-    return html`${notices} ${
-      renderColumns(
-        drawMap(content, true),
-        html`
-          <section class="card number">${renderNumber(content, text)} ${renderYears(
-            content,
-            text,
-          )}</section>
-          ${renderDownload(content, text)}
-        `,
-      )
-    }`;
+    const rail = html`<section class="card number">${number} ${years}</section> ${download}`;
+    return html`${notices} ${renderColumns(drawMap(content, true), rail)}`;
   }
-  const hasName = form.characteristics.length > 0;
+  const noChart = results.isComplete
+    ? text.noSeries
+    : fill(text.noChart, { n: results.count }, form.language);
+  const lead = html`
+    ${!hasName && drawMap(content, true)}
+    ${drawChart(content) ?? html`
+      <section class="card chart-card">
+        <p>${noChart}</p>
+      </section>
+    `}
+    ${measurementsTable(content)} ${renderCode(content, text)}
+  `;
+  const rail = html`
+    ${download} ${hasName && drawMap(content, false)}
+    <section class="card years-card"><h3>${text.perYear}</h3>${years}</section>
+    ${renderCitations(content, results.cited)}
+  `;
   return html`
     ${notices}
     <div class="heading">
-      <div>${renderNumber(content, text)}</div>
+      <div>${number}</div>
       <a class="copy-link" href="${pageUrl(form)}">${text.copyLink}</a>
     </div>
-    ${renderColumns(
-      html`
-        ${!hasName && drawMap(content, true)} ${drawChart(content) ??
-          renderNoChart(content, text)}
-        ${measurementsTable(content)} ${renderCode(content, text)}
-      `,
-      html`
-        ${renderDownload(content, text)} ${hasName && drawMap(content, false)}
-        <section class="card years-card">
-          <h3>${text.perYear}</h3>${renderYears(content, text)}
-        </section>
-        ${renderCitations(content, results.cited)}
-      `,
-    )}
+    ${renderColumns(lead, rail)}
   `;
 }
 
@@ -133,17 +135,6 @@ function renderYears({ form, results }: ResultsContent, text: Text): Html | unde
   if (results.count > MAX_COUNTED) return undefined;
   const href = pageUrl(form, {}, "/years");
   return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
-}
-
-function renderNoChart({ form, results }: ResultsContent, text: Text): Html {
-  const sentence = results.isComplete
-    ? text.noSeries
-    : fill(text.noChart, { n: results.count }, form.language);
-  return html`
-    <section class="card chart-card">
-      <p>${sentence}</p>
-    </section>
-  `;
 }
 
 const MAX_EXCEL_ROWS = 1_048_575;

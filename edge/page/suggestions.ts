@@ -1,7 +1,7 @@
 // The list of suggested characteristics, which the script requests while a name is typed.
 import { html } from "hono/html";
-import { characteristicName, suggestCharacteristics } from "./characteristics.ts";
-import { nameInForm, renderChip } from "./html.ts";
+import { characteristicName, nameInForm, suggestCharacteristics } from "./characteristics.ts";
+import { renderChip } from "./html.ts";
 import { fill, type Html, type Language, TEXTS } from "./text.ts";
 
 const MAX_TEXT_LENGTH = 100;
