@@ -125,6 +125,7 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["where=%C3%8Ele-du-Prince-%C3%89douard", "RegionId eq 'admin.4.ca.pe'"],
   ["where=NS", "RegionId eq 'admin.4.ca.ns'"],
   ["where=%C3%8EP%C3%89&lang=fr", "RegionId eq 'admin.4.ca.pe'"],
+  ["where=watershed.outside-the-list", "RegionId eq 'watershed.outside-the-list'"],
   ["where=hub.atlantic", "RegionId eq 'hub.atlantic'"],
   ["where=Synthetic+Lakes,+Long-Term+Monitoring", "DOI eq '10.25976/weir-aa00'"],
   ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
