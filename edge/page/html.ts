@@ -5,7 +5,7 @@ import { shorten } from "../downloads/parameters.ts";
 import type { AccessMode, Settings } from "../options.ts";
 import { characteristicName, commonNames, nameInForm } from "./characteristics.ts";
 import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
-import type { DatasetInfo, Results } from "./load.ts";
+import { type DatasetInfo, namesOf, type Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/script.ts";
 import {
   formatYears,
@@ -189,16 +189,14 @@ export function renderChip(name: string, value: string, label: string): Html {
   `;
 }
 
-const nameOfLocation = (results: Results | undefined, id: number): string =>
-  results?.locations.list.find((location) => location.id === String(id))?.name ?? `Id ${id}`;
-
 /** Names the places, datasets and further filters of the form; empty for all of Canada. */
 export function describePlace({ form, datasets, results }: FormContent): string {
   const { language } = form;
+  const nameOf = namesOf(results);
   return [
     results?.placeName || form.where,
     ...form.datasets.map((doi) => datasets?.find((dataset) => dataset.doi === doi)?.name ?? doi),
-    ...form.locations.map((id) => nameOfLocation(results, id)),
+    ...form.locations.map((id) => nameOf(String(id))),
     valueName(form.medium, language),
     valueName(form.type, language),
     FORM_SIDES.some((side) => form[side] !== "") &&
@@ -239,12 +237,13 @@ function renderCredential(access: AccessMode, text: Text): Html | undefined {
 
 function renderMore({ form, results }: FormContent, text: Text): Html {
   const { datasets, locations, language } = form;
+  const nameOf = namesOf(results);
   const isOpen = datasets.length > 0 || locations.length > 0 ||
     ([...FORM_SIDES, "medium", "type"] as const).some((name) => form[name] !== "");
   return html`
     <details class="more" ${isOpen && "open"}>
       <summary><span>${text.moreFilters}</span> <small>${text.moreFiltersNote}</small></summary>
-      ${locations.map((id) => renderChip("location", String(id), nameOfLocation(results, id)))}
+      ${locations.map((id) => renderChip("location", String(id), nameOf(String(id))))}
       <div class="row">
         <label>${text.dataset}
           <input name="dataset" value="${datasets.join(", ")}" placeholder="${text.datasetHint}">

@@ -346,7 +346,7 @@ function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, n
 }
 
 /** Names locations by their Id. */
-export function namesOf({ locations }: Pick<Results, "locations">): (id: string) => string {
-  const names = new Map(locations.list.map(({ id, name }) => [id, name]));
+export function namesOf(results?: Pick<Results, "locations">): (id: string) => string {
+  const names = new Map(results?.locations.list.map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? `Id ${id}`;
 }
