@@ -225,9 +225,10 @@ const REGION_ID = /^(?:admin|hub|watershed)(?:\.[\w-]+)+$/i;
  */
 export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
   const { where, language } = form;
-  const toPlace = (found: FoundForm, placeName: string, locations?: Locations, unsearched = 0) => (
-    { found, selection: toSelection(found), placeName, locations, unsearched }
-  );
+  const toPlace = (found: FoundForm, placeName: string, locations?: Locations, unsearched = 0) => {
+    const selection = toSelection(found);
+    return { found, selection, placeName, locations, unsearched };
+  };
   if (where === "") return toPlace(form, "");
   const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
   if (region !== undefined) return toPlace({ ...form, region }, regionName(region, language));
@@ -271,14 +272,12 @@ const NO_LOCATIONS: Locations = { list: [], missing: 0 };
 
 /** Sends one request at a time; the data that a reader needs first comes first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
-  const { found, locations: foundLocations, ...place } = await findPlace(source, form);
+  const place = await findPlace(source, form);
   const { selection } = place;
-  const rows = isFiltered(form)
-    ? await loadSelected(source, found, selection, foundLocations)
-    : undefined;
+  const rows = isFiltered(form) ? await loadSelected(source, place) : undefined;
   const isFull = rows?.length === MAXIMUM_TOP;
   const count = rows && !isFull ? rows.length : await load(source, "count", selection);
-  const locations = foundLocations ??
+  const locations = place.locations ??
     (count === 0 ? NO_LOCATIONS : await load(source, "locations", selection));
   const others = source.tasks < MAX_TASKS ? await loadOthers(source, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
@@ -319,9 +318,7 @@ async function loadOthers(
 /** A filter by Id needs no further request for the locations in a box: the map loads their Ids anyway. */
 async function loadSelected(
   source: Source,
-  found: FoundForm,
-  selection: RowSelection,
-  locations: Locations | undefined,
+  { found, selection, locations }: FoundPlace,
 ): Promise<readonly Measurement[]> {
   const kind = found.more === "" ? "rows" : "rowsWithAllFields";
   if (selection.within === undefined) return await load(source, kind, selection);
