@@ -1,6 +1,6 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
-import { type Form, isFiltered, pageUrl, readForm } from "./form.ts";
+import { type Form, isFiltered, NO_SIDES, pageUrl, readForm } from "./form.ts";
 import type { LocationInfo } from "./load.ts";
 import { drawPoints, formatPixel, type MapDrawing } from "./map_points.ts";
 import {
@@ -117,8 +117,6 @@ function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDra
   </nav>`;
 }
 
-const NO_BOX = { west: "", south: "", east: "", north: "", view: "" };
-
 function renderLegend({ form, path, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
   const { language } = form;
@@ -135,7 +133,7 @@ function renderLegend({ form, path, results, frame }: MapDrawing): Html {
     ${
     isFiltered(form) && missing === 0 && link(toOthers, others ? text.hideOthers : text.showOthers)
   }
-    ${selection.within && link(NO_BOX, text.removeBox)}
+    ${selection.within && link({ ...NO_SIDES, view: "" }, text.removeBox)}
     ${missing > 0 && html`<span>${formatPlural("missing", missing, language)}</span>`}
   </p>`;
 }
