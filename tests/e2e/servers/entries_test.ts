@@ -1,6 +1,6 @@
-// The published entry points, on each runtime.
+// The published entry points, on each runtime. start_test.ts and server_entry_test.ts have those that do not start.
 import { assert, assertEquals } from "@std/assert";
-import { PUBLISHED, startEntry, testOnEach, testPrograms, WORKERD } from "./runtimes.ts";
+import { PUBLISHED, startEntry, testOnEach } from "./runtimes.ts";
 
 testOnEach(
   "the published entry point serves the sandbox when WEIR_SANDBOX is set",
@@ -20,21 +20,5 @@ testOnEach(
     const type = page.headers.get("content-type");
     assertEquals([page.status, type?.toLowerCase()], [200, "text/html; charset=utf-8"]);
     assert((await page.text()).trimEnd().endsWith("</html>"));
-  },
-);
-
-// start_test.ts tests the other runtimes, where the process ends.
-testPrograms(
-  [WORKERD],
-  "the published entry point responds with 503 when WEIR_ACCESS is empty",
-  async (runtime) => {
-    const environment = { WEIR_SANDBOX: "", WEIR_ACCESS: "", DATASTREAM_API_KEY: "a-secret-key" };
-    await using server = await startEntry(runtime, PUBLISHED, environment);
-    const health = await fetch(`${server.root}/healthz`);
-    assertEquals([health.status, await health.text()], [200, "ok\n"]);
-    const download = await fetch(`${server.root}/Records.csv`);
-    assertEquals([download.status, (await download.json()).title], [503, "Not serving"]);
-    assert(server.log().includes("Not serving: WEIR_ACCESS must be one of"), server.log());
-    assert(!server.log().includes("a-secret-key"));
   },
 );
