@@ -15,11 +15,8 @@ type Handler = (request: Request) => Response | Promise<Response>;
 /** Time (ms) in which a service permits two starts. */
 const WINDOW = 1_000;
 
-/** Records when requests arrive at a handler, to which `latency` (ms) is added. */
-export function recordArrivals(
-  respond: Handler,
-  latency = 0,
-): { fetch: Handler; stats: ArrivalStats } {
+/** Records when requests arrive at a handler. */
+export function recordArrivals(respond: Handler): { fetch: Handler; stats: ArrivalStats } {
   const stats: ArrivalStats = {
     requests: 0,
     early: 0,
@@ -43,7 +40,6 @@ export function recordArrivals(
       inFlight++;
       const response = await respond(request);
       if (response.status === 429) stats.tooMany++;
-      if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
       return withEnd(response, () => inFlight--);
     },
   };

@@ -8,15 +8,11 @@ export interface ServerProcess extends AsyncDisposable {
   root: string;
 }
 
-/** Starts the sandbox in another process. `latency` (ms) needs a rate limit. */
-export function startSandbox(
-  records: number,
-  requestsPerSecond: number,
-  latency = 0,
-): Promise<ServerProcess> {
+/** Starts the sandbox in another process. */
+export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
   // Without the last flag, Deno warns about requests whose signal the sandbox reads.
   const flags = ["--quiet", "--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
-  const args = [records, requestsPerSecond, latency].map(String);
+  const args = [records, requestsPerSecond].map(String);
   const file = `${PROJECT}tests/bench/sandbox_server.ts`;
   return startProcess(Deno.execPath(), ["run", ...flags, file, ...args]);
 }
@@ -27,6 +23,16 @@ export function baseUrlOf({ root }: ServerProcess): string {
 
 export async function statsOf(service: ServerProcess): Promise<ArrivalStats> {
   return await (await fetch(`${service.root}/stats`)).json();
+}
+
+/** Environment of a server that is connected to a service. */
+export function environmentFor(service: ServerProcess): Record<string, string> {
+  return {
+    DATASTREAM_BASE_URL: baseUrlOf(service),
+    DATASTREAM_API_KEY: "sandbox",
+    WEIR_ACCESS: "public",
+    WEIR_LOG: "errors", // lines of requests would be between the lines of the table
+  };
 }
 
 /**
@@ -41,13 +47,7 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const { tasks } = JSON.parse(await Deno.readTextFile(`${project}deno.json`));
   const [, command, ...args] = tasks.serve.command.split(" ");
-  const env = {
-    DATASTREAM_BASE_URL: baseUrlOf(service),
-    DATASTREAM_API_KEY: "sandbox",
-    WEIR_ACCESS: "public",
-    WEIR_LOG: "errors", // lines of requests would be between the lines of the table
-    ...environment,
-  };
+  const env = { ...environmentFor(service), ...environment };
   const address = ["--host", "127.0.0.1", "--port", "0"];
   return await startProcess(Deno.execPath(), [command!, ...args, ...address], env, project);
 }

@@ -1,16 +1,15 @@
 // Serves the sandbox on loopback, prints its URL, and serves request counts at `/stats`. Arguments:
-// number of records, requests per second, latency in milliseconds (default 0).
+// number of records, requests per second.
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { recordArrivals } from "./arrivals.ts";
 import { RecordedRows } from "./recorded_rows.ts";
 
-const [records, requestsPerSecond, latency] = process.argv.slice(2)
-  .map(Number) as [number, number, number?];
+const [records, requestsPerSecond] = process.argv.slice(2).map(Number) as [number, number];
 const sandbox = createSandbox({ records, requestsPerSecond });
 const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
 let requests = 0;
-const arrivals = recordArrivals(sandbox.fetch, latency);
+const arrivals = recordArrivals(sandbox.fetch);
 
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
   if (new URL(request.url).pathname === "/stats") {

@@ -6,7 +6,7 @@ import { cpuTime } from "./cpu_time.ts";
 import { median } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
 import {
-  baseUrlOf,
+  environmentFor,
   type ServerProcess,
   startProcess,
   startSandbox,
@@ -38,10 +38,7 @@ async function bundleForNode(program: string): Promise<Start> {
   await Deno.writeTextFile(file, await bundleAsPublished("server.js", "src/cli/serve_bin.ts"));
   return (service, variables) =>
     startProcess(program, [file, "--host", "127.0.0.1", "--port", "0"], {
-      DATASTREAM_BASE_URL: baseUrlOf(service),
-      DATASTREAM_API_KEY: "sandbox",
-      WEIR_ACCESS: "public",
-      WEIR_LOG: "errors",
+      ...environmentFor(service),
       ...environment,
       ...variables,
     });

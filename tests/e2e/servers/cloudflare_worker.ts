@@ -5,41 +5,24 @@ import entry, {
   RateLimiterObject as PublishedObject,
 } from "../../../edge/cloudflare/mod.ts";
 
-/** Use of the Durable Object since its start. */
-export interface ObjectUse {
-  /** Number of messages by path. */
-  messages: Record<string, number>;
-  writes: number;
-}
-
 type TestContext = ObjectContext & { abort(reason: string): void };
 
-/** The published object, which also counts its use, and restarts after a message. */
+/** The published object, which also counts its messages, and restarts after one. */
 export class RateLimiterObject extends PublishedObject {
   readonly #context: TestContext;
-  readonly #use: ObjectUse;
+  /** Number of messages by path, since its start. */
+  readonly #messages: Record<string, number> = {};
 
   constructor(context: TestContext) {
-    const use: ObjectUse = { messages: {}, writes: 0 };
-    const { storage } = context;
-    super({
-      storage: {
-        get: (name) => storage.get(name),
-        put: (name, value) => {
-          use.writes++;
-          return storage.put(name, value);
-        },
-      },
-    });
+    super(context);
     this.#context = context;
-    this.#use = use;
   }
 
   override async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === "/abort") this.#context.abort("restart of a test");
-    if (pathname === "/use") return Response.json(this.#use);
-    this.#use.messages[pathname] = (this.#use.messages[pathname] ?? 0) + 1;
+    if (pathname === "/messages") return Response.json(this.#messages);
+    this.#messages[pathname] = (this.#messages[pathname] ?? 0) + 1;
     return await super.fetch(request);
   }
 }

@@ -51,7 +51,7 @@ export function objectsOf({ roots: [root] }: Isolates): ObjectNamespace<string> 
 
 export async function sendToObject(
   isolates: Isolates,
-  path: "/abort" | "/use",
+  path: "/abort" | "/messages",
   origin: string,
   apiKey: string,
 ): Promise<Response> {
