@@ -506,7 +506,8 @@ function withPosition(error: DataStreamError, { rows, shards }: Position): DataS
   const [shard, ...later] = shards;
   const skipToken = later.length === 0 && shard?.clauses.length === 0 ? shard.after : undefined;
   const position = skipToken === undefined ? "" : `, up to the position ${skipToken}`;
-  const hint = `${error.hint}; ${rows} rows were delivered before${position}`;
+  const delivered = rows === 1 ? "1 row was delivered" : `${rows} rows were delivered`;
+  const hint = `${error.hint}; ${delivered} before${position}`;
   return amendError(error, { hint, rows, skipToken });
 }
 
