@@ -77,7 +77,8 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   maxDownloadsPerClient?: number | undefined;
   /**
    * Request header in which a proxy sends the address of the client, such as `x-forwarded-for`; the last
-   * address in it is used. Default: the address of the connection; on Workers, `cf-connecting-ip`.
+   * address in it is used. Clients whose header has no address count as one. Default: the address of the
+   * connection; on Workers, `cf-connecting-ip`.
    */
   clientAddressHeader?: string | undefined;
   /** Maximum number of rows per page, 1 to 10000. Default 10000. */
