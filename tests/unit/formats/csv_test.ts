@@ -76,6 +76,12 @@ for (const [json, cell] of FORMULAS) {
   });
 }
 
+Deno.test("csvFromPage() writes the cells after one that is longer than its row", () => {
+  const empty = Array(1_000).fill('""');
+  const page = `{"value":[{"a":[${empty},1],"b":"x"}]}`;
+  assertEquals(csvOf(page), `a,b\r\n"[${empty.map((text) => text + text)},1]",x\r\n`);
+});
+
 Deno.test("csvFromPage() keeps the columns when rows have other orders of fields, fewer or more fields", () => {
   const page =
     '{"value":[{"a":1,"b":2,"c":3},{"c":6,"a":4,"b":5},{"b":8},{"a":10,"b":11,"c":12,"d":0}]}';
