@@ -15,7 +15,8 @@ export interface NoRowsReason {
   field?: string | undefined;
   /** Compared values. */
   terms?: readonly string[];
-  hasUnknownValue: boolean;
+  /** Whether a value is none of the known ones. Default false */
+  hasUnknownValue?: boolean;
 }
 
 interface Condition extends NoRowsReason {
@@ -60,11 +61,11 @@ export async function explainNoRows(
     const rows = await ignoreFailure(() => counter.query(resource, selection).count()) ?? 0;
     const text =
       "Rows match the filters, but all are left out: by their day, or as quality control";
-    if (rows > 0) return [toReason(text)];
+    if (rows > 0) return [{ text }];
   }
   const conditions = conditionsOf(resource, query);
   if (conditions.length === 0) {
-    return [toReason(filter === undefined ? "There are no rows" : "No row matches the filter")];
+    return [{ text: filter === undefined ? "There are no rows" : "No row matches the filter" }];
   }
   if (conditions.length === 1) return [...reasonsOf(conditions[0]!)];
   const empty: NoRowsReason[] = [];
@@ -85,11 +86,7 @@ export async function explainNoRows(
     }
   });
   if (isExplained) return empty;
-  return [...empty, toReason("No row matches all filters together: remove one of them")];
-}
-
-function toReason(text: string): NoRowsReason {
-  return { text, hasUnknownValue: false };
+  return [...empty, { text: "No row matches all filters together: remove one of them" }];
 }
 
 const MAX_NAMED = 3;
@@ -135,14 +132,15 @@ function conditionsOf(
     const { west, south, east, north } = within;
     const box = `west ${west}, south ${south}, east ${east}, north ${north}`;
     conditions.push({
-      ...toReason(`No row is inside the bounding box ${box}`),
+      text: `No row is inside the bounding box ${box}`,
       field: "Longitude",
       // One request; the rows in a box can take many.
       count: (client) => client.locations({ within, signal }).count(),
       values: [],
     });
   }
-  return conditions.sort((a, b) => Number(b.hasUnknownValue) - Number(a.hasUnknownValue));
+  const rank = ({ hasUnknownValue }: Condition) => hasUnknownValue ? 0 : 1;
+  return conditions.sort((a, b) => rank(a) - rank(b));
 }
 
 const ROW_FIELDS = [

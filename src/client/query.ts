@@ -282,7 +282,8 @@ export interface Batch<T> {
  *
  * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
  * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
- * list. For Metadata, it contains the Ids of all rows before it. From one cursor to the next, only the first shards change, and all others are the same objects.
+ * list. For Metadata, it contains the Ids of all rows before it. From one cursor to the next, only the first shards
+ * change, and all others are the same objects.
  */
 export interface Cursor {
   /** Version of the format. */
