@@ -66,6 +66,8 @@ export interface FaultKind {
   isRecoverable?: boolean | ((plan: Plan) => boolean);
   /** Whether it can remove rows without a sign in the responses. */
   hidesRows?: boolean;
+  /** Whether a later row can have a lower Id. If rows were delivered before it, a failed page cannot be continued. */
+  breaksOrder?: boolean;
   /** Whether it affects all requests, starting with the first one. */
   isPermanent?: boolean;
   /** Duration (ms) of an outage. */

@@ -1,6 +1,5 @@
 import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
 import { dropLinks, hasLink } from "./link_faults.ts";
-import type { Plan } from "./plan.ts";
 import type { WireRow } from "./reference_rows.ts";
 
 function pageFault(
@@ -9,11 +8,6 @@ function pageFault(
   effects: Partial<FaultKind> = {},
 ): FaultKind {
   return { name, on: "page", page, ...effects };
-}
-
-/** If rows were delivered before one with a lower Id, a failed page cannot be continued. */
-function deliversWholePages({ output }: Plan): boolean {
-  return ["toArray", "loop", "rows", "pages"].includes(output);
 }
 
 /** Replaces the rows, and any links by one to the page after the last of the new rows. */
@@ -92,18 +86,18 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("rows in another order", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = random.shuffle(page.rows);
-  }, { isRecoverable: deliversWholePages }),
+  }, { breaksOrder: true }),
   pageFault("one row replaced by a copy of another", (page, { random }) => {
     if (!hasIds(page) || page.rows.length < 2) return false;
     const [from, to] = random.shuffle([...page.rows.keys()]);
     page.rows = page.rows.with(to!, page.rows[from!]);
-  }, { isRecoverable: deliversWholePages }),
+  }, { breaksOrder: true }),
   pageFault("one row replaced by a row of an earlier page", async (page, context) => {
     const { request, random } = context;
     if (request.position === undefined || !hasIds(page)) return false;
     const row = random.pick(await earlierRows(context));
     page.rows = page.rows.with(random.int(0, page.rows.length - 1), row);
-  }, { isRecoverable: deliversWholePages }),
+  }, { breaksOrder: true }),
   pageFault(
     "last row of the previous page repeated",
     async (page, { request, rowsAfter }) => {

@@ -14,8 +14,8 @@ export function pagesOf({ resource }: Plan, exchanges: readonly Exchange[]): Exc
 }
 
 /** Whether a fault changed the order of rows. */
-function isShuffled({ faults }: FaultyService): boolean {
-  return faults.some(({ kind, applied }) => kind.name === "rows in another order" && applied > 0);
+export function isShuffled({ faults }: FaultyService): boolean {
+  return faults.some(({ kind, applied }) => kind.breaksOrder && applied > 0);
 }
 
 /** Whether delivered rows are the complete result: all rows, or as many as the limit. */
