@@ -125,6 +125,8 @@ Deno.test("batches() of a long list continue at the end of a group whose tokens 
   const ids = (await query.toArray()).map(({ Id }) => Id);
   assertEquals(ids, groups.flatMap((_, index) => [1, 2, 3].map((id) => index * 10 + id)));
   const uninterrupted = requests;
+  // Groups of equal size are counted, too.
+  assertEquals(uninterrupted.filter((text) => text.endsWith("count")).length, groups.length);
   requests = [];
   const resumed: number[] = [];
   let after: Cursor | undefined;
