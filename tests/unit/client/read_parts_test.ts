@@ -409,13 +409,17 @@ for (const [name, rows, query, expected, count = () => rows] of plans) {
 
 Deno.test("metadata() fail when a dataset comes a second time", async () => {
   const link = (token: string) => `${ROOT}/Metadata?$skiptoken=${token}`;
-  const { options } = upstream(page([{ Id: "b" }], link("Id:b")), page([{ Id: "a" }, { Id: "b" }]));
+  const { options } = upstream(
+    page([{ Id: "b" }], link("Id:b")),
+    page([{ Id: "c" }], link("Id:c")),
+    page([{ Id: "a" }, { Id: "b" }]),
+  );
   const error = await assertRejects(
     () => new DataStream(options).metadata({ select: ["DOI"], top: 2 }).toArray(),
     DataStreamError,
     "the row with Id b a second time",
   );
-  assertEquals([error.kind, error.rows], ["page", 1]);
+  assertEquals([error.kind, error.rows], ["page", 2]);
 });
 
 /** The body of the page that a service sends by default, in two texts of which the first ends after a row. */
