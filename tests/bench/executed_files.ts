@@ -19,7 +19,7 @@ const CLI = `const { main } = await import("{root}src/cli/main.ts");
 const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
-    limit: 26,
+    limit: 27,
     load: `const { DataStream } = await import("{root}mod.ts");`,
     code: `
       const client = new DataStream({ apiKey: "key", baseUrl: "{service}" });
@@ -33,9 +33,9 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 46, load: CLI, code: WEIR },
+  "weir records --output FILE": { limit: 47, load: CLI, code: WEIR },
   "weir records --output FILE --resume": {
-    limit: 46,
+    limit: 47,
     load: CLI,
     code: WEIR.replace("]", `, "--resume"]`),
     failsAfter: 2,

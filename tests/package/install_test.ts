@@ -27,7 +27,7 @@ const FILES: Record<string, string> = {
     console.error("Weir listens on " + server.url);`,
   "app.capnp": toCapnp(
     JSON.stringify({ compatibility_date: "2026-05-03", compatibility_flags: [] }),
-    ENVIRONMENT,
+    { environment: ENVIRONMENT },
   ),
 };
 /** Bundles `serve.mjs` with the conditions and the platform of Wrangler. */
