@@ -210,8 +210,9 @@ async function penalizeKey({ settings, signal }: Run, blockTime: number): Promis
   }
 }
 
-/** Number of pages without an error after which a reduced page size is doubled. Each further refusal doubles it. */
+/** Number of pages without an error after which a reduced page size is doubled. */
 const GOOD_PAGES = 3;
+/** Maximum of that number, which doubles when a doubled page size is refused: a service may never deliver the size. */
 const MAX_GOOD_PAGES = 96;
 
 /**
@@ -223,17 +224,22 @@ export interface PageSize {
   readonly max?: number | undefined;
   readonly goodPages: number;
   readonly goodPagesToGrow: number;
+  /** Whether no page has arrived since the size was doubled. */
+  readonly hasJustGrown?: boolean;
 }
 
 export function shrink(size: PageSize | undefined, top: number): PageSize {
-  // A service may never deliver the size.
-  const goodPagesToGrow = size ? Math.min(MAX_GOOD_PAGES, 2 * size.goodPagesToGrow) : GOOD_PAGES;
+  const { goodPagesToGrow: pages = GOOD_PAGES, hasJustGrown = false } = size ?? {};
+  const goodPagesToGrow = hasJustGrown ? Math.min(MAX_GOOD_PAGES, 2 * pages) : pages;
   return { max: top, goodPages: 0, goodPagesToGrow };
 }
 
 /** `wanted` is the size without reduction. */
 export function grow(size: PageSize, top: number, wanted: number): PageSize {
   const goodPages = size.goodPages + 1;
-  if (goodPages < size.goodPagesToGrow) return { ...size, goodPages };
-  return { ...size, max: 2 * top >= wanted ? undefined : 2 * top, goodPages: 0 };
+  if (size.max === undefined || goodPages < size.goodPagesToGrow) {
+    return { ...size, goodPages, hasJustGrown: false };
+  }
+  const max = 2 * top >= wanted ? undefined : 2 * top;
+  return { ...size, max, goodPages: 0, hasJustGrown: true };
 }

@@ -108,6 +108,24 @@ Deno.test("locations() halves the page size after status 413, without backoff, a
   assertEquals(times.slice(0, 4), [0, 530, 1_060, 1_590]);
 });
 
+Deno.test("locations() doubles a halved page size after three good pages, and after six when a doubled one is refused", async () => {
+  const goodPages = Array.from(
+    { length: 15 },
+    (_, index) => page([{ Id: index + 1 }], `${ROOT}/Locations?$skiptoken=Id:${index + 1}`),
+  );
+  const { client, tops } = retryingClient([
+    ...Array.from({ length: 3 }, () => statusResponse(413)),
+    ...goodPages.slice(0, 9),
+    statusResponse(413), // after the third doubling
+    ...goodPages.slice(9, 15),
+    page([{ Id: 16 }]),
+  ]);
+  assertEquals((await client.locations({ top: 8_000 }).toArray()).length, 16);
+  const sizes = [8_000, 4_000, 2_000, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 4_000, 4_000, 4_000]
+    .concat([8_000, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000, 8_000]);
+  assertEquals(tops().slice(0, sizes.length), sizes);
+});
+
 for (const status of [408, 504]) {
   Deno.test(`locations() halves the page size only after the second ${status}`, async () => {
     const { client, tops } = retryingClient([
