@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { constants, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { dirname, relative } from "node:path";
@@ -76,15 +77,15 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
 export async function writeText(path: string, text: string, context: Context): Promise<void> {
   if (isStandardOutput(path)) return await context.print(text);
   const target = await resolveOutput(path);
-  if (!target.isStream) return replaceFile(target.path, text);
+  // A name of its own, because another file of the user can have the name `.new`.
+  if (!target.isStream) return replaceFile(target.path, text, `${target.path}.${randomUUID()}`);
   const stream = await openStream(target.path, context);
   await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
   await stream.finish();
 }
 
-/** Replaces a file atomically. */
-export function replaceFile(path: string, text: string): void {
-  const part = `${path}.new`;
+/** Replaces a file atomically. An earlier `part` is removed. */
+export function replaceFile(path: string, text: string, part = `${path}.new`): void {
   // If this path is a symbolic link, writing would change the link's target.
   rmSync(part, { force: true });
   try {

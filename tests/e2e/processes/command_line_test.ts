@@ -97,6 +97,14 @@ Deno.test("weir --cite writes the citations to a new file, and does not overwrit
   assertStringIncludes(again.errors.join(), "cite.txt already exists");
 });
 
+Deno.test("weir --cite changes no other file", async () => {
+  await using download = await Download.create();
+  await download.write("cite.txt.new", "notes");
+  assertEquals((await download.run("", [`--cite=${download.folder}/cite.txt`])).code, 0);
+  assertEquals(await download.names(), ["a.csv", "cite.txt", "cite.txt.new"]);
+  assertEquals((await download.files())["cite.txt.new"], "notes");
+});
+
 Deno.test("weir --cite includes the datasets of rows that an interrupted run wrote", async () => {
   await using download = await Download.create();
   // The pages are of different datasets; the third is beyond the limit.
