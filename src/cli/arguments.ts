@@ -52,6 +52,10 @@ export function parseArguments(
     ? [args[1], "--help", ...args.slice(2)]
     : args;
   if (command === undefined || /^(--help|-h|help|--version|-V)$/.test(command)) {
+    // It is not shown, because it may be a secret.
+    if (others.some((other) => other !== "--help")) {
+      throw new UsageError(`Unexpected argument after ${command}: see weir help COMMAND`);
+    }
     const flag = command === "-V" || command === "--version" ? "version" : "help";
     return { command: undefined, operand: undefined, flags: new Map([[flag, [""]]]) };
   }

@@ -55,6 +55,8 @@ Deno.test("run() keeps equals signs and spaces in a value", async () => {
 });
 
 const refused: [line: string[], ...expected: string[]][] = [
+  [["--version", "records"], "Unexpected argument after --version: see weir help COMMAND"],
+  [["--help", "records"], "Unexpected argument after --help"],
   [["help", "recrds"], '"recrds"', 'did you mean "records"?'],
   [["records", "--", "help"], 'Unexpected "help": weir records takes only flags'],
   [["records", "--characteristic", "pH", "--", "x"], 'Unexpected "x": weir records takes only'],
