@@ -95,15 +95,24 @@ export interface Suggestions {
 export function suggestCharacteristics(text: string, language: Language): Suggestions {
   const wanted = fold(text);
   const { names: meant, isKnown, group } = findCharacteristic(text);
-  const isMeant = (name: string) => isKnown && group === undefined && meant.includes(name);
   const isPart = (name: string) => fold(name).includes(wanted);
-  const found = NAMES_BY_GROUP.map(([id, names]) => {
+  const first = new Set([
+    ...isKnown && group === undefined ? meant : [],
+    ...Object.values(GROUP_NAMES[language]).filter((label) => fold(label).startsWith(wanted)),
+  ]);
+  // Enter takes the first name, so names that only contain the text come after those that it begins.
+  const begun = [...MEANINGS].filter(([meaning, { group }]) =>
+    group === undefined && meaning.startsWith(wanted)
+  );
+  const best = [...new Set([...first, ...begun.flatMap(([, { names }]) => names)])];
+  const ranks = new Map(best.map((name, rank) => [name, rank]));
+  const rankOf = (name: string) => ranks.get(name) ?? ranks.size;
+  const found = NAMES_BY_GROUP.map(([id, ofGroup]) => {
     const label = id === undefined ? "" : GROUP_NAMES[language][id];
-    const first = [...names.filter(isMeant), ...label !== "" && isPart(label) ? [label] : []];
-    const others = names.filter((name) =>
-      !isMeant(name) && (isPart(name) || isPart(FRENCH[name] ?? ""))
-    );
-    return { label, names: [...first, ...others], isFirst: first.length > 0 };
+    const names = [...label ? [label] : [], ...ofGroup]
+      .filter((name) => ranks.has(name) || isPart(name) || isPart(FRENCH[name] ?? ""))
+      .sort((a, b) => rankOf(a) - rankOf(b));
+    return { label, names, isFirst: names.some((name) => first.has(name)) };
   }).sort((a, b) => Number(b.isFirst) - Number(a.isFirst));
   let more = 0;
   let room = MAX_SUGGESTED;

@@ -598,7 +598,11 @@ const suggestions: [text: string, first: string, others: string[]][] = [
   ["TP", "Total Phosphorus, mixed forms", []],
   ["plomb", "Lead", []],
   ["metals", "Metals", []],
-  ["PHOS", "Organic phosphorus", ["Orthophosphate", "Phosmet"]],
+  ["PHOS", "Total Phosphorus, mixed forms", ["Orthophosphate", "Phosmet"]],
+  ["nitrat", "Nitrate", ["Inorganic nitrogen (nitrate and nitrite)"]],
+  ["cond", "Specific conductance", ["Conductivity"]],
+  ["nutr", "Nutrients", []],
+  ["hard", "Hardness, Ca, Mg", []],
 ];
 for (const [text, first, others] of suggestions) {
   Deno.test(`GET /suggestions has "${first}" first when the text is "${text}"`, async () => {
