@@ -110,7 +110,13 @@ function slugOf({ form, results, datasets }: FileContent): string {
     (form.datasets.length > 1
       ? `${form.datasets.length}-datasets`
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||
-    "canada";
+    (form.locations.length > 1
+      ? `${form.locations.length}-locations`
+      : form.locations.length === 1
+      ? `location-${form.locations[0]}`
+      : results.selection.within
+      ? "box"
+      : "canada");
   // A version says more of a dataset than its years.
   const all = dataset?.version ? `v${dataset.version}` : "all-years";
   const years = from || to ? formatYears(from, to, "en") : all;

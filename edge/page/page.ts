@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
+import { contentDisposition } from "../downloads/headers.ts";
 import { Queue } from "../downloads/queue.ts";
 import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
 import type { Exchange, Router } from "../operation/request_log.ts";
@@ -15,7 +16,7 @@ import {
   renderDatasetList,
   renderFields,
 } from "./dataset.ts";
-import { createLink, publicOrigin, toPath } from "./download_link.ts";
+import { createLink, fileNameOf, publicOrigin, toPath } from "./download_link.ts";
 import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, type View } from "./html.ts";
@@ -141,18 +142,22 @@ const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>
     const files: Readonly<Record<string, OfferedFile>> = CITATION_FILES;
     const file = files[parameters.get("file") ?? ""] ?? TOOLS[form.tool];
     const { url, headers, method, signal } = exchange.request;
-    const link = toPath(
-      await createLink({
-        settings,
-        origin: publicOrigin(exchange.request),
-        form,
-        datasets: knownDatasets(source),
-        results: await findPlace(source, form),
-      }, file),
-    );
+    const content = {
+      settings,
+      origin: publicOrigin(exchange.request),
+      form,
+      datasets: knownDatasets(source),
+      results: await findPlace(source, form),
+    };
+    const link = toPath(await createLink(content, file));
     exchange.request = new Request(new URL(link, url), { headers, method, signal });
     const response = await dispatch(exchange);
     response.headers.set("content-location", link);
+    if (response.status < 400 && file.resource === "Citations") {
+      // Their own URL has a name; a browser would name the file of this one "download".
+      const name = contentDisposition(fileNameOf(content, file));
+      response.headers.set("content-disposition", name);
+    }
     if (response.status < 400 || method === "HEAD") return response;
     const retry = response.headers.get("retry-after");
     throw new HttpProblem(await response.json(), retry === null ? {} : { "retry-after": retry });

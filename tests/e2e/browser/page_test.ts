@@ -116,6 +116,7 @@ const tasks: Task[] = [
         page.waitForEvent("download"),
         page.getByRole("button", { name: "BibTeX" }).click(),
       ]);
+      assertEquals(download.suggestedFilename(), "chloride-canada-all-years.bib");
       const text = await Deno.readTextFile(await download.path());
       assertEquals(text.match(/^@misc\{/gm)?.length, 5);
     },

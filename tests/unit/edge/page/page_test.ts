@@ -549,6 +549,21 @@ Deno.test("GET / names the dataset in the line of a folded form, in the facts an
   assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
 });
 
+const names: [query: string, name: string][] = [
+  ["characteristic=pH&location=1022", "ph-location-1022-all-years.csv"],
+  ["location=1&location=2&from=2015", "2-locations-since-2015.csv"],
+  ["west=-100&south=48&east=-94&north=55", "box-all-years.csv"],
+  ["characteristic=pH&file=bibtex", "ph-canada-all-years.bib"],
+  ["where=Manitoba&file=text", "manitoba-all-years.txt"],
+];
+for (const [query, name] of names) {
+  Deno.test(`GET /download has the name ${name} when the form has ${query}`, async () => {
+    const { app } = overSandbox({ records: 3 });
+    const { headers } = await app.request(`/download?${query}`, { method: "HEAD" });
+    assertStringIncludes(headers.get("content-disposition") ?? "", `filename="${name}"`);
+  });
+}
+
 Deno.test("GET / shows the name of the file, with its years, when the names of characteristic and dataset are long", async () => {
   const DOI = "10.25976/abcd-ef12";
   const name = "Programme de surveillance de la qualité de l’eau des lacs et rivières du Nord";
