@@ -4,7 +4,7 @@ import { groupedFields } from "./fields.ts";
 import { characteristicName } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
-import { renderHiddenForm, type View } from "./html.ts";
+import { renderShortForm, type View } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED, type MeasuredResults, yearsOf } from "./load.ts";
 import { drawMap } from "./map.ts";
 import {
@@ -92,7 +92,7 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     )}</dl>
     ${renderColumns(lead, rail)}
   `;
-  return { title: name, content: page, form: renderHiddenForm(content) };
+  return { title: name, content: page, form: renderShortForm(content, content.path) };
 }
 
 function renderMeasured({ form, results }: ResultsContent, text: Text): Html {

@@ -155,12 +155,16 @@ export function renderForm(content: FormContent): Html {
 }
 
 /** Returns the form of a page without its own fields: the download needs the selection and the credential. */
-export function renderHiddenForm({ settings: { access }, form }: FormContent): Html {
+export function renderShortForm({ settings: { access }, form }: FormContent, path: string): Html {
+  const text = TEXTS[form.language];
+  const isPublic = access === "public";
   return html`
-    <form id="query" method="${methodOf(access)}" action="/" data-access="${access}" hidden>
+    <form id="query" class="query" method="${methodOf(access)}" action="${pageUrl(form, {}, path)}"
+      data-access="${access}" ${isPublic && "hidden"}>
       <input type="hidden" name="lang" value="${form.language}">
       <input type="hidden" name="dataset" value="${form.datasets.join(",")}">
-      ${renderCredential(access, TEXTS[form.language])}
+      ${renderCredential(access, text)}
+      ${!isPublic && html`<button type="submit" class="show">${text.show}</button>`}
     </form>
   `;
 }

@@ -19,7 +19,7 @@ import {
 import { createLink, fileNameOf, publicOrigin, toPath } from "./download_link.ts";
 import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
-import { renderForm, renderFrame, type View } from "./html.ts";
+import { renderForm, renderFrame, renderShortForm, type View } from "./html.ts";
 import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
@@ -58,21 +58,21 @@ export function addPage(app: Router, context: AppContext): void {
   }
   const dispatch = (exchange: Exchange) => app.fetch(exchange.request, { exchange });
   const respond = createResponder(context, dispatch);
-  for (const route of Object.keys(ROUTES)) {
-    app.get(route, ({ req, env: { exchange } }) => {
-      exchange.route = route.split("/:")[0]!;
-      const { searchParams } = new URL(req.url);
-      const doi = req.param("doi");
-      if (doi !== undefined) searchParams.set("doi", doi);
-      return respond(route, exchange, searchParams);
-    });
-  }
-  if (access === "public") return;
-  // The form sends the key or token in the request body, because URLs are logged.
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
-  for (const route of ["/", "/download"]) {
+  for (const route of Object.keys(ROUTES)) {
+    const show = (exchange: Exchange, doi: string | undefined, parameters: URLSearchParams) => {
+      exchange.route = route.split("/:")[0]!;
+      if (doi !== undefined) parameters.set("doi", doi);
+      return respond(route, exchange, parameters);
+    };
+    app.get(
+      route,
+      ({ req, env }) => show(env.exchange, req.param("doi"), new URL(req.url).searchParams),
+    );
+    if (access === "public") continue;
+    // The form sends the key or token in the request body, because URLs are logged.
     app.post(
       route,
       bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
@@ -81,9 +81,10 @@ export function addPage(app: Router, context: AppContext): void {
           // Deno stops reading bodies when the server stops.
           throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
         });
-        const parameters = new URLSearchParams(text);
-        exchange.request = withCredential(exchange, access === "caller", parameters.get("token"));
-        return respond(route, exchange, parameters);
+        const form = new URLSearchParams(text);
+        const parameters = new URLSearchParams([...new URL(req.url).searchParams, ...form]);
+        exchange.request = withCredential(exchange, access === "caller", form.get("token"));
+        return show(exchange, req.param("doi"), parameters);
       },
     );
   }
@@ -278,7 +279,9 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       const failure = describeFailure(error, form, shown, exchange.id);
       // The names of datasets can need a key or token.
       const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
-      view = { ...failure, form: renderForm({ settings, form, datasets }) };
+      const content = { settings, form, datasets };
+      const isShort = access !== "public" && shown !== "/";
+      view = { ...failure, form: isShort ? renderShortForm(content, shown) : renderForm(content) };
     }
     if (view instanceof Response) return view;
     return new Response(String(renderFrame(view, form, shown, settings.synthetic)), {

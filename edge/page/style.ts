@@ -56,8 +56,7 @@ footer { border-top: 1px solid var(--line); margin-top: 32px; padding-block: 24p
 
 .query, .fold { background: var(--panel); box-shadow: 0 1px var(--line); }
 .query > .row { display: flex; flex-wrap: wrap; gap: 12px 16px; align-items: end; }
-.where, .years { flex: 3 1 260px; }
-.show { flex: 1 0 auto; }
+.where, .years { flex: 3 1 216px; }
 :where(.query, .credential) :is(label, legend), h3 { font-size: 14px; font-weight: 600; }
 .query label > :is(input, select), .where input, .reasons p + p { margin-top: 4px; }
 input, select, button, .button, .chips {
@@ -186,7 +185,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-point .map-ring { fill: none; pointer-events: none; }
 .map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; pointer-events: none; }
 .map-buttons a { display: grid; place-items: center; width: 36px; height: 36px; font-size: 20px; line-height: 1; text-decoration: none; pointer-events: auto; }
-.map-buttons .map-draw { font-size: 12px; }
+.map-buttons .map-draw { width: auto; min-width: 36px; padding: 0 4px; font-size: 12px; }
 .map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
 .map-moves :nth-child(-n + 2) { left: calc(62% - 14px); top: -8px; }
 .map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
@@ -264,6 +263,7 @@ ${
   :root { --gutter: 16px; }
   h1 { font-size: 24px; }
   .tagline, .wide { display: none; }
+  .show { width: 100%; }
   .narrow { display: inline; }
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
   .measured :is(th, td) { padding-inline: 4px; }

@@ -80,8 +80,12 @@ export function enhancePage(): Page {
 
   function onChange({ target, type }: Event): void {
     const input = target as HTMLInputElement;
-    // A chip that is unchecked is gone.
-    if (input.type === "checkbox" && !input.checked) input.closest(".chip")?.remove();
+    const chip = input.checked ? null : input.closest(".chip");
+    // A chip that is unchecked is gone. The keyboard stays in the form; a tap does not open that of a phone.
+    if (chip && input.matches(":focus-visible")) {
+      document.querySelector<HTMLElement>("#what")!.focus();
+    }
+    chip?.remove();
     update();
     if (type === "change" && input.matches("body:not(.stale) :is([name=columns], [name=tidy])")) {
       load(withFile(main().dataset.url!), false, true);
@@ -104,7 +108,9 @@ export function enhancePage(): Page {
     // The browser itself downloads files.
     if (event.target !== form() || event.submitter?.matches(FILE_BUTTON)) return;
     event.preventDefault();
-    load(`/?${parametersOf(form())}`, true, true);
+    const { pathname, searchParams } = new URL(form()!.getAttribute("action")!, location.href);
+    const parameters = new URLSearchParams([...searchParams, ...parametersOf(form())]);
+    load(`${pathname}?${parameters}`, true, true);
   }
 
   function onClick(event: MouseEvent): void {
@@ -170,7 +176,8 @@ export function enhancePage(): Page {
       const targets = movesFocus
         ? results.map((selector) => document.querySelector<HTMLElement>(selector))
         : [...document.querySelectorAll<HTMLElement>("a, button, input")]
-          .filter((element) => describe(element) === describe(focused));
+          .filter((element) => describe(element) === describe(focused))
+          .concat(document.querySelector<HTMLElement>("#results")!);
       targets.find(Boolean)?.focus({ preventScroll: true });
       if (movesFocus) document.querySelector("#results")!.scrollIntoView();
     } catch (error) {

@@ -173,13 +173,15 @@ browserTest(
       await page.reload();
       assertEquals(await countOf(page), count);
       // A chip is removed with the space bar, and the language link keeps the selection.
-      await page.getByRole("link", { name: "Français" }).click();
+      await page.getByRole("link", { name: "Français" }).press("Enter");
       await page.locator("html[lang=fr]").waitFor();
+      await page.locator("#results:focus").waitFor();
       assertEquals(await countOf(page), count);
       await page.locator(".chip input").focus();
       await page.keyboard.press("Space");
       await page.getByText("Le formulaire a changé.").waitFor();
       assertEquals(await page.locator(".chip").count(), 0);
+      await page.locator("#what:focus").waitFor();
       await page.goBack();
       await page.goBack();
       await page.locator("html[lang=en]").waitFor();
@@ -404,6 +406,12 @@ browserTest("page sends a caller's key as a header, and stores it nowhere", () =
     assertEquals(kept, '["",{},{}]');
     assertEquals((await page.content()).includes(`"${apiKey}"`), false);
     assertEquals(page.url().includes(apiKey), false);
+
+    await page.goto(new URL("/datasets/10.25976/weir-aa00", page.url()).href);
+    await page.locator("#credential").fill(apiKey);
+    await pressShow(page);
+    await page.locator(".abstract").waitFor();
+    assertEquals(new URL(page.url()).pathname, "/datasets/10.25976/weir-aa00");
   });
 });
 

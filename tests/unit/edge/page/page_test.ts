@@ -706,6 +706,26 @@ for (const access of ["signed", "token"] as const) {
   });
 }
 
+const paths = ["/datasets/10.25976/weir-aa00", "/datasets", "/measured?characteristic=pH"];
+for (const path of paths) {
+  Deno.test(`GET ${path} without a key has a form that leads back to it with the key`, async () => {
+    const { app, log } = overSandbox({}, { access: "caller", logRequests: true });
+    const refused = await app.request(path);
+    assertEquals(refused.status, 401);
+    const html = await refused.text();
+    const [, action = ""] = /<form[^>]* method="post"[^>]* action="([^"]*)"/.exec(html) ?? [];
+    const body = new URLSearchParams({ token: "sandbox", lang: "en", dataset: "" });
+    const response = await app.request(action.replaceAll("&amp;", "&"), { method: "POST", body });
+    assertEquals(response.status, 200);
+    const headers = { "x-api-key": "sandbox" };
+    const main = (html: string) => /<main[^>]*>/.exec(html)?.[0];
+    const shown = await response.text();
+    assertEquals(main(shown), main(await get(app, path, { headers })));
+    assertEquals(log.join().includes("sandbox"), false);
+    assertEquals(shown.includes('"sandbox"'), false);
+  });
+}
+
 Deno.test("POST / rejects a form that is too large", async () => {
   const { app } = overSandbox({}, signedAccess);
   const response = await app.request("/", { method: "POST", body: "a".repeat(100_001) });
