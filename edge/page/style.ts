@@ -1,9 +1,6 @@
 import { TOOL_IDS } from "./tools.ts";
 
-// The style sheet. The colours are the variables at its beginning; paper has those of light screens.
-export const STYLE = `:root {
-  color-scheme: light dark; --gutter: 24px;
-  --paper: light-dark(#fff, #0f1a1f); --panel: light-dark(#f3f7f8, #15242a);
+const COLOURS = `--paper: light-dark(#fff, #0f1a1f); --panel: light-dark(#f3f7f8, #15242a);
   --ink: light-dark(#10262e, #e6eff2); --soft: light-dark(#4a626c, #a6bac2);
   --accent: light-dark(#0b5c73, #7fd0e6); --on-accent: light-dark(#fff, #06222b);
   --edge: light-dark(#71868f, #78909a); --line: light-dark(#d3dee2, #2a3f48);
@@ -16,7 +13,15 @@ export const STYLE = `:root {
   --series-0: light-dark(#0b5c73, #7fd0e6); --series-1: light-dark(#c2500a, #ff9f5c);
   --series-2: light-dark(#7a4fb0, #c3a3f2); --series-3: light-dark(#2f7d32, #86d08a);
   --series-4: light-dark(#b3306e, #ff8fbf); --series-5: light-dark(#7a6412, #e0c65a);
-  --series-6: light-dark(#84949a, #64808a); --series-7: var(--soft);
+  --series-6: light-dark(#84949a, #64808a); --series-7: var(--soft);`;
+
+// The style sheet. Paper has the colours of light screens, and so has a browser of before 2024, without `light-dark()`.
+export const STYLE = `:root {
+  color-scheme: light dark; --gutter: 24px;
+  ${COLOURS}
+}
+@supports not (color: light-dark(#fff, #000)) {
+  :root { color-scheme: light; ${COLOURS.replace(/light-dark\((#\w+), #\w+\)/g, "$1")} }
 }
 * { box-sizing: border-box; min-width: 0; }
 [hidden] { display: none !important; }
@@ -183,7 +188,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-other text { fill: var(--ink); font-weight: 400; }
 .map-point:is(:hover, :focus-visible) circle, .map-point .map-ring { stroke: var(--ink); stroke-width: 2.5; }
 .map-point .map-ring { fill: none; pointer-events: none; }
-.map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; pointer-events: none; }
+.map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; justify-items: end; pointer-events: none; }
 .map-buttons a { display: grid; place-items: center; width: 36px; height: 36px; font-size: 20px; line-height: 1; text-decoration: none; pointer-events: auto; }
 .map-buttons .map-draw { width: auto; min-width: 36px; padding: 0 4px; font-size: 12px; }
 .map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }

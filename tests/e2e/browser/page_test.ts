@@ -409,7 +409,7 @@ browserTest("page sends a caller's key as a header, and stores it nowhere", () =
 
     await page.goto(new URL("/datasets/10.25976/weir-aa00", page.url()).href);
     await page.locator("#credential").fill(apiKey);
-    await pressShow(page);
+    await page.locator(".show").click();
     await page.locator(".abstract").waitFor();
     assertEquals(new URL(page.url()).pathname, "/datasets/10.25976/weir-aa00");
   });
