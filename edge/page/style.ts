@@ -53,6 +53,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 .top, .brand, .top nav, .wide { display: flex; align-items: center; gap: 12px; }
 .top { padding-block: 12px; border-bottom: 1px solid var(--line); }
 .top nav, .wide { margin-left: auto; gap: var(--gutter); font-size: 14px; }
+.brand, .top nav { flex: none; }
 .brand { font-size: 20px; }
 .brand, .wide a:not(:hover) { color: inherit; text-decoration: none; }
 .tagline { color: var(--soft); }
