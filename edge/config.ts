@@ -4,10 +4,12 @@ import { createSandbox } from "../src/sandbox/service.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
 import {
   invalidValue,
+  listNames,
+  nearNames,
   parseWholeNumber,
   requireOneOf,
   requireRule,
-  suggestBySpelling,
+  suggestNames,
 } from "../src/validation.ts";
 import { createApp, type EdgeApp } from "./app.ts";
 import {
@@ -97,9 +99,15 @@ export function unknownVariables(names: Iterable<string>): string[] {
   const unknown = [...names].filter((name) =>
     /^WEIR_\w*$/i.test(name) && !KNOWN_VARIABLES.includes(name)
   );
-  return unknown.sort().map((name) =>
-    `Unknown variable ${name}: ${suggestBySpelling(name, KNOWN_VARIABLES)}`
-  );
+  // A shared prefix makes different names near, and a different one hides DATASTREAM_API_KEY and PORT.
+  const withoutPrefix = (name: string) => name.replace(/^(?:WEIR|DATASTREAM)_/i, "");
+  return unknown.sort().map((name) => {
+    const near = nearNames(withoutPrefix(name), KNOWN_VARIABLES.map(withoutPrefix));
+    const hint = suggestNames(
+      KNOWN_VARIABLES.filter((known) => near.includes(withoutPrefix(known))),
+    );
+    return `Unknown variable ${name}: ${hint ?? listNames(KNOWN_VARIABLES)}`;
+  });
 }
 
 export function settingsLine(options: AppOptions): string {

@@ -170,9 +170,13 @@ Deno.test("unknownVariables() suggests the nearest known name, or lists all", ()
     'Unknown variable WEIR_MAX_ROW: did you mean "WEIR_MAX_ROWS"?',
     'Unknown variable weir_acess: did you mean "WEIR_ACCESS"?',
   ]);
-  const lines = unknownVariables(["WEIR_API_KEY", "WEIR_X=secret"]);
+  assertEquals(unknownVariables(["WEIR_API_KEY", "WEIR_PORT"]), [
+    'Unknown variable WEIR_API_KEY: did you mean "DATASTREAM_API_KEY"?',
+    'Unknown variable WEIR_PORT: did you mean "PORT"?',
+  ]);
+  const lines = unknownVariables(["WEIR_FOO", "WEIR_X=secret"]);
   assertEquals(lines.length, 1);
-  assertStringIncludes(lines[0]!, "Unknown variable WEIR_API_KEY: use one of WEIR_ACCESS, ");
+  assertStringIncludes(lines[0]!, "Unknown variable WEIR_FOO: use one of WEIR_ACCESS, ");
 });
 
 Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
