@@ -1,3 +1,4 @@
+// The commands that write the rows of a query, or count them.
 import { basename, resolve } from "node:path";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor, Progress } from "../client/query.ts";
@@ -138,35 +139,8 @@ async function writeRows(job: Job): Promise<number> {
     options.force = true;
   }
 
-  const { output, after, force } = await openOutput(target, options, context);
-  const report = startReport(context, {
-    isQuiet: flags.has("quiet"),
-    mayDraw: file !== undefined || !context.isStdoutTerminal,
-    limit: input.limit ?? Infinity,
-    after,
-  });
-  Object.assign(arrived, { output, report, found: after?.distinct });
-  let last: DownloadPage | undefined;
-  try {
-    // A part that is continued may replace the file of citations if its first run was allowed to.
-    if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
-    for await (const page of pagesAfter(after)) {
-      await output.write(page);
-      last = page;
-      arrived.found = page.distinct;
-    }
-    report.finish(await output.finish(), file);
-  } catch (error) {
-    report.end();
-    const part = await output.abandon();
-    if (part !== undefined) {
-      const rowCount = countText(part.rows);
-      context.printError(`${part.path} has ${rowCount}: ${resumeHint(error, options)}`);
-    }
-    throw error;
-  }
-  // The last page has no rows, and the end of the document.
-  const { totalRows, expectedRows = Infinity, missingRows } = last!;
+  const last = await writePages(job, arrived, options, target, citeTarget);
+  const { totalRows, expectedRows = Infinity, missingRows } = last;
   const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
   noteLines({ ...arrived.notes, ...arrived.nulls, missingRows, extraRows })
     .forEach(context.printError);
@@ -181,7 +155,45 @@ async function writeRows(job: Job): Promise<number> {
   return await printReasons(job, totalRows, arrived.found);
 }
 
-/** What is known while the rows arrive. */
+/** Writes the pages to the output. Returns the last page, which has no rows, only the end of the document. */
+async function writePages(
+  { flags, context, input, file }: Job,
+  arrived: Arrived,
+  options: FileOptions,
+  target: OutputPath | undefined,
+  citeTarget: OutputPath | undefined,
+): Promise<DownloadPage> {
+  const { output, after, force } = await openOutput(target, options, context);
+  const report = startReport(context, {
+    isQuiet: flags.has("quiet"),
+    mayDraw: file !== undefined || !context.isStdoutTerminal,
+    limit: input.limit ?? Infinity,
+    after,
+  });
+  Object.assign(arrived, { output, report, found: after?.distinct });
+  let last: DownloadPage | undefined;
+  try {
+    // A part that is continued may replace the file of citations if its first run was allowed to.
+    if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
+    for await (const page of options.pagesAfter(after)) {
+      await output.write(page);
+      last = page;
+      arrived.found = page.distinct;
+    }
+    report.finish(await output.finish(), file);
+    return last!;
+  } catch (error) {
+    report.end();
+    const part = await output.abandon();
+    if (part !== undefined) {
+      const rowCount = countText(part.rows);
+      context.printError(`${part.path} has ${rowCount}: ${resumeHint(error, options)}`);
+    }
+    throw error;
+  }
+}
+
+/** The state of a download, for progress and the package. */
 interface Arrived {
   output?: Output;
   report?: ProgressReport;
@@ -190,7 +202,7 @@ interface Arrived {
   nulls?: Pick<FileOrigin, "invalidValues" | "withoutGeometry">;
 }
 
-/** Returns the pages of a download, and how a file of them is described. */
+/** Returns a function that requests the pages of a download, and one that describes its file. */
 async function createRows(
   { flags, resource, client, input, format, csv, record }: Job,
   arrived: Arrived,
@@ -221,7 +233,8 @@ async function createRows(
       const cited = citedOf(citations, arrived.found?.DOI);
       return {
         datapackage: embeddedPackage({
-          ...{ ...described, columns, rows, more, citations: cited, datasets },
+          ...described,
+          ...{ columns, rows, more, citations: cited, datasets },
         }),
       };
     },

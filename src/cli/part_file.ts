@@ -32,7 +32,7 @@ import {
 /** The inputs that determine the content of a file: the resource, the service, and values of flags by name. */
 export type QueryRecord = Readonly<Record<string, unknown>>;
 
-/** Part of the package of a file that the package of a server lacks. */
+/** Members of a file's package that a package from a server does not have. */
 export interface FileOrigin {
   query: QueryRecord;
   /** Number of rows that the service counted and did not deliver. */
@@ -41,7 +41,7 @@ export interface FileOrigin {
   invalidValues?: number;
   /** For Parquet, number of locations without a position in WGS 84. */
   withoutGeometry?: number;
-  /** Cursor after the last page, by which the client recognizes other flags of the same query. */
+  /** Cursor after the last page. With it, the client recognizes the same query in other flags. */
   cursor: Cursor;
 }
 
@@ -51,7 +51,7 @@ export type FilePackage = DataPackage<FileOrigin>;
 /** Package of a file, or of a document of a server, which has no flags. */
 export type AnyPackage = DataPackage<Partial<FileOrigin>>;
 
-/** What a run knows about the file that it has written. */
+/** Properties of a complete file. */
 export interface FileFacts extends KnownDatasets {
   path: string;
   bytes: number;
@@ -88,7 +88,7 @@ const STATE_VERSION = 8;
 export interface FileOptions {
   query: QueryRecord;
   /** Throws a `ValidationError` if the cursor does not belong to the query. */
-  pagesAfter: (cursor: Cursor) => AsyncIterable<DownloadPage>;
+  pagesAfter: (cursor?: Cursor) => AsyncIterable<DownloadPage>;
   /** Whether to continue an existing part. */
   resume: boolean;
   /**
@@ -131,16 +131,20 @@ export function partPath(path: string): string {
 }
 
 function filesOf(path: string) {
-  return { part: partPath(path), state: `${path}.part.json`, record: packagePath(path) };
+  return { part: partPath(path), state: `${path}.part.json`, dataPackage: packagePath(path) };
 }
 
 /** Returns the paths of all files that a download to FILE can write, including FILE itself. */
 export function pathsOf(path: string): string[] {
-  const { part, state, record } = filesOf(path);
-  return [path, part, state, record, `${state}.new`, `${record}.new`];
+  const { part, state, dataPackage } = filesOf(path);
+  return [path, part, state, dataPackage, `${state}.new`, `${dataPackage}.new`];
 }
 
-/** @throws {CommandError} If FILE or its part exists and may not be replaced, or the part cannot be resumed */
+/**
+ * Starts or continues the part of FILE.
+ *
+ * @throws {CommandError} If FILE or its part exists and may not be replaced, or the part cannot be resumed
+ */
 export async function openFile(path: string, options: FileOptions): Promise<OpenFile> {
   return await explainingErrors(path, openPart(path, options));
 }
@@ -211,8 +215,8 @@ async function startPart(
     return await createOutput(path, options, file, state, hash);
   } catch (error) {
     const { ino } = await file.stat();
-    // For example, the disk is full: an empty part would block the next run. Another run may have replaced the part.
-    // Before the file is closed, because its inode can then be that of another part.
+    // An empty part would block the next run, for example after the disk was full. Another run may have replaced the
+    // part. Inodes are compared before the file is closed, because a new file can reuse the inode of a closed one.
     if (lstatSync(part, { throwIfNoEntry: false })?.ino === ino) removePart(path);
     await file.close();
     throw error;
@@ -228,7 +232,8 @@ async function startPart(
  * Several runs can write one FILE concurrently, and one of them completes it. There is no file lock, because no
  * portable lock is released when the process that holds it is killed. The part belongs to the run that created or
  * resumed it last: another part has another inode, and FILE.part.json names the run that resumed it. The other runs
- * fail at their next step. A write that has already begun has the bytes of the same query and dataset versions.
+ * fail at their next step. A write that has already begun does no harm, because its bytes are those of the same query
+ * and dataset versions.
  */
 async function createOutput(
   path: string,
@@ -237,7 +242,7 @@ async function createOutput(
   earlier: PartState,
   hash: Hash,
 ): Promise<Output> {
-  const { part, state: statePath, record: recordPath } = filesOf(path);
+  const { part, state: statePath, dataPackage } = filesOf(path);
   const { ino: inode } = await file.stat();
   let state: PartState = { ...earlier, run: randomUUID(), inode };
   let { bytes } = state;
@@ -277,7 +282,7 @@ async function createOutput(
   };
 
   let latest: Promise<readonly Citation[]> | undefined;
-  // Once after the last row, because a Parquet file and its package must have the same versions.
+  // Requested once, because a Parquet file and its package must have the same versions.
   const requestLatest = () => latest ??= options.requestDatasets();
   const requestKnown = () => knownDatasets(requestLatest, state.startedAt);
   const write = async (page: DownloadPage) => {
@@ -320,8 +325,8 @@ async function createOutput(
     // Without an await below: another run with --force can replace the part.
     requireOwned();
     if (description !== undefined) {
-      replaceFile(recordPath, `${JSON.stringify(description, null, 2)}\n`);
-    } else rmSync(recordPath, { force: true }); // that of the file that is replaced
+      replaceFile(dataPackage, `${JSON.stringify(description, null, 2)}\n`);
+    } else rmSync(dataPackage, { force: true }); // of the replaced file
     requireOwned();
     renameSync(part, path);
     removeState(path);
@@ -448,7 +453,7 @@ function describePublication(path: string, changes: string): string {
 
 /**
  * Returns the state of the part that this run continues; `undefined` if there is none. An empty part without a state
- * of this query, which a run leaves that is killed at its start, counts as none. A part that cannot be continued is
+ * of this query is ignored, because a run that is killed at its start leaves one. A part that cannot be continued is
  * removed if the download may start again, unless it belongs to another query.
  */
 async function findPart(path: string, options: FileOptions): Promise<PartState | undefined> {
@@ -480,7 +485,7 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8")) ?? undefined;
   } catch (error) {
-    // After another error of the file system, such as EACCES, the file may be valid. A SyntaxError has no code.
+    // After other errors of the file system, such as EACCES, the file may be valid. A SyntaxError has no code.
     if (error instanceof Error && "code" in error && error.code !== "ENOENT") throw error;
     return undefined;
   }
@@ -495,7 +500,7 @@ export async function hashOf(path: string, length: number = Infinity): Promise<s
   try {
     return await hashBytes(file, createHash("sha256"), length);
   } catch (error) {
-    // An error of reading has no path.
+    // Node's read errors have no path.
     throw new CommandError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
   } finally {
     await file.close();
@@ -520,8 +525,8 @@ function hashText(hash: Hash): string {
 }
 
 /**
- * Updates a hash with the bytes of the complete pages. Returns why they are not those that weir wrote; `undefined` if
- * they are.
+ * Updates a hash with the bytes of the complete pages. Returns how they differ from the bytes that weir wrote;
+ * `undefined` if they are equal.
  */
 async function hashPart(
   path: string,
@@ -538,8 +543,8 @@ async function hashPart(
 
 /** Removes FILE.part.json, and files that a killed run did not rename. */
 function removeState(path: string): void {
-  const { state, record } = filesOf(path);
-  for (const name of [`${state}.new`, `${record}.new`, state]) rmSync(name, { force: true });
+  const { state, dataPackage } = filesOf(path);
+  for (const name of [`${state}.new`, `${dataPackage}.new`, state]) rmSync(name, { force: true });
 }
 
 function removePart(path: string): void {
