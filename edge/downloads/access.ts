@@ -1,3 +1,4 @@
+// Which callers may use the server: by their key, a token, a signed URL, or all of them.
 import { timingSafeEqual } from "hono/utils/buffer";
 import { sha256Hex } from "../../src/bytes.ts";
 import { DataStream } from "../../src/client/datastream.ts";
@@ -29,7 +30,7 @@ export interface AccessControl {
 
 /** Request header that responses vary by. */
 const VARY: Partial<Record<AccessMode, string>> = { caller: "x-api-key", token: "authorization" };
-/** Never sent. Without a key, a base URL that sends keys unencrypted would pass the check. */
+/** Never sent. With a key, the client rejects a base URL that would send keys unencrypted. */
 const PLACEHOLDER_KEY = "caller";
 
 /** @throws {ValidationError} If an option of `DataStream` is invalid */
@@ -142,7 +143,7 @@ interface ConnectionInfo {
 /** Cloudflare sets this header; a client cannot choose its value. */
 const CLOUDFLARE_HEADER = "cf-connecting-ip";
 
-/** The SHA-256 of a token or key, if access requires one, else an address. */
+/** Returns the SHA-256 of a token or key, if access requires one, or else the address of the client. */
 async function identifyClient(
   { request, connection }: Exchange,
   credential: string | undefined,
@@ -163,7 +164,7 @@ function addressOf(connection: unknown, request: Request): string {
   return typeof address === "string" ? address : "";
 }
 
-/** One IPv6 subscriber has a /64 network (RFC 6177). */
+/** Returns an IPv4 address, or the /64 network of an IPv6 address: a subscriber has at least one (RFC 6177). */
 function toNetwork(text: string): string | undefined {
   const address = text.trim().replace(/%[^\]]*/, "");
   if (!/^[\da-f:.[\]]+$/i.test(address)) return undefined;

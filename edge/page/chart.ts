@@ -39,7 +39,7 @@ export interface ChartContent {
 /** Ratio of maximum and minimum above which a scale is logarithmic. */
 const LOGARITHMIC_RATIO = 50;
 
-/** Returns the card of the chart, or `undefined` if the rows are not all rows, or none of them can be drawn. */
+/** Returns the card of the chart; `undefined` if rows are missing, or none of them can be drawn. */
 export function drawChart({ form, path, results }: ChartContent): Html | undefined {
   const series = findSeries(form, results);
   if (series === undefined) return undefined;
@@ -81,10 +81,10 @@ function findSeries(form: Form, { rows, isComplete }: ChartContent["results"]): 
   return isComplete ? selectSeries(rows, form.series ? parseSeries(form.series) : {}) : undefined;
 }
 
-/** Maximum number of other series, and of those that have a link in the heading; the rest is folded. */
+/** Maximum number of links to other series, and of those in the heading; the rest is folded. */
 const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 
-/** Renders links to other series. They name the parts in which a series differs from the drawn one. */
+/** Renders links to other series, which name their differences from the drawn one. */
 function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }: Series): Html {
   const { language } = form;
   const nameOf = (other: SeriesKey) =>
@@ -152,10 +152,10 @@ const SHAPES = [
   "M0 4.6l4.4-8h-8.8z",
   "M-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
   "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z",
-  // For the explanation of limits.
+  // In the legend, for limits.
   CIRCLE,
 ];
-const KEY = SHAPES.length - 1;
+const LEGEND_SHAPE = SHAPES.length - 1;
 /** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
 const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
 
@@ -184,16 +184,18 @@ function renderLegend(
     groups.map(({ name, rows }, i) =>
       item(`none${i}`, html`${name} <span>${formatNumber(rows.length, language)}</span>`)
     )
-  } ${has("left") && item(`left${KEY}`, below)} ${has("right") && item(`right${KEY}`, above)}
+  } ${has("left") && item(`left${LEGEND_SHAPE}`, below)} ${
+    has("right") && item(`right${LEGEND_SHAPE}`, above)
+  }
   </ul>`;
 }
 
-/** About the maximum number of labels of years. A phone shows each second one. */
+/** Approximate maximum number of labels of years or months. A phone shows every second one. */
 const MAX_TIMES = 12;
-/** Pixels: the highest and the lowest value, the axis of times, and the whole plot. */
+/** Positions (pixels from the top) of the highest value, the lowest value, the axis of times and the end. */
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
-/** Converts a row to the part of the width at its date, and to pixels from the top. */
+/** Returns the position of a row: the part of the width, and pixels from the top. */
 type ToPosition = (row: Measurement) => [part: number, y: number];
 
 function drawPlot(
@@ -219,7 +221,7 @@ function drawPlot(
   const labels = ticks.map((tick) =>
     html`<text x="100%" y="${toY(tick)}" dx="-8" dy="4">${formatTick(tick, language)}</text>`
   );
-  // Others are below the coloured points.
+  // The grey points are drawn first, so that they are below the coloured ones.
   const points = groups.map((group, i) => drawGroup(group, i, toPosition)).toReversed();
   return html`
     <div class="chart">
@@ -235,7 +237,7 @@ function yearOf(row: Measurement): number {
   return Number(row.ActivityStartDate!.slice(0, 4));
 }
 
-/** Not with `Date.UTC`, which adds 1900 to a year below 100. */
+/** Returns the start of a year (ms since 1970). `Date.UTC` adds 1900 to a year below 100. */
 function startOf(year: number): number {
   return new Date(0).setUTCFullYear(year);
 }
@@ -268,8 +270,8 @@ function drawTimes(first: number, last: number, language: Language): Html {
 }
 
 /**
- * Draws each shape as the start of a line that has no colour and a marker: half the bytes of an element that names
- * its shape.
+ * Draws each shape as the start marker of an invisible line, which takes half the bytes of an element that names its
+ * shape.
  */
 function drawGroup({ shapes, dots }: Group, index: number, toPosition: ToPosition): Html {
   const lines = shapes.map((row) => {
@@ -277,7 +279,7 @@ function drawGroup({ shapes, dots }: Group, index: number, toPosition: ToPositio
     const marker = row.censoring === "none" ? "" : ` marker-start="url(#${row.censoring}${index})"`;
     return `<line x1="${percent(part, 1)}" y1="${y}"${marker}/>`;
   });
-  // Safe as raw HTML: it has only numbers and names of markers.
+  // Safe as raw HTML, because it has only numbers and names of markers.
   return html`<g class="chart-series-${index}" marker-start="url(#none${index})">${
     dots.length > 0 && drawDots(dots, toPosition)
   }${raw(lines.join(""))}</g>`;

@@ -195,17 +195,17 @@ export async function load<K extends keyof Data>(
   return value;
 }
 
-/** Measured with rows of the page; many fields are short or empty. */
+/** Average of the page's rows, of which many fields are short or empty. */
 const BYTES_PER_FIELD = 40;
 
-/** Items of a list have equal fields. */
+/** The items of a list have the same fields. */
 function estimateBytes(data: Data[keyof Data]): number {
   const items = typeof data === "object" && "list" in data ? data.list : data;
   if (typeof items === "number") return 0;
   return items.length * Object.keys(items[0] ?? {}).length * BYTES_PER_FIELD;
 }
 
-/** `undefined` if they were not loaded yet. */
+/** Returns the datasets in the cache, also expired ones; `undefined` if there are none. */
 export function knownDatasets(source: Cached): Data["datasets"] | undefined {
   return source.cache.getStale(keyOf(source, "datasets", ALL)) as Data["datasets"] | undefined;
 }
@@ -270,7 +270,7 @@ function withLocations(form: FoundForm, list: readonly LocationInfo[]): FoundFor
 const MAX_TASKS = 3;
 const NO_LOCATIONS: Locations = { list: [], missing: 0 };
 
-/** Sends one request at a time; the data that a reader needs first comes first. */
+/** Sends one request at a time, for the most important data first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
   const place = await findPlace(source, form);
   const { selection } = place;
@@ -315,7 +315,7 @@ async function loadOthers(
   return inView.list.filter(({ id }) => !matching.has(id));
 }
 
-/** A filter by Id needs no further request for the locations in a box: the map loads their Ids anyway. */
+/** In a box, rows are filtered by the Ids of locations, because the map loads these Ids anyway. */
 async function loadSelected(
   source: Source,
   { found, selection, locations }: FoundPlace,

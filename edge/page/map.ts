@@ -27,7 +27,7 @@ import {
 import { roundUp } from "./scale.ts";
 import { formatNumber, formatPlural, type Html, type Language, TEXTS, valueName } from "./text.ts";
 
-/** Width (pixels) of the map on a phone, for which a wide map has a second layer of points. */
+/** Width (pixels) of the map on a phone, for which the wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
 
 /** Returns `<div class="map">` with the drawing, buttons, legend and card. */
@@ -70,10 +70,10 @@ function drawBox(box: Bounds, { toPixel }: Frame): [layer: string, path: string]
   return [["box", drawPath(sampleBox(box).map(toPixel), true)], ["handles", handles.join("")]];
 }
 
-/** Pixels: the shortest scale bar, and its distances from the right and from the bottom. */
+/** Minimum length (pixels) of the scale bar, and its distances from the right and from the bottom. */
 const [MIN_SCALE_LENGTH, SCALE_RIGHT, SCALE_BOTTOM] = [40, 32, 16];
 
-/** Returns a bar of a round length, which is right at the centre of the map. */
+/** Returns a bar of a round length, which is exact at the centre of the map. */
 function createScaleBar({ view, size: { width, height } }: Frame, language: Language) {
   const kilometresPerPixel = view.width / width / scaleAt(view.latitude);
   const kilometres = roundUp(MIN_SCALE_LENGTH * kilometresPerPixel);
@@ -95,7 +95,7 @@ function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDra
     const href = pageUrl(form, { view: formatView(view) }, path);
     return html`<a href="${href}" aria-label="${label}" title="${label}">${sign}</a>`;
   };
-  /** The position at a part of the width and of the height becomes the centre. */
+  /** Centres the map on the position at a part of its width and of its height. */
   const move = (sign: string, label: string, x: number, y: number) => {
     const { longitude, latitude } = toPosition([size.width * x, size.height * y]);
     return button(sign, label, { ...view, longitude, latitude: clampLatitude(latitude) });
@@ -161,7 +161,7 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
   const unfiltered = readForm(new URLSearchParams(), language);
   const only = { where: "", selected: "", view: "", others: "" };
   const renderLocation = (location: LocationInfo) => {
-    // The filter excludes other locations.
+    // With the filter, another location has no results.
     const filter = others.includes(location) ? unfiltered : form;
     const href = pageUrl(filter, { ...only, locations: [Number(location.id)] });
     return html`<p><strong>${location.name}</strong>

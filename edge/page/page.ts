@@ -115,7 +115,7 @@ const FORM_TOO_LARGE = new HttpProblem({
   hint: "choose fewer datasets or fields",
 });
 
-/** A request of the page, with what its route needs. */
+/** A request for a page, and the inputs of its route. */
 interface Visit {
   settings: Settings;
   exchange: Exchange;
@@ -199,7 +199,7 @@ const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>
   },
 };
 
-/** Returns the route of a page whose content the script also inserts into another one. */
+/** Returns the route of a page whose content the script can also insert into another page. */
 function fragmentRoute(
   titleId: "perYear" | "whatMeasured" | "measurements",
   render: (source: Source, form: Form) => Promise<Html>,
@@ -215,7 +215,7 @@ function fragmentRoute(
   };
 }
 
-/** Loads what the results of a form show. */
+/** Loads the results of a form, and creates the links to their files. */
 async function loadContent(visit: Visit): Promise<ResultsContent> {
   const { settings, exchange, form, path, open } = visit;
   const results = await loadResults(await open(), form);
@@ -257,7 +257,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     };
   }
 
-  /** Responds with the page of a route, or with the form and the reason why there is none. */
+  /** Responds with the page of a route, or with the form and the error. */
   return async (
     route: string,
     exchange: Exchange,

@@ -106,7 +106,7 @@ export interface RateLimiter {
 const INTERVAL_MARGIN = 1.06;
 /** Age after which a permit that was not extended is given to another request. */
 const PERMIT_TTL = 5_000;
-/** A process that was busy first extends its own permit. */
+/** Minimum wait before a request replaces an expired permit: a process that was busy extends its own one first. */
 const MIN_TAKEOVER_WAIT = 1_000;
 /** Time without a message after which a waiter is skipped. */
 const WAITER_TTL = 2_500;
@@ -116,16 +116,20 @@ export const MAX_POLL_TIME = 2_000;
 const CONNECTION_TTL = 5_000;
 const MAX_BLOCK_TIME = 3_600_000;
 const MAX_SLOWDOWN = 8;
-/** For clients without a rate limit, whose interval is 0. */
+/** Minimum interval that a slowdown multiplies. Without a rate limit, the interval is 0. */
 const MIN_SLOWED_INTERVAL = 500;
+/** Minimum time after a block, or after a change of `slowdown`, before a success halves it. */
 const SLOWDOWN_TIME = 10_000;
+/** Weight of the last request in `averageTime`. */
 const AVERAGE_WEIGHT = 0.25;
 
 export const NEW_STATE = {
   /** Whether several processes share it, each with its own connections. */
   isShared: true,
   holder: undefined as string | undefined,
+  /** Time of the last message from the holder. */
   seenAt: 0,
+  /** Whether the holder's request probably opens a connection. */
   connects: false,
   /** Time from which the interval to the next start counts. */
   startedAt: -Infinity,
@@ -134,6 +138,7 @@ export const NEW_STATE = {
   slowdown: 1,
   /** End of the block after a 429; later, the time of the last change of `slowdown`. */
   blockedUntil: 0,
+  /** Moving average of the time for which a permit is held. */
   averageTime: 0,
 };
 
@@ -170,7 +175,11 @@ export interface ReleaseMessage {
   succeeded?: boolean;
 }
 
-/** `position`: number of requests before it in the queue. */
+/**
+ * Grants or refuses a permit, or returns the time to wait.
+ *
+ * @param position Number of requests before it in the queue
+ */
 export function acquire(
   state: LimiterState,
   ticket: Ticket,
@@ -245,7 +254,7 @@ export interface PermitQueue {
 }
 
 /**
- * A waiting request is woken by the request before it, and has at most one timer.
+ * Creates a queue. A waiting request is woken by the request before it, and has at most one timer.
  *
  * @param pollTime Time after which `acquire()` answers `{ wait: 0 }`: the request sends its message
  *   again, within `WAITER_TTL`. `Infinity`: requests always leave the queue
@@ -259,7 +268,7 @@ export function createPermitQueue(
 ): PermitQueue {
   const queue: Ticket[] = [];
   let lastHolder: string | undefined;
-  /** The next request may now be the first. */
+  /** Removes a request, and wakes the next one, which may now be the first. */
   const leave = (ticket: Ticket) => {
     if (queue.includes(ticket)) queue.splice(queue.indexOf(ticket), 1);
     ticket.wake();
@@ -334,10 +343,13 @@ type Send = <T>(
 
 /** Maximum time for the answer of a store in another process. */
 const STORE_TIMEOUT = 10_000;
-/** Also the age of a permit from which it is extended when it arrives. A lost permit is noticed before it expires. */
+/**
+ * Maximum time for the answer to an extension, so that a lost permit is noticed before it expires. A permit that took
+ * longer to arrive is extended first.
+ */
 const EXTENSION_TIMEOUT = 2_000;
 
-/** `waitUntil` is called with each message that must be sent after its request has ended. */
+/** @param waitUntil Called with each message that must be sent even if its request has ended */
 export function createLimiter(
   createQueue: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
@@ -418,7 +430,7 @@ export function sendUntilAnswered(clock: Clock): Send {
   };
 }
 
-/** Number of origins and keys from which unused ones are forgotten. */
+/** Number of origins and keys above which unused ones are removed. */
 const MAX_TARGETS = 1_000;
 
 /** Keeps a queue for each origin and key for an hour at least. */
@@ -442,17 +454,16 @@ function cacheByTarget(
   };
 }
 
-/** Cloudflare Workers drop a request without running its `finally` blocks or timers. */
+/** Poll time of waiters. Cloudflare Workers drop a request without running its `finally` blocks or timers. */
 const WAITER_HEARTBEAT =
   (globalThis as { navigator?: { userAgent?: string } }).navigator?.userAgent ===
       "Cloudflare-Workers"
     ? 1_000
     : Infinity;
 
-/** Clients share a limiter, because the service counts their requests together. */
+/** Clients with the same clock share a limiter, because the service counts their requests together. */
 const processLimiters = new WeakMap<Clock, RateLimiter>();
 
-/** Only callers with the same clock share a limiter. */
 export function processLimiter(clock: Clock): RateLimiter {
   const limiter = processLimiters.get(clock) ?? createProcessLimiter(clock, WAITER_HEARTBEAT);
   processLimiters.set(clock, limiter);

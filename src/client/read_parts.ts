@@ -50,13 +50,13 @@ export interface Position extends Pick<Cursor, "rows" | "expectedRows" | "missin
   readonly groupRows: number;
   /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
   readonly groupCount?: number | undefined;
-  /** Whether it is decided if this group is split. Default false. */
+  /** Whether the decision to split this group or not was made. Default false. */
   readonly isSplitDecided?: boolean | undefined;
   /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
   readonly otherIds?: readonly string[] | undefined;
   /** The page before this position, if no link follows it and the next step is not decided. */
   readonly lastPage?: LastPage | undefined;
-  /** `undefined` if the service has refused none. */
+  /** `undefined` if the service has refused no page. */
   readonly pageSize?: PageSize | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface ReadOptions {
   deliversEarly?: boolean | undefined;
   /** Whether a reader may continue after a position, so that each page must have Ids. Default false. */
   isResumable?: boolean;
-  /** Whether the rows are not a result of the run: progress and errors do not mention them. Default false. */
+  /** Whether the rows are only for internal use: progress and errors do not mention them. Default false. */
   isInternal?: boolean;
 }
 
@@ -90,8 +90,8 @@ export interface ReadOptions {
  * result.
  *
  * This is the only loop that requests pages. Each turn requests the rows after the position, so the next page, the rest
- * of a page that broke and a page that failed are the same request. The position is the last delivered Id, or the token
- * of the link if tokens do not have the form `Id:<digits>`. Otherwise a link only says that there are more rows.
+ * of a page that broke and a page that failed are the same request. The position is the last delivered Id, and a link
+ * only says that there are more rows. If tokens do not have the form `Id:<digits>`, the position is the token of the link.
  *
  * The rows of a group are compared with a count, unless the query is one page that is not full, its `limit` ends it, it
  * has a `skipToken`, or the service refuses to count.
@@ -125,8 +125,8 @@ export async function* readParts<T>(
           startConversion(request),
           { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
-            const position = deliver(reading, rows, `Id:${rows.lastId}`);
-            reading.isProbe = false; // the last row that has arrived is never delivered early
+            const position = advance(reading, rows, `Id:${rows.lastId}`);
+            reading.isProbe = false; // the page has more rows: its last one is never delivered early
             return { ...rows, start, position, isPageEnd: false, hasMore: true };
           },
         );
@@ -142,7 +142,7 @@ export async function* readParts<T>(
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
         await countGroup(reading);
       }
-      deliverEnd(reading, request, end);
+      advanceToPageEnd(reading, request, end);
       const { position } = reading;
       const hasMore = nextToken !== undefined || position.shards.length > 1;
       if (end.rows > 0) {
@@ -172,7 +172,7 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     position,
     /** Attempts since rows were last delivered. */
     attempts: startAttempts(run.settings.retry),
-    /** Number of responses with status 200 since the start of the query. */
+    /** Number of responses with status 200 since the start of the query; 2 also means more after a cursor. */
     responses: delivered === 0 ? 0 : lastPage && delivered > lastPage.length ? 2 : 1,
     /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
     countsLeft: countsOf(query, groupCount),
@@ -182,7 +182,7 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     isTokenKnown: shard?.after !== undefined && lastPage === undefined,
     /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
     canContinue: shard?.after?.startsWith("Id:") ?? true,
-    /** Whether the page was requested although nothing announced more rows: no link, and no rows of a page that broke. */
+    /** Whether the page was requested although neither a link nor rows of a page that broke announced more rows. */
     isProbe: false,
   };
 }
@@ -204,7 +204,7 @@ function lastIdOf({ after, lastId }: Shard): number | undefined {
   return idOfToken(after) ?? lastId;
 }
 
-/** Whether the count of the current group is the one of the query. */
+/** Whether the query has no other group, so that the group's count is the query's. */
 function isOnlyGroup({ shards, rows, leftOut = 0, groupRows }: Position): boolean {
   return rows + leftOut === groupRows && shards.every((shard) => isSameGroup(shard, shards[0]!));
 }
@@ -237,7 +237,8 @@ function nextRequest({ run, query, options, tokens, position }: Reading): PageRe
   return toPageRequest(query, shard!, run.settings, { top, limit: rowsWanted, isResumable });
 }
 
-function deliver(
+/** Moves the position behind rows that are delivered next. */
+function advance(
   reading: Reading,
   { rows: added, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
   after: string | undefined,
@@ -256,7 +257,7 @@ function deliver(
   return reading.position;
 }
 
-function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): Position {
+function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): void {
   const { run, query, options, isProbe, position } = reading;
   const { length, lastId, otherIds, nextToken } = end;
   const pageSize = position.pageSize && grow(position.pageSize, request.top, query.top);
@@ -271,7 +272,7 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   else if (nextToken !== undefined && lastId !== undefined) {
     reading.canContinue = idOfToken(nextToken) !== undefined;
   } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
-  deliver(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
+  advance(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
   if (nextToken === undefined) {
     const { canContinue } = reading;
     const lastPage = { length, isFull: end.isFull, canContinue };
@@ -281,7 +282,6 @@ function deliverEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reading.isProbe &&= nextToken === undefined;
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
-  return reading.position;
 }
 
 const NO_PAGE: PageEnd<never> = {

@@ -1,3 +1,5 @@
+// Reads rows from the bytes of a page: where each value begins and ends. Methods that read return an offset as the
+// functions of `json_scanner.ts` do.
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { MAX_SAFE_DIGITS, parseWholeNumber } from "../validation.ts";
 import {
@@ -43,20 +45,20 @@ export const NEEDS_QUOTES = 3;
 export const ESCAPED_STRING = 4;
 export const NESTED = 5;
 
-/** Number of bytes of a quote on each side of a value: its offsets are those of its content. */
+/** Returns the number of bytes of the quote on each side of a value, which its offsets do not include. */
 export function quoteLength(kind: number | undefined): 0 | 1 {
   return kind === SCALAR || kind === NESTED ? 0 : 1;
 }
 
-/** Limit unless more columns were chosen: a page of n fields and n empty rows becomes n² bytes of CSV. */
+/** Maximum number of columns, unless more were selected. A page of n fields and n empty rows becomes n² bytes of CSV. */
 const MAX_COLUMNS = 1_000;
 
-/** Number per page; after that, rows of other shapes are read by name. */
+/** Maximum number of shapes to learn from a page; rows of other shapes are read by name. */
 const MAX_SHAPES = 16;
 
 const MISMATCH = -1;
 
-/** As a little-endian integer: one comparison is 1.1 to 1.5 times as fast as four. */
+/** `null` as a little-endian integer: one comparison is 1.1 to 1.5 times as fast as four. */
 const NULL = new DataView(utf8Encoder.encode("null").buffer).getInt32(0, true);
 
 /** Followed by zeros (see `json_scanner.ts`). */
@@ -89,7 +91,7 @@ export class RowReader {
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   readonly kinds: Uint8Array;
-  /** Offset after the member before that of the Id, or of the opening brace. */
+  /** Offset of the comma or opening brace before the Id's member, with the white space before it. */
   idMemberStart = 0;
   idMemberEnd = 0;
   /** Whether the last row is known to have no white space between its tokens. */
@@ -97,7 +99,7 @@ export class RowReader {
   readonly #window: PageBytes;
   readonly #byteClasses: Uint8Array;
   readonly #addsColumns: boolean;
-  /** By the bytes of names: 2.8 times as fast as parsing names if every row has another shape. */
+  /** Columns by the bytes of their names: 2.8 times as fast as parsing names if every row has another shape. */
   readonly #columnsByBytes = new BytesCache((page, start, end) =>
     this.#columnOf(parseBytes(page, start, end) as string)
   );
@@ -343,7 +345,7 @@ interface RowShape {
   isCompact: boolean;
 }
 
-/** The last number may overlap the one before. */
+/** Returns the words of a piece. The last one may overlap the one before. */
 function wordsOf({ buffer, byteOffset, byteLength: length }: Uint8Array): number[] {
   const view = new DataView(buffer, byteOffset, length);
   // There are at least four bytes: a brace or comma, two quotes, a colon.
