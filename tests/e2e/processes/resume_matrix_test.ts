@@ -1,4 +1,5 @@
-// What --resume accepts and refuses, and the files that are left after each end of a download.
+// --resume completes only a download of the same query. Each end of a download leaves only files that the next run
+// can use.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
@@ -207,26 +208,26 @@ for (const more of ["--resume", "--force"]) {
   });
 }
 
-Deno.test("weir --resume completes a run that was killed while it named its file or its record", async () => {
+Deno.test("weir --resume completes a run that was killed while it named its file or its package", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
   const readPackage = async () => JSON.parse(await Deno.readTextFile(`${path}.datapackage.json`));
   await download.run(BY_LOCATION);
-  const [whole, record] = [await download.files(), await readPackage()];
-  // After FILE has its name: its state is left.
+  const [whole, dataPackage] = [await download.files(), await readPackage()];
+  // Killed after FILE had its name: the state is left.
   await download.write("a.csv.part.json", "{}");
   assertEquals((await download.run(BY_LOCATION, ["--resume"])).code, 0);
   assertEquals([await download.files(), download.pages], [whole, 0]);
-  // Before FILE has its name: its package and its part are beside an earlier FILE.
+  // Killed before FILE had its name: its package and its part are beside an earlier FILE.
   for (const flag of ["--resume", "--update"]) {
     await download.break(`${BY_LOCATION} --force`);
     await download.write("a.csv", "old");
-    await download.write("a.csv.datapackage.json", JSON.stringify(record));
+    await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
     const { errors } = await weir(["verify", path]);
     assertStringIncludes(errors.at(-1)!, "a.csv.part is left of a download");
     assertEquals((await download.run(BY_LOCATION, [flag])).code, 0);
     assertEquals(await download.files(), whole);
-    assertEquals({ ...await readPackage(), created: record.created }, record);
+    assertEquals({ ...await readPackage(), created: dataPackage.created }, dataPackage);
   }
 });
 
@@ -270,7 +271,7 @@ const REFUSED: Record<
     (path) => Deno.remove(`${path}.datapackage.json`),
     "a.csv already exists, without ",
   ],
-  "a file whose package is no JSON": [
+  "a file whose package is not JSON": [
     (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
     "a.csv already exists, without ",
   ],
@@ -370,7 +371,7 @@ for (const [name, [change, reason]] of Object.entries(UNUSABLE)) {
 }
 
 for (const flag of ["--resume", "--update"]) {
-  Deno.test(`weir ${flag} takes no notice of an empty part beside a finished file`, async () => {
+  Deno.test(`weir ${flag} ignores an empty part beside a finished file`, async () => {
     await using download = await Download.create();
     await download.run();
     await download.write("a.csv.part", "");
@@ -382,7 +383,7 @@ for (const flag of ["--resume", "--update"]) {
   });
 }
 
-Deno.test("weir replaces the file of citations with the rows, also after an interruption", async () => {
+Deno.test("weir replaces the file of citations when it replaces the rows, also after an interruption", async () => {
   await using download = await Download.create();
   const cite = `--cite=${download.folder}/a.BIB`;
   await download.run("", [cite]);
@@ -435,7 +436,8 @@ for (
     [`${"a".repeat(300)}.csv`, "aa.csv (ENAMETOOLONG): the file name is too long"],
   ] as const
 ) {
-  Deno.test(`weir says before a download of ${name.length} characters: ${message}`, async () => {
+  const label = name.length > 20 ? `${name.length} characters` : name;
+  Deno.test(`weir says "${message}" before its first request when --output is ${label}`, async () => {
     await using download = await Download.create();
     await Deno.mkdir(`${download.folder}/folder`);
     await Deno.mkdir(`${download.folder}/b.csv.part.json.new`);
@@ -450,7 +452,7 @@ for (
   });
 }
 
-Deno.test("weir records path, size, hash, query and versions of a file", async () => {
+Deno.test("weir writes path, size, hash, query and versions of a file into its package", async () => {
   await using download = await Download.create();
   const path = `${download.folder}/a.csv`;
   await download.run("--doi=https://doi.org/10.25976/WEIR-aa00");
@@ -531,7 +533,7 @@ Deno.test("weir describes the geometry of locations, and counts the values that 
   assertEquals([invalidValues, withoutGeometry], [1, 2]);
 });
 
-Deno.test("weir records no versions of datasets that were published during the download", async () => {
+Deno.test("weir writes no versions into the package when datasets were published during the download", async () => {
   await using download = await Download.create();
   download.published = new Date().toISOString();
   await download.run();
@@ -541,7 +543,7 @@ Deno.test("weir records no versions of datasets that were published during the d
   assertEquals(download.pages, 3);
 });
 
-Deno.test("weir --resume records no versions of datasets that were published just before the part was started", async () => {
+Deno.test("weir --resume writes no versions into the package when datasets were published just before the part was started", async () => {
   await using download = await Download.create();
   const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
   download.published = new Date(minutesAgo(20)).toISOString();

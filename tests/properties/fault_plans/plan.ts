@@ -1,3 +1,4 @@
+// Draws random plans: a query, a way to read it, and the faults of the service.
 import type { TextFormat } from "../../helpers/resources.ts";
 import type { BoundingBox, ResourceName } from "../../../mod.ts";
 import { fieldsOf, formatsOf } from "../../helpers/resources.ts";
@@ -141,8 +142,8 @@ const COUNT_SHAPES: readonly CountShape[] = ["number", "digits", "@odata.count",
 export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const resource = random.pick(RESOURCES);
   const isLargeResource = resource === "Records" || resource === "Observations";
-  const isPlaces = resource === "Locations" && random.chance(0.7);
-  const size = isPlaces ? MANY_LOCATIONS : random.pick(SIZES);
+  const isManyLocations = resource === "Locations" && random.chance(0.7);
+  const size = isManyLocations ? MANY_LOCATIONS : random.pick(SIZES);
   const output = random.pick(resource === "Locations" ? [...OUTPUTS, ...LOCATIONS_ONLY] : OUTPUTS);
   const isEdge = output.startsWith("edge-");
   const filter = random.pick(FILTERS[resource]);
@@ -153,14 +154,14 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
       ? referenceRows(size, resource, filter)
       : referenceRowsWithin(size, resource, filter, within));
   // The server rejects a skip token together with a box.
-  const begins = all.length > 3 && !(isEdge && within) && random.chance(0.15);
-  const last = begins ? String(random.pick(all)["Id"]) : undefined;
+  const hasSkipToken = all.length > 3 && !(isEdge && within) && random.chance(0.15);
+  const last = hasSkipToken ? String(random.pick(all)["Id"]) : undefined;
   const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));
   const top = drawTop(matching.length, random);
   const faults = drawFaults(Math.ceil(matching.length / top) + 3, random);
   // The option `skipToken` accepts only the documented form.
   const tokens = last === undefined ? random.pick(TOKENS) : "id";
-  const places = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
+  const locationIds = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
   return {
     seed,
     size,
@@ -192,11 +193,11 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
     faults,
     matching,
     counted: all.length,
-    locations: new Set(places).size,
+    locations: new Set(locationIds).size,
   };
 }
 
-/** Draws the option `incomplete`: "warn" if all counts are too high. */
+/** Draws the option `incomplete`: `warn` if all counts are too high. */
 function drawIncomplete(faults: readonly Fault[], random: Random): Plan["incomplete"] {
   if (faults.some(({ kind }) => kind === LARGE_COUNTS)) return "warn";
   return random.pick(["error", "warn", "warn", undefined, undefined]);

@@ -1,4 +1,4 @@
-// The loop that reads a result: what follows a page, positions, completeness, faults and large queries.
+// Reading a result gives each row once, or an error, whatever the service does, and sends few requests.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
@@ -24,7 +24,7 @@ import {
 } from "./paged_service.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
-/** A page of 40 rows without a link, the third of a result of which 100 rows were delivered. */
+/** The third page of a result, after which 100 rows were delivered: 40 rows, and no link. */
 const FACTS = {
   ...{ length: 40, isFull: false },
   ...{
@@ -477,20 +477,21 @@ Deno.test("records() restart the number of attempts when rows were delivered", a
 
 const unordered: [name: string, ids: number[], early: number, end: number, delivered: number[]][] =
   [
-    ["is delivered once", [4, 2, 8, 6], 8, Infinity, [4, 2, 8, 6]],
-    ["is delivered after its first rows", [2, 6, 8, 4], 8, Infinity, [2, 6, 8, 4]],
-    ["fails when it breaks after its first rows", [2, 6, 4, 8], 6, -12, [2]],
-    ["fails when it repeats its first row", [2, 6, 8, 2], 6, Infinity, [2]],
+    ["has unordered Ids", [4, 2, 8, 6], 8, Infinity, [4, 2, 8, 6]],
+    ["has unordered Ids after its first rows", [2, 6, 8, 4], 8, Infinity, [2, 6, 8, 4]],
+    ["has unordered Ids after its first rows, and breaks", [2, 6, 4, 8], 6, -12, [2]],
+    ["repeats its first row", [2, 6, 8, 2], 6, Infinity, [2]],
   ];
 for (const [name, ids, early, end, delivered] of unordered) {
-  Deno.test(`records() of a page whose order breaks: it ${name}`, async () => {
+  const isComplete = delivered.length === 4;
+  Deno.test(`records() ${isComplete ? "give each row once" : "fail"} when a page ${name}`, async () => {
     const { client, requests } = clientOfFirstPage((clock) => {
       const [start, rest] = twoTexts(ids, early);
       return arrivingPage(clock, [start, 200, rest.slice(0, 5), 200, rest.slice(5, end)]);
     });
     const { ids: found, error } = await readIds(client.records({ top: 10 }));
     assertEquals([found, requests], [delivered, ["null 10"]]);
-    if (delivered.length === 4) assertEquals(error, undefined);
+    if (isComplete) assertEquals(error, undefined);
     else {
       assert(error instanceof DataStreamError && error.hint.includes("start again"), String(error));
       assertEquals(error.rows, 1);
@@ -524,7 +525,7 @@ for (const type of [undefined, "bytes"] as const) {
     });
     const reader = client.records({ select: ["Id"], top: 10 }).csv().getReader();
     const read = async () => new TextDecoder().decode((await reader.read()).value);
-    // The last row that has arrived may be incomplete. One that was, is read again when its bytes have doubled.
+    // The last row that has arrived may be incomplete. An incomplete row is read again when its bytes have doubled.
     assertEquals([await read(), clock.now()], ["Id\r\n2\r\n", 200]);
     assertEquals([await read(), clock.now()], ["4\r\n6\r\n", 10_200]);
   });
@@ -882,7 +883,7 @@ Deno.test("observations() grow their pages back after refused pages, and rarely 
   assert(refused > 2 && refused <= 12, `${refused} refused of ${tops.length}`);
 });
 
-Deno.test("an error of a split or of a box does not name the position in the list of locations", async () => {
+Deno.test("records() of a box fail without a position when the service rejects the list of locations", async () => {
   const { options } = upstream(
     page([{ Id: 1 }], `${ROOT}/Locations?$skiptoken=Id:1`),
     Response.json({}, { status: 400 }),
@@ -897,7 +898,7 @@ Deno.test("an error of a split or of a box does not name the position in the lis
   ]);
 });
 
-Deno.test("metadata() requests no token of its own form when those of the links have another form", async () => {
+Deno.test("metadata() requests no token with an Id when the links have tokens of another form", async () => {
   const { requests, options } = upstream(
     page([{ Id: "00000000-5eed-4000-8000-000000000001" }], `${ROOT}/Metadata?$skiptoken=opaque`),
     page([{ Id: "00000000-5eed-4000-8000-000000000002" }]),

@@ -1,4 +1,4 @@
-// A page is scanned in bytes. Each format must reject a malformed page, and have the rows of JSON.parse() otherwise.
+// Each format rejects a malformed page, and has the rows of JSON.parse() otherwise.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
@@ -14,7 +14,7 @@ import {
 
 const encoder = new TextEncoder();
 
-/** Two rows alike, and one with other members; texts, names and an envelope of several bytes each. */
+/** Two rows of one shape and one of another; values, names and other members have characters of several bytes. */
 const PAGE = encoder.encode(
   '{"@é":"é", "value":[{"Id":1,"é":"aé","n":-1.50,"l":["x"]},\n' +
     '{"Id":2,"é":"b","n":null,"l":["y"]},{"Id":3,"o":{"p":true},"q":"\\n,"}],"z":[1,"é"]}',

@@ -1,4 +1,4 @@
-// Feeds: one run for each document, and readers with an index into its parts.
+// Feeds fetch a document once for all its readers, keep the limits of memory and slots, and never mix dataset versions.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Cursor } from "../../../../src/client/query.ts";
@@ -98,7 +98,7 @@ test("Feeds wait for memory within a page when many pages are longer than expect
   assert(most <= 1_500_000, `${most} bytes`);
 });
 
-test("Feeds need no slot when a client does not read, and no second slot when another client reads along", async () => {
+test("Feeds need no slot for a client that does not read, and one slot for two clients of a document", async () => {
   const { feeds, open, service, clock } = feedsOver({ maxDownloads: 1 });
   const idle = open("a");
   await idle.read();
@@ -160,7 +160,7 @@ test("Feeds request the versions between pages when the service omits the link t
   assert(clock.now() < 10_000, `${clock.now()} ms`);
 });
 
-test("Feeds interrupt a run at the end of a page when a client waits that has fewer", async () => {
+test("Feeds interrupt a run at the end of a page when a client with fewer downloads waits", async () => {
   const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0 });
   const data = new Uint8Array(1);
   const source = {
@@ -176,7 +176,7 @@ test("Feeds interrupt a run at the end of a page when a client waits that has fe
       yield { data, rows: 0, isPageEnd: true, hasMore: false, isLast: true };
     },
   };
-  // They still read the first part of a page when the rest of it arrives.
+  // The readers still read the first part of a page when the rest of it arrives.
   const downloads = [open("a", source), open("a", source)].map((reader) =>
     readText(reader, ({ isPageEnd }) => isPageEnd || clock.sleep(10.2))
   );

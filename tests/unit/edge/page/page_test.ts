@@ -1,4 +1,4 @@
-// The page in each access mode: what it shows, how many requests it sends, and what it never shows.
+// The page shows the results of its form with few requests, in each access mode, and never a key or unescaped data.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
@@ -44,27 +44,27 @@ async function fileOf(app: EdgeApp, query: string): Promise<URL> {
 
 const PH = "characteristic=pH&where=Manitoba&from=2015&to=2020";
 
-/** Requests of a page with cold and warm caches. */
-const requests: [query: string, cold: number, warm: number][] = [
-  ["", 3, 0], // locations, count, datasets
-  [PH, 3, 0], // rows, locations, datasets
-  ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3, 0],
-  ["where=pigeon", 3, 0],
-  ["where=Synthetic%20Community%20Stream%20Watch", 3, 0], // locations, datasets, rows
-  ["from=2000", 3, 0], // rows, count, locations; the datasets would be a fourth
-  [`${PH}&others=1&view=-97,51,500`, 3, 0], // rows, locations, locations of the view
+/** Number of requests of a page with an empty cache. */
+const requests: [query: string, count: number][] = [
+  ["", 3], // locations, count, datasets
+  [PH, 3], // rows, locations, datasets
+  ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3],
+  ["where=pigeon", 3],
+  ["where=Synthetic%20Community%20Stream%20Watch", 3], // locations, datasets, rows
+  ["from=2000", 3], // rows, count, locations; the datasets would be a fourth
+  [`${PH}&others=1&view=-97,51,500`, 3], // rows, locations, locations of the view
 ];
-for (const [query, cold, warm] of requests) {
-  Deno.test(`GET / sends ${cold} requests, and none again, when the form has "${query}"`, async () => {
+for (const [query, count] of requests) {
+  Deno.test(`GET / sends ${count} requests, and none again, when the form has "${query}"`, async () => {
     const { app, stats, clock } = overSandbox({ hostileNames: false });
     const html = await get(app, `/?${query}`);
     assertMatch(numberOf(html), /^[\d,]+ measurements$/);
-    assertEquals(stats.requests, cold);
+    assertEquals(stats.requests, count);
     await get(app, `/?${query}&lang=fr&tool=r`);
-    assertEquals(stats.requests, cold + warm);
+    assertEquals(stats.requests, count);
     clock.advance(301_000);
     await get(app, `/?${query}`);
-    assert(stats.requests > cold);
+    assert(stats.requests > count);
   });
 }
 
@@ -157,7 +157,7 @@ for (const [query, filter, box] of filters) {
   });
 }
 
-// Neither a dataset of that name in the cache nor a point like that of an Id of a region matters.
+// A cached dataset of the same name changes nothing, and a dot does not make a region.
 const places: [where: string, location: string, hasDatasets: boolean][] = [
   ["Bow River", "Bow River at Calgary", false],
   ["Bow River", "Bow River at Calgary", true],
@@ -174,7 +174,7 @@ for (const [where, Name, hasDatasets] of places) {
   });
 }
 
-Deno.test("GET / has the same drawn box from each corner, and holds the corners of a conic map", async () => {
+Deno.test("GET / has a box around the drawn rectangle, from whichever corner it is drawn", async () => {
   const { app } = overSandbox({ hostileNames: false });
   const boxOf = async (corners: string, view: string) => {
     const html = await get(app, `/?characteristic=pH&view=${view}&drawn=${corners},804,588`);
@@ -386,7 +386,7 @@ Deno.test("GET /datasets/DOI shows the dataset with its map, values, download an
   }
 });
 
-Deno.test("GET / has code for six programs, which contains no key or token", async () => {
+Deno.test("GET / has code for six programs, without a key or token", async () => {
   const modes: [options: Partial<AppOptions>, headers: HeadersInit, variable: string][] = [
     [{}, {}, ""],
     [{ access: "caller" }, { "x-api-key": "sandbox" }, "DATASTREAM_API_KEY"],
@@ -538,7 +538,7 @@ Deno.test("GET /values has one line per point when the name of a location has a 
   assertEquals(lines!.split("\n"), ["Bow River, 2020-06-01, 1", "Bow River, 2020-06-01, 2"]);
 });
 
-Deno.test("GET / names the dataset in the line of a folded form, in the facts and in the file name", async () => {
+Deno.test("GET / names the dataset in the folded form, the facts and the file name", async () => {
   const { app } = overSandbox({ hostileNames: false });
   await get(app, "/datasets");
   const html = await get(app, "/?dataset=10.25976/weir-aa00&characteristic=pH");
@@ -564,7 +564,7 @@ for (const [query, name] of names) {
   });
 }
 
-Deno.test("GET / shows the name of the file, with its years, when the names of characteristic and dataset are long", async () => {
+Deno.test("GET / shows the file's name with its years when the names of characteristic and dataset are long", async () => {
   const DOI = "10.25976/abcd-ef12";
   const name = "Programme de surveillance de la qualité de l’eau des lacs et rivières du Nord";
   const synthetic = { synthetic: true };
