@@ -1,4 +1,4 @@
-// Signed URLs and file names with random text from a URL.
+// Signed URLs verify only unchanged queries, and file names are safe, with random text.
 // Tests functions directly, because thousands of requests would take too long.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { signUrl } from "../../edge/app.ts";

@@ -1,4 +1,5 @@
-// Some tests expand templates directly: `endpoint()` joins the result with the base URL.
+// endpoint() encodes any text reversibly, and agrees with url-template. Some tests expand templates directly:
+// `endpoint()` joins the result with the base URL.
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import { parseTemplate as parseUriTemplate } from "url-template";

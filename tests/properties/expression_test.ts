@@ -1,4 +1,4 @@
-// Filters of the filter builder: parsed again and encoded in a URL.
+// Random filters of the filter builder are the same after they are parsed, or encoded in a URL.
 // One test parses filters directly: their clauses are not visible in a query.
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
-// Tests `parseFilter()` directly: its clauses are not visible in a query.
+// Random filters are parsed into their clauses, or are errors with a position. Tests `parseFilter()` directly: its
+// clauses are not visible in a query.
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import type { Clause } from "../../src/odata/clause.ts";

@@ -1,4 +1,5 @@
-// Tests `splitLongLists()` directly: a query shows only the requests for its units.
+// Long lists are split into groups that cover each combination once. Tests `splitLongLists()` directly: a query shows
+// only the requests for its units.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { and, DataStream, type Filter, isIn, ne, ValidationError } from "../../mod.ts";

@@ -1,4 +1,4 @@
-// Expands the test vectors of the authors of RFC 6570.
+// Templates expand as in the test vectors of the authors of RFC 6570.
 // Expands templates directly: `endpoint()` joins the result with the base URL.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import extended from "uri-template-tests/extended-tests.json" with { type: "json" };

@@ -1,4 +1,4 @@
-// The command line as a process: pipes, files, signals and exit codes.
+// The command line uses pipes, files, permissions and exit codes as documented, in a process.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { Download } from "./download.ts";
 import {

@@ -1,4 +1,5 @@
-// The completion of command lines in bash. The script runs `weir` as a function of the shell.
+// The completion scripts complete commands, flags and values. The script of bash runs `weir` as a function of the
+// shell.
 import { assert, assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
 

@@ -1,4 +1,4 @@
-// The programs that users start: the demo, the server for Node, and the command line of the npm package.
+// The programs that users start work: the demo, the server, and the command line of the npm package.
 import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";

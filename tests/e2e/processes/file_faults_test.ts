@@ -1,4 +1,4 @@
-// Missing permissions, and a second signal.
+// A message names a missing permission, and a second signal ends a process that is stalled.
 import { assertEquals, assertMatch } from "@std/assert";
 import { fileNames, runToEnd, serving, start, withFiles } from "../command_line.ts";
 

@@ -1,4 +1,4 @@
-// Where --output and --cite lead: devices, pipes, symbolic links, and files with permissions.
+// --output and --cite write to devices, pipes and symbolic links, and keep the permissions of files.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,

@@ -1,4 +1,4 @@
-// Progress and prompts in a real terminal, in tmux.
+// Progress and prompts are readable in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
 import { denoArguments, FOLDER, withFiles } from "../command_line.ts";
 import { needing } from "../needs.ts";

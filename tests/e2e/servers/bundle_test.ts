@@ -1,4 +1,4 @@
-// The files of the task `bundle`.
+// The files of the task `bundle` have no dependencies, and the licences of their packages.
 import { assert, assertEquals } from "@std/assert";
 import { SERVER_BUNDLES } from "../../../.ci/server_bundles.ts";
 import { runProgramWith } from "../../helpers/programs.ts";

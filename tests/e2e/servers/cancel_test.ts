@@ -1,4 +1,4 @@
-// Readers that cancel downloads, on each runtime.
+// A client that leaves ends its request to the service and releases its permit, on each runtime.
 import { assert, assertEquals } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import { type Runtime, startApp, testOnEach } from "./runtimes.ts";

@@ -1,4 +1,4 @@
-// Downloads per client, with the address that each runtime passes to the app.
+// The limit of downloads per client counts the address that each runtime passes to the app.
 import { assertEquals } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import { startApp, testOnEach } from "./runtimes.ts";

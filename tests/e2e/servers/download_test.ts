@@ -1,4 +1,4 @@
-// Complete downloads, their headers and status 304, on each runtime.
+// Downloads are complete, with their headers and status 304, on each runtime.
 import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";

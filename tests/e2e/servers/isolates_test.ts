@@ -1,4 +1,4 @@
-// Four isolates of the published Worker in workerd, whose rate a Durable Object limits.
+// Four isolates of the published Worker in workerd keep one rate limit, by a Durable Object.
 import { assert, assertEquals } from "@std/assert";
 import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
 import type { Permit } from "../../../src/client/rate_limiter.ts";

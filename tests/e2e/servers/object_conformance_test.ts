@@ -1,4 +1,4 @@
-// The rate limiter whose state is in Durable Objects of workerd.
+// The rate limiter keeps its guarantees with Durable Objects of workerd.
 import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { createObjectLimiters } from "../../unit/edge/cloudflare/object_limiters.ts";

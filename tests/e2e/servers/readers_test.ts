@@ -1,4 +1,4 @@
-// Slow readers, on each runtime.
+// The server is at most one page ahead of a slow client, and aborts one that reads nothing, on each runtime.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
 import { startApp, testOnEach } from "./runtimes.ts";

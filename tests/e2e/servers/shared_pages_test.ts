@@ -1,4 +1,4 @@
-// Identical downloads that share their pages, on each runtime.
+// Identical downloads share their pages, on each runtime.
 import { assert, assertEquals } from "@std/assert";
 import { startApp, testOnEach } from "./runtimes.ts";
 import {

@@ -1,4 +1,4 @@
-// The spelling of flags, values and requests for help.
+// Each documented form of flags, values, lists and requests for help is read, and each other one is an error.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";

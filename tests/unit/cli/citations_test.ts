@@ -1,4 +1,4 @@
-// Citations on standard error after a download.
+// A download and `weir cite` cite each dataset of the rows, and say when citations may be unneeded.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { formatsOf } from "../../helpers/resources.ts";

@@ -1,4 +1,4 @@
-// Keys from the environment, and where to request one.
+// A key is sent without the white space around it, and a message says where to request one.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { record } from "./transcript.ts";

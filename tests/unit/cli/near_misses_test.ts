@@ -1,4 +1,4 @@
-// Hints for names that the command line does not have.
+// A wrong name on the command line is an error with a hint.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { fieldsOf, fileFormatsOf } from "../../helpers/resources.ts";

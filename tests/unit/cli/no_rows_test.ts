@@ -1,4 +1,4 @@
-// Hints on values when a filter matches nothing.
+// A value that matches no row is named, with similar values or a command that lists them.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";

@@ -1,4 +1,5 @@
-// Tests `ProgressReport` directly: the delays of a download in progress are not exact.
+// Progress shows rows, retries and the remaining time in the width of the terminal. Tests `ProgressReport` directly:
+// the delays of a download in progress are not exact.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";

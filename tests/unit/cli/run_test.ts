@@ -1,4 +1,4 @@
-// Command lines that need no file. The others are tested as processes.
+// Each command prints its result to standard output. Commands that need a file are tested as processes.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { signUrl } from "../../../edge/app.ts";

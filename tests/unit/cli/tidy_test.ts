@@ -1,4 +1,4 @@
-// Rows ready for analysis on the command line.
+// The command line adds the columns of --tidy, converts units, and reports what it left out.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";

@@ -1,4 +1,4 @@
-// The command values.
+// `weir values` lists known values without a request, and with --live those that occur.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { record } from "./transcript.ts";

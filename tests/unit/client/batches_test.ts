@@ -1,4 +1,4 @@
-// The resumable result: batches with cursors.
+// batches() continue after each cursor of the same query, with each row once.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {

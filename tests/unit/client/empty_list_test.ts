@@ -1,4 +1,4 @@
-// Filters with an empty list, which match no row.
+// A filter with an empty list matches no row, and sends no request.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { and, DataStream, eq, type Filter, isIn } from "../../../mod.ts";

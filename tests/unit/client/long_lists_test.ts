@@ -1,4 +1,4 @@
-// Filters with lists that are too long for one request.
+// Lists that are too long for one request are split, and each row is given once.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, type Cursor, DataStream, DataStreamError, eq, isIn } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// The option `maxWait`: the longest wait for the rate limit before the first row.
+// `maxWait` limits the wait for the rate limit before the first row, and no later wait.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// Links to the next page: in the page and in the header `Link`; the requests that follow them.
+// A link to the next page is followed in each form, and rejected if it leads to another query or host.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// Headers of the requests, from the options of the client.
+// Requests have the headers that the options of the client determine.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions, ValidationError } from "../../../mod.ts";

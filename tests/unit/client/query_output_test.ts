@@ -1,4 +1,4 @@
-// CSV, NDJSON, JSON and GeoJSON documents of a query.
+// The documents of a query (CSV, NDJSON, JSON, GeoJSON) have every cell of every page.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, type Query, ValidationError } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// Streams and iterators of a query: laziness, cancellation, signals.
+// Streams and iterators of a query request pages only when they are read, and stop when they are cancelled.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";

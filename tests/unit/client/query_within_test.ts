@@ -1,4 +1,4 @@
-// Bounding boxes of Observations and Records, whose rows have no position.
+// A bounding box of Observations or Records gives each row in it once, although rows have no position.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { and, DataStream, DataStreamError, eq, ne, type Row } from "../../../mod.ts";

@@ -1,4 +1,4 @@
-// The option `rateLimiter`: what the client passes to it, and what it does when the limiter fails.
+// A limiter of the option `rateLimiter` gets no key, and a query loses no row when the limiter fails.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DataStreamError, type RateLimiter } from "../../../mod.ts";

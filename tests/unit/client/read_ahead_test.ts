@@ -1,4 +1,4 @@
-// Pages that are requested before the reader has read the page before them.
+// A page is requested before the reader has read the page before it, within a limit of memory.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type DataStreamOptions } from "../../../mod.ts";

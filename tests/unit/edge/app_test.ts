@@ -1,4 +1,4 @@
-// Routes, common headers, internal errors and options of the app.
+// The app serves its routes with the common headers, hides internal errors, and checks its options.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";

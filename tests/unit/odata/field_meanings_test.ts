@@ -1,4 +1,5 @@
-// Labels and types of fields. `data_page_test.ts` in `tests/unit/project` compares their meanings with docs/data.md.
+// Each field has a label and a type. `data_page_test.ts` in `tests/unit/project` compares their meanings with
+// docs/data.md.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { labelOf, meaningOf, valueTypeOf } from "../../../src/odata/field_meanings.ts";

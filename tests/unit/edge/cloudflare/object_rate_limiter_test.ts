@@ -1,4 +1,4 @@
-// The rate limiter whose state is in Durable Objects, here in this process.
+// The rate limiter in Durable Objects, here in this process, keeps limit and order with few messages and writes.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { durableObjectRateLimiter, type ObjectNamespace } from "../../../../edge/cloudflare/mod.ts";

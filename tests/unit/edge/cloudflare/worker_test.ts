@@ -1,4 +1,5 @@
-// The entry point of Workers. tests/e2e/servers/isolates_test.ts runs it in workerd.
+// The entry point of Workers uses its Durable Object for the rate limit. tests/e2e/servers/isolates_test.ts runs it in
+// workerd.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import worker from "../../../../edge/cloudflare/mod.ts";

@@ -1,4 +1,4 @@
-// The rate limiter in Deno KV, over a database in memory: three processes with different clocks.
+// The rate limiter in Deno KV shares one limit between processes with different clocks. The database is in memory.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";

@@ -1,4 +1,4 @@
-// Clients: who counts as one client, and the limit per client.
+// Each address, token or key counts as one client, whose downloads do not block those of others.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";

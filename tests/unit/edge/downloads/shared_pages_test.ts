@@ -1,4 +1,4 @@
-// Downloads that share pages while they are fetched, through the app.
+// Identical downloads share the requests and pages of one, but not between keys.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";

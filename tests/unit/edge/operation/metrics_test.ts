@@ -1,4 +1,4 @@
-// The path /metrics and EdgeApp.metrics(): the Prometheus text format.
+// /metrics and EdgeApp.metrics() count requests, downloads and refusals in the Prometheus text format.
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
 import { VERSION } from "../../../../src/version.ts";

@@ -1,4 +1,4 @@
-// The path /readyz: which responses count as a success, and when a probe is sent.
+// /readyz tells whether the service answers the key, with at most one probe a minute.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";

@@ -1,4 +1,4 @@
-// The log of the app: one line for each request, lines of errors, and request ids.
+// The log has one line for each request and error, with the request id, and never a secret.
 import {
   assert,
   assertEquals,

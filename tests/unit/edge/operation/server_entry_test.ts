@@ -1,4 +1,5 @@
-// The entry of Workers. tests/e2e/servers tests those of the other runtimes.
+// The entry of Workers reads its environment, and answers 503 if it is invalid. tests/e2e/servers tests the entries of
+// the other runtimes.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { createWorkersEntry, type ServerEntry } from "../../../../edge/operation/server_entry.ts";

@@ -1,4 +1,4 @@
-// The chart of values, the bars of years and the table of measurements.
+// The chart, the bars and the table show each value at its date and with its digits, and limits as limits.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { drawBars } from "../../../../edge/page/bars.ts";

@@ -1,4 +1,4 @@
-// The map that the server draws: projection, points, labels, views and links.
+// The map has each location at its projected position, and links to the views and locations that it shows.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readForm, toSelection } from "../../../../edge/page/form.ts";
