@@ -55,12 +55,22 @@ export function createAccessControl(settings: Settings): AccessControl {
     await requireKnownToken(token, tokens);
     return { ...server, credential: token };
   }
+  let hasWarned = false;
   async function authorize(exchange: Exchange) {
     const { request } = exchange;
     if (access === "signed") await requireSignature(request, settings);
     const authorized = access === "signed" ? server : await authorizePage(request);
     if (authorized === undefined) throw isCaller ? noKey() : noToken();
     exchange.client = await identifyClient(exchange, authorized.credential, settings);
+    const { clientAddressHeader } = settings;
+    if (exchange.client === undefined && clientAddressHeader !== undefined && !hasWarned) {
+      hasWarned = true;
+      // Its value could be personal data.
+      exchange.logWarning(
+        `The header ${clientAddressHeader} contains no address, so all clients count as one: set ` +
+          "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for",
+      );
+    }
     return authorized;
   }
   return {
