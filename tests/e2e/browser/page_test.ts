@@ -131,6 +131,8 @@ for (const { task, clicks, fields, requests, act } of tasks) {
       return fetch(request);
     };
     return onPage({ fetch: counted }, async (page) => {
+      // The script requests the bars of years after the page.
+      await page.locator(".bars").waitFor();
       sent = 0;
       const reader = new Reader(page);
       await act(reader);
