@@ -70,7 +70,7 @@ const DEGREE = 111;
 
 /**
  * Converts a drawn box to the degrees that hold it. `drawn` has the pixels of two corners, and the map's width and height.
- * A degree has so many decimals that the box differs by at most about a pixel.
+ * The number of decimals keeps the difference from the drawn box below about a pixel.
  */
 function boxOfPixels(drawn: string, viewText: string): Partial<Record<Parameter, string>> {
   const [x1, y1, x2, y2, width, height] = drawn.slice(0, 100).split(",").map(Number);

@@ -15,7 +15,7 @@ export interface NoRowsReason {
   field?: string | undefined;
   /** Compared values. */
   terms?: readonly string[];
-  /** Whether a value is none of the known ones. Default false */
+  /** Whether the list of known values lacks a value. Default false */
   hasUnknownValue?: boolean;
 }
 
