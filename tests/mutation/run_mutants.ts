@@ -15,7 +15,6 @@ import { killAll, runDeno } from "./run_command.ts";
 const DEFAULT_COUNT = 150;
 const MUTATED = ["mod.ts", "src", "edge"];
 const TYPE_CHECK = ["check", "mod.ts", "src", "edge"];
-const EXAMPLES: TestCommand = { flags: ["--doc", "-P=none"], files: ["mod.ts", "edge", "src"] };
 /** Tests whose programs can execute any file. */
 const PROGRAM_TESTS = "tests/e2e/processes/";
 /** Exit code after SIGINT: 128 plus the number of the signal. */
@@ -47,6 +46,10 @@ const chosen = randomSample(all, count, seed);
 console.log(`${chosen.length} of ${all.length} mutants of ${files.length} files, seed ${seed}`);
 
 const testPrefix = optionOf("tests") ?? "tests/";
+/** The examples in docstrings, unless `--tests` selects other tests. */
+const examples: readonly TestCommand[] = testPrefix === "tests/"
+  ? [{ flags: ["--doc", "-P=none"], files: ["mod.ts", "edge", "src"] }]
+  : [];
 const commands = testCommands(
   (await sourceFiles("tests")).filter((file) =>
     file.endsWith("_test.ts") && file.startsWith(testPrefix)
@@ -88,7 +91,7 @@ await inCopy(async (folder) => {
 /** Runs everything on the unchanged project; returns the output of the commands that failed. */
 async function findFailures(folder: string): Promise<string[]> {
   const found: string[] = [];
-  const runs = [TYPE_CHECK, ...[...commands, EXAMPLES].map((command) => testArguments(command))];
+  const runs = [TYPE_CHECK, ...[...commands, ...examples].map((command) => testArguments(command))];
   for (const args of runs) {
     const { status, output } = await runDeno(folder, args);
     if (status !== "passed") found.push(`deno ${args.join(" ")}: ${status}\n${output}`);
@@ -106,7 +109,7 @@ async function tryMutant(mutant: Mutant, folder: string): Promise<MatrixRow> {
   const row: MatrixRow = { mutant: nameOf(mutant), killers: [] };
   if ((await runDeno(folder, TYPE_CHECK)).status === "failed") return { ...row, isTypeError: true };
   const killers: string[] = [];
-  for (const command of [...commandsFor(mutant.file), EXAMPLES]) {
+  for (const command of [...commandsFor(mutant.file), ...examples]) {
     const found = await failedTests(command, folder);
     if (found === "timeout") return { ...row, killers, isTimeout: true };
     killers.push(...found);
