@@ -1,11 +1,11 @@
-// Reads 5,000,000 records with `pages()`. Fails unless each record arrives once, the number of
-// requests is near the minimum, and the heap is at the end at most 10 % larger than after 100,000
-// records.
+// Reads 5,000,000 records with `pages()`, or as many as the argument. Fails unless each record arrives
+// once, the number of requests is near the minimum, and the heap is at the end at most 10 % larger than
+// after 100,000 records.
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
-const RECORDS = 5_000_000;
+const RECORDS = Number(process.argv[2] ?? 5_000_000);
 /** Number of rows before the first measurement of the heap. */
 const FIRST_CHECK = 100_000;
 
