@@ -15,8 +15,15 @@ export const NO_SIDES = { west: "", south: "", east: "", north: "" };
 const SELECTION = { where: "", from: "", to: "", medium: "", type: "", ...NO_SIDES };
 /** Parameters of map, chart, table and download. With `others`, the map shows other locations, too. */
 const DISPLAY = {
-  ...{ view: "", selected: "", series: "", others: "", scale: "", more: "" },
-  ...{ tool: "excel", columns: "main", tidy: "1" },
+  view: "",
+  selected: "",
+  series: "",
+  others: "",
+  scale: "",
+  more: "",
+  tool: "excel",
+  columns: "main",
+  tidy: "1",
 };
 const DEFAULTS = { ...SELECTION, ...DISPLAY };
 type Parameter = keyof typeof DEFAULTS;

@@ -234,7 +234,11 @@ async function createRows(
       return {
         datapackage: embeddedPackage({
           ...described,
-          ...{ columns, rows, more, citations: cited, datasets },
+          columns,
+          rows,
+          more,
+          citations: cited,
+          datasets,
         }),
       };
     },
@@ -250,7 +254,11 @@ async function createRows(
       // Only the presence of a writer's state is compared.
       const cursor = { ...origin.cursor, writer: {} };
       return toDataPackage({
-        ...{ ...facts, ...described, csv, fileName: basename(path), created: new Date() },
+        ...facts,
+        ...described,
+        csv,
+        fileName: basename(path),
+        created: new Date(),
         columns: (writer as WriterState).fields ?? selected,
         more: { ...origin, ...arrived.nulls, cursor },
         citations: citedOf(citations, distinct?.DOI),

@@ -208,7 +208,13 @@ async function startPart(
   const { query, force } = options;
   const hash = createHash("sha256");
   const state: PartState = {
-    ...{ version: STATE_VERSION, startedAt: Date.now(), run: "", inode: 0, query, force, bytes: 0 },
+    version: STATE_VERSION,
+    startedAt: Date.now(),
+    run: "",
+    inode: 0,
+    query,
+    force,
+    bytes: 0,
     hash: hashText(hash),
   };
   try {

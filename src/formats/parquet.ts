@@ -408,7 +408,10 @@ class ParquetDocumentWriter extends PageWriter {
     file.finish();
     if (rows === 0) this.#typeEmptyList();
     this.state = {
-      ...{ isBegun: true, fields, groups: [], rowsAlreadyWritten: 0 },
+      isBegun: true,
+      fields,
+      groups: [],
+      rowsAlreadyWritten: 0,
       ...counts,
       ...(notes && { notes }),
     };

@@ -38,8 +38,11 @@ export function schemaOf(columns: readonly NamedType[]): Schema {
       if (type !== "texts") return [value];
       return [
         {
-          ...{ name, repetition_type: "OPTIONAL", num_children: 1 },
-          ...{ converted_type: "LIST", logical_type: { type: "LIST" } },
+          name,
+          repetition_type: "OPTIONAL",
+          num_children: 1,
+          converted_type: "LIST",
+          logical_type: { type: "LIST" },
         },
         { name: "list", repetition_type: "REPEATED", num_children: 1 },
         { ...value, name: "element" },
