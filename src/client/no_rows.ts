@@ -2,7 +2,7 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { clausesOf } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { describeClauses, hintValues, REGION_NAMES } from "../odata/value_hints.ts";
+import { describeClauses, hintValues } from "../odata/value_hints.ts";
 import { type Clause, comparedValue, formatClauses, valueClause } from "../odata/clause.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import type { DataStream } from "./datastream.ts";
@@ -174,9 +174,8 @@ async function findExisting(client: DataStream, list: Clause): Promise<string[] 
 }
 
 /**
- * Values of lists that no row matches, if other values matched. Unknown regions need no request. If the rows lack a
- * field, its datasets or locations are requested, and unknown values of other fields are counted; with `countsAll`, known
- * ones too.
+ * Values of lists that no row matches, if other values matched. If the rows lack a field, its datasets or locations are
+ * requested, and unknown values of other fields are counted; with `countsAll`, known ones too.
  */
 export async function unmatchedValues(
   client: DataStream,
@@ -189,7 +188,6 @@ export async function unmatchedValues(
   let counts = 0;
   const isUnmatched = async (clause: Clause, values: readonly string[] | undefined) => {
     const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
-    if (field === "RegionId") return !REGION_NAMES.has(text);
     // DOIs are case-insensitive.
     const valueOf = (value: string) =>
       comparedValue(field, { text: field === "DOI" ? value.toLowerCase() : value, quoted: true });
