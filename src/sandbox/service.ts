@@ -165,7 +165,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
           nextLink = toNextLink(url, query, lastId!);
           break;
         }
-        rows.push(JSON.stringify(row, query.select));
+        rows.push(JSON.stringify(pickFields(row, query.select)));
         lastId = row.Id;
       }
       stats.rows += rows.length;
@@ -189,6 +189,13 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return respond(request);
     },
   };
+}
+
+/** Faster than a list of fields as the second argument of `JSON.stringify()`. */
+function pickFields(row: object, fields: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const field of fields) picked[field] = (row as Record<string, unknown>)[field];
+  return picked;
 }
 
 function toResource(path: string): ResourceName | undefined {
