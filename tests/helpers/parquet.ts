@@ -1,7 +1,34 @@
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
-import type { IterableStream, Query } from "../../mod.ts";
+import { DataStream, type IterableStream, type Query } from "../../mod.ts";
 import { type ParquetOptions, toParquet } from "../../src/formats/parquet.ts";
+import { FakeClock } from "./fake_clock.ts";
 import { readCsv } from "./rfc4180.ts";
+import { ROOT } from "./upstream.ts";
+
+/** Replaces a page by its number; the first one has number 1. */
+export type Replace = (number: number, response: Response) => Promise<Response>;
+
+/** Creates a client of a service with rows, which are JSON with rising Ids. */
+export function clientOf(rows: readonly string[], replace?: Replace): DataStream {
+  const ids = rows.map((row) => Number(/"Id":(\d+)/.exec(row)![1]));
+  let number = 0;
+  return new DataStream({
+    baseUrl: ROOT,
+    clock: new FakeClock(),
+    requestsPerSecond: Infinity,
+    async fetch({ url }) {
+      const { searchParams, origin, pathname } = new URL(url);
+      if (searchParams.has("$count")) return Response.json({ value: rows.length });
+      const after = Number(searchParams.get("$skiptoken")?.slice(3) ?? -1);
+      const start = ids.findLastIndex((id) => id <= after) + 1;
+      const end = Math.min(rows.length, start + Number(searchParams.get("$top")));
+      const link = `,"@odata.nextLink":"${origin}${pathname}?$skiptoken=Id:${ids[end - 1]}"`;
+      const body = `{"value":[${rows.slice(start, end).join()}]${end < rows.length ? link : ""}}`;
+      const response = new Response(body, { headers: { "content-type": "application/json" } });
+      return await replace?.(++number, response) ?? response;
+    },
+  });
+}
 
 export async function readAll(stream: ReadableStream<Uint8Array>): Promise<ArrayBuffer> {
   return await new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer();

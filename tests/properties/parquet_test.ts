@@ -1,7 +1,7 @@
 // Parquet of generated rows: the cells of CSV, or the fault of the first value that does not fit its column.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError } from "../../mod.ts";
-import { cellsOf, parquetOf } from "../helpers/parquet.ts";
+import { DataStreamError } from "../../mod.ts";
+import { cellsOf, clientOf, parquetOf } from "../helpers/parquet.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { Random } from "./random.ts";
 
@@ -73,22 +73,8 @@ function rowOf(random: Random, id: number, share: number, misfit: number): [stri
   return [`{"Id":${id}${members.map((member) => `,${member}`).join("")}}`, isInvalid];
 }
 
-function queryOf(rows: readonly string[], top: number) {
-  const fetch = (request: Request) => {
-    const { searchParams, origin, pathname } = new URL(request.url);
-    if (searchParams.has("$count")) return Promise.resolve(Response.json({ value: rows.length }));
-    const start = Number(searchParams.get("$skiptoken")?.slice(3) ?? 0);
-    const end = Math.min(rows.length, start + Number(searchParams.get("$top")));
-    const link = end < rows.length
-      ? `,"@odata.nextLink":"${origin}${pathname}?$skiptoken=Id:${end}"`
-      : "";
-    const body = `{"value":[${rows.slice(start, end).join()}]${link}}`;
-    return Promise.resolve(new Response(body, { headers: { "content-type": "application/json" } }));
-  };
-  const baseUrl = "https://service.example/v1";
-  const client = new DataStream({ baseUrl, fetch, requestsPerSecond: Infinity });
-  return client.records({ select: SELECT, top });
-}
+const queryOf = (rows: readonly string[], top: number) =>
+  clientOf(rows).records({ select: SELECT, top });
 
 Deno.test("toParquet() writes the cells of csv() when 300 documents of rows are generated", async () => {
   let cells = 0;
