@@ -3,16 +3,39 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import {
   assertAgreement,
-  escapeRowsName,
-  insertBytes,
   readAsCsv,
   readAsGeoJson,
   readAsJson,
   readAsNdjson,
-  STRAY_BYTES,
 } from "./malformed_pages.ts";
 
 const encoder = new TextEncoder();
+
+/** Byte sequences that are invalid in all or some positions of JSON. */
+const STRAY_BYTES: readonly (readonly [name: string, ...bytes: number[]])[] = [
+  ["a lone continuation byte", 0x80],
+  ["a two-byte character without its end", 0xc3],
+  ["a three-byte character without its end", 0xe2, 0x82],
+  ["a four-byte character without its end", 0xf0, 0x9f, 0xa6],
+  ["an overlong slash of two bytes", 0xc0, 0xaf],
+  ["an overlong slash of three bytes", 0xe0, 0x80, 0xaf],
+  ["an overlong slash of four bytes", 0xf0, 0x80, 0x80, 0xaf],
+  ["an encoded surrogate", 0xed, 0xa0, 0x80],
+  ["a character above U+10FFFF", 0xf4, 0x90, 0x80, 0x80],
+  ["the byte 0xFF", 0xff],
+  ["a byte order mark", 0xef, 0xbb, 0xbf],
+  ["a NUL byte", 0],
+  ["a control character", 0x1f],
+  ["a form feed", 0x0c],
+  ["a delete character", 0x7f],
+  ["a no-break space", 0xc2, 0xa0],
+  ["a backslash", 0x5c],
+  ["a quote", 0x22],
+  ["a comma", 0x2c],
+  ["a digit", 0x30],
+  ["a closing brace", 0x7d],
+  ["a closing bracket", 0x5d],
+];
 
 /** Two rows of one shape and one of another; values, names and other members have characters of several bytes. */
 const PAGE = encoder.encode(
@@ -20,24 +43,25 @@ const PAGE = encoder.encode(
     '{"Id":2,"é":"b","n":null,"l":["y"]},{"Id":3,"o":{"p":true},"q":"\\n,"}],"z":[1,"é"]}',
 );
 
-/** Returns a page without one of its bytes. */
-function without(page: Uint8Array, at: number): Uint8Array {
-  return Uint8Array.from([...page.subarray(0, at), ...page.subarray(at + 1)]);
+/** Returns the page with bytes at an offset, in place of some of its own. */
+function spliced(at: number, removed: number, bytes: readonly number[]): Uint8Array {
+  return Uint8Array.from([...PAGE.subarray(0, at), ...bytes, ...PAGE.subarray(at + removed)]);
 }
 
-for (const [name, bytes] of STRAY_BYTES) {
-  Deno.test(`each format agrees with JSON.parse() when a page has ${name} at any offset, or in place of any byte`, () => {
+for (const [name, ...bytes] of STRAY_BYTES) {
+  Deno.test(`each format agrees with JSON.parse() when a page has ${name} at any offset`, () => {
     for (let at = 0; at <= PAGE.length; at++) {
-      assertAgreement(insertBytes(PAGE, at, bytes), `${name} at ${at}`);
-      assertAgreement(insertBytes(without(PAGE, at), at, bytes), `${name} in place of ${at}`);
+      assertAgreement(spliced(at, 0, bytes), `${name} at ${at}`);
     }
   });
 }
 
-Deno.test("each format agrees with JSON.parse() when a page lacks any byte or has it twice", () => {
+Deno.test("each format agrees with JSON.parse() when a page lacks any byte, or has it twice or changed", () => {
   for (let at = 0; at < PAGE.length; at++) {
-    assertAgreement(without(PAGE, at), `no byte ${at}`);
-    assertAgreement(insertBytes(PAGE, at, [PAGE[at]!]), `byte ${at} twice`);
+    const byte = PAGE[at]!;
+    assertAgreement(spliced(at, 1, []), `no byte ${at}`);
+    assertAgreement(spliced(at, 0, [byte]), `byte ${at} twice`);
+    assertAgreement(spliced(at, 1, [byte ^ 1]), `byte ${at} changed`);
   }
 });
 
@@ -70,6 +94,7 @@ const ACCEPTED: Record<string, readonly [page: string, csv: string]> = {
   ],
   "white space after it": ['{"value":[{"a":1}]} \r\n\t', "a\r\n1\r\n"],
   "a byte order mark before it": ['\ufeff{"value":[{"a":1}]}', "a\r\n1\r\n"],
+  "an escape in the name of its rows": [String.raw`{"\u0076alue":[{"a":1}]}`, "a\r\n1\r\n"],
 };
 for (const [name, [text, csv]] of Object.entries(ACCEPTED)) {
   Deno.test(`each format reads a page with ${name}`, () => {
@@ -88,42 +113,35 @@ const REJECTED: Record<string, string> = {
   "another value after the rows": '{"value":[{"a":1}],"value":1}',
   "another value before the rows": '{"value":null,"value":[{"a":1}]}',
   "an empty list of rows, then another value": '{"value":[],"value":null}',
-  "two lists of rows": '{"value":[{"a":1}],"value":[{"a":2}]}',
-  "two lists of rows, one with an escaped name": String
+  "two lists of rows, one of them with an escaped name": String
     .raw`{"value":[{"a":1}],"val\u0075e":[{"a":2}]}`,
-  "a value nested 1,001 deep": `{"value":[{"a":${nested(1_001)}}]}`,
-  "a member before the rows nested 1,001 deep": `{"x":${nested(1_001)},"value":[{"a":1}]}`,
-  "a member after the rows nested 1,001 deep": `{"value":[{"a":1}],"x":${nested(1_001)}}`,
-  "a number with a leading zero": '{"value":[{"a":01}]}',
   "a number with a plus sign": '{"value":[{"a":+1}]}',
   "a number without a fraction": '{"value":[{"a":1.}]}',
   "a number without an integer part": '{"value":[{"a":.5}]}',
   "a hexadecimal number": '{"value":[{"a":0x10}]}',
   "NaN": '{"value":[{"a":NaN}]}',
-  "Infinity": '{"value":[{"a":-Infinity}]}',
-  "a literal with a letter too many": '{"value":[{"a":nulll}]}',
   "a literal in capitals": '{"value":[{"a":True}]}',
-  "a comma after the last row": '{"value":[{"a":1},]}',
-  "a comma after the last field": '{"value":[{"a":1,}]}',
   "a comment": '{"value":[{"a":1}/**/]}',
-  "single quotes": "{'value':[{'a':1}]}",
   "null in place of a row": '{"value":[{"a":1},null]}',
-  "a list in place of a row": '{"value":[{"a":1},[1]]}',
   "a list in place of the page": "[]",
   "no rows": '{"x":1}',
   "a second page after it": '{"value":[{"a":1}]}{"value":[{"a":2}]}',
   "a text after it": '{"value":[{"a":1}]}x',
-  "a bracket after it": '{"value":[{"a":1}]}]',
   "two byte order marks before it": '\ufeff\ufeff{"value":[{"a":1}]}',
-  "a byte order mark in it": '{"value":[{"a":1}]\ufeff}',
   "nothing in it": "",
 };
 for (const [name, text] of Object.entries(REJECTED)) {
   Deno.test(`each format rejects a page with ${name}`, () => {
-    for (const page of [encoder.encode(text), escapeRowsName(encoder.encode(text))]) {
-      for (const read of [readAsCsv, readAsNdjson, readAsJson, readAsGeoJson]) {
-        assertEquals(read(page), { error: "SyntaxError" }, read.name);
-      }
-    }
+    assertEquals(assertAgreement(encoder.encode(text), name), { error: "SyntaxError" });
   });
 }
+
+Deno.test("each format rejects a page with values nested 1,001 deep", () => {
+  const deep = nested(1_001);
+  const texts = [`"value":[{"a":${deep}}]`, `"x":${deep},"value":[]`, `"value":[],"x":${deep}`];
+  for (const page of texts.map((text) => encoder.encode(`{${text}}`))) {
+    for (const read of [readAsCsv, readAsNdjson, readAsJson, readAsGeoJson]) {
+      assertEquals(read(page), { error: "SyntaxError" }, read.name);
+    }
+  }
+});
