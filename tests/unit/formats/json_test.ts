@@ -2,7 +2,7 @@
 // Tests writers directly: a query does not throw their errors, but requests the page again.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
+import { ndjsonFromPage } from "../../../mod.ts";
 import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
 import {
   createJsonWriter,
@@ -47,11 +47,4 @@ Deno.test("writePage() throws and keeps the state when a page is malformed", () 
       assertEquals(document.split("Id").length, before.split("Id").length * 2 - 1);
     }
   }
-});
-
-Deno.test("each format writes long texts", () => {
-  const long = bytes(`{"value":[{"a":"${"x".repeat(9_000_000)}","b":{}}]}`);
-  assertEquals(csvFromPage(long).length, "a,b\r\n".length + 9_000_000 + ",{}\r\n".length);
-  assertEquals(ndjsonFromPage(long).length, 9_000_000 + '{"a":"","b":{}}\n'.length);
-  assertEquals(geojsonFromPage(long).length > 9_000_000, true);
 });

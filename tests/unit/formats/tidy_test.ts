@@ -23,32 +23,19 @@ const FIELDS = [
 const ROWS = `
 97,%,,,,2020-01-01,15:30:00,,Field Msr/Obs|97,%,none,97,97,,false
 0.012,mg/L,,,,2024-06-01,11:30:00,-06:00,Sample-Routine|0.012,mg/L,none,0.012,0.012,2024-06-01T17:30:00Z,false
-0,cfu/100mL,,,,2024-06-01,09:00,-02:30,Unspecified|0,cfu/100mL,none,0,0,2024-06-01T11:30:00Z,false
--1.4,deg C,,,,2023-12-31,23:30:00,-08:00,Sample-Other|-1.4,deg C,none,-1.4,-1.4,2024-01-01T07:30:00Z,false
 0.003,mg/L,,0.005,mg/L,2024-02-29,00:15:00,-03:30,Sample-Other|0.003,mg/L,none,0.003,0.003,2024-02-29T03:45:00Z,false
 ,,Below Detection/Quantification Limit,0.05,mg/L,2024-11-03,01:30:00,-04:00,Sample-Other|0.05,mg/L,left,,0.05,2024-11-03T05:30:00Z,false
-,,Below Detection/Quantification Limit,0.05,mg/L,2024-11-03,01:30:00,-05:00,Sample-Other|0.05,mg/L,left,,0.05,2024-11-03T06:30:00Z,false
 ,,Above Detection/Quantification Limit,2419.6,MPN/100mL,2024-07-01,10:00:00,Z,|2419.6,MPN/100mL,right,2419.6,,2024-07-01T10:00:00Z,false
 ,,Not Detected,,,2024-07-01,,,Sample-Other|,,unknown,,,,false
-,,Detected Not Quantified,,,2024-07-01,10:00:00,+00:00,Sample-Other|,,unknown,,,2024-07-01T10:00:00Z,false
 ,,Not Reported,,,2024-07-01,10:00:00,-0700,Sample-Other|,,missing,,,2024-07-01T17:00:00Z,false
-,,Unable to Measure,,,,10:00:00,-07:00,Sample-Other|,,missing,,,,false
 ,,Not Detected,0.01,ug/L,2024-07-01,9:05,-6:00,Sample-Other|0.01,ug/L,left,,0.01,2024-07-01T15:05:00Z,false
-,,Detected Not Quantified,0.01,ug/L,2024-07-01,10:00:00,EST,Sample-Other|,,unknown,,,,false
 ,mg/L,Below Detection/Quantification Limit,5,ug/L,2024-02-30,10:00:00,Z,Sample-Other|5,ug/L,left,,5,,false
 ,mg/L,Below Detection/Quantification Limit,0.02,,2024-07-01,24:00:00,Z,Sample-Other|0.02,,left,,0.02,,false
-,,Below Detection/Quantification Limit,,,2024-07-01,10:00:00,+15:00,Sample-Other|,,unknown,,,,false
-,,Above Detection/Quantification Limit,,mg/L,2024-07-01,10:00:00.250,-03:00,Sample-Other|,,unknown,,,2024-07-01T13:00:00.250Z,false
 ,,Below Detection/Quantification Limit,0,mg/L,,,,Quality Control Sample-Field Blank|0,mg/L,left,,0,,true
 0.05,mg/L,Below Detection/Quantification Limit,0.05,mg/L,,,,Sample-Positive Control|0.05,mg/L,unknown,,,,true
 7.2,None,Not Reported,,,,,,Quality Control-Calibration Check|7.2,None,unknown,,,,true
-,,,,,2024-07-01,,-04:00,Sample-Field Split|,,missing,,,,false
-,,,0.05,mg/L,,,,Sample-Other|,,missing,,,,false
 <0.05,mg/L,,,,,,,Sample-Other|,,unknown,,,,false
 ND,,Not Detected,0.1,mg/L,,,,Sample-Other|0.1,mg/L,left,,0.1,,false
-,,Present Below Quantification Limit,0.02,mg/L,,,,Sample-Other|0.02,mg/L,left,,0.02,,false
-,,Present Above Quantification Limit,200,cfu/100mL,,,,Sample-Other|200,cfu/100mL,right,200,,,false
-,,Not Reported,0.05,mg/L,,,,Sample-Other|,,missing,,,,false
 ,,Trace,0.05,mg/L,,,,Quality Control Sample-Reagent Blank|,,unknown,,,,true
 1.5e-3,mg/L,,,,,,,|1.5e-3,mg/L,none,1.5e-3,1.5e-3,,false
 `.trim().split("\n").map((line) => line.split("|") as [string, string]);
@@ -112,16 +99,10 @@ Deno.test("ndjson() adds the columns of each row of the rules when tidy is true"
 
 /** Local date, time and offset, and the time in UTC; none if it is not known. */
 const TIMES = `
-2024-06-01 00:00 Z 2024-06-01T00:00:00Z
-2024-06-01 23:59:59 Z 2024-06-01T23:59:59Z
-2024-06-01 12:00:00.5 Z 2024-06-01T12:00:00.5Z
 2024-06-01 12:00:00.005 -01:00 2024-06-01T13:00:00.005Z
 2024-06-01 9:05 Z 2024-06-01T09:05:00Z
-2024-06-01 9:05:30 Z 2024-06-01T09:05:30Z
 2024-06-01 12:00 -00:00 2024-06-01T12:00:00Z
 2024-06-01 12:00 -02:30 2024-06-01T14:30:00Z
-2024-06-01 12:00 -0800 2024-06-01T20:00:00Z
-2024-06-01 12:00 -800 2024-06-01T20:00:00Z
 2024-06-01 12:00 +0530 2024-06-01T06:30:00Z
 2024-06-01 12:00 +5:45 2024-06-01T06:15:00Z
 2024-06-01 12:00 -12:00 2024-06-02T00:00:00Z
@@ -130,10 +111,8 @@ const TIMES = `
 2024-02-28 23:00 -06:00 2024-02-29T05:00:00Z
 2023-02-28 23:00 -06:00 2023-03-01T05:00:00Z
 2024-03-01 01:00 +06:00 2024-02-29T19:00:00Z
-2023-03-01 01:00 +06:00 2023-02-28T19:00:00Z
 1900-02-28 23:00 -06:00 1900-03-01T05:00:00Z
 2000-02-28 23:00 -06:00 2000-02-29T05:00:00Z
-2024-04-30 23:00 -06:00 2024-05-01T05:00:00Z
 0001-01-01 00:00 Z 0001-01-01T00:00:00Z
 9999-12-31 23:00 Z 9999-12-31T23:00:00Z
 0000-01-01 00:00 Z 0000-01-01T00:00:00Z
@@ -141,31 +120,21 @@ const TIMES = `
 0000-01-01 00:00 +01:00
 2024-06-01 12:00 -12:01
 2024-06-01 12:00 +14:01
-2024-06-01 12:00 -06:60
-2024-06-01 12:00 -6
 2024-06-01 12:00 -06
 2024-06-01 12:00 06:00
 2024-06-01 12:00 -06:00Z
 2024-06-01 12:00 z
-2024-06-01 12:00 UTC
-2024-06-01 12:00 America/Halifax
 2024-06-01 12:00 −06:00
 2024-06-01 12:00 -٠٦:٠٠
 2024-06-01 12:60 Z
 2024-06-01 12:00:60 Z
-2024-06-01 12 Z
 2024-06-01 12:0 Z
-2024-06-01 12:00: Z
-2024-06-01 12:00:00. Z
 2024-06-01 12:00:00.1234 Z
 2024-13-01 12:00 Z
-2024-00-10 12:00 Z
 2024-06-31 12:00 Z
 2023-02-29 12:00 Z
 2024-06-00 12:00 Z
 2024-6-1 12:00 Z
-2024/06/01 12:00 Z
-20240601 12:00 Z
 2024-06-01T 12:00 Z
 `.trim().split("\n").map((line) => line.split(" "));
 
@@ -196,7 +165,7 @@ const DATED = DAYS.map((day, index) =>
 );
 const FILTERED = { from: "2024-05-15", to: "2024-05-16", excludeQualityControl: true } as const;
 
-for (const format of ["csv", "ndjson", "json", undefined] as const) {
+for (const format of ["csv", "json", undefined] as const) {
   Deno.test(`records() leave out rows of other days and of quality control when the format is ${format}`, async () => {
     const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
     let notes: Progress["notes"];
