@@ -6,7 +6,7 @@ import { sandboxRequests } from "../../helpers/sandbox.ts";
 
 // Compares filters by each name on each resource with a join of all rows, which is computed here from
 // the columns only. The sandbox itself computes which rows match, without generating all of them.
-const { rows, count } = sandboxRequests({ records: 6_000, locations: 30 });
+const { rows, count } = sandboxRequests({ records: 2_000, locations: 30 });
 const datasets = await rows("Metadata");
 const locations = await rows("Locations");
 const observations = await rows("Observations");
@@ -95,17 +95,21 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
         const held = values[field]!;
         return held !== null && holds(held);
       };
-      const sizes = [
-        await assertFinds(resource, `${field} eq ${literal}`, is((held) => held === value)),
-        await assertFinds(resource, `${field} lt ${literal}`, is((held) => held < value)),
-        await assertFinds(resource, `${field} lte ${literal}`, is((held) => held <= value)),
-        await assertFinds(resource, `${field} gt ${literal}`, is((held) => held > value)),
-        await assertFinds(resource, `${field} gte ${literal}`, is((held) => held >= value)),
-        await assertFinds(resource, `${field} in (${literal})`, is((held) => held === value)),
+      const operators: [operator: string, holds: (held: string | number) => boolean][] = [
+        ["eq", (held) => held === value],
+        ["lt", (held) => held < value],
+        ["lte", (held) => held <= value],
+        ["gt", (held) => held > value],
+        ["gte", (held) => held >= value],
       ];
+      const sizes: number[] = [];
+      for (const [operator, holds] of operators) {
+        sizes.push(await assertFinds(resource, `${field} ${operator} ${literal}`, is(holds)));
+      }
+      assert(sizes.some((size) => size > 0), "the example finds nothing at all");
+      await assertFinds(resource, `${field} in (${literal})`, is((held) => held === value));
       // A null differs from everything.
       await assertFinds(resource, `${field} ne ${literal}`, (values) => values[field] !== value);
-      assert(sizes.some((size) => size > 0), "the example finds nothing at all");
       if (typeof examples[field] === "number") {
         await assertFinds(resource, `${field} eq '${value}'`, is((held) => held === value));
       }
@@ -123,6 +127,7 @@ for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
         values.DOI === "10.25976/weir-bb00",
     );
     assert(found > 0);
+    assertEquals(await count(resource, "endswith(DOI, '10.25976')"), 0);
   });
 }
 
@@ -131,13 +136,13 @@ Deno.test("fetch() filters by country, province and hub when the filter has Regi
     (await rows("Locations", { $filter: filter, $select: "Id" })).map(({ Id }) => Id);
   const everywhere = await byRegion("RegionId eq 'admin.2.ca'");
   assertEquals(everywhere.length, 30);
-  const codes = "ab bc mb nb nl ns nt nu on pe qc sk yt".split(" ");
   const provinces: unknown[] = [];
-  for (const code of codes) provinces.push(...await byRegion(`RegionId eq 'admin.4.ca.${code}'`));
+  for (const code of "ab bc mb nb nl ns nt nu on pe qc sk yt".split(" ")) {
+    provinces.push(...await byRegion(`RegionId eq 'admin.4.ca.${code}'`));
+  }
   assertEquals(provinces.sort(), everywhere.toSorted());
-  const hubs = ["atlantic", "greatlakes", "lakewinnipeg", "mackenzie", "pacific"];
-  const inHubs = await byRegion(`RegionId in (${hubs.map((hub) => `'hub.${hub}'`).join(",")})`);
-  assertEquals(inHubs, everywhere);
+  const hubs = "'hub.atlantic','hub.greatlakes','hub.lakewinnipeg','hub.mackenzie','hub.pacific'";
+  assertEquals(await byRegion(`RegionId in (${hubs})`), everywhere);
 
   const pacific = new Set(await byRegion("RegionId eq 'hub.pacific'"));
   assert(pacific.size > 0 && pacific.size < 30);
@@ -151,19 +156,6 @@ Deno.test("fetch() filters by country, province and hub when the filter has Regi
     assertEquals(new Set(found.map(({ Id }) => Id)), wanted);
   }
   assertEquals(await byRegion("RegionId eq 'hub.nowhere'"), []);
-});
-
-Deno.test("fetch() matches only the end of a value when the filter has endswith", async () => {
-  for (const resource of ["Metadata", "Locations", "Observations", "Records"] as const) {
-    const found = await assertFinds(
-      resource,
-      "endswith(DOI, '-ee00')",
-      ({ DOI }) => DOI === "10.81029/weir-ee00",
-    );
-    assert(found > 0);
-    assertEquals(await count(resource, "endswith(DOI, '10.81029')"), 0);
-  }
-  assert(await count("Locations", "endswith(Name, ' 7')") === 1);
 });
 
 Deno.test("fetch() compares CreateTimestamp as a time when it has another notation", async () => {

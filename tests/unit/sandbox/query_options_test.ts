@@ -13,9 +13,6 @@ for (const resource of RESOURCE_NAMES) {
     assertEquals(context, `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`);
     assertEquals(value.length, resource === "Metadata" ? 5 : 10);
     assertEquals(Object.keys(value[0]), fieldsOf(resource));
-  });
-
-  Deno.test(`fetch() returns the fields of ${resource} in the order of $select when it is given`, async () => {
     const [row] = await rows(resource, { $select: "DOI, Id" });
     assertEquals(Object.keys(row!), ["DOI", "Id"]);
   });
@@ -71,12 +68,6 @@ Deno.test("fetch() returns the rows after a $skiptoken when no row has that Id",
   assertEquals((await rows("Records", { $skiptoken: "Id:0" })).length, 3_000);
 });
 
-Deno.test("fetch() answers 400 when the filter has plus signs for spaces", async () => {
-  const url = `${sandbox.url}/Records?%24filter=ActivityStartYear+gte+2015`;
-  const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
-  assertEquals(response.status, 400);
-});
-
 const REFUSED: readonly [resource: ResourceName, query: Record<string, string>, message: string][] =
   [
     ["Records", { $select: "LocationId" }, "no field 'LocationId'"],
@@ -85,16 +76,12 @@ const REFUSED: readonly [resource: ResourceName, query: Record<string, string>, 
     ["Records", { $top: "0" }, "$top"],
     ["Records", { $top: "10001" }, "$top"],
     ["Records", { $top: "1e3" }, "$top"],
-    ["Records", { $top: "" }, "$top"],
     ["Records", { $skiptoken: "xId:5" }, "$skiptoken"],
     ["Records", { $skiptoken: "Id:x" }, "$skiptoken"],
-    ["Records", { $skiptoken: "Id:" }, "$skiptoken"],
     ["Metadata", { $skiptoken: "xId:01234567-89ab-cdef-0123-456789abcdef" }, "$skiptoken"],
-    ["Metadata", { $skiptoken: "Id:99" }, "$skiptoken"],
     ["Records", { $count: "yes" }, "$count"],
     ["Records", { $orderby: "Id" }, "'$orderby'"],
     ["Records", { top: "5" }, "'top'"],
-    ["Records", { $filter: "" }, "a field name"],
     ["Records", { $filter: "DOI ge 'x'" }, 'use "gte"'],
     ["Records", { $filter: "DatasetName eq 'x'" }, "filtered by 'DatasetName'"],
     ["Observations", { $filter: "Longitude gt 5" }, "filtered by 'Longitude'"],
@@ -104,11 +91,9 @@ const REFUSED: readonly [resource: ResourceName, query: Record<string, string>, 
     ["Metadata", { $filter: "CreateTimestamp gt 'x2020-01-01'" }, "a date"],
     ["Metadata", { $filter: "CreateTimestamp gt '2020-01-01x'" }, "a date"],
     ["Metadata", { $filter: "CreateTimestamp gt '2020-13-45'" }, "a date"],
-    ["Metadata", { $filter: "CreateTimestamp gt '2020-06-15T::::...'" }, "a date"],
     ["Metadata", { $filter: "CreateTimestamp gt 2020" }, "a quoted string"],
     ["Records", { $filter: "LocationId eq '5x'" }, "a number, got '5x'"],
     ["Records", { $filter: "LocationId eq 'x5'" }, "a number, got 'x5'"],
-    ["Records", { $filter: "LocationId eq ''" }, "a number"],
     ["Records", { $filter: "DOI eq 5" }, "a quoted string, got 5"],
     ["Records", { $filter: "endswith(LocationId, '5')" }, "a text field"],
   ];
@@ -120,11 +105,13 @@ for (const [resource, query, message] of REFUSED) {
   });
 }
 
-Deno.test("fetch() answers 400 when an option is repeated", async () => {
-  const url = `${sandbox.url}/Records?%24top=1&%24top=2`;
-  const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
-  assertStringIncludes((await response.json()).message, "twice");
-});
+for (const query of ["%24top=1&%24top=2", "%24filter=ActivityStartYear+gte+2015"]) {
+  Deno.test(`fetch() answers 400 when the query string is ${query}`, async () => {
+    const url = `${sandbox.url}/Records?${query}`;
+    const response = await sandbox.fetch(url, { headers: { "x-api-key": sandbox.apiKey } });
+    assertEquals(response.status, 400);
+  });
+}
 
 Deno.test("createSandbox() returns datasets and locations when there are no records", async () => {
   const empty = sandboxRequests({ records: 0, locations: 1 });

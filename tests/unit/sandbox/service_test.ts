@@ -126,19 +126,11 @@ Deno.test("fetch() rejects no request and counts concurrent ones when there is n
   assertEquals(stats.mostInFlight, 3);
 });
 
-Deno.test("createSandbox() throws a ValidationError when a number is out of range", () => {
-  for (
-    const options of [
-      { records: -1 },
-      { records: 1.5 },
-      { locations: 0 },
-      { requestsPerSecond: 0 },
-      { requestsPerSecond: NaN },
-    ]
-  ) {
+for (const options of [{ records: -1 }, { records: 1.5 }, { locations: 0 }]) {
+  Deno.test(`createSandbox() throws a ValidationError when the options are ${Deno.inspect(options)}`, () => {
     assertThrows(() => createSandbox(options), ValidationError, Object.keys(options)[0]);
-  }
-});
+  });
+}
 
 Deno.test("createSandbox() has the documented defaults when no option is given", async () => {
   const { sandbox, count } = sandboxRequests();
