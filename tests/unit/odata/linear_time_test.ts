@@ -13,22 +13,15 @@ type Text = (size: number) => string;
 
 const malformed: Record<string, Text> = {
   "n opening quotes": (n) => "DOI eq " + "'".repeat(2 * n + 1),
-  "n quotes alone": (n) => "'".repeat(n),
   "an unclosed text of n characters": (n) => `DOI eq '${"a".repeat(n)}`,
   "n doubled quotes in an unclosed text": (n) => `DOI eq '${"a''b".repeat(n)}`,
-  "n double quotes": (n) => '"'.repeat(n),
   "n opening parentheses": (n) => `DOI in ${"(".repeat(n)}`,
-  "n closing parentheses": (n) => `DOI in ('a'${")".repeat(n)}`,
   "n calls": (n) => "endswith(".repeat(n),
   "n commas": (n) => `DOI in (${",".repeat(n)}`,
   "n items of an unclosed list": (n) => `DOI in (${"'a',".repeat(n)}`,
-  "n ands": (n) => "and ".repeat(n),
   "n clauses and a last and": (n) => "DOI eq 'a' and ".repeat(n),
   "n spaces before a mark": (n) => `DOI${" ".repeat(n)}!`,
-  "n spaces": (n) => " ".repeat(n),
-  "a word of n characters": (n) => "a".repeat(n),
   "n digits": (n) => `LocationId eq ${"1".repeat(n)}x`,
-  "n decimal points": (n) => `LocationId eq ${"1.".repeat(n)}`,
   "n exponents": (n) => `LocationId eq ${"1e".repeat(n)}`,
   "n equals signs": (n) => `DOI ${"=".repeat(n)}`,
 };

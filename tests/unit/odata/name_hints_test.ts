@@ -20,14 +20,11 @@ const SELECTED: Record<string, string> = {
   // The same under another name
   "Records.longitude": 'did you mean "MonitoringLocationLongitude"?',
   "Records.ID": 'did you mean "MonitoringLocationID"?',
-  "Observations.Unit": 'did you mean "ResultUnit"?',
-  "Observations.StartDate": 'did you mean "ActivityStartDate"?',
   "Locations.MonitoringLocationName": 'did you mean "Name"?',
   "Locations.MonitoringLocationId": 'did you mean "ID"?',
   "Metadata.DatasetId": 'did you mean "Id"?',
   "Metadata.processing": 'did you mean "DataProcessing"?',
   "Records.LocationName": 'did you mean "MonitoringLocationName"?',
-  "Locations.LocationName": 'did you mean "Name"?',
   "Records.ActivityDate": 'did you mean "ActivityStartDate" or "ActivityEndDate"?',
   // A field of another resource
   "Observations.LocationName": 'use "MonitoringLocationName" of Records',
@@ -42,14 +39,12 @@ const SELECTED: Record<string, string> = {
 /** Hints by resource and filter field. */
 const FILTERED: Record<string, string> = {
   "Records.charactristicName": 'did you mean "CharacteristicName"?',
-  "Observations.LocationType": 'did you mean "MonitoringLocationType"?',
   "Records.locationid": 'did you mean "LocationId"?',
   "Records.Region": 'did you mean "RegionId"?',
   "Metadata.MonitoringLocationLatitude": 'did you mean "Latitude"?',
   "Records.banana": `use one of ${filtersOf(RESOURCES.Records)}`,
   "Records.LocationLatitude": "use {within} to filter by position",
   "Records.ActivityDate": BY_YEAR,
-  "Metadata.Year": BY_YEAR,
   "Locations.Id": "filter by LocationId, which is the same number",
   "Locations.MonitoringLocationID": "filter the returned rows instead",
   "Records.ResultValue": "filter the returned rows instead",
