@@ -1,28 +1,18 @@
 // Errors have the documented properties, and no line ends, control characters or secrets.
 import "../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { DataStream, DataStreamError, PRODUCTION_URL, QA_URL, ValidationError } from "../../mod.ts";
+import { DataStream, DataStreamError, ValidationError } from "../../mod.ts";
 import { messageFor, suggestUnchecked } from "../../src/errors.ts";
 
-Deno.test("DataStreamError() sets its name and properties when the status is 0", () => {
+Deno.test("DataStreamError() has its properties when status and wait are 0", () => {
   const cause = new Error("cause");
-  const facts = {
-    kind: "status" as const,
-    url: "u",
-    hint: "do this",
-    status: 0,
-    retryAfter: 0,
-    cause,
-  };
-  const error = new DataStreamError("detail", facts);
+  const facts = { kind: "status", url: "u", hint: "do this", status: 0, retryAfter: 0 } as const;
+  const error = new DataStreamError("detail", { ...facts, cause });
   assert(error instanceof Error);
-  assertEquals([error.name, error.message, error.detail], [
-    "DataStreamError",
-    "detail: do this",
-    "detail",
-  ]);
-  assertEquals([error.kind, error.url, error.hint], ["status", "u", "do this"]);
-  assertEquals([error.status, error.retryAfter, error.cause], [0, 0, cause]);
+  const { name, message, detail, kind, url, hint, status, retryAfter } = error;
+  assertEquals({ kind, url, hint, status, retryAfter }, facts);
+  assertEquals([name, message, detail], ["DataStreamError", "detail: do this", "detail"]);
+  assertEquals(error.cause, cause);
 });
 
 Deno.test("messageFor() replaces options of a DataStreamError when an interface has its own names", () => {
@@ -50,11 +40,6 @@ Deno.test("DataStreamError has no line end or control character when the cause h
     const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
     assertEquals(error.detail, `No complete response from https://api.datastream.org (${text})`);
   }
-});
-
-Deno.test("PRODUCTION_URL and QA_URL are the root URLs of the service when they are read", () => {
-  assertEquals(PRODUCTION_URL, "https://api.datastream.org/v1/odata/v4");
-  assertEquals(QA_URL, "https://api.qa.datastream.org/v1/odata/v4");
 });
 
 Deno.test("messageFor() replaces the names of options when an interface has its own", () => {

@@ -37,14 +37,6 @@ Deno.test("signUrl() signs the path and the sorted pairs with HMAC-SHA-256", asy
   );
 });
 
-Deno.test("signUrl() rounds a date down to seconds", async () => {
-  const date = new Date(expires * 1000 + 999);
-  assertEquals(
-    await signUrl(plain, { secret, expires: date }),
-    await signUrl(plain, { secret, expires }),
-  );
-});
-
 const spellings: [name: string, spell: (url: string) => string][] = [
   ["decoded where possible", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
   ["encoded with plus signs for spaces", (url) => url.replaceAll("%20", "+")],
@@ -67,7 +59,6 @@ for (const [name, spell] of spellings) {
 
 const changes: [name: string, change: (url: string) => string][] = [
   ["another value", (url) => url.replace("limit=5", "limit=6")],
-  ["another name", (url) => url.replace("limit=5", "Limit=5")],
   ["an additional parameter", (url) => `${url}&bom=true`],
   ["one parameter less", (url) => url.replace("&limit=5", "")],
   ["a repeated parameter", (url) => `${url}&limit=5`],
@@ -75,11 +66,9 @@ const changes: [name: string, change: (url: string) => string][] = [
   ["a later expiry", (url) => url.replace("expires=1", "expires=2")],
   ["an expiry with a leading zero", (url) => url.replace("expires=", "expires=0")],
   ["no expiry", (url) => url.replace(/&expires=\d+/, "")],
-  ["two expiries", (url) => `${url}&expires=${expires}`],
   ["two signatures", (url) => `${url}&signature=${"0".repeat(64)}`],
   ["a truncated signature", (url) => url.slice(0, -2)],
   ["a signature in capitals", (url) => url.replace(/[0-9a-f]{64}$/, (hex) => hex.toUpperCase())],
-  ["an empty signature", (url) => url.replace(/[0-9a-f]{64}$/, "")],
   [
     "one digit of the signature changed",
     (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0"),
@@ -94,54 +83,41 @@ for (const [name, change] of changes) {
   });
 }
 
-Deno.test("verifyUrl() returns invalid when the secret is another", async () => {
-  assertEquals(
-    await verify(await signUrl(plain, { secret, expires }), before, `${secret}!`),
-    "invalid",
-  );
-});
-
-Deno.test("verifyUrl() returns unsigned when the URL has no signature", async () => {
-  assertEquals(await verify(plain), "unsigned");
+Deno.test("verifyUrl() returns invalid when the secret is another, and unsigned without a signature", async () => {
+  const signed = await signUrl(plain, { secret, expires });
+  assertEquals(await verify(signed, before, `${secret}!`), "invalid");
   assertEquals(await verify(`${plain}&expires=${expires}`), "unsigned");
 });
 
-Deno.test("signUrl() accepts the earliest and the latest expiry", async () => {
+Deno.test("signUrl() accepts the earliest and the latest expiry, and rounds a date down to seconds", async () => {
   for (const expires of [0, 32_503_680_000]) {
-    assert((await signUrl(plain, { secret, expires })).includes(`&expires=${expires}&`));
+    for (const given of [expires, new Date(expires * 1000 + 999)]) {
+      assert((await signUrl(plain, { secret, expires: given })).includes(`&expires=${expires}&`));
+    }
   }
 });
 
 const refused: [
   name: string,
-  url: string,
-  options: Parameters<typeof signUrl>[1],
+  given: { url?: string; secret?: string; expires?: Date | number },
   message: string,
 ][] = [
-  ["a secret of 31 bytes", plain, { secret: "x".repeat(31), expires }, "at least 32 bytes, got 31"],
-  ["no secret", plain, { secret: undefined as unknown as string, expires }, "got 0"],
-  ["a path without a host", "/Records.csv", { secret, expires }, "absolute URL"],
-  ["milliseconds", plain, { secret, expires: expires * 1000 }, "not milliseconds"],
-  ["a time after the year 3000", plain, { secret, expires: 32_503_680_001 }, "not milliseconds"],
-  ["half a second", plain, { secret, expires: 0.5 }, "whole Unix seconds"],
-  ["an invalid date", plain, { secret, expires: new Date(NaN) }, "whole Unix seconds"],
-  ["a time before 1970", plain, { secret, expires: -1 }, "whole Unix seconds"],
-  [
-    "a signed URL",
-    `${plain}&signature=00`,
-    { secret, expires },
-    'must not have the parameter "signature"',
-  ],
-  [
-    "a URL with an expiry",
-    `${plain}&expires=1`,
-    { secret, expires },
-    'must not have the parameter "expires"',
-  ],
+  ["a secret of 31 bytes", { secret: "x".repeat(31) }, "at least 32 bytes, got 31"],
+  ["no secret", { secret: "" }, "got 0"],
+  ["a path without a host", { url: "/Records.csv" }, "absolute URL"],
+  ["a time after the year 3000", { expires: 32_503_680_001 }, "not milliseconds"],
+  ["half a second", { expires: 0.5 }, "whole Unix seconds"],
+  ["an invalid date", { expires: new Date(NaN) }, "whole Unix seconds"],
+  ["a time before 1970", { expires: -1 }, "whole Unix seconds"],
+  ["a signed URL", { url: `${plain}&signature=00` }, 'must not have the parameter "signature"'],
+  ["a URL with an expiry", { url: `${plain}&expires=1` }, 'must not have the parameter "expires"'],
 ];
-for (const [name, url, options, message] of refused) {
+for (const [name, { url = plain, ...given }, message] of refused) {
   Deno.test(`signUrl() throws a ValidationError when given ${name}`, async () => {
-    const error = await assertRejects(() => signUrl(url, options), ValidationError);
+    const error = await assertRejects(
+      () => signUrl(url, { secret, expires, ...given }),
+      ValidationError,
+    );
     assert(error.message.includes(message), error.message);
     assertEquals(error.message.includes("xxx"), false);
   });
