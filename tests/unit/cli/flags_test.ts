@@ -7,7 +7,7 @@ const CASES: readonly (readonly [flags: readonly string[], filter: string | null
   [[], null],
   [["--doi=https://doi.org/10.25976/WEIR-aa00"], "DOI eq '10.25976/weir-aa00'"],
   [["--filter=DOI eq 'doi:10.25976/weir-aa00'"], "DOI eq '10.25976/weir-aa00'"],
-  [["--doi=10.1/a", "--doi=10.1/b"], "DOI in ('10.1/a','10.1/b')"],
+  [["--doi=10.1/a=b", "--doi", "10.1/b"], "DOI in ('10.1/a=b','10.1/b')"],
   [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
   [
     ["--location", "1008 ", "--location=1001", "--region= hub.pacific"],

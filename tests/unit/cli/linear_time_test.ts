@@ -19,11 +19,8 @@ const wrong: Record<string, (size: number) => string[]> = {
   "a command of n characters": (n) => ["a".repeat(n)],
   "a flag of n characters": (n) => ["records", `--${"a".repeat(n)}`],
   "n hyphens": (n) => ["records", `${"-".repeat(n)}`, "x"],
-  "n unknown flags": (n) => ["records", ...Array.from({ length: n }, (_, i) => `--a${i}`)],
   "n letters of one flag": (n) => ["records", `-${"q".repeat(n)}x`],
   "n operands": (n) => ["records", ...many(n, "a")],
-  "n operands after --": (n) => ["records", "--", ...many(n, "a")],
-  "n negative numbers": (n) => ["records", "--bbox", ...many(n, "-1")],
   "n equals signs": (n) => ["records", `--quiet${"=".repeat(n)}`],
   "n values of one flag": (n) => ["records", ...many(n, "--top", "1")],
 };

@@ -4,10 +4,6 @@ import { assertEquals } from "@std/assert";
 import { fieldsOf, fileFormatsOf } from "../../helpers/resources.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
-const FIELDS_OF_ALL =
-  "DOI, LocationId, ActivityMediaName, ActivityGroupType, CharacteristicName, " +
-  "MonitoringLocationType, ActivityStartYear, ActivityStartDateYear, RegionId";
-
 const hints: [line: string[], message: string][] = [
   [["recrds"], 'Unknown command "recrds": did you mean "records"?'],
   [
@@ -20,10 +16,7 @@ const hints: [line: string[], message: string][] = [
     ["url", "setup"],
     'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
-  [["records", "--constructor=x"], 'Unknown flag "--constructor"'],
   [["records", "--json"], 'Unknown flag "--json": use --format'],
-  [["fields", "records", "--json"], 'Unknown flag "--json"'],
-  [["records", "--separater=;"], 'Unknown flag "--separater": did you mean "--separator"?'],
   [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
   [
     ["records", "--apikey=x"],
@@ -34,7 +27,6 @@ const hints: [line: string[], message: string][] = [
     "--count is not for cite: use it with records, observations, locations, metadata",
   ],
   [["records", "-limit", "3"], 'Unknown flag "-limit": did you mean "--limit"?'],
-  // Years.
   [
     ["records", "--sandbox", "--from=2015-02-30"],
     '--from must be a day such as 2024-05-15, got "2015-02-30"',
@@ -51,7 +43,6 @@ const hints: [line: string[], message: string][] = [
     ["records", "--sandbox", "--to=15"],
     '--to must be a year with four digits, or a day such as 2024-05-15, got "15"',
   ],
-  // Formats.
   [
     ["records", "--sandbox", "--format=json", "--bom"],
     "--bom applies to CSV only; the format is json: omit it",
@@ -75,23 +66,16 @@ const hints: [line: string[], message: string][] = [
     ["records", "--sandbox", "--separator=::"],
     '--separator must be one punctuation mark such as "," or ";", or a tab, got "::"',
   ],
-  // Fields and filter fields, with the names of flags.
   [
     ["records", "--sandbox", "--select=WellID"],
     '--select includes "WellID", which is not a field of Records: use one of ' +
     `${fieldsOf("Records").join(", ")} (or pass --unchecked, if DataStream accepts it)`,
   ],
   [
-    ["records", "--sandbox", "--filter=WellID eq '5'"],
-    '--filter uses "WellID" at character 1, which is not a filter field of Records: use one of ' +
-    `${FIELDS_OF_ALL} (or pass --unchecked, if DataStream accepts it)`,
-  ],
-  [
     ["observations", "--sandbox", "--filter=Latitude gt '5'"],
     '--filter uses "Latitude" at character 1, which is not a filter field of Observations: use ' +
     "--bbox to filter by position",
   ],
-  // Options of the client that are flags.
   [
     ["url", "records", "--base-url=ftp://example.org"],
     '--base-url (or DATASTREAM_BASE_URL) must begin with https://, got "ftp://example.org": http:// ' +
@@ -104,15 +88,3 @@ for (const [line, message] of hints) {
     assertEquals([code, errors[0]], [2, message]);
   });
 }
-
-Deno.test("weir accepts --unchecked with --bbox when the resource has positions", async () => {
-  const line = ["url", "locations", "--filter=WellID eq 'x'", "--bbox=-64,46,-62,47"];
-  const { code, output } = await weir([...line, "--unchecked"]);
-  assertEquals(code, 0);
-  assertEquals(
-    new URL(output).searchParams.get("$filter"),
-    "WellID eq 'x' and Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and " +
-      "Latitude lt '47'",
-  );
-  assertEquals((await weir(line)).code, 2);
-});

@@ -166,7 +166,7 @@ Deno.test("weir names the reasons that it knows when a count fails", async () =>
 
 /** Lists of which some values match, at one location, so that few rows are read. */
 const lists: [line: string[], lines: string[]][] = [
-  [["records", "--doi=10.25976/WEIR-aa00", "--doi=10.25976/x"], [
+  [["records", "--doi=10.25976/WEIR-bb00", "--doi=10.25976/x"], [
     'No row matches dataset "10.25976/x"',
   ]],
   [["records", "--characteristic=pH", "--characteristic=chloride", "--select=ResultValue"], [
@@ -180,19 +180,20 @@ const lists: [line: string[], lines: string[]][] = [
     "--filter=ActivityMediaName in ('Surface Water','Ocean Water')",
     "--format=json",
   ], ["No row matches ActivityMediaName eq 'Ocean Water'"]],
-  [["locations", "--location=5", "--select=Name", "--format=ndjson"], [
+  [["locations", "--filter=LocationId in (1001,5)", "--select=Name", "--format=ndjson"], [
     "No row matches LocationId eq 5",
   ]],
   [["locations", "--filter=MonitoringLocationType in ('Lake/Pond','Lake')"], [
     "No row matches MonitoringLocationType eq 'Lake': did you mean \"Lake/Pond\"?",
   ]],
   [["records", "--characteristic=pH", "--characteristic=chloride", "--limit=5"], []],
-  [["records", "--filter=LocationId in (1001.0,1008)"], []],
+  [["locations", "--filter=LocationId in (1001.0,1008)"], []],
   [["records", "--characteristic=pH", "--characteristic=Temperature, water"], []],
 ];
 for (const [line, lines] of lists) {
   Deno.test(`weir ${line.join(" ")} names the values that match nothing when others match`, async () => {
-    const given = [...line, "--location=1001", "--sandbox", "--quiet"];
+    const location = line[0] === "locations" ? [] : ["--location=1008"];
+    const given = [...line, ...location, "--sandbox", "--quiet"];
     const { code, output, errors } = await weir(given);
     assertEquals(code, 0);
     assertEquals(errors.filter((text) => /^No row/.test(text)), lines);
@@ -225,7 +226,7 @@ for (
 ) {
   Deno.test(`weir ${line.join(" ")} says what does not match`, async () => {
     const sandbox = line[0] === "url" ? [] : ["--sandbox"];
-    const { code, errors } = await weir([...line, "--location=1001", ...sandbox]);
+    const { code, errors } = await weir([...line, "--location=1008", ...sandbox]);
     assertEquals([code, errors.some((text) => text.includes(message))], [0, true], errors.join());
   });
 }

@@ -4,8 +4,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { signUrl } from "../../../edge/app.ts";
 import { RESOURCES } from "../../../mod.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../../src/signing/signed_url.ts";
-import { fieldsOf, formatsOf } from "../../helpers/resources.ts";
-import { READ_ROWS, readCsv } from "../../helpers/rfc4180.ts";
+import { fieldsOf } from "../../helpers/resources.ts";
+import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../helpers/sandbox.ts";
 import { screenOf } from "./screen.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
@@ -33,41 +33,29 @@ for (
   });
 }
 
-Deno.test("weir writes each format", async () => {
-  for (const format of formatsOf("Locations")) {
-    const { output } = await weir(["locations", ...sandbox, "--limit=3", `--format=${format}`]);
-    const text = format === "csv" ? output.replaceAll("\n", "\r\n") : output;
-    assertEquals(READ_ROWS[format](text).length, 3);
-  }
-});
-
 Deno.test("weir applies the flags of CSV", async () => {
   const line = ["metadata", "--select", "DOI,DatasetName"];
-  const flags = ["--separator", ";", "--bom", "--escape-formulas"];
+  const flags = ["--separator", ";", "--bom", "--escape-formulas", "--eol=crlf"];
   const { output } = await record({ line: [...line, ...flags] });
-  assert(output.startsWith("\ufeffDOI;DatasetName\n"));
+  assert(output.startsWith("\ufeffDOI;DatasetName\r\n"));
   assertStringIncludes(output, ";'=Synthetic coastal");
   const bare = await record({ line: [...line, "--no-header", "--separator=tab"] });
   assert(bare.output.startsWith("10.25976/weir-aa00\t"));
 });
 
-for (const bbox of [["--bbox=-64,46,-62,47"], ["--bbox", "-64,46,-62,47"]]) {
-  Deno.test(`weir filters every resource by ${bbox.join(" ")}`, async () => {
-    const countOf = async (command: string) =>
-      Number((await weir([command, "--sandbox", ...bbox, "--count"])).output);
-    const inside =
-      "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
-    for (const resource of ["Locations", "Metadata"] as const) {
-      assertEquals(
-        await countOf(resource.toLowerCase()),
-        await sandboxRequests().count(resource, inside),
-      );
-    }
-    const records = await countOf("records");
-    assert(records > 0 && records < 40_000);
-    assertEquals(await countOf("observations"), records);
-  });
-}
+Deno.test("weir filters every resource by --bbox", async () => {
+  const countOf = async (command: string) =>
+    Number((await weir([command, "--sandbox", "--bbox", "-64,46,-62,47", "--count"])).output);
+  const inside =
+    "Longitude gt '-64' and Longitude lt '-62' and Latitude gt '46' and Latitude lt '47'";
+  for (const resource of ["Locations", "Metadata"] as const) {
+    const expected = await sandboxRequests().count(resource, inside);
+    assertEquals(await countOf(resource.toLowerCase()), expected);
+  }
+  const records = await countOf("records");
+  assert(records > 0 && records < 40_000);
+  assertEquals(await countOf("observations"), records);
+});
 
 Deno.test("weir --allow-incomplete reports rows that were not counted", async () => {
   const { code, errors } = await record({
@@ -98,16 +86,12 @@ Deno.test("weir url prints the URL of a query without a key", async () => {
 });
 
 Deno.test("weir fields prints every field and every filter field", async () => {
-  for (const command of ["metadata", "locations", "observations", "records"]) {
-    const { code, output } = await weir(["fields", command]);
-    const resource = (command[0]!.toUpperCase() + command.slice(1)) as "Records";
-    const [selected = "", filtered = ""] = output.split("Fields for --filter:\n");
-    for (const name of fieldsOf(resource)) assertMatch(selected, new RegExp(`^  ${name} `, "m"));
-    for (const name of RESOURCES[resource].filters) {
-      assertMatch(filtered, new RegExp(`^  ${name} `, "m"));
-    }
-    assertEquals([code, output.includes("undefined")], [0, false]);
-  }
+  const { code, output } = await weir(["fields", "records"]);
+  const [selected = "", filtered = ""] = output.split("Fields for --filter:\n");
+  const namesIn = (text: string) => [...text.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name);
+  assertEquals(namesIn(selected), fieldsOf("Records"));
+  assertEquals(namesIn(filtered), [...RESOURCES.Records.filters]);
+  assertEquals([code, output.includes("undefined")], [0, false]);
 });
 
 Deno.test("weir cite prints citations as text or JSON", async () => {
@@ -140,6 +124,8 @@ Deno.test("weir sign prints a URL that is valid until --expires, by default as l
   assertEquals(Math.round((await sign("--expires", "2h") - now) / 60), 120);
   assertEquals(Math.round((await sign() - now) / 86_400), DEFAULT_LIFETIME_DAYS);
   assertEquals(await sign("--expires=2999-01-31"), Date.parse("2999-01-31T00:00:00Z") / 1000);
+  const { errors } = await weir(["sign", target, "--expires=soon"], { environment });
+  assertStringIncludes(errors[0]!, "--expires must be a date");
 });
 
 const misused: [line: string[], ...expectedText: string[]][] = [
@@ -155,7 +141,6 @@ const misused: [line: string[], ...expectedText: string[]][] = [
   [["records", "--sandbox", "--count", "--output=a.csv"], "remove --output"],
   [["records", "--sandbox", "--count", "--limit=3"], "remove --limit"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
-  [["records", "--sandbox", "--bbox=1,2,3"], "--bbox must be west,south,east,north"],
   [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
   [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
   [
@@ -175,21 +160,12 @@ for (const [line, ...expectedText] of misused) {
   });
 }
 
-for (
-  const [line, expectedText] of [
-    [["sign", target], "at least 32 bytes, got 5"],
-    [["sign", "/Records.csv"], "absolute URL"],
-    [["sign", target, "--expires=soon"], "--expires must be a date"],
-    [["sign", target, "--expires=2020-01-01"], "in the future"],
-  ] as const
-) {
-  Deno.test(`weir ${line.join(" ")} explains the error without the secret`, async () => {
-    const WEIR_SIGNING_SECRET = expectedText.includes("got 5") ? "short" : secret;
-    const { code, errors } = await weir([...line], { environment: { WEIR_SIGNING_SECRET } });
-    assertEquals([code, errors.join().includes(WEIR_SIGNING_SECRET)], [2, false]);
-    assertStringIncludes(errors[0]!, expectedText);
-  });
-}
+Deno.test("weir sign does not show a secret that is too short", async () => {
+  const environment = { WEIR_SIGNING_SECRET: "short" };
+  const { code, errors } = await weir(["sign", target], { environment });
+  assertEquals([code, errors.join().includes("short")], [2, false]);
+  assertStringIncludes(errors[0]!, "at least 32 bytes, got 5");
+});
 
 Deno.test("weir reads the key from DATASTREAM_API_KEY, and never prints it", async () => {
   const line = ["records", "--base-url", "http://127.0.0.1:4711"];
@@ -217,15 +193,12 @@ for (
   });
 }
 
-for (const rate of ["0", "-1", "fast"]) {
-  Deno.test(`weir exits with 2 when WEIR_REQUESTS_PER_SECOND is ${rate}`, async () => {
-    const environment = { WEIR_REQUESTS_PER_SECOND: rate };
-    const { code, errors } = await weir(["records", "--sandbox"], { environment });
-    assertEquals(code, 2);
-    const expectedText = `WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`;
-    assertStringIncludes(errors[0]!, expectedText);
-  });
-}
+Deno.test("weir exits with 2 when WEIR_REQUESTS_PER_SECOND is 0", async () => {
+  const environment = { WEIR_REQUESTS_PER_SECOND: "0" };
+  const { code, errors } = await weir(["records", "--sandbox"], { environment });
+  assertEquals(code, 2);
+  assertStringIncludes(errors[0]!, 'WEIR_REQUESTS_PER_SECOND must be a number above 0, got "0"');
+});
 
 Deno.test("run() adds the hint of the runtime when the connection fails", async () => {
   // These tests have no permission for the network.
@@ -282,25 +255,13 @@ function withBug(error: unknown, ...flags: string[]): Promise<RunResult> {
   return weir(["url", "records", ...flags], { print: () => Promise.reject(error) });
 }
 
-const bug = () => {
-  try {
-    return (undefined as unknown as string).length;
-  } catch (error) {
-    return error;
-  }
-};
-
-Deno.test("run() returns 1 and says how to print the stack when a command has a bug", async () => {
-  const { code, output, errors } = await withBug(bug());
+Deno.test("run() returns 1 and says how to print the stack, or prints it, when a command has a bug", async () => {
+  const bug = new TypeError("Cannot read properties of undefined");
+  const { code, output, errors } = await withBug(bug);
   assertEquals([code, output, errors.length], [1, "", 2]);
-  assertStringIncludes(errors[0]!, "Cannot read properties of undefined (reading 'length')");
+  assertStringIncludes(errors[0]!, bug.message);
   assertEquals(errors[1], "This is a bug in weir. Pass --debug to print the stack, and report it");
-});
-
-Deno.test("run() prints the stack of a bug when --debug is given", async () => {
-  const { code, errors } = await withBug(bug(), "--debug");
-  assertEquals([code, errors.length], [1, 2]);
-  assertMatch(errors[1]!, /^TypeError: Cannot read properties.*\n\s+at bug .*run_test\.ts/);
+  assertEquals((await withBug(bug, "--debug")).errors, [errors[0], bug.stack]);
 });
 
 Deno.test("run() does not call an error a bug when a file cannot be read or written", async () => {
