@@ -27,8 +27,8 @@ Deno.test("endpoint.defaults() adds to the defaults of its parent when it is cal
     url: `${QA_URL}/orgs/weir?per=5`,
     headers: { ...headers, "x-a": "1", "x-b": "2" },
   });
-  assertEquals(child.DEFAULTS.baseUrl, QA_URL);
-  assertEquals(endpoint.DEFAULTS.baseUrl, PRODUCTION_URL);
+  assertEquals(child.DEFAULTS.baseUrl, "https://api.qa.datastream.org/v1/odata/v4");
+  assertEquals(endpoint.DEFAULTS.baseUrl, "https://api.datastream.org/v1/odata/v4");
 });
 
 Deno.test("endpoint() puts a parameter in the query or the body when it has no placeholder", () => {
@@ -40,44 +40,25 @@ Deno.test("endpoint() puts a parameter in the query or the body when it has no p
   assertEquals(posted.headers["content-type"], "application/json; charset=utf-8");
 });
 
-Deno.test("endpoint() encodes names and values, joins lists and leaves out null when it builds a query", () => {
-  const { url } = endpoint("/Records?a=1#end", {
-    $filter: "DOI eq 'l''eau' and A gte 5",
-    $select: ["Id", "DOI"],
-    none: null,
-    missing: undefined,
-  });
-  assertEquals(
-    url,
-    `${PRODUCTION_URL}/Records?a=1&%24filter=DOI%20eq%20%27l%27%27eau%27%20and%20A%20gte%205` +
-      `&%24select=Id,DOI#end`,
-  );
-});
-
-Deno.test("endpoint() returns the same request object when it refers to itself", () => {
+Deno.test("endpoint() returns the same request object", () => {
   const request = { signal: new AbortController().signal };
   assertStrictEquals(endpoint("/x", { request }).request, request);
-  const circular: Record<string, unknown> = {};
-  circular.self = circular;
-  assertStrictEquals(endpoint("/x", { request: circular }).request, circular);
 });
 
-// Options.
-
-Deno.test("endpoint() converts the case of the method when it is any verb, and defaults to GET", () => {
-  assertEquals(endpoint({ url: "/x" }).method, "get");
-  for (const method of ["get", "Head", "POST", "put", "Patch", "DELETE"]) {
-    assertEquals(endpoint({ method, url: "/x" }).method, method.toLowerCase());
-    assertEquals(endpoint.merge({ method, url: "/x" }).method, method.toUpperCase());
-  }
+Deno.test("endpoint() converts the case of the method, and prefers the options to the route", () => {
+  assertEquals(endpoint({ method: "Patch", url: "/x" }).method, "patch");
+  assertEquals(endpoint.merge({ method: "Patch", url: "/x" }).method, "PATCH");
+  const { method, url } = endpoint("GET /x", { method: "POST", url: "/y" });
+  assertEquals([method, url], ["post", `${PRODUCTION_URL}/y`]);
+  assertEquals(endpoint.defaults({ method: "PUT" })("/x").method, "put");
+  assertEquals(endpoint("  get \t /x  ").url, `${PRODUCTION_URL}/x`);
+  assertEquals(endpoint("PUT /x", { method: undefined, url: undefined }).method, "put");
 });
 
 const accepts: [accept: string, format: string, amended: string][] = [
   ["application/vnd.acme", "raw", "application/vnd.acme.raw"],
   ["application/vnd.acme+json", "raw", "application/vnd.acme.raw"],
-  ["application/vnd.acme.diff", "raw", "application/vnd.acme.raw"],
   ["application/vnd.acme.v12+json", "text+json", "application/vnd.acme.v12.text+json"],
-  ["application/vnd.acme.v3.star+json", "raw", "application/vnd.acme.v3.raw"],
   [
     "text/csv, application/vnd.acme+json;q=0.9,application/vnd.b.v4+json ; q=0.1",
     "raw",
@@ -87,7 +68,6 @@ const accepts: [accept: string, format: string, amended: string][] = [
   ['text/x;p="a,b",text/y', "raw", 'text/x;p="a,b",text/y'],
   ["application/vnd.acme+json-seq", "raw", "application/vnd.acme+json-seq"],
   ["application/vnd.acme.notes.v3.diff+json", "raw", "application/vnd.acme.notes.v3.diff+json"],
-  ["application/vnd.acme-notes.v3+json", "raw", "application/vnd.acme-notes.v3+json"],
 ];
 for (const [accept, format, amended] of accepts) {
   Deno.test(`endpoint() returns the accept header ${amended} when the format is ${format} and accept is ${accept}`, () => {
@@ -125,37 +105,24 @@ Deno.test("endpoint() returns the same body when data is of any type, including 
 });
 
 Deno.test("endpoint() sends a parameter when its name is that of a property of Object.prototype", () => {
-  const given = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
-  assertEquals(
-    endpoint("/x", given).url,
-    `${PRODUCTION_URL}/x?constructor=a&__proto__=b&toString=c`,
-  );
-  const { body } = endpoint("POST /x", given);
-  assertEquals(JSON.stringify(body), '{"constructor":"a","__proto__":"b","toString":"c"}');
-  assertEquals(Object.getPrototypeOf(body), Object.prototype);
-  assertEquals(JSON.stringify(endpoint.defaults(given)("POST /x").body), JSON.stringify(body));
-  assertEquals(({} as Record<string, unknown>).b, undefined);
-});
-
-Deno.test("endpoint.defaults() returns a function with the same members when it is called again", () => {
-  for (const build of [endpoint, endpoint.defaults({ a: 1 }), endpoint.defaults({}).defaults({})]) {
-    assertEquals(Object.keys(build), ["DEFAULTS", "defaults", "merge", "parse"]);
-    assertEquals(build.parse(build.merge("/x")), build("/x"));
-    assertEquals(build.DEFAULTS, build.merge({}));
+  const given = JSON.parse('{"constructor": "a", "__proto__": "b"}');
+  assertEquals(endpoint("/x", given).url, `${PRODUCTION_URL}/x?constructor=a&__proto__=b`);
+  for (const build of [endpoint, endpoint.defaults(given)]) {
+    const { body } = build("POST /x", given);
+    assertEquals(JSON.stringify(body), '{"constructor":"a","__proto__":"b"}');
+    assertEquals(Object.getPrototypeOf(body), Object.prototype);
   }
 });
 
-Deno.test("endpoint() returns no body and no request when there is none", () => {
-  assertEquals(Object.keys(endpoint("/x")), ["method", "url", "headers"]);
-  assertEquals(Object.keys(endpoint("DELETE /x")), ["method", "url", "headers"]);
-  assertEquals(Object.keys(endpoint("POST /x", { a: undefined })), ["method", "url", "headers"]);
-  const full = endpoint("POST /x", { a: 1, request: {} });
-  assertEquals(Object.keys(full).sort(), ["body", "headers", "method", "request", "url"]);
-});
-
-Deno.test("endpoint() returns no body when the method is GET or HEAD", () => {
-  for (const method of ["GET", "HEAD"]) {
-    assertEquals("body" in endpoint(`${method} /x`, { data: "x", a: 1 }), false);
+Deno.test("endpoint() returns no body when there is none, or the method is GET or HEAD", () => {
+  const given: [route: string, parameters: EndpointOptions][] = [
+    ["DELETE /x", {}],
+    ["POST /x", { a: undefined }],
+    ["GET /x", { data: "x", a: 1 }],
+    ["HEAD /x", { data: "x", a: 1 }],
+  ];
+  for (const [route, parameters] of given) {
+    assertEquals(Object.keys(endpoint(route, parameters)), ["method", "url", "headers"]);
   }
 });
 
@@ -184,26 +151,15 @@ Deno.test("endpoint.merge() returns all options when the url has a placeholder, 
   assertEquals(endpoint.merge({}).url, undefined);
 });
 
-Deno.test("endpoint() prefers the options when they differ from the route", () => {
-  assertEquals(endpoint("GET /x", { method: "POST", url: "/y" }).url, `${PRODUCTION_URL}/y`);
-  assertEquals(endpoint("GET /x", { method: "POST" }).method, "post");
-  assertEquals(endpoint.defaults({ method: "PUT" })("/x").method, "put");
-  assertEquals(endpoint("  get \t /x  ").url, `${PRODUCTION_URL}/x`);
-  assertEquals(endpoint("PUT /x", { method: undefined, url: undefined }).method, "put");
-});
-
-Deno.test("endpoint.parse() treats an undefined option as absent", () => {
+Deno.test("endpoint.parse() treats an undefined option as absent, and reads header names in any case", () => {
   const merged = endpoint.merge("POST /x{?a}", { b: 1 });
   const absent = { a: undefined, c: undefined, data: undefined, request: undefined };
   assertEquals(endpoint.parse({ ...merged, ...absent }), endpoint.parse(merged));
-  const wholly = {
-    ...merged,
-    headers: undefined,
-    mediaType: undefined,
-  } as unknown as MergedOptions;
-  assertEquals(endpoint.parse(wholly).headers, {
-    "content-type": "application/json; charset=utf-8",
-  });
+  const bare = { ...merged, headers: undefined, mediaType: undefined } as unknown as MergedOptions;
+  const type = "application/json; charset=utf-8";
+  assertEquals(endpoint.parse(bare).headers, { "content-type": type });
+  merged.headers["Content-Type"] = "application/merge-patch+json";
+  assertEquals(endpoint.parse(merged).headers["content-type"], "application/merge-patch+json");
 });
 
 // Headers in other shapes.
@@ -218,13 +174,6 @@ for (const [shape, create] of Object.entries(headerShapes)) {
   Deno.test(`endpoint() takes headers at every layer when they are ${shape}`, () => {
     const expected = { ...headers, accept: "text/csv", "x-a": "1" };
     assertEquals(endpoint("/x", { headers: create() }).headers, expected);
-    assertEquals(endpoint.merge("/x", { headers: create() }).headers, expected);
-    const build = endpoint.defaults({ headers: create() });
-    assertEquals(build.DEFAULTS.headers, expected);
-    assertEquals(build("/x", { headers: { ACCEPT: "a/b" } }).headers, {
-      ...expected,
-      accept: "a/b",
-    });
     const child = endpoint.defaults({ headers: { ACCEPT: "a/b" } }).defaults({ headers: create() });
     assertEquals(child("/x").headers, expected);
     const merged = { ...endpoint.merge("/x"), headers: create() } as MergedOptions;
@@ -257,70 +206,44 @@ for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["§¶"]), [["x-ap
   });
 }
 
-// Circular parameters.
-
 Deno.test("endpoint.merge() and endpoint.defaults() name a parameter when it refers to itself", () => {
   const circle: Record<string, unknown> = { list: [] };
   (circle.list as unknown[]).push({ circle });
-  const error = assertThrows(
-    () => endpoint.merge({ loop: circle }),
-    ValidationError,
-    "loop refers",
-  );
-  assertEquals(error.option, "loop");
-  assert(error.cause instanceof Error);
+  const merge = () => endpoint.merge({ loop: circle });
+  assertEquals(assertThrows(merge, ValidationError, "loop refers").option, "loop");
   assertThrows(() => endpoint.defaults({ loop: circle }), ValidationError, "loop refers");
   const mediaType = { format: "raw", loop: circle };
   assertThrows(() => endpoint.merge({ mediaType }), ValidationError, "loop refers");
   let deep: unknown = "end";
   for (let level = 0; level < 1_000_000; level++) deep = [deep];
   assertThrows(() => endpoint.merge({ deep }), ValidationError, "deep refers");
-});
-
-Deno.test("endpoint.merge() copies a parameter that is 1,000 levels deep, and one object in two places", () => {
-  let deep: unknown = "end";
-  for (let level = 0; level < 1_000; level++) deep = [deep];
-  assertEquals(JSON.stringify(endpoint.merge({ deep }).deep), JSON.stringify(deep));
   const shared = { a: 1 };
-  const merged = endpoint.merge({ one: shared, two: [shared, shared] });
-  assertEquals([merged.one, merged.two] as unknown[], [shared, [shared, shared]]);
+  const twice = endpoint.merge({ one: shared, two: [shared, shared] });
+  assertEquals([twice.one, twice.two] as unknown[], [shared, [shared, shared]]);
 });
 
-const queries: [url: string, expected: string][] = [
-  ["/x", "/x?a=1"],
-  ["/x?", "/x?a=1"],
-  ["/x?b=2", "/x?b=2&a=1"],
-  ["/x?b=2&", "/x?b=2&a=1"],
-  ["/x#end", "/x?a=1#end"],
-  ["/x?b=2#end?c", "/x?b=2&a=1#end?c"],
-  ["/x{?none}", "/x?a=1"],
-  ["/x{?none}{#none}", "/x?a=1"],
+const queries: [url: string, parameters: Record<string, unknown>, expected: string][] = [
+  ["/x?", { a: 1 }, "/x?a=1"],
+  ["/x?b=2", { a: 1 }, "/x?b=2&a=1"],
+  ["/x?b=2&", { a: 1 }, "/x?b=2&a=1"],
+  ["/x?b=2#end?c", { a: 1 }, "/x?b=2&a=1#end?c"],
+  ["/x{?none}{#none}", { a: 1 }, "/x?a=1"],
+  ["/x", { a: 5n, b: false, c: new Date(0) }, "/x?a=5&b=false&c=1970-01-01T00%3A00%3A00.000Z"],
+  ["/x", { d: "", e: ["x,y", null, "z"], f: [], g: "\ud800" }, "/x?d=&e=x%2Cy,z&g=%EF%BF%BD"],
+  ["/x", { $top: 5, "a\ud800": "l''eau", none: null }, "/x?%24top=5&a%EF%BF%BD=l%27%27eau"],
+  // Dots that are no whole segment of the path
+  ["/{a}/x", { a: "a.." }, "/a../x"],
+  ["/x{?a}", { a: ".." }, "/x?a=.."],
+  ["/x?a=/{a}", { a: ".." }, "/x?a=/.."],
 ];
-for (const [url, expected] of queries) {
-  Deno.test(`endpoint() adds a parameter to the query when the url is ${url}`, () => {
-    assertEquals(endpoint(url, { a: 1 }).url, PRODUCTION_URL + expected);
+for (const [url, parameters, expected] of queries) {
+  Deno.test(`endpoint() returns ${expected} when the url is ${url}`, () => {
+    assertEquals(endpoint(url, parameters).url, PRODUCTION_URL + expected);
   });
 }
 
-Deno.test("endpoint() converts values to text when it builds a query", () => {
-  const given = {
-    a: 5n,
-    b: false,
-    c: new Date(0),
-    d: "",
-    e: ["x,y", null, "z"],
-    f: [],
-    g: "\ud800",
-  };
-  assertEquals(
-    endpoint("/x", given).url,
-    `${PRODUCTION_URL}/x?a=5&b=false&c=1970-01-01T00%3A00%3A00.000Z&d=&e=x%2Cy,z&g=%EF%BF%BD`,
-  );
-});
-
 const withoutText: [deep: unknown, got: string][] = [
   [{ a: 1 }, "Object"],
-  [[{ a: 1 }], "Object"],
   [[[1]], "Array"],
   [() => 1, "Function"],
   [new Date(NaN), "Date"],
@@ -337,18 +260,14 @@ const hosts: [url: string, values: Record<string, unknown>, expected: string | n
   ["https://a.org{+p}", { p: "/x" }, "https://a.org/x"],
   ["https://a.org{+p}", {}, "https://a.org"],
   ["https://a.org{?p}", { p: 1 }, "https://a.org?p=1"],
-  ["https://a.org{/p}", { p: "x" }, "https://a.org/x"],
   ["https://a.org{+p}", { p: "@evil.org/" }, null],
   ["https://a.org{p}", { p: ".evil.org" }, null],
   ["https://a.org{+p}", { p: ":80" }, null],
   ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
-  ["web+x://a.org/:p", { p: 1 }, "web+x://a.org/1"],
   ["x://a{+p}", { p: "@evil.org/" }, null],
   ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, null],
   ["https://[::1]{+p}", { p: "@evil.org/" }, null],
-  ["https://a.org:80{+p}", { p: "80/" }, null],
   ["https://user@a{+p}", { p: ".evil.org" }, null],
-  ["https://a.{tld}/x", { tld: "org" }, "https://a.org/x"],
   ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
   ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
 ];
@@ -365,7 +284,6 @@ for (const [url, values, expected] of hosts) {
 
 const addresses: [url: string, baseUrl: string, expected: string][] = [
   ["HTTP://Example.org/a/", "https://b.org", "HTTP://Example.org/a/"],
-  ["ftp://example.org", "https://b.org", "ftp://example.org"],
   ["https://{host}/x", "https://b.org", "https:///x"],
   ["{scheme}://evil.org", "https://b.org", "https://b.org/://evil.org"],
   ["//evil.org/x", "https://b.org", "https://b.org/evil.org/x"],
@@ -398,15 +316,6 @@ Deno.test("endpoint() keeps its defaults when the caller changes options, result
   assertEquals(endpoint.DEFAULTS.headers, headers);
 });
 
-Deno.test("endpoint.merge() copies parameters, so that later changes of them change one copy", () => {
-  const options = { deep: { list: [1] } };
-  const merged = endpoint.merge("POST /x", options);
-  options.deep.list.push(2);
-  assertEquals(merged.deep, { list: [1] });
-  endpoint.parse(merged).headers.accept = "changed";
-  assertEquals(merged.headers.accept, headers.accept);
-});
-
 // A value that is a segment of the path must not select another resource.
 
 const dotSegments: [url: string, values: Record<string, unknown>][] = [
@@ -423,33 +332,10 @@ for (const [url, values] of dotSegments) {
   });
 }
 
-Deno.test("endpoint() takes dots in a value when they are not a whole path segment", () => {
-  assertEquals(endpoint("/{a}/x", { a: "..." }).url, `${PRODUCTION_URL}/.../x`);
-  assertEquals(endpoint("/{a}/x", { a: "a.." }).url, `${PRODUCTION_URL}/a../x`);
-  assertEquals(endpoint("/x{?a}", { a: ".." }).url, `${PRODUCTION_URL}/x?a=..`);
-  assertEquals(endpoint("/x?a=/{a}", { a: ".." }).url, `${PRODUCTION_URL}/x?a=/..`);
-  assertEquals(endpoint("/x", { a: ".." }).url, `${PRODUCTION_URL}/x?a=..`);
-  assertEquals(endpoint("https://example.org/a/../b").url, "https://example.org/a/../b");
-});
-
-Deno.test("endpoint() returns the same object when a parameter is a Date", () => {
-  const date = new Date(0);
-  assertStrictEquals((endpoint("POST /x", { date }).body as { date: Date }).date, date);
-});
-
-// Errors.
-
 Deno.test("endpoint() throws when there is no url", () => {
   // @ts-expect-error -- the url is missing, which callers without types find out at run time
   assertThrows(() => endpoint({ method: "GET" }), ValidationError, "url must be");
-  assertThrows(() => endpoint(""), ValidationError, "url must be");
   assertThrows(() => endpoint.parse(endpoint.merge({})), ValidationError, "url must be");
-});
-
-Deno.test("endpoint.parse() converts header names to lower case when they were added after merge()", () => {
-  const merged = endpoint.merge("POST /x", { a: 1 });
-  merged.headers["Content-Type"] = "application/merge-patch+json";
-  assertEquals(endpoint.parse(merged).headers["content-type"], "application/merge-patch+json");
 });
 
 for (const method of ["", "poſt", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
@@ -459,16 +345,10 @@ for (const method of ["", "poſt", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
   });
 }
 
-Deno.test("endpoint() returns a new body with the values of the caller's parameters, and copies those of defaults", () => {
+Deno.test("endpoint() returns a new body with the values of the caller's parameters", () => {
   const options = { rows: [{ a: 1 }] };
   const body = endpoint("POST /x", options).body as typeof options;
   assertStrictEquals(body.rows, options.rows);
   body.rows = [];
   assertEquals(options, { rows: [{ a: 1 }] });
-  const merged = endpoint.merge("POST /x", options);
-  assertStrictEquals((endpoint.parse(merged).body as typeof options).rows, merged.rows);
-  assert(merged.rows !== options.rows);
-  const withDefaults = endpoint.defaults(options);
-  (withDefaults("POST /x").body as typeof options).rows.pop();
-  assertEquals(withDefaults("POST /x").body, options);
 });

@@ -1,7 +1,7 @@
 // Long inputs take linear time.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { endpoint, toRequest } from "../../../mod.ts";
+import { endpoint } from "../../../mod.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 let calls = 0;
@@ -12,12 +12,8 @@ const inputs: Record<string, (length: number) => () => unknown> = {
   "a template of many expressions": (length) => () =>
     endpoint(`/${"{a}".repeat(length / 3)}`, { a: 1 }),
   "a template of one long name": (length) => () => endpoint(`/{${"a".repeat(length)}}`),
-  "a template of one long list": (length) => () => endpoint(`/{a${",a".repeat(length / 2)}}`),
   "a template that opens and opens": (length) => () => caught(`/${"{".repeat(length)}`),
-  "a template that is never closed": (length) => () => caught(`/{${"a".repeat(length)}`),
   "a template with a wrong end": (length) => () => caught(`/{${"a".repeat(length)}!}`),
-  "a template of dots": (length) => () => caught(`/{${".".repeat(length)}}`),
-  "a template of colons": (length) => () => endpoint(`/${":".repeat(length)}`),
   // Each call has another template: a short one that is repeated is not parsed again.
   "a template of percent signs": (length) => () => endpoint(`/${++calls}${"%".repeat(length)}`),
   "a base URL of slashes": (length) => () =>
@@ -26,53 +22,32 @@ const inputs: Record<string, (length: number) => () => unknown> = {
   "a long value": (length) => () => endpoint("/x", { a: "'é (".repeat(length / 4) }),
   "a long value with a prefix": (length) => () =>
     endpoint("/{a:9999}", { a: "🌊".repeat(length / 2) }),
-  "a long reserved value": (length) => () => endpoint("/{+a}", { a: "%2".repeat(length / 2) }),
-  "an accept header of commas": (length) => () => formatted(",".repeat(length)),
   "an accept header of spaces": (length) => () => formatted(" ".repeat(length)),
-  "an accept header of one type": (length) => () =>
-    formatted(`application/vnd.${".v3".repeat(length / 3)}`),
   "an accept header of semicolons": (length) => () =>
     formatted(`application/vnd.x.v3+json${" ;".repeat(length / 2)}\n`),
-  "an accept header of one long segment": (length) => () =>
-    formatted(`application/vnd.${"a".repeat(length)}`),
   "an accept header of many segments": (length) => () =>
     formatted(`application/vnd${".a".repeat(length / 2)}!`),
   "an accept header of many vendor types": (length) => () =>
     formatted("application/vnd.a.b.v3+json,".repeat(length / 28)),
   "a media type format with a wrong end": (length) => () =>
     caught(() => endpoint("/x", { mediaType: { format: `${"a+".repeat(length / 2)} ` } })),
-  "a list of percent-encoded names": (length) => () =>
-    endpoint(`GET /{?${"%41,".repeat(length / 4)}a}`, { "%41": 1 }),
   "an exploded list of a percent-encoded name": (length) => () =>
     endpoint("/{?%41*}", { "%41": Array(length).fill("a") }),
   "many prefixes of one value": (length) => () =>
     endpoint(`/{a${":1,a".repeat(length / 4)}:1}`, { a: "🌊é".repeat(length) }),
-  "many reserved prefixes of one value": (length) => () =>
-    endpoint(`/{+a${":1,a".repeat(length / 4)}:1}`, { a: "%2".repeat(length) }),
   "many variables of one list without values": (length) => () =>
     endpoint(`/${"{a,a}".repeat(length / 5)}`, { a: Array(length).fill(null) }),
-  "a template of dollar signs": (length) => () => caught(`/{?${"$".repeat(length)}}`),
   "a template of dollar signs and commas": (length) => () =>
     caught(`/{?${"$a,".repeat(length / 3)}`),
-  "a host of colons before an expression": (length) => () =>
-    caught(() => endpoint(`https://${"a:".repeat(length / 2)}{+b}`, { b: 1 })),
   "a host of scheme ends before an expression": (length) => () =>
     caught(() => endpoint(`https://${"a://".repeat(length / 4)}:{+b}`, { b: 1 })),
   "a scheme without an end": (length) => () => endpoint(`${"a+".repeat(length / 2)}:/`),
-  "a method that is no token": (length) => () =>
-    caught(() => endpoint({ method: `${"a!".repeat(length / 2)} `, url: "/x" })),
-  "a query of question marks": (length) => () =>
-    endpoint(`/x${"?&".repeat(length / 2)}x`, { a: 1 }),
   "a long parameter name": (length) => () => endpoint("/x", { ["'é".repeat(length / 2)]: 1 }),
   "many query parameters": (length) => () => endpoint("/x", fieldsOf(length / 10)),
-  "many body parameters": (length) => () =>
-    toRequest(endpoint("POST https://a.org/x", fieldsOf(length / 10))),
   "many placeholders": (length) => () =>
     endpoint(`/x{?${Object.keys(fieldsOf(length / 10))}}`, fieldsOf(length / 10)),
   // Without toRequest(): `Request` of Deno takes quadratic time for many header fields.
   "many header fields": (length) => () => endpoint("/x", { headers: fieldsOf(length / 20) }),
-  "many header fields as pairs": (length) => () =>
-    endpoint("/x", { headers: Object.entries(fieldsOf(length / 20)) }),
   "many pairs of one header field": (length) => () =>
     endpoint("/x", { headers: Array.from({ length }, () => ["x-a", "b"] as const) }).headers,
   "many routes": (length) => () => {

@@ -6,6 +6,10 @@ import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/ass
 import { endpoint, toRequest, ValidationError } from "../../../mod.ts";
 import type { EndpointOptions } from "../../../src/endpoint/mod.ts";
 
+/** A request with a body, as a caller passes it in `data`. */
+const requestOf = (data: unknown, headers?: EndpointOptions["headers"]) =>
+  toRequest(endpoint("POST https://example.org/x", { data, headers }));
+
 Deno.test("toRequest() follows redirects only when the caller asks for it", () => {
   assertEquals(toRequest(endpoint("/x")).redirect, "manual");
   assertEquals(toRequest(endpoint("/x"), { redirect: "follow" }).redirect, "follow");
@@ -18,36 +22,33 @@ Deno.test("toRequest() aborts the Request when the signal of its options is abor
   assertEquals(request.signal.aborted, true);
 });
 
-Deno.test("toRequest() sends the same body when it is FormData, a Blob, URLSearchParams or a stream", async () => {
-  const form = new FormData();
-  form.set("a", "é");
-  const sentForm = toRequest(endpoint("POST https://example.org/x", { data: form }));
-  assertEquals((await sentForm.formData()).get("a"), "é");
-  const blob = new Blob(["b"], { type: "text/x-b" });
-  const sentBlob = toRequest(endpoint("POST https://example.org/x", { data: blob }));
-  assertEquals([sentBlob.headers.get("content-type"), await sentBlob.text()], ["text/x-b", "b"]);
-  const pairs = new URLSearchParams({ c: "d" });
-  const sentPairs = toRequest(endpoint("POST https://example.org/x", { data: pairs }));
-  assertEquals(await sentPairs.text(), "c=d");
-  const stream = new Blob(["streamed"]).stream();
-  const sentStream = toRequest(endpoint("POST https://example.org/x", { data: stream }));
-  assertEquals(await sentStream.text(), "streamed");
-  const buffer = new Uint8Array([1, 2]).buffer;
-  const sentBuffer = toRequest(endpoint("POST https://example.org/x", { data: buffer }));
-  assertEquals((await sentBuffer.arrayBuffer()).byteLength, 2);
-});
-
-for (const data of [{ a: 1 }, [1], 0, false, null]) {
-  Deno.test(`toRequest() sends JSON when data is ${JSON.stringify(data)}`, async () => {
-    const request = toRequest(endpoint("POST https://example.org/x", { data }));
-    assertEquals(await request.text(), JSON.stringify(data));
-    assertEquals(request.headers.get("content-type"), "application/json; charset=utf-8");
+const JSON_TYPE = "application/json; charset=utf-8";
+const bodies: [data: unknown, text: string, type: string | null][] = [
+  [new Blob(["b"], { type: "text/x-b" }), "b", "text/x-b"],
+  [new URLSearchParams({ c: "d" }), "c=d", "application/x-www-form-urlencoded;charset=UTF-8"],
+  [new Blob(["streamed"]).stream(), "streamed", null],
+  [new Uint8Array([97]).buffer, "a", null],
+  [new Uint8Array([97]), "a", null],
+  ["text", "text", "text/plain;charset=UTF-8"],
+  [{ a: 1 }, '{"a":1}', JSON_TYPE],
+  [[1], "[1]", JSON_TYPE],
+  [0, "0", JSON_TYPE],
+  [false, "false", JSON_TYPE],
+  [null, "null", JSON_TYPE],
+  [undefined, "", null],
+];
+for (const [data, text, type] of bodies) {
+  Deno.test(`toRequest() sends "${text}" as ${type} when data is ${Deno.inspect(data)}`, async () => {
+    const request = requestOf(data);
+    assertEquals([request.headers.get("content-type"), await request.text()], [type, text]);
   });
 }
 
-/** A request with a body, as a caller passes it in `data`. */
-const requestOf = (data: unknown, headers?: EndpointOptions["headers"]) =>
-  toRequest(endpoint("POST https://example.org/x", { data, headers }));
+Deno.test("toRequest() sends the fields of FormData", async () => {
+  const form = new FormData();
+  form.set("a", "é");
+  assertEquals((await requestOf(form).formData()).get("a"), "é");
+});
 
 Deno.test("toRequest() keeps the content type when one is set", () => {
   const type = "application/merge-patch+json";
@@ -56,20 +57,6 @@ Deno.test("toRequest() keeps the content type when one is set", () => {
   const options = { method: "post", url: "https://example.org/x", body: [1] };
   const request = toRequest({ ...options, headers: { "CONTENT-TYPE": type } });
   assertEquals(request.headers.get("content-type"), type);
-  assertEquals(requestOf("text").headers.get("content-type"), "text/plain;charset=UTF-8");
-  assertEquals(requestOf(new Uint8Array(1)).headers.has("content-type"), false);
-});
-
-Deno.test("toRequest() sends the JSON text null when data is null, and no body when it is undefined", async () => {
-  const request = requestOf(null);
-  assertEquals(request.headers.get("content-type"), "application/json; charset=utf-8");
-  assertEquals(await request.text(), "null");
-  assertEquals([requestOf(undefined).body, requestOf(undefined).headers.has("content-type")], [
-    null,
-    false,
-  ]);
-  const get = toRequest(endpoint("GET https://example.org/x", { data: null }));
-  assertEquals([get.body, get.headers.has("content-type")], [null, false]);
 });
 
 const unencodable: [got: string, value: unknown][] = [
@@ -83,16 +70,13 @@ const unencodable: [got: string, value: unknown][] = [
   ["NaN", NaN],
 ];
 for (const [got, value] of unencodable) {
-  Deno.test(`toRequest() throws an error with the type when the body is a ${got}`, () => {
+  Deno.test(`toRequest() throws an error that names the place of a ${got} in the body`, () => {
     const error = assertThrows(() => requestOf(value), ValidationError, `got ${got}`);
     assertEquals(error.option, "body");
-  });
-
-  Deno.test(`toRequest() throws an error with the parameter when the body contains a ${got}`, () => {
     for (const thing of [value, [value], { deep: [{ value }] }]) {
       const options = endpoint("POST https://example.org/x", { before: { a: 1 }, thing });
-      const error = assertThrows(() => toRequest(options), ValidationError, `got ${got}`);
-      assertMatch(error.message, /^body\.thing must contain only what JSON can represent, /);
+      const { message } = assertThrows(() => toRequest(options), ValidationError, `got ${got}`);
+      assertMatch(message, /^body\.thing must contain only what JSON can represent, /);
     }
   });
 }
@@ -103,50 +87,23 @@ Deno.test("toRequest() throws an error with the parameter when the body refers t
   }
   const call = () =>
     toRequest(endpoint("POST https://example.org/x", { before: [1], loop: new Node() }));
-  const error = assertThrows(call, ValidationError, "refers to itself");
-  assertEquals(error.option, "body.loop");
-  const circle: Record<string, unknown> = {};
-  circle.self = circle;
-  assertThrows(() => requestOf(circle), ValidationError, "body.self");
+  assertEquals(assertThrows(call, ValidationError, "refers to itself").option, "body.loop");
 });
-
-// Streams.
-
-const chunks = [
-  new Uint8Array([0xc3]),
-  new Uint8Array([0xa9]).buffer,
-  "é\ud83c",
-  "",
-  "\udf0a",
-  new Uint16Array([0x6161]),
-];
 
 Deno.test("toRequest() streams bytes and text when the body is an async iterable", async () => {
   const create = async function* () {
-    yield* chunks;
+    yield new Uint8Array([0xc3]);
+    yield new Uint8Array([0xa9]).buffer;
+    yield* ["é\ud83c", "", "\udf0a"];
+    yield new Uint16Array([0x6161]);
+    yield "\ud83c"; // half a surrogate pair
+    yield new Uint8Array([98]);
+    yield "\ud83c";
   };
   const request = requestOf(create(), { "content-type": "text/plain" });
   assertEquals(request.headers.get("content-type"), "text/plain");
-  assertEquals(await request.text(), "éé🌊aa");
-  assertEquals(requestOf(create()).headers.has("content-type"), false);
-});
-
-Deno.test("toRequest() streams the body when it is a Node Readable", async () => {
+  assertEquals(await request.text(), "éé🌊aa\ufffdb\ufffd");
   assertEquals(await requestOf(Readable.from([Buffer.from("a"), "é"])).text(), "aé");
-  const decoded = Readable.from([Buffer.from("🌊").subarray(0, 2), Buffer.from("🌊").subarray(2)]);
-  assertEquals(await requestOf(decoded.setEncoding("utf8")).text(), "🌊");
-});
-
-Deno.test("toRequest() writes the replacement character when text ends in half a surrogate pair", async () => {
-  const half = (async function* () {
-    yield "a\ud83c";
-  })();
-  assertEquals(await requestOf(half).text(), "a\ufffd");
-  const mixed = (async function* () {
-    yield "a\ud83c";
-    yield new Uint8Array([98]);
-  })();
-  assertEquals(await requestOf(mixed).text(), "a\ufffdb");
 });
 
 Deno.test("toRequest() closes the async iterable when the request's body is cancelled", async () => {
@@ -170,8 +127,7 @@ for (const chunk of [{ a: 1 }, null]) {
     let closed = false;
     const request = requestOf((async function* () {
       try {
-        yield "a";
-        yield chunk;
+        yield* ["a", chunk];
       } finally {
         closed = true;
       }
@@ -182,12 +138,8 @@ for (const chunk of [{ a: 1 }, null]) {
 }
 
 Deno.test("toRequest() converts the method to upper case when fetch would not", () => {
-  for (const method of ["patch", "query", "get", "delete"]) {
-    assertEquals(
-      toRequest(endpoint(`${method} https://example.org/x`)).method,
-      method.toUpperCase(),
-    );
-  }
+  const { method } = toRequest(endpoint("patch https://example.org/x"));
+  assertEquals(method, "PATCH");
 });
 
 Deno.test("toRequest() throws an error without the value when a header is not valid", () => {
@@ -208,9 +160,7 @@ Deno.test("toRequest() leaves out user-agent only when the runtime is a browser"
   };
   try {
     assertEquals(agentIn("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"), null);
-    for (
-      const runtime of ["Deno/2.9.6", "Node.js/24", "Bun/1.4", "Cloudflare-Workers", undefined]
-    ) {
+    for (const runtime of ["Deno/2.9.6", "Cloudflare-Workers", undefined]) {
       assertEquals(agentIn(runtime), "my-app/1.0");
     }
   } finally {
