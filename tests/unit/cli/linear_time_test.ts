@@ -1,13 +1,11 @@
-// Parsing long command lines, and printing long texts, takes linear time.
+// Parsing long command lines takes linear time.
 // Measures functions directly, because a command takes more time than they do.
 
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { DataStreamError } from "../../../mod.ts";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
-import { startReport } from "../../../src/cli/progress_report.ts";
 import { readFormat, readQuery } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -42,24 +40,6 @@ Deno.test("readFormat() takes linear time when a file name has n dots", async ()
     (n) => `${".a".repeat(n)}/b.csv`,
     (file) => readFormat("Records", undefined, file),
   ));
-
-for (const part of ["xhttp://-", "http://", "/", "/-"]) {
-  Deno.test(`ProgressReport.update() takes linear time when a fault repeats "${part}"`, async () => {
-    const context = { printError() {}, terminal: undefined };
-    const options = { isQuiet: false, mayDraw: true, limit: Infinity, after: undefined };
-    const counts = { pages: 0, rows: 0, requests: 1, retries: 1, waits: 0 };
-    await assertLinear(
-      (n) =>
-        new DataStreamError(`http://a${part.repeat(n)}`, { kind: "status", url: "u", hint: "" }),
-      (fault) =>
-        startReport(context, options).update({
-          ...counts,
-          expectedRows: undefined,
-          retrying: { fault, wait: 5_000 },
-        }),
-    );
-  });
-}
 
 const valid: Record<string, (size: number) => string[]> = {
   "n flags": (n) => ["records", "--help", ...many(n, "--doi=a")],

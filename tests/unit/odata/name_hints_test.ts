@@ -68,9 +68,3 @@ for (
     });
   }
 }
-
-Deno.test("citations() does not suggest unchecked when a name is unknown, because it has no such option", async () => {
-  const message = await client.citations("Regionn eq 'x'").catch((error) => error.message);
-  assertEquals(message.includes("unchecked"), false);
-  assertEquals(message.endsWith('did you mean "RegionId"?'), true);
-});
