@@ -1,4 +1,5 @@
-// CSV follows RFC 4180, keeps the digits of numbers, and has the columns and the form that the options say.
+// CSV follows RFC 4180, keeps the digits of numbers, and has the columns and the form that the options say. The properties
+// of `tests/properties/csv_test.ts` have the other texts, numbers, columns and orders of fields.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
@@ -14,22 +15,15 @@ const linesOf = (page: string, columns: readonly string[]) =>
 const CELLS: readonly (readonly [json: string, cell: string])[] = [
   ["null", ""],
   ['""', ""],
-  ["-0", "-0"],
   ["0.10", "0.10"],
-  ["1E+21", "1E+21"],
   ["12345678901234567", "12345678901234567"],
   ["true", "true"],
   ['"a,b"', '"a,b"'],
   [String.raw`"say \"ah\""`, '"say ""ah"""'],
   [String.raw`"a\r\nb"`, '"a\r\nb"'],
-  [String.raw`"a\tb\b\f\/\\"`, "a\tb\b\f/\\"],
   [String.raw`"\u0041\u00e9\u20AC"`, "Aé€"],
-  [String.raw`"\uD83E\uDD86 and \ud83e\udd86"`, "🦆 and 🦆"],
-  [String.raw`"\u002c"`, '","'],
-  [String.raw`"\u000a"`, '"\n"'],
   [String.raw`"\ud83e\ud83e\udd86"`, "\ufffd🦆"],
   [String.raw`"\ud83e12dd86"`, "\ufffd12dd86"],
-  ['"é 🦆 ’"', "é 🦆 ’"],
   ['"\ufeffx"', "\ufeffx"],
   [`"${"long text, ".repeat(20)}"`, `"${"long text, ".repeat(20)}"`],
   ['["a","b c"]', "a; b c"],
@@ -49,10 +43,7 @@ for (const [json, cell] of CELLS) {
 
 const FORMULAS: readonly (readonly [json: string, cell: string])[] = [
   ['"=1,2"', `"'=1,2"`],
-  ['"+1"', "'+1"],
   ['"-1"', "'-1"],
-  ['"@SUM"', "'@SUM"],
-  [String.raw`"\tx"`, "'\tx"],
   [String.raw`"\rx"`, `"'\rx"`],
   [String.raw`"\u003dx"`, "'=x"],
   [String.raw`"=\"x\""`, `"'=""x"""`],
@@ -73,13 +64,6 @@ Deno.test("csvFromPage() writes the cells after one that is longer than its row"
   const empty = Array(1_000).fill('""');
   const page = `{"value":[{"a":[${empty},1],"b":"x"}]}`;
   assertEquals(csvOf(page), `a,b\r\n"[${empty.map((text) => text + text)},1]",x\r\n`);
-});
-
-Deno.test("csvFromPage() keeps the columns when rows have other orders of fields, fewer or more fields", () => {
-  const page =
-    '{"value":[{"a":1,"b":2,"c":3},{"c":6,"a":4,"b":5},{"b":8},{"a":10,"b":11,"c":12,"d":0}]}';
-  assertEquals(linesOf(page, ["c", "x", "a"]), "3,,1\r\n6,,4\r\n,,\r\n12,,10\r\n");
-  assertEquals(csvOf(page), "a,b,c,d\r\n1,2,3,\r\n4,5,6,\r\n,8,,\r\n10,11,12,0\r\n");
 });
 
 // Names of rows are compared eight bytes at a time, short ones by their first and last four. Their hashes are by powers
@@ -107,11 +91,6 @@ Deno.test("csvFromPage() writes only the header when a page has no rows", () => 
   assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), "a,b\r\n");
   assertEquals(csvOf('{"value":[ ]}'), "");
   assertEquals(csvOf('{"value":[{},{}]}'), "");
-});
-
-Deno.test("csvFromPage() quotes an empty cell when it is the only cell of a line", () => {
-  const page = '{"value":[{"a":1},{"a":null},{"a":""},{"b":2}]}';
-  assertEquals(linesOf(page, ["a"]), '1\r\n""\r\n""\r\n""\r\n');
 });
 
 Deno.test("csvFromPage() quotes names in the header when they need it", () => {
