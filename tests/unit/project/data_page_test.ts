@@ -1,11 +1,10 @@
-// The tables of docs/data.md list the fields, filter names and values of the code.
+// The tables of docs/data.md list the fields and filter names of the code.
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type ResourceName } from "../../../mod.ts";
 import { meaningOf } from "../../../src/odata/field_meanings.ts";
 import { FILTER_FIELDS, RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
 import { DOCUMENTS } from "../../helpers/documents.ts";
-import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
 
 const page = DOCUMENTS.get("docs/data.md")!;
 const FIELD_HEADINGS = [...page.matchAll(/^### (.* fields)$/gm)].map(([, heading]) => heading!)
@@ -28,7 +27,6 @@ const VALUE_TYPES = {
   degrees: "degrees in quotes",
   date: "date in quotes",
 };
-const values: Record<string, readonly string[]> = wqx.values;
 
 Deno.test("docs/data.md lists each field of each resource once, with its type and a meaning", () => {
   const listed: string[] = [];
@@ -72,23 +70,6 @@ Deno.test("docs/data.md lists each filter name with its type, its resources and 
   }
 });
 
-Deno.test("docs/data.md has the values of the schema for the fields that it lists", () => {
-  const section = sectionOf(page, "Values");
-  const [, version, date] = /schema (\S+), (\S+) \(/.exec(wqx.source)!;
-  assert(section.includes(`schema ${version} of ${date}`), "another version of the schema");
-  for (const [field, list] of readTable(section, "field")) {
-    assertEquals(codeIn(list), values[textOf(field)], field);
-  }
-  const longer = section.slice(section.indexOf("Longer lists"));
-  for (const [field, count, examples] of readTable(longer, "field")) {
-    const all = values[textOf(field)]!;
-    // The fixture has only those CharacteristicNames that the sandbox uses.
-    if (field !== "`CharacteristicName`") assertEquals(Number(count), all.length, field);
-    else assert(wqx.note.join().includes(`${Number(count).toLocaleString("en")} names`));
-    assertEquals(codeIn(examples).filter((value) => !all.includes(value)), [], field);
-  }
-});
-
 function resourcesWith(filter: string): ResourceName[] {
   return RESOURCE_NAMES.filter((name) =>
     (RESOURCES[name].filters as readonly string[]).includes(filter)
@@ -97,8 +78,4 @@ function resourcesWith(filter: string): ResourceName[] {
 
 function textOf(cell = ""): string {
   return cell.replaceAll("`", "");
-}
-
-function codeIn(cell = ""): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
 }

@@ -1,9 +1,7 @@
 // The tables of docs/ list what the code has: commands, flags, options, members, variables, formats and resources.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { createApp } from "../../../edge/app.ts";
-import { sandboxOptions } from "../../../edge/config.ts";
-import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
+import { ACCESS_MODES, VARIABLES } from "../../../edge/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
@@ -12,7 +10,6 @@ import { RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
 import { DOCUMENTS } from "../../helpers/documents.ts";
 import { PROJECT, sourceFiles } from "../../helpers/project.ts";
-import { weir } from "../../helpers/run_weir.ts";
 import { publicSymbols } from "../../package/public_symbols.ts";
 
 const pageOf = (name: string) => DOCUMENTS.get(`docs/${name}.md`)!;
@@ -68,8 +65,6 @@ const TABLES: Record<string, readonly string[] | Cells> = {
   "cli | Commands | command": Object.entries(COMMANDS).map(([name, { operand }]) =>
     `${name} ${operandOf(operand?.name)}`.trim()
   ),
-  "cli | Exit codes | code": /^Exit codes: (.*)\.$/m.exec((await weir(["--help"])).output)![1]!
-    .split(", ").map((code) => code.split(" ")[0]!),
   "edge | Formats | format": {
     columns: [0, 1, 2],
     rows: Object.entries(FORMATS).map(([name, format]) => [
@@ -189,24 +184,4 @@ Deno.test("docs/cli.md lists each environment variable that the command line rea
   const rows = readTable(sectionOf(pageOf("cli"), "Environment variables"), "variable");
   const listed = rows.flatMap(([cell]) => textOf(cell).split(", "));
   assertEquals(listed.sort(), [...names].sort());
-});
-
-Deno.test("weir serve --help and docs/cli.md have the access modes and defaults of the server", () => {
-  const { host, port, access } = COMMANDS.serve!.flags;
-  assertEquals(access!.choices, ACCESS_MODES);
-  assertStringIncludes(host!.help, `else ${DEFAULT_HOST})`);
-  assertStringIncludes(port!.help, `else ${DEFAULT_PORT})`);
-  const section = textOf(sectionOf(pageOf("cli"), "Server"));
-  for (const text of [`else ${DEFAULT_HOST}`, `else ${DEFAULT_PORT};`, ...ACCESS_MODES]) {
-    assertStringIncludes(section, text);
-  }
-});
-
-Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
-  const lines: string[] = [];
-  const log = (line: string) => lines.push(line);
-  const app = createApp({ ...sandboxOptions(), logRequests: true, logFormat: "json", log });
-  await (await app.request("/Metadata.csv?$select=Id")).text();
-  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pageOf("deploying"), "Log"))!;
-  assertEquals(Object.keys(JSON.parse(example!)), Object.keys(JSON.parse(lines[0]!)));
 });

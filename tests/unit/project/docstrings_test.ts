@@ -4,6 +4,9 @@ import { PRE_RELEASE_PHRASES } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import { moduleDoc, publicSymbols } from "../../package/public_symbols.ts";
 
+/** Runtimes as the section "Runtimes" of a module names them. */
+const RUNTIMES = ["Deno", "Node", "Bun", "browsers", "Cloudflare Workers"];
+
 for (const [name, entry] of Object.entries(maps.exports)) {
   Deno.test(`each value and interface of options of the export "${name}" has an example`, async () => {
     const documented = (await publicSymbols(entry)).flatMap(({ name, declarations }) =>
@@ -16,16 +19,7 @@ for (const [name, entry] of Object.entries(maps.exports)) {
     assertEquals(documented.length > 0, true);
     assertEquals(documented.filter(({ tags }) => !tags.includes("example")), []);
   });
-}
 
-function isOptions(name: string): boolean {
-  return name.endsWith("Options") && name !== "MergedOptions"; // a result
-}
-
-/** Runtimes as the section "Runtimes" of a module names them. */
-const RUNTIMES = ["Deno", "Node", "Bun", "browsers", "Cloudflare Workers"];
-
-for (const [name, entry] of Object.entries(maps.exports)) {
   Deno.test(`the module of the export "${name}" documents its purpose, an example and its runtimes`, async () => {
     const doc = await moduleDoc(entry);
     assertMatch(doc, /^[A-Z][^#|`]*\.\s/);
@@ -36,6 +30,10 @@ for (const [name, entry] of Object.entries(maps.exports)) {
     assertEquals(doc.replace(/^```[^]*?^```$/gm, "").match(/!\[|<img|\]\((?!https:|#)/), null);
     assertEquals(PRE_RELEASE_PHRASES.slice(0, 3).filter((phrase) => phrase.test(doc)), []);
   });
+}
+
+function isOptions(name: string): boolean {
+  return name.endsWith("Options") && name !== "MergedOptions"; // a result
 }
 
 Deno.test("deno doc --lint checks every entry point in the task doc", () => {

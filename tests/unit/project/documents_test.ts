@@ -6,7 +6,7 @@ import { PRE_RELEASE_PHRASES, statusOf, withStatus } from "../../../.ci/status.t
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
 import { documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
-import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
+import { PROJECT, sourceFiles } from "../../helpers/project.ts";
 
 const README = DOCUMENTS.get("README.md")!;
 
@@ -82,30 +82,9 @@ Deno.test("every place that promises completeness has the same sentence, with it
   }
 });
 
-Deno.test("examples/README.md lists a program of each folder, and no file that is missing", async () => {
-  const files = (await Array.fromAsync(filesIn(`${PROJECT}examples/`)))
-    .filter((path) => !/(^|\/)(node_modules|dist)\//.test(path));
-  const links = DOCUMENTS.get("examples/README.md")!.matchAll(/^\| \[[^\]]+\]\(([^)]+)\)/gm);
-  const listed = [...links].map(([, path]) => path!);
-  const foldersOf = (
-    paths: string[],
-  ) => [...new Set(paths.filter((path) => path.includes("/")).map((path) => path.split("/")[0]))];
-  assertEquals(listed.filter((path) => !files.includes(path)), []);
-  assertEquals(foldersOf(listed).sort(), foldersOf(files).sort());
-});
-
 Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", async () => {
   const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
   assertEquals(README.match(/^.*\*\*Status.*$/gm), [statusOf(changelog, jsr.version).line]);
-});
-
-Deno.test("the documents that say how to install the package say what works before the first release", () => {
-  const installs = /jsr:@weir\/datastream|npm install @weir\/datastream|npx @weir\/datastream/;
-  for (const [file, text] of DOCUMENTS) {
-    if (installs.test(text)) {
-      assert(/before\s+the\s+first\s+release|^\*\*Status:/im.test(text), file);
-    }
-  }
 });
 
 Deno.test("only the status in README.md changes with a release", () => {
