@@ -16,7 +16,11 @@ const CITATIONS = [{
   doi: "10.25976/yyyy-yy00",
   link: "https://doi.org/10.25976/yyyy-yy00",
   name: "Without the rest",
-  ...{ organization: "", version: "", published: "", citation: "", licence: "" },
+  organization: "",
+  version: "",
+  published: "",
+  citation: "",
+  licence: "",
 }];
 
 Deno.test("bibtex escapes the characters of LaTeX with balanced braces, and repeats no DOI as a URL", () => {
@@ -45,15 +49,26 @@ Deno.test("bibtex escapes the characters of LaTeX with balanced braces, and repe
 });
 
 Deno.test("ris has one value per line, which no text can end", () => {
-  const lines = [
-    ...["TY  - DATA", "AU  - Fish, Parks & {Lakes} and Sons"],
-    ...['TI  - Eau } "é"\\ 5% #1 a_b $2 ~^ <c> ER - x', "PY  - 2020", "DA  - 2020/03/04/"],
-    ...["PB  - DataStream", "ET  - 1.0.0", "DO  - 10.25976/xx{x-x}00"],
-    ...["N1  - Licence: https://licence.example/a_b", "ER  - ", ""],
-    ...["TY  - DATA", "TI  - Without the rest", "PB  - DataStream", "DO  - 10.25976/yyyy-yy00"],
-    ...["ER  - ", ""],
-  ];
-  assertEquals(CITATION_FORMATS.ris.format(CITATIONS).split("\r\n"), lines);
+  assertEquals(
+    CITATION_FORMATS.ris.format(CITATIONS).replaceAll("\r\n", "\n"),
+    String.raw`TY  - DATA
+AU  - Fish, Parks & {Lakes} and Sons
+TI  - Eau } "é"\ 5% #1 a_b $2 ~^ <c> ER - x
+PY  - 2020
+DA  - 2020/03/04/
+PB  - DataStream
+ET  - 1.0.0
+DO  - 10.25976/xx{x-x}00
+N1  - Licence: https://licence.example/a_b
+ER  - 
+
+TY  - DATA
+TI  - Without the rest
+PB  - DataStream
+DO  - 10.25976/yyyy-yy00
+ER  - 
+`,
+  );
 });
 
 Deno.test("csl-json has items with the members of its schema", () => {

@@ -24,8 +24,15 @@ async function convert(rows: readonly Row[], units: Record<string, string>) {
 /** What 1 of each unit is in the first unit of its dimension. */
 const ONES: Record<string, Record<string, string>> = {
   "ug/L": {
-    ...{ "pg/L": "0.000001", "ng/L": "0.001", "pg/mL": "0.001", "ug/m3": "0.001", "ng/mL": "1" },
-    ...{ "mg/m3": "1", "mg/L": "1000", "g/L": "1000000", "mg/mL": "1000000" },
+    "pg/L": "0.000001",
+    "ng/L": "0.001",
+    "pg/mL": "0.001",
+    "ug/m3": "0.001",
+    "ng/mL": "1",
+    "mg/m3": "1",
+    "mg/L": "1000",
+    "g/L": "1000000",
+    "mg/mL": "1000000",
   },
   "ug/kg": { "ng/g": "1", "mg/kg": "1000", "ug/g": "1000", "mg/g": "1000000", "kg/t": "1000000" },
   "umol/L": { "mmol/L": "1000", "Mole/L": "1000000" },
@@ -53,7 +60,12 @@ Deno.test("records() convert units, count the others, and list forms and fractio
   const units = { Nitrate: "ug/L", Depth: "m", "Temperature, water": "deg C" };
   assertEquals(await convert(rows, units), {
     values: [
-      ...["4.1 ug/L", "5.0 ug/L", "1 mg/kg", "0.0254 m", "0.0555555555555556 deg C", "7.10 None"],
+      "4.1 ug/L",
+      "5.0 ug/L",
+      "1 mg/kg",
+      "0.0254 m",
+      "0.0555555555555556 deg C",
+      "7.10 None",
     ],
     notes: {
       otherUnit: 1,

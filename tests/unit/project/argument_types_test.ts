@@ -23,7 +23,6 @@ const WRONG = {
 
 const client = new DataStream({ apiKey: "sandbox" });
 const stations = client.locations();
-const page = new TextEncoder().encode('{"value":[]}');
 const box = { west: -64, south: -46, east: 62, north: 47 };
 const app: AppOptions = { access: "public", apiKey: "key" };
 const file = "https://weir.example/Records.csv";
@@ -119,7 +118,6 @@ const FUNCTIONS: Record<string, [option: string, call: Call][]> = {
       [["page", weir[name] as Call]],
     ]),
   ),
-  "csvFromPage() with options": members(CSV, (options) => weir.csvFromPage(page, options)),
   "createSandbox()": [
     ["options", (options) => createSandbox(options)],
     ...members(
