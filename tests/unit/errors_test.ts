@@ -1,6 +1,6 @@
 // Errors have the documented properties, and no line ends, control characters or secrets.
 import "../helpers/no_permission.ts";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../mod.ts";
 import { messageFor, suggestUnchecked } from "../../src/errors.ts";
 
@@ -57,20 +57,4 @@ Deno.test("messageFor() replaces the names of options when an interface has its 
     messageFor(error, { filter: "$filter", within: "bbox" }),
     '$filter has an unknown field "{top}": use bbox instead',
   );
-});
-
-Deno.test("DataStream() names the path of an option when a nested option is unknown", () => {
-  const wrong = { retry: { attemps: 2 } } as object;
-  const error = assertThrows(() => new DataStream(wrong), ValidationError);
-  assertEquals(error.option, "retry.attemps");
-  assertEquals(
-    error.message,
-    'retry.attemps is not an option of DataStream: did you mean "attempts"?',
-  );
-});
-
-Deno.test("DataStream() does not show the options when they are a string, such as an API key", () => {
-  const error = assertThrows(() => new DataStream("a-secret" as never), ValidationError);
-  assertEquals([error.option, error.received], ["options", undefined]);
-  assertEquals(error.message.includes("a-secret"), false);
 });

@@ -66,19 +66,3 @@ Deno.test("weir rejects every flag without its value, with a needless value, or 
     }
   }
 });
-
-Deno.test("weir suggests what to use instead of the words of other programs", async () => {
-  const suggestions: [line: string[], use: string][] = [
-    [["records", "--since"], "--from"],
-    [["records", "--parameter"], "--characteristic"],
-    [["records", "--Dataset"], "--doi"],
-    [["records", "--parquet"], "--format"],
-    [["records", "--columns"], "--select"],
-    [["columns"], "fields"],
-    [["datasets"], "metadata"],
-    [["results"], "observations"],
-  ];
-  for (const [line, use] of suggestions) {
-    assertMatch((await weir(line)).errors[0]!, new RegExp(`: use ${use}$`), line.join(" "));
-  }
-});

@@ -16,7 +16,9 @@ const hints: [line: string[], message: string][] = [
     ["url", "setup"],
     'Unknown resource "setup": use one of metadata, locations, observations, records',
   ],
+  [["columns"], 'Unknown command "columns": use fields'],
   [["records", "--json"], 'Unknown flag "--json": use --format'],
+  [["records", "--Dataset"], 'Unknown flag "--Dataset": use --doi'],
   [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
   [
     ["records", "--apikey=x"],

@@ -1,8 +1,7 @@
 // GeoJSON has a point for each row with a position.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { DataStream, geojsonFromPage } from "../../../mod.ts";
-import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { geojsonFromPage } from "../../../mod.ts";
 
 const bytes = (page: string) => new TextEncoder().encode(page);
 const text = (page: Uint8Array) => new TextDecoder().decode(page);
@@ -46,14 +45,4 @@ Deno.test("geojsonFromPage() writes a point per location, longitude first, with 
       },
     ],
   });
-});
-
-Deno.test("geojson() writes one document when there are several, empty or no rows", async () => {
-  const link = `${ROOT}/Locations?$skiptoken=Id:2`;
-  const pages = [page([{ Id: 1 }, { Id: 2 }], link), page([{ Id: 3 }])];
-  for (const [responses, ids] of [[pages, [1, 2, 3]], [[page([])], []]] as const) {
-    const { options } = upstream(...responses);
-    const document = await new Response(new DataStream(options).locations().geojson()).json();
-    assertEquals(document.features.map(({ id }: { id: number }) => id), ids);
-  }
 });

@@ -23,11 +23,8 @@ for (const [resource, [given, digest]] of Object.entries(DIGESTS)) {
   });
 }
 
-Deno.test("createSandbox() returns datasets with the forms of the service, and synthetic names", () => {
-  for (const { Citation, DOI, DatasetName, Id } of datasets) {
-    assert(String(Citation).endsWith(` https://doi.org/${DOI}`));
-    assertMatch(String(DOI), /^10\.(25976|81029)\/[a-z0-9]{4}-[a-z0-9]{2}[0-9]{2}$/);
-    assertMatch(String(Id), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+Deno.test("createSandbox() names datasets and locations as synthetic", () => {
+  for (const { DatasetName, Citation } of datasets) {
     assertMatch(`${DatasetName} ${Citation}`, /synthetic|synthétique/i);
   }
   for (const { Name } of locations) assertMatch(String(Name), /synthetic|synthétique/i);
@@ -54,32 +51,5 @@ Deno.test("createSandbox() returns texts that programs treat specially only when
   for (const pattern of patterns) {
     assertEquals(everyday.filter((text) => pattern.test(text)), []);
     assert(hostile.some((text) => pattern.test(text)), String(pattern));
-  }
-});
-
-Deno.test("createSandbox() returns equal values when a record is requested from Observations, Records and Locations", () => {
-  for (const [index, record] of records.entries()) {
-    const observation = observations[index]!;
-    for (const name in observation) {
-      if (name in record) assertEquals(observation[name], record[name]);
-    }
-    const location = locations.find(({ Id }) => Id === observation.LocationId)!;
-    const dataset = datasets.find(({ DOI }) => DOI === record.DOI)!;
-    assertEquals(record.DatasetName, dataset.DatasetName);
-    assertEquals(record.DOI, location.DOI);
-    for (const name in location) {
-      const flat = name === "MonitoringLocationType" ? name : `MonitoringLocation${name}`;
-      if (flat in record) assertEquals(record[flat], location[name]);
-    }
-  }
-});
-
-Deno.test("createSandbox() returns the range of the records' dates when TemporalExtent is requested", () => {
-  for (const { DOI, TemporalExtent } of datasets) {
-    const dates = records
-      .filter((row) => row.DOI === DOI && row.ActivityStartDate !== null)
-      .map((row) => String(row.ActivityStartDate))
-      .sort();
-    assertEquals(TemporalExtent, [dates.at(0), dates.at(-1)]);
   }
 });
