@@ -2,13 +2,12 @@
 // Measures functions directly, because a command takes more time than they do.
 
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertThrows } from "@std/assert";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
 import { readFormat, readQuery } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
-import { weir } from "../../helpers/run_weir.ts";
 
 const parse = (args: readonly string[]) => parseArguments(args, COMMANDS);
 const many = (size: number, ...args: string[]) => Array.from({ length: size }, () => args).flat();
@@ -40,15 +39,3 @@ Deno.test("readFormat() takes linear time when a file name has n dots", async ()
     (n) => `${".a".repeat(n)}/b.csv`,
     (file) => readFormat("Records", undefined, file),
   ));
-
-const valid: Record<string, (size: number) => string[]> = {
-  "n flags": (n) => ["records", "--help", ...many(n, "--doi=a")],
-  "n operands": (n) => ["records", "--help", ...many(n, "x")],
-  "n letters": (n) => ["records", `-${"h".repeat(n)}`],
-};
-for (const [what, args] of Object.entries(valid)) {
-  Deno.test(`run() takes linear time when there are ${what}`, async () => {
-    assertEquals((await weir(args(10))).code, 0);
-    await assertLinear(args, weir);
-  });
-}

@@ -51,14 +51,6 @@ Deno.test("weir values --live asks before it reads more than 100,000 rows", asyn
   }
 });
 
-Deno.test("weir values prints values that can be read as a list", async () => {
-  const filter = ["--sandbox", "--region=admin.4.ca.pe"];
-  const { output } = await weir(["values", "characteristic", "--live", ...filter]);
-  const line = ["observations", ...filter, "--count"];
-  const listed = await weir([...line, "--characteristic=@-"], { input: output });
-  assertEquals(listed.output, (await weir(line)).output);
-});
-
 for (
   const [line, message] of [
     [
