@@ -1,6 +1,6 @@
 // Each documented form of flags, values, lists and requests for help is read, and each other one is an error.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
 
 const urlOf = async (...flags: string[]) => {
@@ -68,12 +68,34 @@ const refused: [line: string[], ...expected: string[]][] = [
   [["records", "--=x"], 'Unknown flag "--"'],
   [["records", "---limit"], 'Unknown flag "---limit"'],
   [["records", "--__proto__=1"], 'Unknown flag "--__proto__"'],
+  [["fields"], "metadata|locations|observations|records"],
+  [["url", "toString"], "Unknown resource"],
+  [["sign"], "weir sign needs URL"],
+  [["records", "--sandbox", "--top", "many"], "--top must be a whole number from 1 to 10000"],
+  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
+  [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
+  [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
+  [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
+  [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
+  [["records", "--sandbox", "--count", "--output=a.csv"], "remove --output"],
+  [["records", "--sandbox", "--count", "--limit=3"], "remove --limit"],
+  [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
+  [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
+  [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
+  [
+    ["records"],
+    "DATASTREAM_API_KEY",
+    "weir setup",
+    "https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
+  ],
+  [["sign", "https://weir.example/Records.csv"], "WEIR_SIGNING_SECRET"],
 ];
 for (const [line, ...expected] of refused) {
-  Deno.test(`run() returns 2 when given ${line.join(" ")}`, async () => {
+  Deno.test(`run() returns 2 and points to the help when given ${line.join(" ")}`, async () => {
     const { code, output, errors } = await weir(line);
     assertEquals([code, output, errors.length], [2, "", 2]);
     for (const part of expected) assertStringIncludes(errors[0]!, part);
+    assertMatch(errors[1]!, /^For help, run weir (\w+ )?--help$/);
   });
 }
 

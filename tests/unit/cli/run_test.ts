@@ -128,38 +128,6 @@ Deno.test("weir sign prints a URL that is valid until --expires, by default as l
   assertStringIncludes(errors[0]!, "--expires must be a date");
 });
 
-const misused: [line: string[], ...expectedText: string[]][] = [
-  [["fields"], "metadata|locations|observations|records"],
-  [["url", "toString"], "Unknown resource"],
-  [["sign"], "weir sign needs URL"],
-  [["records", "--sandbox", "--top", "many"], "--top must be a whole number from 1 to 10000"],
-  [["records", "--sandbox", "--from=2020", "--to=2010"], "--from must not be after --to"],
-  [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
-  [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
-  [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
-  [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
-  [["records", "--sandbox", "--count", "--output=a.csv"], "remove --output"],
-  [["records", "--sandbox", "--count", "--limit=3"], "remove --limit"],
-  [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
-  [["records", "--sandbox", "--bbox=2,1,1,3"], "below east"],
-  [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
-  [
-    ["records"],
-    "DATASTREAM_API_KEY",
-    "weir setup",
-    "https://github.com/datastreamapp/api-docs/blob/main/docs/README.md",
-  ],
-  [["sign", target], "WEIR_SIGNING_SECRET"],
-];
-for (const [line, ...expectedText] of misused) {
-  Deno.test(`weir ${line.join(" ")} exits with 2 and points to the help`, async () => {
-    const { code, output, errors } = await weir(line);
-    assertEquals([code, output, errors.length], [2, "", 2]);
-    for (const part of expectedText) assertStringIncludes(errors[0]!, part);
-    assertMatch(errors[1]!, /^For help, run weir (\w+ )?--help$/);
-  });
-}
-
 Deno.test("weir sign does not show a secret that is too short", async () => {
   const environment = { WEIR_SIGNING_SECRET: "short" };
   const { code, errors } = await weir(["sign", target], { environment });
