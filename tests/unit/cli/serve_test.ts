@@ -1,7 +1,6 @@
 // Command lines of `weir serve` that start no server. tests/e2e/servers starts it.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { VARIABLES } from "../../../edge/options.ts";
 import { weir } from "../../helpers/run_weir.ts";
 
 const HELP = "For help, run weir serve --help";
@@ -59,12 +58,4 @@ Deno.test("weir serve exits with 1 when it cannot read the file of variables", a
   assertEquals([code, errors.length], [1, 1]);
   assertStringIncludes(errors[0]!, "Cannot read no.env: ");
   assertStringIncludes(errors[0]!, ": check the path of --env-file");
-});
-
-Deno.test("weir serve --help lists every environment variable of the server with its help and its default", async () => {
-  const { output } = await weir(["serve", "--help"]);
-  for (const { variable, help, defaultText } of VARIABLES) {
-    const text = help + (defaultText === "none" ? "" : ` (default: ${defaultText})`);
-    assertStringIncludes(output.replace(/\s+/g, " "), ` ${variable} ${text} `);
-  }
 });
