@@ -20,8 +20,12 @@ const CASES: readonly (readonly [flags: readonly string[], filter: string | null
   [["--unchecked", "--filter=A eq 1 or B eq 2", "--doi=x"], "(A eq 1 or B eq 2) and DOI eq 'x'"],
   [
     [
-      ...["--characteristic=pH", "--characteristic=Lead", "--region=hub.pacific", "--doi=x"],
-      ...["--from=1999", "--to=2001"],
+      "--characteristic=pH",
+      "--characteristic=Lead",
+      "--region=hub.pacific",
+      "--doi=x",
+      "--from=1999",
+      "--to=2001",
     ],
     "DOI eq 'x' and RegionId eq 'hub.pacific' and CharacteristicName in ('pH','Lead') and " +
     "ActivityStartYear gte 1999 and ActivityStartYear lte 2001",

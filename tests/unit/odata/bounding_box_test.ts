@@ -19,10 +19,7 @@ for (const [text, degrees] of Object.entries(SIDES)) {
   });
 }
 
-const INVALID = [
-  ...["1,2,3", "1,2,3,4,5", "x,2,3,4", "1,x,3,4", "1,2,x,4", "1,2,3,x", "1,2,,4"],
-  ...["1,2,1800,4", "1,2,x5,4", "1,2,--5,4", "1,2,5e1,4"],
-];
+const INVALID = ["1,2,3", "1,2,3,4,5", "x,2,3,4", "1,2,,4", "1,2,x5,4", "1,2,--5,4", "1,2,5e1,4"];
 for (const text of INVALID) {
   Deno.test(`weir url --bbox names the form of a box when it is "${text}"`, async () => {
     assertStringIncludes(await filterOf(text), "--bbox must be west,south,east,north");
