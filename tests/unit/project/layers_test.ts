@@ -1,6 +1,5 @@
 // Each folder imports only lower ones, without a cycle, and test files are what the runner of the tests expects.
 import { assert, assertEquals } from "@std/assert";
-import deno from "../../../deno.json" with { type: "json" };
 import { importsOf, resolve, sourceFiles } from "../../helpers/project.ts";
 
 /** Folders that each folder may import; `src` is only the files directly in it. */
@@ -45,13 +44,10 @@ const localImports = (path: string) =>
   importsOf(path).filter((name) => name.startsWith(".")).map((name) => resolve(path, name));
 const folderOf = (path: string) => path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : path;
 
-const codeOf = (path: string) =>
-  Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
-
 /** Returns the globals and modules of a file that some runtimes lack. */
 function runtimeSpecificNames(path: string): string[] {
   if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return [];
-  const code = codeOf(path);
+  const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
   return [
     ...(code.match(/\b(Deno|process|Buffer|require)\b(?=[.(])/g) ?? []),
     ...importsOf(path).filter((name) => name.startsWith("node:")),
@@ -85,19 +81,6 @@ Deno.test("no imports form a cycle", () => {
   };
   for (const path of files) visit(path, []);
   assertEquals(cycles, []);
-});
-
-Deno.test("modules have no top-level await when an entry point imports them", () => {
-  // `require()` cannot load such modules.
-  const seen = new Set<string>();
-  const visit = (path: string) => {
-    if (seen.has(path)) return;
-    seen.add(path);
-    for (const target of localImports(path)) visit(target);
-  };
-  for (const entry of Object.values(deno.exports)) visit(entry.slice(2));
-  // In formatted code, only top-level statements start without indentation.
-  assertEquals([...seen].filter((path) => /^(?:\S.*\b)?await\b/m.test(codeOf(path))), []);
 });
 
 Deno.test("each test file says what it promises; unit tests have no permissions, and time nothing", async () => {
