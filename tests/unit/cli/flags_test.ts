@@ -9,6 +9,7 @@ const CASES: readonly (readonly [flags: readonly string[], filter: string | null
   [["--filter=DOI eq 'doi:10.25976/weir-aa00'"], "DOI eq '10.25976/weir-aa00'"],
   [["--doi=10.1/a=b", "--doi", "10.1/b"], "DOI in ('10.1/a=b','10.1/b')"],
   [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
+  [["--characteristic", "help"], "CharacteristicName eq 'help'"],
   [
     ["--location", "1008 ", "--location=1001", "--region= hub.pacific"],
     "RegionId eq 'hub.pacific' and LocationId in (1008,1001)",

@@ -3,14 +3,12 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { geojsonFromPage } from "../../../mod.ts";
 
-const bytes = (page: string) => new TextEncoder().encode(page);
-const text = (page: Uint8Array) => new TextDecoder().decode(page);
-
 Deno.test("geojsonFromPage() writes a point per location, longitude first, with the digits of the service", () => {
   const input =
     '{"value":[{"Id":7,"Name":"É, \\"x\\"","Latitude":46.10,"Longitude":-63.000,"VerticalMeasure":null},' +
     '{"Id":8,"Latitude":null,"Longitude":-63},{"Name":"y","Latitude":"45.5","Longitude":"-62"},{"Latitude":"north","Longitude":1}]}';
-  const document = text(geojsonFromPage(bytes(input)));
+  const page = new TextEncoder().encode(input);
+  const document = new TextDecoder().decode(geojsonFromPage(page));
   assertEquals(document.includes('"coordinates":[-63.000,46.10]'), true);
   assertEquals(JSON.parse(document), {
     type: "FeatureCollection",
