@@ -50,8 +50,6 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
 
 const OMITTED: readonly (readonly [format: FormatName | undefined, data: unknown])[] = [
   ["csv", "Longitude,Latitude\r\n1,5.0\r\n2,5.0\r\n"],
-  ["ndjson", '{"Longitude":1,"Latitude":5.0}\n{"Longitude":2,"Latitude":5.0}\n'],
-  ["json", '{"value":[{"Longitude":1,"Latitude":5.0},{"Longitude":2,"Latitude":5.0}]}\n'],
   [
     "geojson",
     '{"type":"FeatureCollection","features":[' +
