@@ -45,7 +45,7 @@ export interface PageOrder {
   request: PageRequest;
   /** Greatest Id before the page, if it is known. */
   lastId: number | undefined;
-  /** Earlier Ids that are not integers, and skip tokens of another form than `Id:<digits>`. */
+  /** Earlier Ids that are not integers. */
   seen: ReadonlySet<string>;
   deliversEarly: boolean;
   clock: Clock;
@@ -116,9 +116,6 @@ export async function* readPage<T, P>(
     const nextToken = readSkipToken(envelope, response);
     if (nextToken !== undefined && length === 0) {
       throw new PageFault("no rows, and a link to a next page");
-    }
-    if (nextToken !== undefined && seen.has(nextToken)) {
-      throw new PageFault("a link to the same or an earlier page");
     }
     // A page without Ids cannot be told from a repeated one. Those of Metadata are not integers.
     const mustHaveIds = request.resource !== "Metadata" || ids === undefined && nextToken;

@@ -54,6 +54,8 @@ export interface Position extends Pick<Cursor, "rows" | "expectedRows" | "missin
   readonly isSplitDecided?: boolean | undefined;
   /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
   readonly otherIds?: readonly string[] | undefined;
+  /** Form of the skip tokens. `undefined` until a link or rows without Ids show it: then `Id:` and the last Id is assumed. */
+  readonly tokens?: "ids" | "other" | undefined;
   /** The page before this position, if no link follows it and the next step is not decided. */
   readonly lastPage?: LastPage | undefined;
   /** `undefined` if the service has refused no page. */
@@ -63,8 +65,6 @@ export interface Position extends Pick<Cursor, "rows" | "expectedRows" | "missin
 interface LastPage {
   readonly length: number;
   readonly isFull: boolean;
-  /** Whether the rows after it can be requested. */
-  readonly canContinue: boolean;
 }
 
 export interface Part<T> extends TakenRows<T> {
@@ -114,7 +114,7 @@ export async function* readParts<T>(
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
       const { position: start } = reading;
-      const seen = new Set([...reading.tokens, ...start.otherIds ?? []]);
+      const seen = new Set(start.otherIds);
       const lastId = lastIdOf(start.shards[0]!);
       let end: PageEnd<T>;
       try {
@@ -135,7 +135,7 @@ export async function* readParts<T>(
           await handleFailure(reading, request, error);
           continue;
         }
-        reading.canContinue = false;
+        reading.position = { ...start, tokens: "other" };
         end = NO_PAGE;
       }
       const { nextToken } = end;
@@ -163,7 +163,7 @@ export async function* readParts<T>(
 type Reading = ReturnType<typeof startReading>;
 
 function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {
-  const { shards: [shard], rows, leftOut = 0, groupCount, lastPage } = position;
+  const { rows, leftOut = 0, groupCount, lastPage } = position;
   const delivered = rows + leftOut;
   return {
     run,
@@ -176,12 +176,6 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
     responses: delivered === 0 ? 0 : lastPage && delivered > lastPage.length ? 2 : 1,
     /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
     countsLeft: countsOf(query, groupCount),
-    /** Earlier skip tokens of the shard, of another form than `Id:<digits>`. */
-    tokens: new Set<string>(),
-    /** Whether a link, or the position that one led to, has shown the form of skip tokens. */
-    isTokenKnown: shard?.after !== undefined && lastPage === undefined,
-    /** Whether `Id:` and the last Id is a skip token. It is assumed until a link or rows without Ids show otherwise. */
-    canContinue: shard?.after?.startsWith("Id:") ?? true,
     /** Whether the page was requested although neither a link nor rows of a page that broke announced more rows. */
     isProbe: false,
   };
@@ -189,8 +183,11 @@ function startReading(run: Run, query: CheckedQuery, position: Position, options
 
 async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
   const groups = query.limit === 0 ? [] : await requestGroups(run, query);
-  const shards = groups.map((clauses) => ({ clauses, after: query.skipToken }));
-  return { shards, rows: 0, groupRows: 0 };
+  const { skipToken } = query;
+  const shards = groups.map((clauses) => ({ clauses, after: skipToken }));
+  let tokens: Position["tokens"];
+  if (skipToken !== undefined) tokens = skipToken.startsWith("Id:") ? "ids" : "other";
+  return { shards, rows: 0, groupRows: 0, tokens };
 }
 
 /** A group is counted once, and again if its rows do not match the count. */
@@ -210,8 +207,8 @@ function isOnlyGroup({ shards, rows, leftOut = 0, groupRows }: Position): boolea
 }
 
 /** Whether the query can be split: only Observations and Records have locations, and shards need integer Ids. */
-function canSplit({ query, canContinue }: Reading): boolean {
-  return isMeasured(query.resource) && query.partition !== "never" && canContinue;
+function canSplit({ query, position }: Reading): boolean {
+  return isMeasured(query.resource) && query.partition !== "never" && position.tokens !== "other";
 }
 
 /** Whether the query has to be counted before its first row is delivered, because of `maxRows`. */
@@ -222,15 +219,14 @@ function needsCountFirst({ query, position }: Reading): boolean {
 }
 
 function canDeliverEarly(reading: Reading): boolean {
-  const { options, query, canContinue } = reading;
+  const { options, query, position } = reading;
   const isAllowed = options.deliversEarly === true && query.skipToken === undefined;
-  return isAllowed && canContinue && !needsCountFirst(reading);
+  return isAllowed && position.tokens !== "other" && !needsCountFirst(reading);
 }
 
-function nextRequest({ run, query, options, tokens, position }: Reading): PageRequest {
+function nextRequest({ run, query, options, position }: Reading): PageRequest {
   const { isResumable } = options;
   const { shards: [shard], rows, pageSize } = position;
-  if (shard!.after !== undefined && idOfToken(shard!.after) === undefined) tokens.add(shard!.after);
   const rowsWanted = query.limit - rows;
   const maxTop = Math.min(query.top, pageSize?.max ?? Infinity);
   const top = query.leavesOutRows ? maxTop : Math.min(maxTop, rowsWanted);
@@ -259,25 +255,22 @@ function advance(
 
 function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): void {
   const { run, query, options, isProbe, position } = reading;
-  const { length, lastId, otherIds, nextToken } = end;
-  const pageSize = position.pageSize && grow(position.pageSize, request.top, query.top);
-  const knownIds = otherIds.length > 0
-    ? [...position.otherIds ?? [], ...otherIds]
-    : position.otherIds;
-  reading.position = { ...position, pageSize, otherIds: knownIds };
+  const { length, isFull, lastId, otherIds, nextToken } = end;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
-  reading.isTokenKnown ||= nextToken !== undefined;
-  if (length > 0 && last === undefined) reading.canContinue = false;
-  else if (nextToken !== undefined && lastId !== undefined) {
-    reading.canContinue = idOfToken(nextToken) !== undefined;
-  } else if (nextToken !== undefined) reading.canContinue &&= nextToken === lastToken;
-  advance(reading, end, reading.canContinue ? lastToken : nextToken ?? lastToken);
-  if (nextToken === undefined) {
-    const { canContinue } = reading;
-    const lastPage = { length, isFull: end.isFull, canContinue };
-    reading.position = { ...reading.position, lastPage };
+  let { tokens } = position;
+  if (length > 0 && last === undefined) tokens = "other";
+  else if (nextToken !== undefined) {
+    tokens = nextToken === lastToken || idOfToken(nextToken) !== undefined ? "ids" : "other";
   }
+  reading.position = {
+    ...position,
+    pageSize: position.pageSize && grow(position.pageSize, request.top, query.top),
+    otherIds: otherIds.length > 0 ? [...position.otherIds ?? [], ...otherIds] : position.otherIds,
+    tokens,
+    lastPage: nextToken === undefined ? { length, isFull } : undefined,
+  };
+  advance(reading, end, tokens === "other" ? nextToken ?? lastToken : lastToken);
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reading.isProbe &&= nextToken === undefined;
@@ -290,8 +283,9 @@ const NO_PAGE: PageEnd<never> = {
 };
 
 /** Whether the service rejects a token whose form was only assumed, for a page that nothing announced. */
-function isRefusedGuess({ isProbe, isTokenKnown }: Reading, error: unknown): boolean {
-  return isProbe && !isTokenKnown && error instanceof DataStreamError && error.status === 400;
+function isRefusedGuess({ isProbe, position }: Reading, error: unknown): boolean {
+  const isGuess = isProbe && position.tokens === undefined;
+  return isGuess && error instanceof DataStreamError && error.status === 400;
 }
 
 /** Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. */
@@ -414,7 +408,6 @@ async function endPage(reading: Reading, page: LastPage): Promise<void> {
 function leaveShard(reading: Reading): void {
   const { shards: [shard, ...shards], ...position } = reading.position;
   reading.isProbe = false;
-  reading.tokens.clear();
   reading.position = { ...position, shards, lastPage: undefined };
   if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) return;
   const newGroup = { groupRows: 0, groupCount: undefined, isSplitDecided: undefined };
@@ -430,10 +423,10 @@ const COUNT_INACCURACY = 0.000_005;
 /** Decides the step after a page without a link that does not reach the limit of its query. */
 export function nextStep(
   page: LastPage,
-  { shards: [shard, next], groupRows, groupCount }: Position,
+  { shards: [shard, next], groupRows, groupCount, tokens }: Position,
   { responses, countsLeft, isProbe }: Pick<Reading, "responses" | "countsLeft" | "isProbe">,
 ): "next page" | "next shard" | "count" | "fail" {
-  const { canContinue } = page;
+  const canContinue = tokens !== "other";
   const isCounted = groupCount !== undefined;
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";

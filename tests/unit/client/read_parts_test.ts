@@ -33,7 +33,7 @@ const FACTS = {
     isGroupEnd: true,
     isLast: true,
   },
-  ...{ responses: 3, countsLeft: 2, isProbe: false, canContinue: true },
+  ...{ responses: 3, countsLeft: 2, isProbe: false, tokens: undefined as "other" | undefined },
 };
 const REFUSED = { countsLeft: 0 };
 const EMPTY = { length: 0 };
@@ -53,7 +53,7 @@ const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeo
     ...{ ...END, isGroupEnd: false },
   }, "next shard"],
   ["it is not the last shard, and no page can follow", {
-    ...{ isGroupEnd: false, isFull: true, canContinue: false },
+    ...{ isGroupEnd: false, isFull: true, tokens: "other" },
   }, "next shard"],
   ["it is the only page and not full", { responses: 1 }, "next shard"],
   ["it is the only page of one of several groups", { responses: 1, isLast: false }, "count"],
@@ -69,12 +69,12 @@ const steps: [name: string, facts: Partial<typeof FACTS>, step: ReturnType<typeo
   ["the count was refused, and the last page is empty", { ...REFUSED, ...END }, "next shard"],
   ["the count was refused in a split group", { ...REFUSED, isGroupEnd: false }, "next page"],
   ["the count was refused, and no page can follow", {
-    ...{ ...REFUSED, canContinue: false },
+    ...{ ...REFUSED, tokens: "other" },
   }, "next shard"],
   ["all counted rows came", { groupCount: 100 }, "next shard"],
   ["a row is missing", { groupCount: 101 }, "next page"],
   ["a row is missing, and the page is empty", { ...EMPTY, groupCount: 101 }, "next page"],
-  ["a row is missing, and no page can follow", { groupCount: 101, canContinue: false }, "count"],
+  ["a row is missing, and no page can follow", { groupCount: 101, tokens: "other" }, "count"],
   ["a row is missing after a page that nothing announced", {
     ...{ isProbe: true, groupCount: 101 },
   }, "next page"],
@@ -150,7 +150,7 @@ const services: [name: string, options: Partial<ServiceOptions>, message?: strin
   ["opaque tokens and links to the same position", {
     ...opaque,
     change: (page) => ({ ...page, token: page.token && opaque.toToken(40) }),
-  }, "a link to the same or an earlier page, 6 times"],
+  }, "the row with Id 41 after the position Id:80, 6 times"],
   [
     "opaque tokens and an empty page without a link",
     { ...opaque, change: noPage },
