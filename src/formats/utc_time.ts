@@ -65,8 +65,13 @@ export function dayNumber(bytes: Uint8Array, start: number, end: number): number
   const day = readTwo(bytes, start + 8);
   const exists = year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year);
   if (!exists) return NO_NUMBER;
-  // Years below 100 would mean 19xx; the calendar repeats after 400 years, which are 146,097 days.
-  return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097;
+  // `Date.UTC()` takes eight times as long. In years that begin in March, the leap day is the last day, and the months
+  // begin after 0, 31, 61, 92, 122, 153, … days. From 0000-03-01 to 1970-01-01, there are 719,468 days.
+  const marchYear = month > 2 ? year : year - 1;
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) +
+    Math.floor(marchYear / 400);
+  const monthStart = Math.floor((153 * ((month + 9) % 12) + 2) / 5);
+  return 365 * marchYear + leapDays + monthStart + day - 1 - 719_468;
 }
 
 /**
