@@ -4,7 +4,6 @@ import type { CheckedQuery } from "../odata/query_options.ts";
 import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
-import type { Cursor } from "./query.ts";
 import {
   type PageEnd,
   type PageRequest,
@@ -41,25 +40,34 @@ import {
   urlOf,
 } from "./split.ts";
 
-/** A position in the result of a query, after its last delivered row: what to request next. A cursor contains it. */
-export interface Position extends Pick<Cursor, "rows" | "expectedRows" | "missingRows"> {
-  readonly shards: readonly Shard[];
+/**
+ * A position in the result of a query, after its last delivered row: what to request next. A cursor contains it. The loop
+ * changes its own position, and delivers copies.
+ */
+export interface Position {
+  shards: readonly Shard[];
+  /** Number of rows delivered before this position. */
+  rows: number;
+  /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
+  expectedRows?: number | undefined;
+  /** Number of counted rows that were not received and are accepted. Default 0. */
+  missingRows?: number | undefined;
   /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
-  readonly leftOut?: number | undefined;
+  leftOut?: number | undefined;
   /** Number of rows of the current group before this position, including those left out. */
-  readonly groupRows: number;
+  groupRows: number;
   /** Number of rows that the service counted for this group; `undefined` if it was not counted. */
-  readonly groupCount?: number | undefined;
+  groupCount?: number | undefined;
   /** Whether the decision to split this group or not was made. Default false. */
-  readonly isSplitDecided?: boolean | undefined;
+  isSplitDecided?: boolean | undefined;
   /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
-  readonly otherIds?: readonly string[] | undefined;
+  otherIds?: readonly string[] | undefined;
   /** Form of the skip tokens. `undefined` until a link or rows without Ids show it: then `Id:` and the last Id is assumed. */
-  readonly tokens?: "ids" | "other" | undefined;
+  tokens?: "ids" | "other" | undefined;
   /** The page before this position, if no link follows it and the next step is not decided. */
-  readonly lastPage?: LastPage | undefined;
+  lastPage?: LastPage | undefined;
   /** `undefined` if the service has refused no page. */
-  readonly pageSize?: PageSize | undefined;
+  pageSize?: PageSize | undefined;
 }
 
 interface LastPage {
@@ -105,17 +113,18 @@ export async function* readParts<T>(
   const { signal, settings: { clock } } = run;
   signal.throwIfAborted();
   const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
+  const { position } = reading;
   try {
-    while (reading.position.shards.length > 0 && reading.position.rows < query.limit) {
-      if (reading.position.lastPage !== undefined) {
-        await endPage(reading, reading.position.lastPage);
+    while (position.shards.length > 0 && position.rows < query.limit) {
+      if (position.lastPage !== undefined) {
+        await endPage(reading, position.lastPage);
         continue;
       }
       if (reading.responses > 0) await splitIfLarge(reading);
       const request = nextRequest(reading);
-      const { position: start } = reading;
-      const seen = new Set(start.otherIds);
-      const lastId = lastIdOf(start.shards[0]!);
+      const start = { ...position };
+      const seen = new Set(position.otherIds);
+      const lastId = lastIdOf(position.shards[0]!);
       let end: PageEnd<T>;
       try {
         const response = await send(run, reading.attempts, request.options);
@@ -125,51 +134,47 @@ export async function* readParts<T>(
           startConversion(request),
           { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
-            const position = advance(reading, rows, `Id:${rows.lastId}`);
+            advance(reading, rows, `Id:${rows.lastId}`);
             reading.isProbe = false; // the page has more rows: its last one is never delivered early
-            return { ...rows, start, position, isPageEnd: false, hasMore: true };
+            return { ...rows, start, position: { ...position }, isPageEnd: false, hasMore: true };
           },
         );
       } catch (error) {
-        if (!isRefusedGuess(reading, error)) {
-          await handleFailure(reading, request, error);
-          continue;
-        }
-        reading.position = { ...start, tokens: "other" };
-        end = NO_PAGE;
+        await handleFailure(reading, request, error);
+        continue;
       }
       const { nextToken } = end;
       if (needsCountFirst(reading) && (nextToken !== undefined || end.isFull)) {
         await countGroup(reading);
       }
       advanceToPageEnd(reading, request, end);
-      const { position } = reading;
       const hasMore = nextToken !== undefined || position.shards.length > 1;
       if (end.rows > 0) {
-        yield { ...end as TakenRows<T>, start, position, isPageEnd: true, hasMore };
+        const rows = end as TakenRows<T>;
+        yield { ...rows, start, position: { ...position }, isPageEnd: true, hasMore };
       }
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
     }
-    const { rows, leftOut, expectedRows, missingRows } = reading.position;
+    const { rows, leftOut, expectedRows, missingRows } = position;
     return { shards: [], rows, leftOut, groupRows: 0, expectedRows, missingRows };
   } catch (error) {
     throw error instanceof DataStreamError && !options.isInternal
-      ? withPosition(error, reading.position)
+      ? withPosition(error, position)
       : error;
   }
 }
 
 type Reading = ReturnType<typeof startReading>;
 
-function startReading(run: Run, query: CheckedQuery, position: Position, options: ReadOptions) {
-  const { rows, leftOut = 0, groupCount, lastPage } = position;
+function startReading(run: Run, query: CheckedQuery, from: Position, options: ReadOptions) {
+  const { rows, leftOut = 0, groupCount, lastPage } = from;
   const delivered = rows + leftOut;
   return {
     run,
     query,
     options,
-    position,
+    position: { ...from },
     /** Attempts since rows were last delivered. */
     attempts: startAttempts(run.settings.retry),
     /** Number of responses with status 200 since the start of the query; 2 also means more after a cursor. */
@@ -236,21 +241,19 @@ function nextRequest({ run, query, options, position }: Reading): PageRequest {
 /** Moves the position behind rows that are delivered next. */
 function advance(
   reading: Reading,
-  { rows: added, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
+  { rows, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
   after: string | undefined,
-): Position {
+): void {
   const { run, query, options, position } = reading;
-  const { shards: [shard, ...later] } = position;
-  const rows = position.rows + kept;
-  const leftOut = (position.leftOut ?? 0) + added - kept;
-  if (query.limit > query.maxRows) requireFewRows(reading, rows + leftOut);
-  if (added > 0) reading.attempts = startAttempts(reading.attempts.policy);
-  if (!options.isInternal) run.progress.rows += kept;
+  const [shard, ...later] = position.shards;
+  if (query.limit > query.maxRows) requireFewRows(reading, rows);
   const greatestId = idOfToken(after) === undefined ? lastId ?? lastIdOf(shard!) : undefined;
-  const shards = [{ ...shard!, after, lastId: greatestId }, ...later];
-  const groupRows = position.groupRows + added;
-  reading.position = { ...position, shards, rows, leftOut: leftOut || undefined, groupRows };
-  return reading.position;
+  position.shards = [{ ...shard!, after, lastId: greatestId }, ...later];
+  position.rows += kept;
+  position.groupRows += rows;
+  if (rows > kept) position.leftOut = (position.leftOut ?? 0) + rows - kept;
+  if (rows > 0) reading.attempts = startAttempts(reading.attempts.policy);
+  if (!options.isInternal) run.progress.rows += kept;
 }
 
 function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): void {
@@ -258,29 +261,20 @@ function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<u
   const { length, isFull, lastId, otherIds, nextToken } = end;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
-  let { tokens } = position;
-  if (length > 0 && last === undefined) tokens = "other";
+  if (length > 0 && last === undefined) position.tokens = "other";
   else if (nextToken !== undefined) {
-    tokens = nextToken === lastToken || idOfToken(nextToken) !== undefined ? "ids" : "other";
+    const hasId = nextToken === lastToken || idOfToken(nextToken) !== undefined;
+    position.tokens = hasId ? "ids" : "other";
   }
-  reading.position = {
-    ...position,
-    pageSize: position.pageSize && grow(position.pageSize, request.top, query.top),
-    otherIds: otherIds.length > 0 ? [...position.otherIds ?? [], ...otherIds] : position.otherIds,
-    tokens,
-    lastPage: nextToken === undefined ? { length, isFull } : undefined,
-  };
-  advance(reading, end, tokens === "other" ? nextToken ?? lastToken : lastToken);
+  advance(reading, end, position.tokens === "other" ? nextToken ?? lastToken : lastToken);
+  position.pageSize &&= grow(position.pageSize, request.top, query.top);
+  if (otherIds.length > 0) position.otherIds = [...position.otherIds ?? [], ...otherIds];
+  if (nextToken === undefined) position.lastPage = { length, isFull };
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   reading.isProbe &&= nextToken === undefined;
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
 }
-
-const NO_PAGE: PageEnd<never> = {
-  ...{ data: undefined, values: [], rows: 0, kept: 0, length: 0, isFull: false },
-  ...{ lastId: undefined, otherIds: [], nextToken: undefined },
-};
 
 /** Whether the service rejects a token whose form was only assumed, for a page that nothing announced. */
 function isRefusedGuess({ isProbe, position }: Reading, error: unknown): boolean {
@@ -288,13 +282,21 @@ function isRefusedGuess({ isProbe, position }: Reading, error: unknown): boolean
   return isGuess && error instanceof DataStreamError && error.status === 400;
 }
 
-/** Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. */
+/**
+ * Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. If only the
+ * assumed token was refused, there is no such page.
+ */
 async function handleFailure(
   reading: Reading,
   request: PageRequest,
   error: unknown,
 ): Promise<void> {
-  const { run, attempts } = reading;
+  const { run, attempts, position } = reading;
+  if (isRefusedGuess(reading, error)) {
+    position.tokens = "other";
+    position.lastPage = { length: 0, isFull: false };
+    return;
+  }
   let decision = decide(attempts, error, request.top);
   if (isRefusal(decision.fault) && canSplit(reading)) {
     const isLast = decision.error !== undefined && attempts.policy.attempts > 1;
@@ -307,10 +309,7 @@ async function handleFailure(
       }
     }
   }
-  if (decision.top !== request.top) {
-    const pageSize = shrink(reading.position.pageSize, decision.top!);
-    reading.position = { ...reading.position, pageSize };
-  }
+  if (decision.top !== request.top) position.pageSize = shrink(position.pageSize, decision.top!);
   await waitForRetry(run, reading.attempts, decision);
 }
 
@@ -330,7 +329,8 @@ async function splitRefused(reading: Reading): Promise<"split" | "indivisible" |
 }
 
 async function split(reading: Reading, rows?: number): Promise<Shard[]> {
-  const { run, query, position: { shards: [shard, ...later] } } = reading;
+  const { run, query, position } = reading;
+  const [shard, ...later] = position.shards;
   reportProgress(run, { splitting: "location" });
   try {
     const { settings } = run;
@@ -339,8 +339,7 @@ async function split(reading: Reading, rows?: number): Promise<Shard[]> {
     const runOnce = rows === undefined ? { ...run, settings: once } : run;
     run.locations ??= await requestLocations(runOnce, query);
     const smaller = await splitShard(run, query, shard!, run.locations, rows);
-    const shards = smaller.length < 2 ? [shard!] : smaller;
-    reading.position = { ...reading.position, shards: [...shards, ...later] };
+    if (smaller.length > 1) position.shards = [...smaller, ...later];
     return smaller;
   } finally {
     run.progress.splitting = undefined;
@@ -365,11 +364,12 @@ async function countSplit(reading: Reading, shards: readonly Shard[]): Promise<v
 
 /** Counts the current group after its first page if it may be too large, and splits the shard if it is. */
 async function splitIfLarge(reading: Reading): Promise<void> {
-  const { query, position: { shards: [shard], isSplitDecided } } = reading;
-  const mayBeLarge = query.limit > MAX_SHARD_ROWS && canSplit(reading) && !isSplit(shard!);
-  if (isSplitDecided || !mayBeLarge) return;
-  reading.position = { ...reading.position, isSplitDecided: true };
-  const rows = reading.position.groupCount ?? await countGroup(reading) ?? 0;
+  const { query, position } = reading;
+  const isWhole = !isSplit(position.shards[0]!);
+  const mayBeLarge = query.limit > MAX_SHARD_ROWS && canSplit(reading) && isWhole;
+  if (position.isSplitDecided || !mayBeLarge) return;
+  position.isSplitDecided = true;
+  const rows = position.groupCount ?? await countGroup(reading) ?? 0;
   if (rows > MAX_SHARD_ROWS) await split(reading, rows);
 }
 
@@ -381,12 +381,10 @@ async function countGroup(reading: Reading): Promise<number | undefined> {
   return rows;
 }
 
-function setCount(reading: Reading, rows: number): void {
-  const { run, query, options, position } = reading;
-  const groupCount = query.skipToken === undefined ? rows : undefined;
-  const expectedRows = isOnlyGroup(position) ? rows : position.expectedRows;
-  if (!options.isInternal) run.progress.expectedRows = expectedRows;
-  reading.position = { ...position, groupCount, expectedRows };
+function setCount({ run, query, options, position }: Reading, rows: number): void {
+  if (query.skipToken === undefined) position.groupCount = rows;
+  if (isOnlyGroup(position)) position.expectedRows = rows;
+  if (!options.isInternal) run.progress.expectedRows = position.expectedRows;
 }
 
 /** Takes one step after a page without a link: to the next page, to a count or to the next shard. */
@@ -398,7 +396,7 @@ async function endPage(reading: Reading, page: LastPage): Promise<void> {
   }
   if (step === "next page") {
     reading.isProbe = true;
-    reading.position = { ...reading.position, lastPage: undefined };
+    reading.position.lastPage = undefined;
     return;
   }
   if (step === "fail") acceptOrFail(reading, page.length === 0);
@@ -406,12 +404,15 @@ async function endPage(reading: Reading, page: LastPage): Promise<void> {
 }
 
 function leaveShard(reading: Reading): void {
-  const { shards: [shard, ...shards], ...position } = reading.position;
+  const { position } = reading;
+  const [shard, ...later] = position.shards;
   reading.isProbe = false;
-  reading.position = { ...position, shards, lastPage: undefined };
-  if (shards.length > 0 && isSameGroup(shards[0]!, shard!)) return;
-  const newGroup = { groupRows: 0, groupCount: undefined, isSplitDecided: undefined };
-  reading.position = { ...reading.position, ...newGroup };
+  position.shards = later;
+  position.lastPage = undefined;
+  if (later.length > 0 && isSameGroup(later[0]!, shard!)) return;
+  position.groupRows = 0;
+  position.groupCount = undefined;
+  position.isSplitDecided = undefined;
   reading.countsLeft = countsOf(reading.query);
 }
 
@@ -457,7 +458,7 @@ function acceptOrFail(reading: Reading, isEmpty: boolean): void {
   const isUnknown = missing < 0 && isEmpty && !isProbe;
   if (query.acceptsIncomplete && !isUnknown) {
     if (missing <= 0) return;
-    reading.position = { ...position, missingRows: (position.missingRows ?? 0) + missing };
+    position.missingRows = (position.missingRows ?? 0) + missing;
     return reportProgress(run, { missingRows: (run.progress.missingRows ?? 0) + missing });
   }
   const after = missing > 0 && shard!.after;
@@ -478,8 +479,10 @@ function acceptOrFail(reading: Reading, isEmpty: boolean): void {
   );
 }
 
-function requireFewRows({ run, query, position }: Reading, delivered: number): void {
+/** Throws if the query has more rows than `maxRows` with rows that are delivered next, or by its count. */
+function requireFewRows({ run, query, position }: Reading, added: number): void {
   const { resource, maxRows } = query;
+  const delivered = position.rows + (position.leftOut ?? 0) + added;
   const rows = Math.max(delivered, isOnlyGroup(position) ? position.groupCount ?? 0 : 0);
   if (rows <= maxRows) return;
   throw new DataStreamError(
