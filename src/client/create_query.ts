@@ -8,7 +8,7 @@ import {
   type WriterOptions,
 } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import type { RowNotes, TidyRow } from "../formats/tidy.ts";
+import type { TidyRow } from "../formats/tidy.ts";
 import { checkUnits } from "../formats/units.ts";
 import type { Clause } from "../odata/clause.ts";
 import {
@@ -81,8 +81,10 @@ export function createQuery<R extends object>(
   if (rules?.units !== undefined) checkUnits(rules.units);
   const url = firstUrlOf(query, settings);
 
-  const startRun = (stop: AbortSignal, notes?: PageConverter<unknown>["notes"]) =>
-    createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress, notes);
+  const startRun = (stop: AbortSignal, writer?: PageWriter) => {
+    const notes = rules && writer && (() => writer.state.notes);
+    return createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress, notes);
+  };
   /** Cancelling the stream stops the request in flight. */
   const streamBatches = <T, C>(
     { distinct, ...source }: BatchSource<T> & { distinct?: readonly string[] | undefined },
@@ -90,7 +92,7 @@ export function createQuery<R extends object>(
     readBatches = (next: NextBatch<T>) => next,
   ) => {
     const stop = new AbortController();
-    const run = startRun(stop.signal, rules && source.converter.notes);
+    const run = startRun(stop.signal, source.converter.writer);
     const next = readBatches(requestBatches(run, { ...query, distinct }, source));
     const nextChunks = async () => {
       const batch = await next();
@@ -102,8 +104,8 @@ export function createQuery<R extends object>(
     format: FormatName | LoadedFormat,
     options: Pick<WriterOptions, "csv" | "state">,
   ) => createWriter(format, { resource, select, unchecked, rules, ...options });
-  const createRowConverter = () =>
-    rules ? ruledRowConverter<R>(createFormatWriter("ndjson", {})) : rowConverter<R>();
+  const createRowConverter = (state?: WriterState) =>
+    rules ? ruledRowConverter<R>(createFormatWriter("ndjson", { state })) : rowConverter<R>();
 
   // The last batch holds only the end of a document, which rows do not have.
   const pages = () =>
@@ -137,9 +139,10 @@ export function createQuery<R extends object>(
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
     const digest = digestOf(query, settings.baseUrl, format, csv);
+    const hasWriter = format !== undefined || rules !== undefined;
     const cursor = given.after === undefined
       ? undefined
-      : checkCursor(given.after, digest, format !== undefined);
+      : checkCursor(given.after, digest, hasWriter);
     // A resumed list of values is complete only if the cursor carries the earlier values.
     const isKnown = cursor === undefined ||
       fields?.every((field) => cursor.distinct?.[field] !== undefined);
@@ -149,7 +152,7 @@ export function createQuery<R extends object>(
         const after = positionOf(cursor);
         const state = after?.writer as WriterState | undefined;
         const converter: PageConverter<unknown> = format === undefined
-          ? createRowConverter()
+          ? createRowConverter(state)
           : byteConverter(createFormatWriter(format, { csv, state }));
         const source = { converter, digest, after, distinct, deliversEarly };
         return iterate(streamBatches(source, (batch) => [batch]), signal);
@@ -184,7 +187,6 @@ export function createQuery<R extends object>(
 interface PageConverter<T> {
   readonly start: StartConversion<T>;
   end(): T | Promise<T>;
-  readonly notes?: () => RowNotes | undefined;
   /** Its state is a part of the cursor. */
   readonly writer?: PageWriter;
 }
@@ -268,12 +270,7 @@ function rowConverter<R>(): PageConverter<R[]> {
 }
 
 function byteConverter(writer: PageWriter): PageConverter<Bytes> {
-  return {
-    start: (options) => writer.openPage(options),
-    end: () => writer.end(),
-    notes: () => writer.state.notes,
-    writer,
-  };
+  return { start: (options) => writer.openPage(options), end: () => writer.end(), writer };
 }
 
 /** Parses the lines of NDJSON, to which the rules were applied. */
@@ -296,7 +293,7 @@ function ruledRowConverter<R>(writer: PageWriter): PageConverter<R[]> {
       };
     },
     end: () => [],
-    notes: () => writer.state.notes,
+    writer,
   };
 }
 
