@@ -51,7 +51,7 @@ export interface DataStreamOptions {
   baseUrl?: string | undefined;
   /**
    * Maximum number of requests that start per second. They are sent one at a time. All clients of this
-   * process with the same origin and key share one rate: the lowest that any of them used in the last minute.
+   * process with the same origin and key share one limit: between two requests, the longer interval of both applies.
    * Default 2, the service's limit. More is for other servers; `Infinity` is for tests.
    */
   requestsPerSecond?: number | undefined;
