@@ -87,13 +87,13 @@ export function createQuery<R extends object>(
   };
   /** Cancelling the stream stops the request in flight. */
   const streamBatches = <T, C>(
-    { distinct, ...source }: BatchSource<T> & { distinct?: readonly string[] | undefined },
+    source: BatchSource<T>,
     toChunks: (batch: Batch<T>) => readonly C[],
     readBatches = (next: NextBatch<T>) => next,
   ) => {
     const stop = new AbortController();
     const run = startRun(stop.signal, source.converter.writer);
-    const next = readBatches(requestBatches(run, { ...query, distinct }, source));
+    const next = readBatches(requestBatches(run, query, source));
     const nextChunks = async () => {
       const batch = await next();
       return batch && toChunks(batch);
@@ -198,6 +198,8 @@ interface BatchSource<T> {
   /** Hash of the query, for cursors; absent if the caller uses no cursor. */
   digest?: string;
   after?: StoredCursor | undefined;
+  /** Fields whose distinct values are collected. */
+  distinct?: readonly string[] | undefined;
   /** Whether rows are delivered before their page is complete. Default false. */
   deliversEarly?: boolean | undefined;
 }
@@ -207,10 +209,9 @@ type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
-  { converter, digest, after, deliversEarly }: BatchSource<T>,
+  { converter, digest, after, distinct, deliversEarly }: BatchSource<T>,
 ): NextBatch<T> {
-  const { distinct } = query;
-  const parts = readParts(run, query, converter.start, {
+  const parts = readParts(run, { ...query, distinct }, converter.start, {
     from: after,
     deliversEarly,
     isResumable: digest !== undefined,

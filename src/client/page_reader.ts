@@ -6,7 +6,6 @@ import { PageFault } from "../formats/json_scanner.ts";
 import { ByteBuffer, releaseBuffer } from "../bytes.ts";
 import {
   brokenJson,
-  completeIds,
   NO_ROW_LIST,
   type PageConversion,
   type PageOptions,
@@ -108,17 +107,18 @@ export async function* readPage<T, P>(
     requireNoError(envelope, response.redact);
     if (fault !== undefined) throw fault;
     checkOrder();
-    const { length } = conversion.ids;
-    const ids = completeIds(conversion.ids);
+    const { ids } = conversion;
+    const { length } = ids;
     const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
-    const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids ?? [], seen);
+    const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids, seen);
     // Read after the Ids are checked: a page of a wrong position also has a wrong link.
     const nextToken = readSkipToken(envelope, response);
     if (nextToken !== undefined && length === 0) {
       throw new PageFault("no rows, and a link to a next page");
     }
     // A page without Ids cannot be told from a repeated one. Those of Metadata are not integers.
-    const mustHaveIds = request.resource !== "Metadata" || ids === undefined && nextToken;
+    const mustHaveIds = request.resource !== "Metadata" ||
+      otherIds.length === 0 && nextToken !== undefined;
     if (length > 0 && lastId === undefined && mustHaveIds && request.hasIds) {
       throw new PageFault("a row without an integer Id");
     }
@@ -155,7 +155,9 @@ function findFall(ids: Float64Array, start: number, from = 0): number {
   return -1;
 }
 
-function checkOtherIds(ids: readonly RowId[], seen: ReadonlySet<string>): string[] {
+/** Ids must be new. Returns none if a row has no Id. */
+function checkOtherIds(ids: readonly (RowId | undefined)[], seen: ReadonlySet<string>): string[] {
+  if (ids.includes(undefined)) return [];
   const texts = ids.map(String);
   const repeated = firstRepeated([...seen, ...texts]);
   if (repeated === undefined) return texts;

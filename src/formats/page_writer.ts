@@ -376,13 +376,6 @@ class PageWindow extends ByteBuffer {
 /** A typed array if all Ids are integers. `undefined` for a row without an Id. */
 export type RowIds = Float64Array<ArrayBuffer> | readonly (RowId | undefined)[];
 
-export type CompleteIds = Float64Array<ArrayBuffer> | readonly RowId[];
-
-export function completeIds(ids: RowIds): CompleteIds | undefined {
-  if (ids instanceof Float64Array) return ids;
-  return ids.every((id) => id !== undefined) ? ids : undefined;
-}
-
 export const NO_ROW_LIST = 'no list of rows under "value"';
 
 export function brokenJson(): PageFault {
