@@ -169,34 +169,27 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
   next: () => Promise<P | undefined>,
   readsNextPage: boolean,
 ): () => Promise<P | undefined> {
-  /** Each returns a part, or throws the error that ended the page. */
-  const queue: (() => P | undefined)[] = [];
+  /** While a page is read, the last one is pending: `readPage()` adds the next one before the part is taken. */
+  const queue: Promise<P | undefined>[] = [];
   let queueLength = 0;
   /** Bytes of the last page; 0 until it is complete. */
   let pageLength = 0;
-  let isReading = false;
-  let wake = () => {};
   const readPage = async () => {
-    isReading = true;
     pageLength = 0;
     let arrived = 0;
     try {
-      for (;;) {
-        const batch = await next();
-        arrived += batch?.data.length ?? 0;
-        queueLength += batch?.data.length ?? 0;
-        queue.push(() => batch);
-        wake();
-        if (batch?.isPageEnd ?? true) break;
+      for (let isPageEnd = false; !isPageEnd;) {
+        const reading = next();
+        queue.push(reading);
+        const part = await reading;
+        arrived += part?.data.length ?? 0;
+        queueLength += part?.data.length ?? 0;
+        isPageEnd = part?.isPageEnd ?? true;
       }
       pageLength = arrived;
-    } catch (error) {
-      queue.push(() => {
-        throw error;
-      });
+    } catch {
+      // Whoever takes the part gets the error.
     }
-    isReading = false;
-    wake();
     readNextPage();
   };
   const readNextPage = () => {
@@ -205,11 +198,10 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
     readPage();
   };
   return async () => {
-    if (queue.length === 0 && !isReading) readPage();
-    while (queue.length === 0) await new Promise<void>((resolve) => wake = resolve);
-    const batch = queue.shift()!();
-    queueLength -= batch?.data.length ?? 0;
+    if (queue.length === 0) readPage();
+    const part = await queue.shift();
+    queueLength -= part?.data.length ?? 0;
     readNextPage();
-    return batch;
+    return part;
   };
 }

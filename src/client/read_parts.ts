@@ -4,6 +4,7 @@ import type { CheckedQuery } from "../odata/query_options.ts";
 import type { TakenRows } from "../formats/page_writer.ts";
 import { isMeasured } from "../odata/resources.ts";
 import { idOfToken } from "./next_link.ts";
+import type { Cursor } from "./query.ts";
 import {
   type PageEnd,
   type PageRequest,
@@ -24,6 +25,7 @@ import {
   shrink,
   startAttempts,
   waitForRetry,
+  type Writable,
 } from "./retry.ts";
 import {
   groupOf,
@@ -44,14 +46,8 @@ import {
  * A position in the result of a query, after its last delivered row: what to request next. A cursor contains it. The loop
  * changes its own position, and delivers copies.
  */
-export interface Position {
+export interface Position extends Writable<Pick<Cursor, "rows" | "expectedRows" | "missingRows">> {
   shards: readonly Shard[];
-  /** Number of rows delivered before this position. */
-  rows: number;
-  /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
-  expectedRows?: number | undefined;
-  /** Number of counted rows that were not received and are accepted. Default 0. */
-  missingRows?: number | undefined;
   /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
   leftOut?: number | undefined;
   /** Number of rows of the current group before this position, including those left out. */

@@ -7,11 +7,13 @@ import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
 
+export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 export interface Run {
   readonly settings: ClientSettings;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  readonly progress: { -readonly [Name in keyof Progress]: Progress[Name] };
+  readonly progress: Writable<Progress>;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
 }
