@@ -16,7 +16,7 @@ import { type RowId, toRowId } from "../formats/row_reader.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { firstRepeated, isCount, isObject } from "../validation.ts";
 import { PAGE_HINT } from "./http_error.ts";
-import { readSkipToken } from "./next_link.ts";
+import { idOfToken, readSkipToken } from "./next_link.ts";
 import { isTemporary } from "./retry.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
@@ -24,6 +24,8 @@ export interface PageRequest extends PageOptions {
   resource: ResourceName;
   options: RequestOptions;
   top: number;
+  /** Skip token. */
+  after: string | undefined;
   hasIds: boolean;
 }
 
@@ -115,6 +117,11 @@ export async function* readPage<T, P>(
     const nextToken = readSkipToken(envelope, response);
     if (nextToken !== undefined && length === 0) {
       throw new PageFault("no rows, and a link to a next page");
+    }
+    // The next request follows a link only if its token has no Id.
+    const isSamePage = nextToken !== undefined && nextToken === request.after;
+    if (isSamePage && idOfToken(nextToken) === undefined) {
+      throw new PageFault("a link to the same page");
     }
     // A page without Ids cannot be told from a repeated one. Those of Metadata are not integers.
     const mustHaveIds = request.resource !== "Metadata" ||

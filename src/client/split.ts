@@ -64,6 +64,7 @@ export function toPageRequest(
     resource,
     options,
     top,
+    after,
     omitted: fields?.slice(select!.length),
     distinct,
     hasIds,

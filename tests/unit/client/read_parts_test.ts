@@ -150,7 +150,7 @@ const services: [name: string, options: Partial<ServiceOptions>, message?: strin
   ["opaque tokens and links to the same position", {
     ...opaque,
     change: (page) => ({ ...page, token: page.token && opaque.toToken(40) }),
-  }, "the row with Id 41 after the position Id:80, 6 times"],
+  }, "a link to the same page, 6 times"],
   [
     "opaque tokens and an empty page without a link",
     { ...opaque, change: noPage },
