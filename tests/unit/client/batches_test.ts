@@ -66,7 +66,9 @@ for (const [resource, more, given] of cases) {
     const dois = [...new Set(rows.map(({ DOI }) => String(DOI)))];
     assertEquals(batches.at(-1)!.distinct?.DOI, dois);
     for (const [index, { cursor, totalRows }] of batches.entries()) {
-      const others = await all(query().batches({ after: stored(cursor), distinct: ["DOI"] }));
+      const after = stored(cursor);
+      const others = await all(query().batches({ after, distinct: ["DOI"] }));
+      assertEquals(after, stored(cursor), "the cursor has changed");
       assertEquals(
         others.flatMap(({ data }) => data),
         batches.slice(index + 1).flatMap(({ data }) => data),
