@@ -1,5 +1,6 @@
 // The command line in this process, against a service that a test can make fail.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
@@ -20,11 +21,11 @@ const DOWNLOAD = {
 
 /**
  * Reads what a command line has instead of the words of `DOWNLOAD`: another command, flags (`--limit=13`), flags that are
- * left out (`!quiet`), and variables (`DATASTREAM_API_KEY=another`).
+ * left out (`!quiet`), and variables (`DATASTREAM_API_KEY=another`). Its files are in a folder.
  */
-function parse(line: string) {
+function parse(line: string, folder: string) {
   let { command } = DOWNLOAD;
-  const flags: Record<string, string> = { ...DOWNLOAD.flags };
+  const flags: Record<string, string> = { ...DOWNLOAD.flags, output: "a.csv" };
   const environment: Record<string, string> = { ...DOWNLOAD.environment };
   for (const word of line.split(/ (?=--|!|[A-Z_]+=)/).filter(Boolean)) {
     const [, mark, name, value = ""] = /^(--|!|)([\w-]+)=?(.*)$/s.exec(word)!;
@@ -33,28 +34,45 @@ function parse(line: string) {
     else if (value) environment[name!] = value;
     else command = name!;
   }
-  return { command, flags, environment };
+  const words = Object.entries(flags).map(([name, value]) => {
+    const isFile = ["output", "cite"].includes(name) && /^[^-/]/.test(value);
+    return `--${name}${value && "="}${isFile ? `${folder}/` : ""}${value}`;
+  });
+  return { words: [command, ...words], environment };
 }
 
 /** A dataset as the service describes it. */
-export type Dataset = Record<string, unknown> & { DOI: string };
+type Dataset = Record<string, unknown> & { DOI: string };
+
+/** How a run ends, and what it leaves. */
+interface End {
+  /** Default: 0. */
+  code: number;
+  /** Number of requests of rows. */
+  pages: number;
+  /** Sorted names of the files in the folder, except packages. */
+  files: readonly string[];
+  /** Number of lines on standard error. */
+  messages: number;
+}
 
 /** The command line in this process, with a temporary folder and a fake service. */
 export class Download implements AsyncDisposable {
-  /** Requests of rows so far. */
+  /** Requests of rows in the last run. */
   pages = 0;
-  /** Called before a request of rows is answered, with its number from 1; the next run starts at 1. */
-  onPage: (number: number) => Response | void | Promise<Response> = () => {};
+  /** Number of the request of rows that is answered with an error, or at which a run is interrupted; 0 for none. */
+  failAt = 0;
+  interruptAt = 0;
+  /** Called before a request of rows is answered, with its number from 1. */
+  onPage: (number: number) => Response | void = () => {};
   /** Decoded URLs of the requests of datasets. */
   metadata: string[] = [];
   /** Changes the datasets that the service returns. */
   edit: (datasets: Dataset[]) => Dataset[] = (datasets) => datasets;
-  /** Version and time of the first dataset; `undefined` for those of the sandbox. */
-  version: string | undefined;
-  published: string | undefined;
-  /** Answers requests of dataset versions instead of the sandbox. */
+  /** Answers requests of datasets instead of the sandbox. */
   metadataError: (() => Response | undefined) | undefined;
   readonly #fetch = globalThis.fetch;
+  #stop = new AbortController();
 
   private constructor(readonly folder: string) {
     const sandbox = createSandbox({
@@ -73,13 +91,14 @@ export class Download implements AsyncDisposable {
         request.signal.throwIfAborted();
         if (failure !== undefined) return failure;
         const { value } = await (await answer()).json();
-        if (this.version !== undefined) value[0].Version = this.version;
-        if (this.published !== undefined) value[0].PublishedTimestamp = this.published;
         return Response.json({ value: this.edit(value) });
       }
       if (/count=/.test(request.url)) return await answer();
-      const replaced = await this.onPage(++this.pages);
+      const number = ++this.pages;
+      if (number === this.interruptAt) this.interrupt();
+      const replaced = this.onPage(number);
       request.signal.throwIfAborted();
+      if (number === this.failAt) return new Response("", { status: 404 });
       return replaced ?? await answer();
     };
   }
@@ -95,59 +114,81 @@ export class Download implements AsyncDisposable {
     await Deno.remove(this.folder, { recursive: true });
   }
 
-  /** Runs a download to `a.csv`. */
-  run(line = "", more: readonly string[] = [], signal?: AbortSignal): Promise<RunResult> {
+  /** Runs a download, to `a.csv` unless the line names another output. */
+  run(line = ""): Promise<RunResult> {
     this.pages = 0;
-    const { command, environment, flags } = parse(line);
-    const words = Object.entries(flags)
-      .map(([name, value]) => value === "" ? `--${name}` : `--${name}=${value}`);
-    const output = more.some((flag) => flag.startsWith("--output"))
-      ? []
-      : [`--output=${this.folder}/a.csv`];
-    return weir([command, ...words, ...output, ...more], {
-      environment,
-      ...(signal && { signal }),
-    });
+    this.#stop = new AbortController();
+    const { words, environment } = parse(line, this.folder);
+    return weir(words, { environment, signal: this.#stop.signal });
+  }
+
+  /** Aborts the run, as a signal does. */
+  interrupt(): void {
+    this.#stop.abort(new Error("interrupted"));
+  }
+
+  /** Runs a download, and compares its end with what is given; its messages contain the texts `says`. */
+  async expect(
+    line: string,
+    { says = [], ...expected }: Partial<End> & { says?: readonly string[] } = {},
+  ): Promise<RunResult> {
+    const result = await this.run(line);
+    const { code, errors } = result;
+    const messages = errors.join("\n");
+    const end: End = {
+      code,
+      pages: this.pages,
+      files: await this.names(),
+      messages: errors.length,
+    };
+    assertEquals(end, { ...end, code: 0, ...expected }, `${line}: ${messages}`);
+    for (const text of says) assertStringIncludes(messages, text);
+    return result;
   }
 
   /** Runs a download whose second page is an error. */
   async break(line = ""): Promise<void> {
     // A download in a box first requests the locations.
-    this.failAt(line.includes("--bbox") ? 3 : 2);
-    const { code, errors } = await this.run(line);
-    assertEquals(code, 1, errors.join("\n"));
-    assertStringIncludes(errors.join(), "rows: run the same command with --resume to continue");
-    assert((await this.files())["a.csv.part"], "The part has no rows");
-    this.onPage = () => {};
+    this.failAt = line.includes("--bbox") ? 3 : 2;
+    const { errors } = await this.expect(line, { code: 1 });
+    assertMatch(errors.join(), /rows: run the same command (?:with --resume|again) to continue/);
+    assert(await this.text("a.csv.part"), "The part has no rows");
+    this.failAt = 0;
   }
 
-  /** Answers a request of rows, by its number in a run, with an error. */
-  failAt(page: number): void {
-    this.onPage = (number) => number === page ? new Response("", { status: 404 }) : undefined;
+  /** Sets the version of the first dataset, or the time of its publication. */
+  publish(changes: { Version?: string; PublishedTimestamp?: string }): void {
+    this.edit = ([first, ...others]) => [{ ...first!, ...changes }, ...others];
   }
 
-  /** Aborts a download, as a signal does, at a request of rows. */
-  interrupt(page: number, more: readonly string[] = []): Promise<RunResult> {
-    const stop = new AbortController();
-    this.onPage = (number) => number === page ? stop.abort(new Error("interrupted")) : undefined;
-    return this.run("", more, stop.signal);
+  path(name = "a.csv"): string {
+    return `${this.folder}/${name}`;
+  }
+
+  text(name?: string): Promise<string> {
+    return Deno.readTextFile(this.path(name));
   }
 
   write(name: string, text: string): Promise<void> {
-    return Deno.writeTextFile(`${this.folder}/${name}`, text);
+    return Deno.writeTextFile(this.path(name), text);
   }
 
-  /** Returns the texts of the files in the folder by name, sorted, except the record of a finished file. */
-  async files(): Promise<Record<string, string>> {
-    const names = (await Array.fromAsync(Deno.readDir(this.folder))).map(({ name }) => name)
-      .filter((name) => name !== "a.csv.datapackage.json").sort();
-    const texts = names.map(async (
-      name,
-    ) => [name, await Deno.readTextFile(`${this.folder}/${name}`)]);
-    return Object.fromEntries(await Promise.all(texts));
+  /** Returns the package of a file. */
+  async package(name = "a.csv"): Promise<FilePackage> {
+    return JSON.parse(await this.text(`${name}.datapackage.json`));
   }
 
+  /** Returns the sorted names of the files in the folder, except packages. */
   async names(): Promise<string[]> {
-    return Object.keys(await this.files());
+    const entries = await Array.fromAsync(Deno.readDir(this.folder));
+    return entries.map(({ name }) => name)
+      .filter((name) => !name.endsWith(".datapackage.json")).sort();
+  }
+
+  /** Returns the texts of these files by name. */
+  async files(): Promise<Record<string, string>> {
+    const names = await this.names();
+    const texts = names.map(async (name) => [name, await this.text(name)]);
+    return Object.fromEntries(await Promise.all(texts));
   }
 }
