@@ -1,7 +1,7 @@
 // Runs the command line as a process with the minimal permissions that the README lists.
 
 import { withDeadline } from "../helpers/deadline.ts";
-import { childCommand, type ProgramResult } from "../helpers/programs.ts";
+import { childCommand, type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
 
 /**
@@ -59,6 +59,16 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Pr
   return { success, code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
+/** Runs a line of bash in `FOLDER`, in which "$@" is Deno with arguments. */
+export async function inShell(
+  line: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<ProgramResult> {
+  const command = ["-c", line, "bash", Deno.execPath(), ...args];
+  return (await runProgramWith({ cwd: FOLDER, env }, "bash", ...command))!;
+}
+
 /** Runs a test with an empty `FOLDER`, then kills the processes of `start()` and removes it. */
 export async function withFiles(test: () => Promise<void>): Promise<void> {
   await Deno.mkdir(FOLDER, { recursive: true });
@@ -73,7 +83,7 @@ export async function withFiles(test: () => Promise<void>): Promise<void> {
   }
 }
 
-function killIfRunning(child: Deno.ChildProcess): void {
+export function killIfRunning(child: Deno.ChildProcess): void {
   try {
     child.kill("SIGKILL");
   } catch {
@@ -102,15 +112,11 @@ export async function serving(
   await server.shutdown();
 }
 
-/** Returns the sorted names of the files in `FOLDER`, except the records of finished files. */
+/** Returns the sorted names of the files in `FOLDER`, except the packages of finished files. */
 export async function fileNames(): Promise<string[]> {
-  return (await allFileNames()).filter((name) => !name.endsWith(".datapackage.json"));
-}
-
-/** Returns the sorted names of all files in `FOLDER`. */
-export async function allFileNames(): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(FOLDER));
-  return entries.map(({ name }) => name).sort();
+  return entries.map(({ name }) => name)
+    .filter((name) => !name.endsWith(".datapackage.json")).sort();
 }
 
 export const readFile = (name: string): Promise<string> => Deno.readTextFile(`${FOLDER}/${name}`);

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
+import { runProgram } from "../../helpers/programs.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
 
 export const BASE_URL = "https://service.example/v1/odata/v4";
@@ -151,7 +152,7 @@ export class Download implements AsyncDisposable {
     // A download in a box first requests the locations.
     this.failAt = line.includes("--bbox") ? 3 : 2;
     const { errors } = await this.expect(line, { code: 1 });
-    assertMatch(errors.join(), /rows: run the same command (?:with --resume|again) to continue/);
+    assertMatch(errors.join(), /rows?: run the same command (?:with --resume|again) to continue/);
     assert(await this.text("a.csv.part"), "The part has no rows");
     this.failAt = 0;
   }
@@ -171,6 +172,11 @@ export class Download implements AsyncDisposable {
 
   write(name: string, text: string): Promise<void> {
     return Deno.writeTextFile(this.path(name), text);
+  }
+
+  /** Creates a symbolic link; Deno itself would need the permission to write everywhere. */
+  async link(target: string, name: string): Promise<void> {
+    await runProgram("ln", "-s", target, this.path(name));
   }
 
   /** Returns the package of a file. */

@@ -2,12 +2,12 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import {
   type CommandLine,
-  denoArguments,
   fileNames,
   FOLDER,
+  inShell,
+  MAIN,
   readFile,
   runToEnd,
-  serving,
   start,
   withFiles,
   writeFile,
@@ -15,7 +15,6 @@ import {
 import { needing } from "../needs.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
 import { Download } from "./download.ts";
 
 const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
@@ -27,34 +26,21 @@ const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quie
 const ROWS = "Id\r\n1001\r\n1008\r\n1015\r\n";
 const RECORDS = ["records", "--sandbox", "--select=Id", "--limit=1", "--quiet"];
 
-const isLink = async (name: string) => (await Deno.lstat(`${FOLDER}/${name}`)).isSymlink;
-const link = (target: string, name: string) => runProgram("ln", "-s", target, `${FOLDER}/${name}`);
-
 /** Reads a named pipe to its end, with a time limit. */
 const readPipe = (name: string, ...reader: string[]) =>
   runProgram("timeout", "20", ...(reader.length ? reader : ["cat"]), `${FOLDER}/${name}`);
 
 /**
- * Runs a line of bash, in which "$@" is weir with permissions and arguments.
+ * Runs a line of bash, in which "$@" is weir with arguments.
  *
  * Deno requires all permissions for most files in /dev. A command line that writes to /dev/null has only
  * the permissions that it needs, so that a fault cannot replace the device.
  */
-async function inShell(
-  line: string,
-  ...args: string[]
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const allow = args.some((arg) => arg.endsWith("/dev/null"))
+function weirInShell(line: string, ...args: string[]) {
+  const permissions = args.some((arg) => arg.endsWith("/dev/null"))
     ? ["--allow-read", "--allow-write=/dev/null,.", "--allow-env=DATASTREAM_API_KEY"]
     : ["--allow-all"];
-  const [, , ...rest] = denoArguments({}, args);
-  const weir = ["run", ...allow, ...rest.filter((arg) => !arg.startsWith("--allow"))];
-  const { code, stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-c", line, "bash", Deno.execPath(), ...weir],
-    cwd: FOLDER,
-  }).output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  return { code, stdout: text(stdout), stderr: text(stderr) };
+  return inShell(line, ["run", ...permissions, MAIN, ...args]);
 }
 
 Deno.test("weir writes to a named pipe directly", () =>
@@ -95,186 +81,174 @@ Deno.test("weir fails and names the pipe when its reader closes it", () =>
     assertMatch(stderr, /^Cannot write a\.csv: [^\n]*\n$/);
   }));
 
-Deno.test("weir --resume exits with 2 when the output is a pipe or standard output", () =>
-  withFiles(async () => {
-    await runProgram("mkfifo", `${FOLDER}/a.csv`);
-    const paths = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", `${FOLDER}/a.csv`];
-    for (const output of paths) {
-      const given = await weir([...LOCATIONS, `--output=${output}`, "--resume"]);
-      assertEquals([given.code, given.output], [2, ""], output);
-      assertStringIncludes(given.errors[0]!, "--resume");
-    }
-  }));
+Deno.test("weir --resume exits with 2 when the output is a pipe or standard output", async () => {
+  await using download = await Download.create();
+  await runProgram("mkfifo", download.path("pipe.csv"));
+  for (const output of ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "pipe.csv"]) {
+    const end = { code: 2, says: ["--resume"] };
+    assertEquals((await download.expect(`--output=${output} --resume`, end)).output, "");
+  }
+});
 
-for (const output of ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]) {
-  Deno.test(`weir --output=${output} --force writes to standard output, without any permission`, () =>
-    withFiles(async () => {
-      const rows = ROWS.replaceAll("\r", "");
-      const baseArgs = [...LOCATIONS, `--output=${output}`];
-      const piped = await runToEnd({}, ...baseArgs, "--force");
-      assertEquals([piped.code, piped.stdout, piped.stderr], [0, rows, ""]);
-      // Appended, as `echo` does.
-      const { code } = await inShell('{ echo one; "$@"; echo two; } > out.csv', ...baseArgs);
-      assertEquals([code, await readFile("out.csv")], [0, `one\n${rows}two\n`]);
-      assertEquals(await fileNames(), ["out.csv"]);
-    }));
-}
+Deno.test("weir --output=/dev/stdout --force writes to standard output, without any permission", () =>
+  withFiles(async () => {
+    const rows = ROWS.replaceAll("\r", "");
+    const args = [...LOCATIONS, "--output=/dev/stdout"];
+    const piped = await runToEnd({}, ...args, "--force");
+    assertEquals([piped.code, piped.stdout, piped.stderr], [0, rows, ""]);
+    // Appended, as `echo` does.
+    const { code } = await weirInShell('{ echo one; "$@"; echo two; } > out.csv', ...args);
+    assertEquals([code, await readFile("out.csv")], [0, `one\n${rows}two\n`]);
+    assertEquals(await fileNames(), ["out.csv"]);
+  }));
 
 Deno.test("weir writes to devices and open file descriptors directly", () =>
   withFiles(async () => {
-    const none = await inShell('"$@"', ...LOCATIONS, "--output=/dev/null", "--force");
+    const none = await weirInShell('"$@"', ...LOCATIONS, "--output=/dev/null", "--force");
     assertEquals([none.code, none.stdout, none.stderr], [0, "", ""]);
     assert((await runProgram("test", "-c", "/dev/null"))?.success);
-    const full = await inShell('"$@"', ...LOCATIONS, "--output=/dev/full");
+    const full = await weirInShell('"$@"', ...LOCATIONS, "--output=/dev/full");
     assertEquals(full.code, 1);
     assertMatch(full.stderr, /^Cannot write \/dev\/full: .*(ENOSPC|No space left).*\n$/);
-    for (const output of ["/dev/fd/3", "/proc/self/fd/3"]) {
-      const line = '{ echo one >&3; "$@"; } 3> out.csv';
-      const { code, stderr } = await inShell(line, ...LOCATIONS, `--output=${output}`);
-      assertEquals([code, stderr], [0, ""]);
-      assertEquals(await readFile("out.csv"), `one\n${ROWS}`);
-      assertEquals(await fileNames(), ["out.csv"]);
-    }
+    const line = '{ echo one >&3; "$@"; } 3> out.csv';
+    const { code, stderr } = await weirInShell(line, ...LOCATIONS, "--output=/dev/fd/3");
+    assertEquals([code, stderr, await readFile("out.csv")], [0, "", `one\n${ROWS}`]);
+    assertEquals(await fileNames(), ["out.csv"]);
   }));
 
-Deno.test("weir replaces the target of a symbolic link, with the part beside the target", () => {
-  const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-  let requestCount = 0;
-  return serving(
-    (request) => ++requestCount === 3 ? new Response("", { status: 404 }) : sandbox.fetch(request),
-    async (line, baseUrl) => {
-      await Deno.mkdir(`${FOLDER}/data`);
-      await writeFile("data/2026.csv", "of old");
-      await link("data/2026.csv", "latest.csv");
-      await link("latest.csv", "again.csv");
-      const baseArgs = ["locations", baseUrl, "--select=Id", "--top=20", "--output=again.csv"];
-      const refused = await runToEnd(line, ...baseArgs);
-      assertEquals([refused.code, await readFile("data/2026.csv")], [1, "of old"]);
-      assertStringIncludes(refused.stderr, "data/2026.csv already exists");
-      const broken = await runToEnd(line, ...baseArgs, "--force");
-      assertStringIncludes(broken.stderr, "data/2026.csv.part has 20 rows");
-      assertEquals(await fileNames(), ["again.csv", "data", "latest.csv"]);
-      // Both names refer to one file.
-      const target = baseArgs.map((arg) =>
-        arg === "--output=again.csv" ? "--output=data/2026.csv" : arg
-      );
-      assertEquals((await runToEnd(line, ...target, "--resume")).code, 0);
-      assertEquals((await readFile("again.csv")).split("\r\n").length, 62);
-      assertEquals([await isLink("again.csv"), await isLink("latest.csv")], [true, true]);
-      const data = Array.from(Deno.readDirSync(`${FOLDER}/data`), ({ name }) => name);
-      assertEquals(data.sort(), ["2026.csv", "2026.csv.datapackage.json"]);
-    },
-  );
+Deno.test("weir replaces the target of a symbolic link, with the part beside the target", async () => {
+  await using download = await Download.create();
+  await Deno.mkdir(download.path("data"));
+  await download.write("data/2026.csv", "of old");
+  await download.link("data/2026.csv", "latest.csv");
+  await download.link("latest.csv", "again.csv");
+  const says = ["data/2026.csv already exists"];
+  await download.expect("--output=again.csv", { code: 1, says });
+  assertEquals(await download.text("data/2026.csv"), "of old");
+  download.failAt = 2;
+  await download.expect("--output=again.csv --force", {
+    code: 1,
+    files: ["again.csv", "data", "latest.csv"],
+    says: ["data/2026.csv.part has 5 rows"],
+  });
+  download.failAt = 0;
+  // Both names refer to one file.
+  await download.expect("--output=data/2026.csv --resume", { pages: 2 });
+  assertEquals((await download.text("again.csv")).split("\r\n").length, 14);
+  for (const name of ["again.csv", "latest.csv"]) {
+    assert((await Deno.lstat(download.path(name))).isSymlink);
+  }
+  const data = Array.from(Deno.readDirSync(download.path("data")), ({ name }) => name);
+  assertEquals(data.sort(), ["2026.csv", "2026.csv.datapackage.json"]);
 });
 
 for (
   const [target, message] of [
-    ["none.csv", /a\.csv is a symbolic link to a missing file: name the file itself$/],
-    ["a.csv", /^Cannot stat \S+a\.csv \(ELOOP\): it is a loop of symbolic links: name a file$/],
+    ["none.csv", /link\.csv is a symbolic link to a missing file: name the file itself$/],
+    [
+      "link.csv",
+      /^Cannot stat \S+link\.csv \(ELOOP\): it is a loop of symbolic links: name a file$/,
+    ],
   ] as const
 ) {
-  Deno.test(`weir refuses a symbolic link to ${target}`, () =>
-    withFiles(async () => {
-      await link(target, "a.csv");
-      for (const flag of ["--output", "--cite"]) {
-        const line = [...RECORDS, "--format=csv", `${flag}=${FOLDER}/a.csv`, "--force"];
-        const { code, errors } = await weir(line);
-        assertEquals([code, errors.length, await fileNames()], [1, 1, ["a.csv"]]);
-        assertMatch(errors[0]!, message);
-      }
-    }));
+  Deno.test(`weir refuses a symbolic link to ${target}`, async () => {
+    await using download = await Download.create();
+    await download.link(target, "link.csv");
+    for (const flag of ["--output", "--cite"]) {
+      const { errors } = await download.expect(`--format=csv --force ${flag}=link.csv`, {
+        code: 1,
+        files: ["link.csv"],
+        messages: 1,
+      });
+      assertMatch(errors[0]!, message);
+    }
+  });
 }
 
 Deno.test("weir --force keeps the permissions of a file, and gives the part no more", async () => {
   await using download = await Download.create();
-  const path = `${download.folder}/a.csv`;
-  const modeOf = async (name: string) => (await Deno.stat(name)).mode! & 0o777;
-  for (const mode of [0o600, 0o640, 0o755, 0o200]) {
+  const modeOf = (name: string) => Deno.statSync(download.path(name)).mode! & 0o777;
+  for (const mode of [0o640, 0o755, 0o200]) {
     const modes: number[] = [];
-    download.onPage = () => void modes.push(Deno.statSync(`${path}.part`).mode! & 0o777);
-    await Deno.writeTextFile(path, "of old");
-    await Deno.chmod(path, mode);
-    assertEquals((await download.run("", ["--force"])).code, 0);
+    download.onPage = () => void modes.push(modeOf("a.csv.part"));
+    await download.write("a.csv", "of old");
+    await Deno.chmod(download.path(), mode);
+    await download.expect("--force");
     // The owner can read and write the part, because --resume must.
-    assertEquals([modes[0], modes[2], await modeOf(path)], [mode | 0o600, mode | 0o600, mode]);
-    await Deno.chmod(path, 0o600);
-    assertEquals((await Deno.readTextFile(path)).split("\r\n").length, 14);
+    assertEquals([modes[0], modes[2], modeOf("a.csv")], [mode | 0o600, mode | 0o600, mode]);
+    await Deno.chmod(download.path(), 0o600);
+    assertEquals((await download.text()).split("\r\n").length, 14);
   }
 });
 
 Deno.test(needing(
   { "the user root": isRoot },
   "weir --force keeps the owner of a file when it may set the owner",
-  () =>
-    withFiles(async () => {
-      await writeFile("a.csv", "of old");
-      await runProgram("chown", "1234:2345", `${FOLDER}/a.csv`);
-      assertEquals((await runToEnd(toFile, ...LOCATIONS, "--output=a.csv", "--force")).code, 0);
-      const { uid, gid } = await Deno.stat(`${FOLDER}/a.csv`);
-      assertEquals([uid, gid], [1234, 2345]);
-    }),
+  async () => {
+    await using download = await Download.create();
+    await download.write("a.csv", "of old");
+    await runProgram("chown", "1234:2345", download.path());
+    await download.expect("--force");
+    const { uid, gid } = await Deno.stat(download.path());
+    assertEquals([uid, gid], [1234, 2345]);
+  },
 ));
 
 for (const flag of ["--output", "--cite"]) {
-  Deno.test(`weir ${flag} refuses a read-only file, with or without --force`, () =>
-    withFiles(async () => {
-      await writeFile("a.csv", "of old");
-      await Deno.chmod(`${FOLDER}/a.csv`, 0o444);
-      await link("a.csv", "link.csv");
-      for (const more of [[], ["--force"]]) {
-        for (const name of ["a.csv", "link.csv"]) {
-          const line = [...RECORDS, "--format=csv", `${flag}=${FOLDER}/${name}`, ...more];
-          const { code, output, errors } = await weir(line);
-          assertEquals([code, output, await readFile("a.csv")], [1, "", "of old"]);
-          assertMatch(errors[0]!, /\ba\.csv is read-only: /);
-        }
+  Deno.test(`weir ${flag} refuses a read-only file, with or without --force`, async () => {
+    await using download = await Download.create();
+    await download.write("old.csv", "of old");
+    await Deno.chmod(download.path("old.csv"), 0o444);
+    await download.link("old.csv", "link.csv");
+    for (const more of ["", "--force"]) {
+      for (const name of ["old.csv", "link.csv"]) {
+        const { errors } = await download.expect(`${more} ${flag}=${name} --format=csv`, {
+          code: 1,
+          files: ["link.csv", "old.csv"],
+        });
+        assertMatch(errors[0]!, /\bold\.csv is read-only: /);
       }
-      assertEquals(await fileNames(), ["a.csv", "link.csv"]);
-    }));
+    }
+    assertEquals(await download.text("old.csv"), "of old");
+  });
 }
 
 Deno.test("weir does not replace a file that became read-only during the download", async () => {
   await using download = await Download.create();
   await download.write("a.csv", "of old");
-  download.onPage = () => Deno.chmodSync(`${download.folder}/a.csv`, 0o400);
-  const { code, errors } = await download.run("", ["--force"]);
-  assertEquals([code, (await download.files())["a.csv"]], [1, "of old"]);
-  assertStringIncludes(errors.join(), "a.csv is read-only");
+  download.onPage = () => Deno.chmodSync(download.path(), 0o400);
+  await download.expect("--force", { code: 1, says: ["a.csv is read-only"] });
+  assertEquals(await download.text(), "of old");
 });
 
 Deno.test("weir --cite writes to a device, a pipe or standard output directly", () =>
   withFiles(async () => {
     await runProgram("mkfifo", `${FOLDER}/cite.txt`);
     const reader = readPipe("cite.txt");
-    const baseArgs = [...RECORDS, "--doi=10.25976/weir-aa00"];
-    const { code, stderr } = await runToEnd(toFile, ...baseArgs, "--cite=cite.txt");
+    const args = [...RECORDS, "--doi=10.25976/weir-aa00"];
+    const { code, stderr } = await runToEnd(toFile, ...args, "--cite=cite.txt");
     assertEquals([code, stderr, await fileNames()], [0, "", ["cite.txt"]]);
     const cited = (await reader)!.stdout;
     assertStringIncludes(cited, "https://doi.org/10.25976/weir-aa00\n");
-    const both = await runToEnd(toFile, ...baseArgs, "--cite=/dev/stdout", "--output=a.csv");
+    const both = await runToEnd(toFile, ...args, "--cite=/dev/stdout", "--output=a.csv");
     assertEquals([both.code, both.stdout], [0, cited]);
-    const none = await inShell('"$@"', ...baseArgs, "--cite=/dev/null", "--output=b.csv");
-    assertEquals([none.code, none.stderr, await fileNames()], [0, "", [
-      "a.csv",
-      "b.csv",
-      "cite.txt",
-    ]]);
+    const none = await weirInShell('"$@"', ...args, "--cite=/dev/null", "--output=b.csv");
+    assertEquals([none.code, none.stderr], [0, ""]);
+    assertEquals(await fileNames(), ["a.csv", "b.csv", "cite.txt"]);
   }));
 
-Deno.test("weir refuses a --cite that leads to the file or the part of --output", () =>
-  withFiles(async () => {
-    await writeFile("a.csv", "of old");
-    await link("a.csv", "cite.txt");
-    await link("a.csv.part.json", "datasets.txt");
-    await writeFile("a.csv.part.json", "{}");
-    const before = await fileNames();
-    for (const name of ["a.csv", "cite.txt", "datasets.txt", "a.csv.part.json"]) {
-      const paths = [`--output=${FOLDER}/a.csv`, `--cite=${FOLDER}/${name}`];
-      const { code, errors } = await weir([...RECORDS, ...paths, "--force"]);
-      assertEquals([code, await fileNames()], [2, before]);
-      assertStringIncludes(errors[0]!, "would write to the same file");
-    }
-  }));
+Deno.test("weir refuses a --cite that leads to the file or the part of --output", async () => {
+  await using download = await Download.create();
+  await download.write("a.csv", "of old");
+  await download.write("a.csv.part.json", "{}");
+  await download.link("a.csv", "cite.txt");
+  await download.link("a.csv.part.json", "datasets.txt");
+  const files = ["a.csv", "a.csv.part.json", "cite.txt", "datasets.txt"];
+  for (const name of files) {
+    const says = ["would write to the same file"];
+    await download.expect(`--force --cite=${name}`, { code: 2, files, says });
+  }
+});
 
 Deno.test("weir reads lists from files, also in the UTF-16 of Windows PowerShell", () =>
   withFiles(async () => {
