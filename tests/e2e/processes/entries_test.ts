@@ -1,8 +1,6 @@
-// The programs that users start work: the demo, the server, and the command line of the npm package.
-import { pathToFileURL } from "node:url";
+// The demo works, and the server starts with the permissions of the documents.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
-import { PROJECT, VERSION } from "../../helpers/project.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(
@@ -83,35 +81,4 @@ Deno.test("weir serve reads only permitted variables when --allow-env lists them
   const printed = await readUntil(child.stderr, /Settings: .*\n/);
   assertEquals(printed.split("\n").map((line) => line.split(" ")[0]), ["Weir", "Settings:", ""]);
   assert(await end(child, "stderr"));
-});
-
-Deno.test("src/cli/bin.ts sets the exit code", async () => {
-  for (const [arg, code, line] of [["--version", 0, VERSION], ["recrds", 2, ""]] as const) {
-    const permissions = ["--allow-env=DATASTREAM_API_KEY"];
-    const child = startEntry([...permissions, "src/cli/bin.ts", arg], {}, "stdout");
-    assertEquals(await new Response(child.stdout).text(), line && `${line}\n`);
-    assertEquals((await child.status).code, code);
-  }
-});
-
-Deno.test("src/cli/serve_bin.ts runs weir serve and sets the exit code", async () => {
-  const program = ["--allow-net=127.0.0.1", "--allow-env", "src/cli/serve_bin.ts"];
-  const server = startEntry([...program, "--sandbox", "--port", "0"], {}, "stderr");
-  assertStringIncludes(await readUntil(server.stderr, /Settings: .*\n/), "WEIR_SANDBOX=1");
-  assert(await end(server, "stderr"));
-  const invalid = startEntry([...program, "--port", "none"], {}, "stderr");
-  assertStringIncludes(await new Response(invalid.stderr).text(), '"none"');
-  assertEquals((await invalid.status).code, 2);
-});
-
-Deno.test("edge/serve.ts responds when a program imports it", async () => {
-  const { href } = pathToFileURL(`${PROJECT}edge/serve.ts`);
-  const program = `import server from ${JSON.stringify(href)};
-    const response = await server.fetch(new Request("http://127.0.0.1/Locations.csv?$select=Id&limit=2"));
-    console.log((await response.text()).split("\\r\\n").length);`;
-  const module = `data:application/javascript,${encodeURIComponent(program)}`;
-  const environment = { WEIR_SANDBOX: "1" };
-  const child = startEntry(["--config=deno.json", "--allow-env", module], environment, "stdout");
-  assertEquals(await new Response(child.stdout).text(), `${1 + 2 + 1}\n`);
-  assert((await child.status).success);
 });

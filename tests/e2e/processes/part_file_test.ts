@@ -11,7 +11,6 @@ import {
 import { CommandError } from "../../../src/cli/context.ts";
 import type { DownloadPage, Output } from "../../../src/cli/output.ts";
 import { type FileOptions, openFile, refuseRestart } from "../../../src/cli/part_file.ts";
-import { ValidationError } from "../../../src/errors.ts";
 import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
@@ -96,8 +95,6 @@ Deno.test("Output.abandon() returns the rows of the saved cursor, which can be a
 
 const STARTS: [name: string, part: string | undefined, flags: Partial<FileOptions>][] = [
   ["without a part", undefined, {}],
-  ["with --force, without a part", undefined, { force: true }],
-  ["with --resume, without a part", undefined, { resume: true }],
   ["with --force and a part", "left by a killed run", { force: true }],
   ["with --resume and an empty part", "", { resume: true }],
 ];
@@ -145,39 +142,4 @@ Deno.test("openFile() lets one of three concurrent runs complete the file with -
       assertEquals(await readFile("a.csv"), "page 1\npage 2\n");
       await Deno.remove(PATH);
     }
-  }));
-
-/** State of a part of another query. */
-const STATE = {
-  version: 8,
-  query: { resource: "Locations" },
-  cursor: { version: 2, query: "q", shards: [], rows: 1 },
-};
-const UNUSABLE: unknown[] = [null, {}, { ...STATE, version: 7 }, { ...STATE, query: undefined }];
-
-Deno.test("openFile() refuses a part whose state is damaged, and keeps the part", () =>
-  withFiles(async () => {
-    await writeFile("a.csv.part", "Id\r\n1001\r\n");
-    const pagesAfter = () => {
-      throw new ValidationError("after", "is of another query");
-    };
-    const resumeWith = async (state: unknown) => {
-      await writeFile("a.csv.part.json", JSON.stringify(state));
-      return await assertRejects(() => openFile(PATH, { ...options, pagesAfter }), CommandError);
-    };
-    assertStringIncludes((await resumeWith(STATE)).message, "belongs to another query (resource");
-    for (const state of UNUSABLE) {
-      const { message } = await resumeWith(state);
-      assertStringIncludes(message, "is missing, damaged or of another version", String(state));
-    }
-    assertEquals(await readFile("a.csv.part"), "Id\r\n1001\r\n");
-  }));
-
-Deno.test("openFile() refuses a part that is not a regular file", () =>
-  withFiles(async () => {
-    await (await killed()).abandon();
-    await Deno.rename(`${PATH}.part`, `${FOLDER}/b.csv`);
-    await new Deno.Command("ln", { args: ["-s", "b.csv", `${PATH}.part`] }).output();
-    await assertRejects(resume, CommandError, "a.csv.part is not a regular file");
-    assertEquals(await readFile("b.csv"), "page 1\n");
   }));

@@ -6,7 +6,6 @@ import { concatBytes } from "../../../src/bytes.ts";
 import { writePage } from "../../../src/formats/page_writer.ts";
 import { FOLDER, withFiles } from "../command_line.ts";
 import { needing } from "../needs.ts";
-import { readCsv } from "../../helpers/rfc4180.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
 const cells: [json: string, cell: string][] = [
@@ -111,12 +110,6 @@ const readers: Reader[] = [
       output.trim().split("\n").map((line) =>
         line.split(",").map((hex) => new TextDecoder().decode(Uint8Array.fromHex(hex)))
       ),
-  },
-  {
-    name: "zcat",
-    check: ["zcat", "--version"],
-    read: (file) => [file.endsWith(".gz") ? "zcat" : "cat", file],
-    rows: readCsv,
   },
   {
     name: "DuckDB",

@@ -63,17 +63,23 @@ for (const { name, service = sandbox, step = 1, file, args } of DOWNLOADS) {
     withKillingService(fetch, async (weir) => {
       const { requests } = await weir.run(...line);
       const whole = await readBytes(file);
+      const assertWhole = async () => {
+        assert(await readBytes(file) === whole);
+        assertEquals(await fileNames(), [file]);
+      };
       await Deno.remove(`${FOLDER}/${file}`);
       const random = new Random(1);
-      // Runs that end before they are killed are not counted. Resumed runs are killed too.
       for (let killed = 0; killed < 4;) {
         const at = random.int(1, requests);
-        if (await weir.runUntilKilled(at, random.int(1, 60), ...line, "--resume")) killed++;
+        if (await weir.runUntilKilled(at, random.int(1, 60), ...line, "--resume")) {
+          killed++;
+          continue;
+        }
+        await assertWhole();
+        await Deno.remove(`${FOLDER}/${file}`);
       }
-      const { code, stderr } = await weir.run(...line, "--resume");
-      assertEquals(code, 0, stderr);
-      assert(await readBytes(file) === whole);
-      assertEquals(await fileNames(), [file]);
+      assertEquals((await weir.run(...line, "--resume")).code, 0);
+      await assertWhole();
     }));
 }
 

@@ -4,6 +4,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
 import { readParquet } from "../../helpers/parquet.ts";
+import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { BASE_URL, Download } from "./download.ts";
 
@@ -204,6 +205,21 @@ const REFUSED: Record<string, [change: (path: string) => Promise<unknown>, reaso
   "a part with a byte overwritten": [
     (path) => edit(`${path}.part`, (text) => `${text.slice(0, 20)}X${text.slice(21)}`),
     "a.csv.part was changed",
+  ],
+  "a part with a damaged state": [
+    (path) => Deno.writeTextFile(`${path}.part.json`, "null"),
+    "a.csv.part.json is missing, damaged or of another version",
+  ],
+  "a part with a state of another version": [
+    (path) => edit(`${path}.part.json`, (text) => text.replace('"version":', '"version":1')),
+    "a.csv.part.json is missing, damaged or of another version",
+  ],
+  "a part that is a link": [
+    async (path) => {
+      await Deno.rename(`${path}.part`, `${path}.rows`);
+      await runProgram("ln", "-s", "a.csv.rows", `${path}.part`);
+    },
+    "a.csv.part is not a regular file",
   ],
   "a part with its last byte missing": [
     (path) => edit(`${path}.part`, (text) => text.slice(0, -1)),

@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { bundle } from "../bundle.ts";
 import { denoArguments, FOLDER, withFiles, writeFile } from "../command_line.ts";
-import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
+import { runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { needing } from "../needs.ts";
 import { bun, node } from "../runtime_programs.ts";
 
@@ -20,97 +20,55 @@ const runtimes: [name: string, program: string | undefined, ...args: string[]][]
   ["Node", node, "../weir.mjs"],
   ["Bun", bun, "../weir.mjs"],
 ];
-const RECORDS = ["records", "--sandbox", "--quiet", "--limit=2000", "--top=100"];
+const RECORDS = "records --sandbox --quiet --limit=2000 --top=100";
+const NO_SPACE = "\\(ENOSPC\\): no space left[^\\n]*";
+
+/** Commands of a shell in a file system with options of mount, in which "$@" is weir, and the messages. */
+const FAULTS: [options: string, command: string, message: RegExp][] = [
+  [
+    "size=16k",
+    `"$@" ${RECORDS} --output=a.csv`,
+    new RegExp(`^Cannot write a\\.csv ${NO_SPACE}: free some space,[^\\n]*\n$`),
+  ],
+  [
+    "size=128k",
+    `"$@" ${RECORDS} --output=a.csv`,
+    /^a\.csv\.part has \d00 rows: [^\n]*--resume[^\n]*\nCannot write a\.csv /,
+  ],
+  [
+    "ro",
+    `"$@" ${RECORDS} --output=a.csv`,
+    /^Cannot open a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/,
+  ],
+  [
+    "size=4k",
+    'cat /dev/zero 2>&- > filler; "$@" records --sandbox --quiet --limit=1 --cite=c.txt',
+    new RegExp(`its citations are not \\(Cannot write c\\.txt ${NO_SPACE}`),
+  ],
+  [
+    "size=4k",
+    `"$@" ${RECORDS} > /dev/full`,
+    new RegExp(`^Cannot write standard output ${NO_SPACE}\n$`),
+  ],
+];
 
 for (const [name, program, ...args] of runtimes) {
-  const needs = { [name]: program, "unshare with the right to mount": canMount };
-  /** Runs a command line in a folder that is a separate file system with the given mount options. */
-  const weirOn = (options: string, ...line: string[]): Promise<ProgramResult> =>
-    withDisk(options, [program!, ...args, ...line], name !== "Deno");
-
-  Deno.test(
-    needing(
-      needs,
-      `weir names the file and its disk when the disk is full in ${name}`,
-      async () => {
-        const first = await weirOn("size=16k", ...RECORDS, "--output=a.csv");
-        assertEquals(first.code, 1);
-        assertMatch(
-          first.stderr,
-          /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some space,[^\n]*\n$/,
-        );
-        const later = await weirOn("size=128k", ...RECORDS, "--output=a.csv");
-        assertEquals(later.code, 1);
-        assertMatch(
-          later.stderr,
-          /^a\.csv\.part has \d00 rows: [^\n]*--resume[^\n]*\nCannot write a\.csv /,
-        );
-      },
-    ),
-  );
-
-  Deno.test(
-    needing(needs, `weir names the file when its file system is read-only in ${name}`, async () => {
-      const { code, stderr } = await weirOn("ro", ...RECORDS, "--output=a.csv");
-      assertEquals(code, 1);
-      assertMatch(
-        stderr,
-        /^Cannot open a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/,
-      );
-    }),
-  );
-
-  Deno.test(
-    needing(needs, `weir names the citations' file when the disk is full in ${name}`, async () => {
-      const line = ["records", "--sandbox", "--quiet", "--limit=1", "--select=Id"];
-      const { code, stderr } = await weirOn("size=4k,full", ...line, "--cite=c.txt");
-      assertEquals(code, 1);
-      assertMatch(stderr, /its citations are not \(Cannot write c\.txt \(ENOSPC\): no space left/);
-    }),
-  );
-
   Deno.test(needing(
-    { [name]: program },
-    `weir says that the disk is full when it cannot write to standard output in ${name}`,
-    () =>
-      withFiles(async () => {
-        await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
-        await Deno.mkdir(`${FOLDER}/disk`);
-        const command = ["-c", '"$@" > /dev/full', "bash", program!, ...args, ...RECORDS];
-        const ended = await runProgramWith({ cwd: `${FOLDER}/disk` }, "bash", ...command);
-        assertEquals(ended?.code, 1);
-        assertMatch(
-          ended!.stderr,
-          /^Cannot write standard output \(ENOSPC\): no space left[^\n]*\n$/,
-        );
-      }),
+    { [name]: program, "unshare with the right to mount": canMount },
+    `weir names the file and its disk when the disk is full or read-only in ${name}`,
+    async () => {
+      for (const [options, command, message] of FAULTS) {
+        await withFiles(async () => {
+          await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
+          await Deno.mkdir(`${FOLDER}/disk`);
+          const script = `mount -t tmpfs -o ${options} tmpfs disk && cd disk && { ${command}; }`;
+          const env = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
+          const line = [...UNSHARE, script, "sh", program!, ...args];
+          const ended = (await runProgramWith({ cwd: FOLDER, env }, "unshare", ...line))!;
+          assertEquals(ended.code, 1, command);
+          assertMatch(ended.stderr, message);
+        });
+      }
+    },
   ));
-}
-
-/** Runs a program in a folder that is a new tmpfs; the option `full` leaves no space there. */
-async function withDisk(
-  options: string,
-  command: string[],
-  isBundled: boolean,
-): Promise<ProgramResult> {
-  const [mounted, isFull] = [options.replace(",full", ""), options.endsWith(",full")];
-  const fill = isFull ? "cat /dev/zero 2>&- > filler; " : "";
-  const script = `mount -t tmpfs -o ${mounted} tmpfs disk && cd disk && { ${fill}"$@"; }`;
-  const env = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
-  let ended: ProgramResult | undefined;
-  await withFiles(async () => {
-    if (isBundled) {
-      await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
-    }
-    await Deno.mkdir(`${FOLDER}/disk`);
-    ended = await runProgramWith(
-      { cwd: FOLDER, env },
-      "unshare",
-      ...UNSHARE,
-      script,
-      "sh",
-      ...command,
-    );
-  });
-  return ended!;
 }
