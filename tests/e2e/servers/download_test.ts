@@ -1,5 +1,5 @@
 // Downloads are complete, with their headers and status 304, on each runtime.
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { sendRaw } from "./server.ts";
@@ -21,41 +21,26 @@ const reference = await (await createApp({
   baseUrl: sandbox.url,
   fetch: sandbox.fetch,
   requestsPerSecond: Infinity,
-}).request("/Records.csv")).bytes();
-
-async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-}
+}).request("/Records.csv")).text();
 
 testOnEach(
-  "GET /Records.csv gives the expected bytes when it has 100,000 rows",
+  "GET /Records.csv and /Records.csv.gz give the expected bytes when they have 100,000 rows",
   async (runtime) => {
     await using upstream = serveUpstream((request) => sandbox.fetch(request), RECORDS);
     await using server = await startApp(runtime, appOptionsFor(upstream));
-    const response = await fetch(`${server.root}/Records.csv`);
-    assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
-    const bytes = await response.bytes();
-    assertEquals(bytes.length, reference.length);
-    assertEquals(await digest(bytes), await digest(reference));
-    assertEquals(upstream.pages.length, RECORDS / 10_000);
-    assertEquals(server.log().includes("broke"), false);
-  },
-);
-
-testOnEach(
-  "GET /Records.csv.gz gives the expected CSV in one gzip member when it has 100,000 rows",
-  async (runtime) => {
-    await using upstream = serveUpstream((request) => sandbox.fetch(request), RECORDS);
-    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const csv = await fetch(`${server.root}/Records.csv`);
+    assertEquals(csv.headers.get("content-type"), "text/csv; charset=utf-8");
+    assert(await csv.text() === reference);
     const { headers, body } = await fetch(`${server.root}/Records.csv.gz`);
     assertEquals(
       [headers.get("content-type"), headers.get("content-encoding")],
       ["application/gzip", null],
     );
     // It refuses a second member.
-    const csv = body!.pipeThrough(new DecompressionStream("gzip"));
-    assertEquals(await digest(await new Response(csv).bytes()), await digest(reference));
-    assertEquals(upstream.pages.length, RECORDS / 10_000);
+    const unpacked = new Response(body!.pipeThrough(new DecompressionStream("gzip")));
+    assert(await unpacked.text() === reference);
+    assertEquals(upstream.pages.length, 2 * RECORDS / 10_000);
+    assertEquals(server.log().includes("broke"), false);
   },
 );
 

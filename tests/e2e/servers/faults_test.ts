@@ -14,19 +14,13 @@ import {
   serveUpstream,
 } from "./upstream.ts";
 
-const respondWith = (status: number) => () => Response.json({ message: "no" }, { status });
-
-/** Returns a response with fewer bytes than its Content-Length, so that the connection is closed. */
-function truncatedResponse(): Response {
-  const body = ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]);
-  const headers = { "content-type": "application/json", "content-length": "1000" };
-  return new Response(body, { headers });
-}
-
 const FAULTS: Record<string, () => Response> = {
-  "status 500": respondWith(500),
-  "invalid JSON": () => jsonResponse('{"value":[{"Id":41,'),
-  "a closed connection": truncatedResponse,
+  "status 500": () => Response.json({ message: "no" }, { status: 500 }),
+  // Fewer bytes than its Content-Length.
+  "a closed connection": () =>
+    new Response(ReadableStream.from([new TextEncoder().encode('{"value":[{"Id":41,')]), {
+      headers: { "content-type": "application/json", "content-length": "1000" },
+    }),
 };
 /** Pages of many chunks, and of one. */
 const SHAPES = [{ rows: 2_000, width: 1_000, pages: 5 }, { rows: 20, width: 1_000, pages: 5 }];

@@ -1,19 +1,10 @@
 // Four isolates of the published Worker in workerd keep one rate limit, by a Durable Object.
 import { assert, assertEquals } from "@std/assert";
-import { durableObjectRateLimiter } from "../../../edge/cloudflare/mod.ts";
-import type { Permit } from "../../../src/client/rate_limiter.ts";
-import { sha256Hex } from "../../../src/bytes.ts";
 import { needing } from "../needs.ts";
 import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { baseUrlOf, type ServerProcess, startSandbox, statsOf } from "../../bench/processes.ts";
-import {
-  createStorage,
-  type Isolates,
-  objectsOf,
-  sendToObject,
-  startIsolates,
-} from "./isolates.ts";
+import { createStorage, type Isolates, sendToObject, startIsolates } from "./isolates.ts";
 import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
 const needs = { workerd };
@@ -24,12 +15,8 @@ const PERMIT_TTL = 5_000;
 const API_KEY = "sandbox";
 const encoder = new TextEncoder();
 
-/** Starts isolates that share a Durable Object, if they have a folder for its storage. */
-function startWorkers(
-  baseUrl: string,
-  storage: string | undefined,
-  count?: number,
-): Promise<Isolates> {
+/** Starts isolates that share a Durable Object with its storage in a folder. */
+function startWorkers(baseUrl: string, storage: string, count = 4): Promise<Isolates> {
   return startIsolates({
     environment: {
       DATASTREAM_API_KEY: API_KEY,
@@ -39,8 +26,8 @@ function startWorkers(
       WEIR_CACHE_TTL: "0",
       WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
     },
-    ...(storage !== undefined && { storage }),
-    ...(count !== undefined && { count }),
+    storage,
+    count,
   });
 }
 
@@ -61,15 +48,6 @@ async function requireWithinLimits(service: ServerProcess, requests: number): Pr
   const { early, overlapping, tooMany } = stats;
   assertEquals({ early, overlapping, tooMany }, { early: 0, overlapping: 0, tooMany: 0 });
   assert(stats.requests >= requests, `${stats.requests} requests`);
-}
-
-async function acquirePermit(workers: Isolates, service: ServerProcess): Promise<Permit> {
-  const limiter = durableObjectRateLimiter(objectsOf(workers));
-  const origin = service.root;
-  const keyHash = await sha256Hex(API_KEY);
-  const permit = await limiter.acquire({ origin, keyHash, requestsPerSecond: 2 });
-  assert("release" in permit);
-  return permit;
 }
 
 Deno.test(needing(
@@ -99,23 +77,6 @@ Deno.test(needing(
     await requireWithinLimits(service, 8);
     const { largestGap } = await statsOf(service);
     assert(largestGap < PERMIT_TTL - 500, `no request for ${largestGap} ms`);
-  },
-));
-
-Deno.test(needing(
-  needs,
-  "a permit remains valid when workerd restarts with the same storage",
-  async () => {
-    await using service = await startSandbox(5, 2);
-    await using storage = await createStorage();
-    const start = performance.now();
-    {
-      await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
-      await acquirePermit(workers, service);
-    }
-    await using workers = await startWorkers(baseUrlOf(service), storage.path, 1);
-    await acquirePermit(workers, service);
-    assert(performance.now() - start >= PERMIT_TTL);
   },
 ));
 

@@ -7,8 +7,8 @@ import {
   type Upstream,
 } from "./upstream.ts";
 
-/** Points at which a response can stall; "within a page" is after half of the body. */
-export const STALL_POINTS = ["before the headers", "within a page"] as const;
+/** Point at which a response stalls; "within a page" is after half of the body. */
+type StallPoint = "before the headers" | "within a page";
 
 /** Stalls one response until the test ends the stall or the client aborts. */
 export class Stall {
@@ -16,7 +16,7 @@ export class Stall {
   isAborted = false;
   readonly #ended = Promise.withResolvers<void>();
 
-  constructor(readonly point: typeof STALL_POINTS[number]) {}
+  constructor(readonly point: StallPoint) {}
 
   /** Ends the stall, so that the rest of the response is sent. */
   end(): void {
