@@ -6,18 +6,9 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { inBrowser, LOOPBACK } from "./chromium.ts";
 
-/** Token that opens the page. */
-export const token = "the-token-of-a-test";
-/** Options of the modes in which the server's key is used. */
-export const serversKey = { apiKey: "sandbox", tokens: [token] };
-export const signingSecret = "a secret of a test, of thirty-two bytes and more";
-
 /** Options of a test's browser. */
 export interface PageOptions {
   context?: Parameters<Browser["newContext"]>[0];
-  /** Whether the back/forward cache is enabled, which Playwright disables by default. */
-  hasBackForwardCache?: boolean;
-  onRequest?: (url: URL) => void;
   /** Whether the sandbox has names that are hard to show. Default true. */
   hostileNames?: boolean;
   /** Delays the response to each request to the server. */
@@ -28,12 +19,8 @@ export interface PageOptions {
 export function onPage(
   options: Partial<AppOptions>,
   test: (page: Page, root: string) => Promise<void>,
-  { context = {}, hasBackForwardCache = false, hostileNames = true, onRequest, hold }: PageOptions =
-    {},
+  { context = {}, hostileNames = true, hold }: PageOptions = {},
 ): Promise<void> {
-  const launchOptions = hasBackForwardCache
-    ? { ignoreDefaultArgs: ["--disable-back-forward-cache"] }
-    : {};
   return inBrowser(async (browser) => {
     const { apiKey, url: baseUrl, fetch } = createSandbox({
       hostileNames,
@@ -51,7 +38,6 @@ export function onPage(
     });
     const stop = new AbortController();
     const { addr } = Deno.serve({ ...LOOPBACK, signal: stop.signal }, async (request) => {
-      onRequest?.(new URL(request.url));
       await hold?.();
       return app.fetch(request);
     });
@@ -78,7 +64,16 @@ export function onPage(
       // A graceful shutdown would wait for responses that are held.
       stop.abort();
     }
-  }, launchOptions);
+  });
+}
+
+/** Types a part of a name and takes the marked suggestion. */
+export async function choose(page: Page, text: string, name: string): Promise<void> {
+  await page.locator("#what").click();
+  await page.keyboard.type(text);
+  await page.locator(`#suggestions [aria-selected=true][data-name="${name}"]`).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".chip", { hasText: name }).waitFor();
 }
 
 /** Returns the rows of a downloaded CSV without its header. */

@@ -17,7 +17,10 @@ export function withKillingService(
   return serving((request) => {
     if (++requests === killAt?.request) {
       const { child, delay } = killAt;
-      if (delay === 0) killIfRunning(child);
+      if (delay === 0) {
+        killIfRunning(child);
+        return new Response(null, { status: 503 });
+      }
       const timer = setTimeout(() => killIfRunning(child), delay);
       child.status.finally(() => clearTimeout(timer));
     }

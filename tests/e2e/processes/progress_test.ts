@@ -1,31 +1,10 @@
-// Messages before the first page, and on a terminal without escape sequences.
+// Progress on a terminal without escape sequences.
 import { assertEquals, assertMatch } from "@std/assert";
-import { denoArguments, FOLDER, serving, start, withFiles } from "../command_line.ts";
+import { denoArguments, FOLDER, withFiles } from "../command_line.ts";
 import { needing } from "../needs.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const LOCATIONS = ["locations", "--select=Id", "--limit=40", "--top=20", "--output=a.csv"];
-
-Deno.test("weir says that it requests the first page when the page takes a second", () => {
-  const sandbox = createSandbox({ requestsPerSecond: Infinity });
-  const { promise: isSeen, resolve: proceed } = Promise.withResolvers<void>();
-  return serving(async (request) => {
-    await isSeen;
-    return await sandbox.fetch(request);
-  }, async (line, baseUrl) => {
-    const child = start(line, ...LOCATIONS, baseUrl);
-    let printed = "";
-    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
-      printed += text;
-      if (printed.includes("\n")) proceed();
-    }
-    const { code } = await child.status;
-    await child.stdout.cancel();
-    assertEquals(code, 0);
-    assertMatch(printed, /^Requesting the first page…\n20 of 40 rows \(50%\), .*\n40 of 40 rows /);
-  });
-});
 
 const hasScript = (await runProgram("script", "--version"))?.success ?? false;
 
