@@ -2,7 +2,7 @@
 // `fetch` reads and drops. In Deno, Node and, if it is installed, workerd. The service is in another process. Linux only.
 import { bundle } from "../e2e/bundle.ts";
 import { workerd } from "../e2e/runtime_programs.ts";
-import { PUBLISHED, startEntry, WORKERD } from "../e2e/servers/runtimes.ts";
+import { inWorkerd, startProgram } from "../e2e/servers/runtimes.ts";
 import { logProgress, median } from "./measurement.ts";
 import { type Form, FORMS } from "./parquet_download.ts";
 import { peakMemory } from "./peak_memory.ts";
@@ -28,7 +28,7 @@ async function runProgram(command: string, args: string[]): Promise<number> {
 }
 
 async function runWorker(form: Form): Promise<number> {
-  await using worker = await startEntry(WORKERD, { ...PUBLISHED, module: MODULE }, {});
+  await using worker = await startProgram(inWorkerd("workerd", MODULE), {});
   await (await fetch(worker.root)).text(); // loads the Worker
   const start = peakMemory(worker.pid);
   const response = await fetch(`${worker.root}/?${new URLSearchParams({ url: baseUrl, form })}`);

@@ -1,5 +1,5 @@
 import { needing } from "../needs.ts";
-import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+import { type Browser, chromium } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
 
@@ -13,11 +13,9 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
 /** Runs a test with Chromium, which sends no requests of its own. */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
-  options: LaunchOptions = {},
 ): Promise<void> {
   const downloadsPath = await Deno.makeTempDir({ prefix: "weir-downloads-" });
   const browser = await chromium.launch({
-    ...options,
     executablePath,
     downloadsPath,
     args: [

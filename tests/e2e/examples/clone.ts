@@ -2,8 +2,8 @@
 import { assert } from "@std/assert";
 import { copyClone } from "../../package/copy_clone.ts";
 import { findFreePort } from "./free_port.ts";
-import { killGroup, type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
-import { waitFor } from "../wait_for.ts";
+import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { type Server, startServer } from "../servers/server.ts";
 import { commandsFor } from "./readme.ts";
 
 /** Keeps Wrangler from sending requests, except those of the Worker. */
@@ -13,11 +13,6 @@ const OFFLINE_WRANGLER = {
   WRANGLER_SEND_ERROR_REPORTS: "false",
   WRANGLER_SEND_METRICS: "false",
 };
-
-export interface RunningServer extends AsyncDisposable {
-  /** URL without a trailing slash. */
-  root: string;
-}
 
 /**
  * Copies the clone before the tests of a file, builds its npm package, and removes it after them.
@@ -50,59 +45,16 @@ export async function runCommand(
   return result;
 }
 
-/**
- * Runs the arguments as a command, and kills the process group when the command or the process that
- * holds the other end of standard input ends. That process can be killed before it stops the command.
- */
-const RUN_WHILE_STDIN_IS_OPEN = '("$@"; kill -KILL 0) </dev/null & cat >/dev/null; kill -KILL 0';
-
-/**
- * Starts a server with a command, whose port is replaced by a free one, and waits for a response.
- */
-export async function startCommand(
+/** Starts a server with a command, whose port is replaced by a free one, and waits for a response. */
+export function startCommand(
   folder: string,
   command: string,
   environment: Record<string, string> = {},
-): Promise<RunningServer> {
+): Promise<Server> {
   const port = findFreePort();
   const [program, ...args] = wordsOf(command.replace(/--port \d+/, `--port ${port}`));
-  // A process group of its own can be killed with all processes that the command starts.
-  const child = new Deno.Command("setsid", {
-    args: ["sh", "-c", RUN_WHILE_STDIN_IS_OPEN, "sh", program!, ...args],
-    cwd: folder,
-    env: { ...OFFLINE_WRANGLER, ...environment, CI: "1", NO_COLOR: "1", PORT: String(port) },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let printed = "";
-  const read = async (output: ReadableStream<Uint8Array<ArrayBuffer>>) => {
-    for await (const text of output.pipeThrough(new TextDecoderStream())) printed += text;
-  };
-  let hasEnded = false;
-  const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)])
-    .then(() => hasEnded = true);
-  const stop = async () => {
-    await killGroup(child);
-    await Promise.all([ended, child.stdin.close().catch(() => {})]);
-  };
-  const root = `http://127.0.0.1:${port}`;
-  try {
-    await waitFor(
-      async () => {
-        if (hasEnded) throw new Error(`${command} has ended: ${printed}`);
-        const response = await fetch(root).catch(() => undefined);
-        await response?.body?.cancel();
-        return response !== undefined;
-      },
-      command,
-      60_000,
-    );
-    return { root, [Symbol.asyncDispose]: stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const variables = { ...OFFLINE_WRANGLER, ...environment, CI: "1", PORT: `${port}` };
+  return startServer({ program: program!, args, folder, environment: variables, port });
 }
 
 /** Splits a command into words and replaces `deno` by the Deno that runs the test. */

@@ -2,7 +2,7 @@ import { inBrowser, isInstalled as hasChromium, LOOPBACK } from "../browser/chro
 import { bundle } from "../bundle.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { bun, node, workerd } from "../runtime_programs.ts";
-import { PUBLISHED, startEntry, WORKERD } from "../servers/runtimes.ts";
+import { inWorkerd, startProgram } from "../servers/runtimes.ts";
 import type { BaseUrls, BehaviourResult } from "./run_behaviours.ts";
 
 type Results = Record<string, BehaviourResult>;
@@ -36,8 +36,8 @@ export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
     name: "workerd",
     isInstalled: workerd !== undefined,
     async run(baseUrls) {
-      const entry = { ...PUBLISHED, module: "tests/e2e/runtimes/worker.ts" };
-      await using server = await startEntry(WORKERD, entry, {});
+      const worker = inWorkerd("workerd", "tests/e2e/runtimes/worker.ts");
+      await using server = await startProgram(worker, {});
       const body = JSON.stringify(baseUrls);
       const response = await fetch(server.root, { method: "POST", body });
       if (!response.ok) throw new Error(`workerd: ${await response.text()} ${server.log()}`);

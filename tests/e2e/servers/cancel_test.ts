@@ -1,7 +1,7 @@
 // A client that leaves ends its request to the service and releases its permit, on each runtime.
 import { assert, assertEquals } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
-import { type Runtime, startApp, testOnEach } from "./runtimes.ts";
+import { type ServerProgram, startApp, testOnEach } from "./runtimes.ts";
 import type { Server } from "./server.ts";
 import { Stall, stallAt } from "./stall.ts";
 import { appOptionsFor, DOWNLOAD, isComplete, type Upstream } from "./upstream.ts";
@@ -21,7 +21,7 @@ async function abortAt(pages: number, upstream: Upstream, { root }: Server): Pro
 }
 
 /** Waits until the runtime notices the abort; workerd does so only when it writes to the client. */
-async function noticeAbort(runtime: Runtime, stall: Stall): Promise<void> {
+async function noticeAbort(runtime: ServerProgram, stall: Stall): Promise<void> {
   if (runtime.detectsAbortOnWrite) return stall.end();
   await waitFor(() => stall.isAborted, "the abort of the request to the service", 5_000);
 }

@@ -3,11 +3,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { sendRaw } from "./server.ts";
-import { RUNTIMES, startApp, testOnEach, testPrograms } from "./runtimes.ts";
+import { BUN, startApp, testOnEach, testPrograms } from "./runtimes.ts";
 import { Stall, stallAt } from "./stall.ts";
 import { appOptionsFor, DOWNLOAD, isComplete, servePages, serveUpstream } from "./upstream.ts";
 
 const RECORDS = 100_000;
+/** Default time (ms) without data after which Bun closes a connection. */
+const BUN_IDLE_TIMEOUT = 10_000;
 const sandbox = createSandbox({
   hostileNames: true,
   records: RECORDS,
@@ -45,7 +47,7 @@ testOnEach(
 );
 
 testPrograms(
-  RUNTIMES.filter(({ idleTimeout }) => idleTimeout !== undefined),
+  [BUN],
   "GET /Records.csv continues when a pause exceeds the default timeout",
   async (runtime) => {
     const shape = { rows: 20, width: 1_000, pages: 3 };
@@ -54,7 +56,7 @@ testPrograms(
     await using server = await startApp(runtime, appOptionsFor(upstream));
     const response = await fetch(server.root + DOWNLOAD);
     // Real time: the test is about the server's own timeout.
-    setTimeout(() => stall.end(), runtime.idleTimeout! + 3_000);
+    setTimeout(() => stall.end(), BUN_IDLE_TIMEOUT + 3_000);
     assertEquals(isComplete(await response.text(), shape), true);
   },
 );

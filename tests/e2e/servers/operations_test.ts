@@ -5,7 +5,7 @@ import {
   COMMAND_LINES,
   DEFAULT_EXPORTS,
   NODE,
-  type Runtime,
+  type ServerProgram,
   startApp,
   startProgram,
   testOnEach,
@@ -27,7 +27,7 @@ import {
 
 const shape = { rows: 2_000, width: 100, pages: 3 };
 
-function start(runtime: Runtime, upstream: Upstream): Promise<Server> {
+function start(runtime: ServerProgram, upstream: Upstream): Promise<Server> {
   return startApp(runtime, appOptionsFor(upstream, { logRequests: true, logFormat: "json" }));
 }
 

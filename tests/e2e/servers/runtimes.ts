@@ -5,106 +5,77 @@ import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp } from "./capnp.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
 
-/** Modules that serve the app. */
-export interface EntryPoint {
-  /** Path of the module with a default export, for all runtimes except Node. */
-  module: string;
-  /** Path of the program for Node. */
-  node: string;
-}
-
-export const PUBLISHED: EntryPoint = { module: "edge/serve.ts", node: "src/cli/serve_bin.ts" };
-/** Entry points that read the app's options from WEIR_TEST_OPTIONS. */
-const CONFIGURABLE: EntryPoint = {
-  module: "tests/e2e/servers/app.ts",
-  node: "tests/e2e/servers/node.ts",
-};
-
-/** A process that serves the app, which can be stopped with a signal. */
+/** A program that serves the app. */
 export interface ServerProgram {
-  name: string;
-  isInstalled: boolean;
-  /** Returns how to start it. */
-  command(environment: Record<string, string>): Promise<ServerOptions>;
-}
-
-export interface Runtime {
   name: string;
   isInstalled: boolean;
   /** Whether it detects that a client has left only when it writes to it. */
   detectsAbortOnWrite?: boolean;
-  /** Default time (ms) without data after which it closes a connection. */
-  idleTimeout?: number;
-  /** Returns how to start an entry point. */
-  command(entry: EntryPoint, environment: Record<string, string>): Promise<ServerOptions>;
+  /** Returns how to start it. */
+  command(environment: Record<string, string>): Promise<ServerOptions>;
 }
 
 /** Line of a server that listens; the group is its port. */
 const LISTENS = /http:\/\/[^:\s]+:(\d+)/;
 
-const DENO: Runtime = {
-  name: "Deno",
+/** A module with a default export, without the configuration of the clone, as after an installation from JSR. */
+const denoServe = (name: string, module: string): ServerProgram => ({
+  name,
   isInstalled: true,
-  async command({ module }, environment) {
-    return {
-      program: Deno.execPath(),
-      // Without the configuration of the clone, as after an installation from JSR.
-      args: [
-        ...["serve", "--no-config", "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
-        ...["--allow-net=127.0.0.1", "--allow-env", "app.js"],
-      ],
-      files: { "app.js": await bundleAsPublished("worker.js", module) },
-      environment,
-      port: LISTENS,
-    };
-  },
-};
-export const NODE: Runtime = {
-  name: "Node",
-  isInstalled: node !== undefined,
-  async command(entry, environment) {
-    return {
-      program: node!,
-      args: ["app.mjs"],
-      files: { "app.mjs": await bundleAsPublished("server.js", entry.node) },
-      environment: { PORT: "0", ...environment },
-      port: LISTENS,
-    };
-  },
-};
-const BUN: Runtime = {
-  name: "Bun",
-  isInstalled: bun !== undefined,
-  idleTimeout: 10_000,
-  async command({ module }, environment) {
-    return {
-      program: bun!,
-      args: ["app.js"],
-      files: { "app.js": await bundleAsPublished("worker.js", module) },
-      environment: { PORT: "0", ...environment },
-      port: LISTENS,
-    };
-  },
-};
-export const WORKERD: Runtime = {
-  name: "workerd",
+  command: async (environment) => ({
+    program: Deno.execPath(),
+    args: [
+      ...["serve", "--no-config", "--no-prompt", "--host", "127.0.0.1", "--port", "0"],
+      ...["--allow-net=127.0.0.1", "--allow-env", "app.js"],
+    ],
+    files: { "app.js": await bundleAsPublished("worker.js", module) },
+    environment,
+    port: LISTENS,
+  }),
+});
+
+/** A bundled module in a program that needs no flags. */
+const bundled = (
+  name: string,
+  program: string | undefined,
+  bundle: Parameters<typeof bundleAsPublished>,
+): ServerProgram => ({
+  name,
+  isInstalled: program !== undefined,
+  command: async (environment) => ({
+    program: program!,
+    args: ["app.mjs"],
+    files: { "app.mjs": await bundleAsPublished(...bundle) },
+    environment: { PORT: "0", ...environment },
+    port: LISTENS,
+  }),
+});
+
+export const inWorkerd = (name: string, module: string): ServerProgram => ({
+  name,
   isInstalled: workerd !== undefined,
   detectsAbortOnWrite: true,
-  async command({ module }, environment) {
-    const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
-    return {
-      program: workerd!,
-      args: ["serve", "--control-fd=1", "app.capnp"],
-      files: {
-        "app.js": await bundleAsPublished("worker.js", module),
-        "app.capnp": toCapnp(wrangler, { environment }),
-      },
-      port: /"port":(\d+)/,
-    };
-  },
-};
-/** Runtimes that serve the app. */
-export const RUNTIMES: readonly Runtime[] = [DENO, NODE, BUN, WORKERD];
+  command: async (environment) => ({
+    program: workerd!,
+    args: ["serve", "--control-fd=1", "app.capnp"],
+    files: {
+      "app.js": await bundleAsPublished("worker.js", module),
+      "app.capnp": toCapnp(
+        await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`),
+        { environment },
+      ),
+    },
+    port: /"port":(\d+)/,
+  }),
+});
+
+/** Serves the app with options from WEIR_TEST_OPTIONS. */
+const APP = "tests/e2e/servers/app.ts";
+export const NODE = bundled("Node", node, ["server.js", "tests/e2e/servers/node.ts"]);
+export const WORKERD = inWorkerd("workerd", APP);
+export const BUN = bundled("Bun", bun, ["worker.js", APP]);
+/** Runtimes that serve the app with the options of {@linkcode startApp}. */
+const RUNTIMES: readonly ServerProgram[] = [denoServe("Deno", APP), NODE, BUN, WORKERD];
 
 export const COMMAND_LINES: readonly ServerProgram[] = [
   {
@@ -121,29 +92,17 @@ export const COMMAND_LINES: readonly ServerProgram[] = [
         port: LISTENS,
       }),
   },
-  {
-    name: "weir serve in Node",
-    isInstalled: NODE.isInstalled,
-    command: (environment) => NODE.command(PUBLISHED, environment),
-  },
-  {
-    name: "weir serve in Bun",
-    isInstalled: BUN.isInstalled,
-    command: async (environment) => ({
-      ...await NODE.command(PUBLISHED, environment),
-      program: bun!,
-    }),
-  },
+  bundled("weir serve in Node", node, ["server.js"]),
+  bundled("weir serve in Bun", bun, ["server.js"]),
 ];
 
+const PUBLISHED = "edge/serve.ts";
 /** Programs that serve the default export of `@weir/datastream/serve`. */
-export const DEFAULT_EXPORTS: readonly ServerProgram[] = [DENO, BUN].map((
-  runtime,
-): ServerProgram => ({
-  name: `the default export in ${runtime.name}`,
-  isInstalled: runtime.isInstalled,
-  command: (environment) => runtime.command(PUBLISHED, environment),
-}));
+export const DEFAULT_EXPORTS: readonly ServerProgram[] = [
+  denoServe("the default export in Deno", PUBLISHED),
+  bundled("the default export in Bun", bun, ["worker.js", PUBLISHED]),
+];
+export const PUBLISHED_IN_WORKERD = inWorkerd("the default export in workerd", PUBLISHED);
 
 export async function startProgram(
   program: ServerProgram,
@@ -152,11 +111,16 @@ export async function startProgram(
   return await startServer(await program.command(environment));
 }
 
+/** Starts the app with JSON-serialisable options. */
+export function startApp(runtime: ServerProgram, options: object): Promise<Server> {
+  return startProgram(runtime, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
+}
+
 /** Registers a test with each program that is installed. */
-export function testPrograms<T extends { name: string; isInstalled: boolean }>(
-  programs: readonly T[],
+export function testPrograms(
+  programs: readonly ServerProgram[],
   name: string,
-  test: (program: T) => Promise<void>,
+  test: (program: ServerProgram) => Promise<void>,
 ): void {
   for (const program of programs) {
     const needs = { [program.name]: program.isInstalled };
@@ -165,19 +129,6 @@ export function testPrograms<T extends { name: string; isInstalled: boolean }>(
 }
 
 /** Registers a test on each runtime that is installed. */
-export function testOnEach(name: string, test: (runtime: Runtime) => Promise<void>): void {
+export function testOnEach(name: string, test: (runtime: ServerProgram) => Promise<void>): void {
   testPrograms(RUNTIMES, name, test);
-}
-
-export async function startEntry(
-  runtime: Runtime,
-  entry: EntryPoint,
-  environment: Record<string, string>,
-): Promise<Server> {
-  return await startServer(await runtime.command(entry, environment));
-}
-
-/** Starts the app with JSON-serialisable options. */
-export function startApp(runtime: Runtime, options: object): Promise<Server> {
-  return startEntry(runtime, CONFIGURABLE, { WEIR_TEST_OPTIONS: JSON.stringify(options) });
 }

@@ -24,8 +24,8 @@ export interface ServerOptions {
   environment?: Record<string, string>;
   /** Whether the server gets no other environment variables. Default false */
   clearEnv?: boolean;
-  /** Matches the output of the server when it listens; the group is the port. */
-  port: RegExp;
+  /** Matches the output of the server when it listens; the group is the port. Or its port. */
+  port: RegExp | number;
 }
 
 /**
@@ -64,12 +64,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
   try {
     const found = await waitFor(
-      () => {
+      async () => {
         if (hasEnded) throw new Error(`${program} has ended: ${printed}`);
-        return port.exec(printed)?.[1];
+        if (port instanceof RegExp) return port.exec(printed)?.[1];
+        const response = await fetch(`http://127.0.0.1:${port}`).catch(() => undefined);
+        await response?.body?.cancel();
+        return response && port;
       },
       `the port of ${program}`,
-      60_000,
     );
     return {
       pid: child.pid,
