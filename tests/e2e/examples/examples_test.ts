@@ -6,7 +6,7 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
+import { inBrowser, isInstalled as hasChromium, LOOPBACK } from "../browser/chromium.ts";
 import { needing } from "../needs.ts";
 import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
@@ -42,25 +42,19 @@ function testExample(
   Deno.test(needing(needs, `examples/${path} runs`, () => fn(example)));
 }
 
-testExample("deno/download.ts", async (example) => {
-  const folder = clone();
-  const check = async (stdout: string) => {
+testExample("deno/download.ts", (example) =>
+  testInDeno(example, async (stdout) => {
     assertStringIncludes(stdout, `${example.result}\n`);
     assertStringIncludes(stdout, "https://doi.org/10.25976/weir-aa00\n");
     await assertCsv(
-      `${folder}ph.csv`,
+      `${clone()}ph.csv`,
       client.records({
         select: ["DOI", "MonitoringLocationName", "ActivityStartDate", "ResultValue"],
         filter: "CharacteristicName eq 'pH' and ActivityStartYear gte 2015",
       }),
     );
-  };
-  const [command] = example.commands;
-  await check((await runCommand(folder, command!)).stdout);
-
-  await Deno.remove(`${folder}ph.csv`);
-  await check((await runCommand(folder, await realCommand(example), KEY)).stdout);
-});
+    await Deno.remove(`${clone()}ph.csv`);
+  }));
 
 testExample("deno/weekly_update.ts", async (example) => {
   const folder = clone();
@@ -76,7 +70,7 @@ testExample("deno/weekly_update.ts", async (example) => {
   for (const name of ["csv", "json"]) await Deno.remove(`${folder}nutrients.${name}`);
 
   await using service = serveSandbox();
-  const real = await realCommand(example, LOOPBACK);
+  const real = await realCommand(example, ON_LOOPBACK);
   const run = async () => {
     service.requests.length = 0;
     const { stdout } = await runCommand(folder, real, service.environment);
@@ -131,19 +125,16 @@ testExample("deno/dashboard.ts", async (example) => {
     await check(server.root);
   }
   await using service = serveSandbox();
-  const real = await realCommand(example, LOOPBACK);
+  const real = await realCommand(example, ON_LOOPBACK);
   await using server = await startCommand(folder, real, service.environment);
   await check(server.root);
 });
 
-testExample("deno/phosphorus_medians.ts", async (example) => {
-  const check = (stdout: string) => {
+testExample("deno/phosphorus_medians.ts", (example) =>
+  testInDeno(example, (stdout) => {
     assertStringIncludes(stdout, example.result!);
     assert(stdout.split("\n").filter((line) => /^│ +\d/.test(line)).length > 5, stdout);
-  };
-  check((await runCommand(clone(), example.commands[0]!)).stdout);
-  check((await runCommand(clone(), await realCommand(example), KEY)).stdout);
-});
+  }));
 
 testExample("node/download.mjs", (example) =>
   testInNode(example, async (folder, stdout) => {
@@ -308,6 +299,15 @@ async function testInNode(
   await check(folder, (await runCommand(folder, withService(command!), KEY)).stdout);
 }
 
+/** Runs an example in Deno, then its line for real data with the sandbox as the service. */
+async function testInDeno(
+  example: Example,
+  check: (stdout: string) => void | Promise<void>,
+): Promise<void> {
+  await check((await runCommand(clone(), example.commands[0]!)).stdout);
+  await check((await runCommand(clone(), await realCommand(example), KEY)).stdout);
+}
+
 /** Replaces `fetch` by that of the sandbox in a command of Node. */
 function withService(command: string): string {
   return command.replace("node ", `node --import ./service.mjs `);
@@ -324,7 +324,7 @@ async function useRealData(file: string): Promise<void> {
 }
 
 /** Flags of Deno for a program that requests the service of `serveSandbox()`. */
-const LOOPBACK =
+const ON_LOOPBACK =
   `--allow-env=SERVICE --allow-net=127.0.0.1 --preload ${PROJECT}tests/e2e/examples/loopback_service.ts`;
 
 /**
@@ -349,19 +349,16 @@ function serveSandbox() {
     /** Version of the first dataset. */
     version: "1.0.0",
   };
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+  const server = Deno.serve(LOOPBACK, async (request) => {
     const { pathname, search } = new URL(request.url);
     const name = pathname.split("/").at(-1)!;
     state.requests.push(name);
     // The links to further pages have the origin of the request.
-    const response = await fetch(
-      new Request(`https://api.datastream.org${pathname}${search}`, request),
-    );
-    const text = (await response.text()).replace(
-      '"Version":"1.0.0"',
-      `"Version":"${state.version}"`,
-    );
-    return new Response(text, response);
+    const url = `https://api.datastream.org${pathname}${search}`;
+    const response = await fetch(new Request(url, request));
+    const text = await response.text();
+    const changed = text.replace('"Version":"1.0.0"', `"Version":"${state.version}"`);
+    return new Response(changed, response);
   });
   const environment = { ...KEY, SERVICE: `http://127.0.0.1:${server.addr.port}` };
   return Object.assign(state, { environment, [Symbol.asyncDispose]: () => server.shutdown() });

@@ -30,10 +30,8 @@ for (const { name, program, itself, hasFlag } of runtimes) {
   const isNode = name.endsWith("Node");
   const uses: [variables: Record<string, string>, isUsed: boolean][] = [
     [{ HTTP_PROXY: "PROXY" }, itself],
-    [{ http_proxy: "PROXY" }, itself],
     [{ HTTP_PROXY: "PROXY", NODE_USE_ENV_PROXY: "1" }, itself || hasFlag],
     [{ HTTP_PROXY: "PROXY", NO_PROXY: "127.0.0.1" }, false],
-    [{ HTTPS_PROXY: "PROXY" }, false],
   ];
   Deno.test(needing(
     { [name]: program },
@@ -75,7 +73,6 @@ for (const { name, program, itself, hasFlag } of runtimes) {
           return JSON.parse(ran!.stdout);
         };
         assertEquals(await hintsFor({}), [null, null]);
-        assertEquals(await hintsFor({ HTTPS_PROXY: "" }), [null, null]);
         const [before, after] = await hintsFor({ HTTPS_PROXY: "http://127.0.0.1:9" });
         const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
         assertMatch(before, new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}$`));

@@ -71,6 +71,14 @@ Deno.test("ProgressReport shows which page it requests before the first rows", (
   next.report.end();
 });
 
+Deno.test("ProgressReport prints which page it requests, without a terminal, when it takes over a second", async () => {
+  const { report, lines } = show({});
+  assertEquals(lines, []);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assertMatch(lines.join(), /^Requesting the first page…/);
+  report.end();
+});
+
 Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
   const { report, lines, drawn, update } = show({ isTerminal: true, mayDraw: false, limit: 20 });
   update(1, 10);
