@@ -7,7 +7,6 @@ import { largeService } from "../../unit/client/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
 const sandbox = () => createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-const ODD = ["--select=Id,DatasetName,ResultValue,ResultComment", "--limit=250", "--top=100"];
 
 /** Downloads, and the number of requests from one at which they are killed to the next. */
 const DOWNLOADS: {
@@ -17,14 +16,8 @@ const DOWNLOADS: {
   file: string;
   args: string[];
 }[] = [
-  { name: "CSV", file: "a.csv", args: ["records", ...ODD, "--bom"] },
+  { name: "CSV", file: "a.csv", args: ["records", "--limit=250", "--top=100", "--bom"] },
   { name: "CSV in gzip", file: "a.csv.gz", args: ["records", "--limit=4000", "--top=1500"] },
-  { name: "one JSON document", file: "a.json", args: ["records", ...ODD] },
-  {
-    name: "the rows in a box",
-    file: "a.ndjson",
-    args: ["records", "--bbox=-64,46,-62,47", "--top=300", "--limit=800"],
-  },
   {
     name: "three row groups of Parquet",
     service: () => largeService(120_000, 40),
