@@ -38,9 +38,10 @@ Deno.test(needing(
         const half = await terminal.shows(/rows \(\d+%\)/);
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, [^\n]* left$/);
         proceed();
-        await terminal.shows(
-          /^Retrying in [12] s \(Records responded with status 503\), \d+ of 400 rows$/,
+        const retrying = await terminal.shows(
+          /Retrying in [12] s \(Records responded with status 503\), \d+ of 400 rows/,
         );
+        assertEquals(retrying.split("\n").length, 1);
         const whole = await terminal.shows(/exit 0/);
         assertMatch(whole, /^400 of 400 rows \(100%\).*\na\.csv: 400 rows, 4 kB, .*\nUse of this/);
         assertEquals(whole.match(/rows \(/g)!.length, 1);
