@@ -36,7 +36,11 @@ for (const [one, other, name] of DIFFERENT) {
       await using download = await Download.create();
       await download.break(before);
       const files = await download.files();
-      const says = [download.path("a.csv.part"), "--force"];
+      const says = [
+        `${download.path("a.csv.part")} belongs to another query (`,
+        `${name} was`,
+        "--force",
+      ];
       const refused = await download.expect(`${after} --resume`, { code: 1, messages: 1, says });
       assertEquals([refused.output, download.pages], ["", 0]);
       assertEquals(await download.files(), files);
@@ -208,6 +212,10 @@ const REFUSED: Record<string, [change: (path: string) => Promise<unknown>, reaso
   ],
   "a part with a damaged state": [
     (path) => Deno.writeTextFile(`${path}.part.json`, "null"),
+    "a.csv.part.json is missing, damaged or of another version",
+  ],
+  "a part with a state without its query": [
+    (path) => edit(`${path}.part.json`, (text) => text.replace('"query":{', '"other":{')),
     "a.csv.part.json is missing, damaged or of another version",
   ],
   "a part with a state of another version": [
