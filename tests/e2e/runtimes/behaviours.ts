@@ -1,7 +1,12 @@
 // Behaviours of the client that run in every runtime, with its own fetch(), streams and errors. They
 // use only the public API; `cases.ts` has the expected results.
-import { DataStream, type DataStreamOptions, endpoint, toRequest } from "../../../mod.ts";
-import { digestsOf } from "./digests.ts";
+import {
+  DataStream,
+  type DataStreamOptions,
+  endpoint,
+  type Query,
+  toRequest,
+} from "../../../mod.ts";
 
 /** Path whose response arrives when a client has aborted the stalled request. */
 export const ABORTED_PATH = "/aborted";
@@ -53,6 +58,17 @@ async function readOverResets(baseUrl: string): Promise<unknown> {
   return { rows: rows.length, uncounted: received.length - counted };
 }
 
+/** Returns digests of the bytes of a query, to compare them between runtimes. */
+export async function digestsOf(query: Query<object>): Promise<number[][]> {
+  const digests: number[][] = [];
+  for (const stream of [() => query.csv({ bom: true }), () => query.json()]) {
+    const bytes = await new Response(stream()).arrayBuffer();
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    digests.push([bytes.byteLength, ...hash]);
+  }
+  return digests;
+}
+
 /** Behaviours by name. Each has a separate service at `baseUrl` and returns JSON-serialisable data. */
 export const BEHAVIOURS = {
   "toRequest() returns a request for fetch() when endpoint() built the options": async (
@@ -64,7 +80,7 @@ export const BEHAVIOURS = {
     return { status: response.status, value };
   },
 
-  "csv(), ndjson() and json() give the same bytes when runtimes differ": (baseUrl) =>
+  "csv() and json() give the same bytes when runtimes differ": (baseUrl) =>
     digestsOf(createClient(baseUrl).records({ top: 100 })),
 
   "pages() rejects with the reason when a signal aborts during a request": async (baseUrl) => {

@@ -1,8 +1,7 @@
 // Expected results of each behaviour in every runtime, and the responses of its service.
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import type { BehaviourName } from "./behaviours.ts";
-import { digestsOf } from "./digests.ts";
+import { type BehaviourName, digestsOf } from "./behaviours.ts";
 import { SANDBOX_OPTIONS, type ServiceHandler } from "./services.ts";
 
 export interface Case {
@@ -24,12 +23,12 @@ const locations = (top: number, ...tokens: string[]) => [
   ...tokens.map((token) => `Locations?$select=Id&$top=${top}&$skiptoken=${token}`),
 ];
 const second = locations(20, PAGES[0]!);
-/** Requests for 300 rows; the client counts them after the first page. */
-const requestsFor300Rows = (options: string) => [
-  `${options}$top=100`,
-  `${options.replace(/\?.*/, "?")}$count=true`,
-  `${options}$top=100&$skiptoken=Id:500300`,
-  `${options}$top=100&$skiptoken=Id:500600`,
+/** Requests for 300 records; the client counts them after the first page. */
+const RECORDS = [
+  "Records?$top=100",
+  "Records?$count=true",
+  "Records?$top=100&$skiptoken=Id:500300",
+  "Records?$top=100&$skiptoken=Id:500600",
 ];
 const ids = (from: number, step: number, count: number) =>
   Array.from({ length: count }, (_, index) => from + step * index);
@@ -58,9 +57,9 @@ export const CASES: Record<BehaviourName, Case> = {
     result: { status: 200, value: [{ Id: 1001 }, { Id: 1008 }, { Id: 1015 }] },
     requests: ["Locations?$top=3&$select=Id"],
   },
-  "csv(), ndjson() and json() give the same bytes when runtimes differ": {
+  "csv() and json() give the same bytes when runtimes differ": {
     result: await digestsOf(createLocalClient().records({ top: 100 })),
-    requests: Array(4).fill(requestsFor300Rows("Records?")).flat(),
+    requests: [...RECORDS, ...RECORDS],
   },
   "pages() rejects with the reason when a signal aborts during a request": {
     respond: stallSecondPage,
