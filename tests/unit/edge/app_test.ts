@@ -9,13 +9,13 @@ import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge
 import { readCsv } from "../../helpers/rfc4180.ts";
 
 Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
-  const { app, stats } = overSandbox({ records: 25_000 });
+  const { app, stats } = overSandbox({ records: 2_500 }, { pageRows: 1_000 });
   const response = await app.request("/Records.csv");
   assertEquals(response.status, 200);
   const [header, ...rows] = readCsv(await response.text());
   assertEquals(header, fieldsOf("Records"));
-  assertEquals(rows.length, 25_000);
-  assertEquals(new Set(rows.map(([id]) => id)).size, 25_000);
+  assertEquals(rows.length, 2_500);
+  assertEquals(new Set(rows.map(([id]) => id)).size, 2_500);
   // With a count and, twice, the versions of the datasets.
   assertEquals([stats.requests, stats.tooFast, stats.parallel], [6, 0, 0]);
 });
@@ -86,16 +86,6 @@ Deno.test("EdgeApp.request() allows only the origins of corsOrigins when it is s
   assertEquals(await allowed("https://a.example"), "https://a.example");
   assertEquals(await allowed("https://b.example"), null);
   assertEquals(await allowed("https://a.example.evil.example"), null);
-});
-
-Deno.test("EdgeApp.request() marks every response when the data is synthetic", async () => {
-  for (const path of ["/Locations.geojson", "/?x", "/Records?$count=true", "/no"]) {
-    for (const synthetic of [true, false]) {
-      const response = await overSandbox({ records: 1 }, { synthetic }).app.request(path);
-      await response.text();
-      assertEquals(response.headers.get("x-weir-data"), synthetic ? "synthetic" : null);
-    }
-  }
 });
 
 const signed = { access: "signed", signingSecret: SECRET } as const;

@@ -29,10 +29,8 @@ const PATHS = [
   "/metrics",
   "/Citations.txt",
   "/Citations.json",
-  ...["Locations", "Records"].flatMap((name) => [
-    `/${name}`,
-    ...Object.keys(FORMATS).map((format) => `/${name}.${format}`),
-  ]),
+  "/Locations",
+  ...Object.keys(FORMATS).map((format) => `/Locations.${format}`),
   "/nothing",
 ];
 const METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"];

@@ -39,17 +39,11 @@ function openLimiters(skews: readonly [number, number, number]) {
   };
 }
 
-for (
-  const [name, skews] of Object.entries<[number, number, number]>({
-    "equal clocks": [0, 0, 0],
-    "clocks that differ by 4 s": [-2_000, 2_000, 0],
-  })
-) {
-  testRateLimiter(`createKvRateLimiter() with ${name}`, () => openLimiters(skews), {
-    ...DEADLINE,
-    hasStore: true,
-  });
-}
+testRateLimiter(
+  "createKvRateLimiter() with clocks that differ by 4 s",
+  () => openLimiters([-2_000, 2_000, 0]),
+  { ...DEADLINE, hasStore: true },
+);
 
 Deno.test("createKvRateLimiter() stores one entry for an origin and the hash of a key", async () => {
   const { limiters, kv } = openLimiters([0, 0, 0]);

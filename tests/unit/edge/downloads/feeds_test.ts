@@ -75,11 +75,11 @@ test("Feeds wait for memory within a page when many pages are longer than expect
   let most = 0;
   const source = {
     async *start(): AsyncGenerator<FeedPart> {
-      for (let index = 0; index < 60; index++) {
+      for (let index = 0; index < 20; index++) {
         await clock.sleep(1);
         most = Math.max(most, feeds.bytes);
         const data = new Uint8Array(10_000);
-        yield { data, rows: 1, isPageEnd: index === 59, hasMore: false, isLast: false };
+        yield { data, rows: 1, isPageEnd: index === 19, hasMore: false, isLast: false };
       }
       yield { data: new Uint8Array(), rows: 0, isPageEnd: true, hasMore: false, isLast: true };
     },
@@ -92,7 +92,7 @@ test("Feeds wait for memory within a page when many pages are longer than expect
     ),
   );
   assertEquals([new Set(texts.map(({ length }) => length)), feeds.disconnected], [
-    new Set([600_000]),
+    new Set([200_000]),
     0,
   ]);
   assert(most <= 1_500_000, `${most} bytes`);
@@ -254,7 +254,7 @@ Deno.test(
   LONG_DEADLINE,
   async () => {
     const counts = { complete: 0, failed: 0 };
-    for (let seed = 1; seed <= 250; seed++) {
+    for (let seed = 1; seed <= 100; seed++) {
       const numbers = new Random(seed);
       const random = (below: number) => numbers.int(0, below - 1);
       const delay = () => 5 + random(60);
@@ -306,6 +306,6 @@ Deno.test(
       await clock.sleep(2_000);
       assertEquals([feeds.slots.size, clock.pending], [0, 0], `seed ${seed}`);
     }
-    assert(counts.complete > 125 && counts.failed > 125, JSON.stringify(counts));
+    assert(counts.complete > 50 && counts.failed > 50, JSON.stringify(counts));
   },
 );

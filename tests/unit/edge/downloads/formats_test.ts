@@ -1,7 +1,6 @@
 // Extension and Accept header choose the format of a download.
 import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { FORMATS } from "../../../helpers/resources.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
 
 const typeOf = async (path: string, accept?: string) => {
@@ -29,10 +28,7 @@ for (const [accept, type, resource = "Records"] of negotiated) {
 }
 
 const formats: [format: string, type: string][] = [
-  ...Object.values(FORMATS).map(({ extension, mediaType }): [string, string] => [
-    extension,
-    mediaType,
-  ]),
+  ["parquet", "application/vnd.apache.parquet"],
   ["JSON", "application/json"],
   ["text/csv", "text/csv"],
   ["application/json;odata.metadata=none", "application/json"],

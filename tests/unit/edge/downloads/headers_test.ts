@@ -15,16 +15,12 @@ const names: [wanted: string, ascii: string, encoded?: string][] = [
   ["lakes.json", "lakes.csv"],
   ["Rivière à l’île", "Riviere a l_ile.csv", "Rivi%C3%A8re%20%C3%A0%20l%E2%80%99%C3%AEle.csv"],
   ["湖.csv", "_.csv", "%E6%B9%96.csv"],
-  ["100%", "100_.csv", "100%25.csv"],
   ['a"; filename="evil.exe', "a-; filename=-evil.exe.csv", "a-%3B%20filename%3D-evil.exe.csv"],
   ["a\r\nset-cookie: x=1", "aset-cookie- x=1.csv", "aset-cookie-%20x%3D1.csv"],
   ["../../etc/passwd", "etc-passwd.csv"],
   [".htaccess", "htaccess.csv"],
   ["CON", "_CON.csv"],
-  ["name.", "name.csv"],
   ["vsc.\u202eexe", "vsc.exe.csv"],
-  ["it's (1)*", "it's (1)-.csv", "it%27s%20%281%29-.csv"],
-  ["a\u0000b\u007fc\u2028d", "abcd.csv"],
   ["é".repeat(300), `${"e".repeat(60)}.csv`, `${"%C3%A9".repeat(60)}.csv`],
 ];
 for (const [wanted, ascii, encoded = ascii] of names) {

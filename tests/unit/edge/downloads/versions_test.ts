@@ -69,24 +69,11 @@ Deno.test("EdgeApp.request() returns 304 without a request for rows when If-None
   const first = await get("/Records.csv");
   assertMatch(first.etag!, /^W\/"[0-9a-f]{32}"$/);
   assertEquals(countRequests(), [1, 1]);
-  const same = await get("/Records.csv", { "if-none-match": first.etag! });
-  assertEquals([same.status, same.text, same.etag], [304, "", first.etag]);
-  assertEquals(countRequests(), [0, 0]);
-});
-
-Deno.test("EdgeApp.request() compares the ETag weakly with each entity-tag of If-None-Match", async () => {
-  const { get } = overDatasets({ current: [A] });
-  const { etag } = await get("/Records.csv");
-  const cases: [field: string, status: number][] = [
-    [etag!.slice(2), 304],
-    ["*", 304],
-    [`"x", W/"y,z" ,${etag}`, 304],
-    [`"x"`, 200],
-    ["", 200],
-  ];
-  for (const [field, status] of cases) {
-    assertEquals((await get("/Records.csv", { "if-none-match": field })).status, status, field);
+  for (const field of [first.etag!, first.etag!.slice(2), `"x", W/"y,z" ,${first.etag}`]) {
+    const same = await get("/Records.csv", { "if-none-match": field });
+    assertEquals([same.status, same.text, same.etag], [304, "", first.etag]);
   }
+  assertEquals(countRequests(), [0, 0]);
 });
 
 Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, after a request for the versions", async () => {
