@@ -20,71 +20,48 @@ const variables = VARIABLES.map(({ variable }) => variable);
 const settingsOf = (environment: Record<string, string>) =>
   settingsLine(readConfig(environment)).replace("Settings: ", "").split(", ");
 
-/** Every variable except HOST and PORT, with a value that differs from the default; files can end values with a line feed. */
-const EVERY_VARIABLE = {
-  WEIR_ACCESS: "signed",
-  DATASTREAM_API_KEY: "the-api-key\n",
-  WEIR_SIGNING_SECRET: "the-signing-secret-of-at-least-32-bytes\n",
-  WEIR_TOKENS: "the-first-token-00, the-second-token-0,",
-  WEIR_MAX_ROWS: "1000000",
-  WEIR_MAX_DOWNLOADS: "5",
-  WEIR_MAX_DOWNLOADS_PER_CLIENT: "3",
-  WEIR_CLIENT_ADDRESS_HEADER: "x-forwarded-for",
-  WEIR_MAX_CACHED_BYTES: "16000000",
-  WEIR_CACHE_TTL: "0",
-  WEIR_PAGE_ROWS: "2000",
-  WEIR_CORS_ORIGINS: "https://a.example, https://b.example",
-  WEIR_REQUESTS_PER_SECOND: "0.5",
-  WEIR_METRICS_TOKEN: "the-metrics-token\n",
-  DATASTREAM_BASE_URL: "https://example.org/the-path-of-a-proxy/",
-  WEIR_LOG: "json",
-  WEIR_SANDBOX: "0",
-};
+/** Variables except HOST and PORT: a value, and how the log shows it and the default. Files can end values with a line feed. */
+const SETTINGS: [variable: string, value: string, shown: string, shownDefault: string][] = [
+  ["WEIR_ACCESS", "signed", "signed", "caller"],
+  ["DATASTREAM_API_KEY", "the-api-key\n", "(set)", "(not set)"],
+  ["WEIR_SIGNING_SECRET", "the-signing-secret-of-at-least-32-bytes\n", "(set)", "(not set)"],
+  ["WEIR_TOKENS", "the-first-token-00, the-second-token-0,", "(2)", "(0)"],
+  ["WEIR_MAX_ROWS", "1000000", "1000000", "unlimited"],
+  ["WEIR_MAX_DOWNLOADS", "5", "5", "20"],
+  ["WEIR_MAX_DOWNLOADS_PER_CLIENT", "3", "3", "unlimited"],
+  ["WEIR_CLIENT_ADDRESS_HEADER", "x-forwarded-for", "x-forwarded-for", "none"],
+  ["WEIR_MAX_CACHED_BYTES", "16000000", "16000000", "64000000"],
+  ["WEIR_CACHE_TTL", "0", "0", "60"],
+  ["WEIR_PAGE_ROWS", "2000", "2000", "10000"],
+  [
+    "WEIR_CORS_ORIGINS",
+    "https://a.example, https://b.example",
+    "https://a.example https://b.example",
+    "*",
+  ],
+  ["WEIR_REQUESTS_PER_SECOND", "0.5", "0.5", "2"],
+  ["WEIR_METRICS_TOKEN", "the-metrics-token\n", "(set)", "(not set)"],
+  [
+    "DATASTREAM_BASE_URL",
+    "https://example.org/the-path-of-a-proxy/",
+    "example.org",
+    "api.datastream.org",
+  ],
+  ["WEIR_LOG", "json", "json", "text"],
+  ["WEIR_SANDBOX", "0", "0", "0"],
+];
+const EVERY_VARIABLE = Object.fromEntries(SETTINGS.map(([variable, value]) => [variable, value]));
 
 Deno.test("settingsLine() has each setting in force, and no secret", () => {
   assertEquals([...Object.keys(EVERY_VARIABLE), "HOST", "PORT"], variables);
-  assertEquals(settingsOf(EVERY_VARIABLE), [
-    "WEIR_ACCESS=signed",
-    "DATASTREAM_API_KEY=(set)",
-    "WEIR_SIGNING_SECRET=(set)",
-    "WEIR_TOKENS=(2)",
-    "WEIR_MAX_ROWS=1000000",
-    "WEIR_MAX_DOWNLOADS=5",
-    "WEIR_MAX_DOWNLOADS_PER_CLIENT=3",
-    "WEIR_CLIENT_ADDRESS_HEADER=x-forwarded-for",
-    "WEIR_MAX_CACHED_BYTES=16000000",
-    "WEIR_CACHE_TTL=0",
-    "WEIR_PAGE_ROWS=2000",
-    "WEIR_CORS_ORIGINS=https://a.example https://b.example",
-    "WEIR_REQUESTS_PER_SECOND=0.5",
-    "WEIR_METRICS_TOKEN=(set)",
-    "DATASTREAM_BASE_URL=example.org",
-    "WEIR_LOG=json",
-    "WEIR_SANDBOX=0",
-  ]);
+  const expected = SETTINGS.map(([variable, , shown]) => `${variable}=${shown}`);
+  assertEquals(settingsOf(EVERY_VARIABLE), expected);
 });
 
 Deno.test("settingsLine() has the defaults when variables are empty", () => {
   const empty = Object.fromEntries(variables.map((name) => [name, " \n"]));
-  assertEquals(settingsOf({ ...empty, WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }), [
-    "WEIR_ACCESS=caller",
-    "DATASTREAM_API_KEY=(not set)",
-    "WEIR_SIGNING_SECRET=(not set)",
-    "WEIR_TOKENS=(0)",
-    "WEIR_MAX_ROWS=unlimited",
-    "WEIR_MAX_DOWNLOADS=20",
-    "WEIR_MAX_DOWNLOADS_PER_CLIENT=unlimited",
-    "WEIR_CLIENT_ADDRESS_HEADER=none",
-    "WEIR_MAX_CACHED_BYTES=64000000",
-    "WEIR_CACHE_TTL=60",
-    "WEIR_PAGE_ROWS=10000",
-    "WEIR_CORS_ORIGINS=*",
-    "WEIR_REQUESTS_PER_SECOND=2",
-    "WEIR_METRICS_TOKEN=(not set)",
-    "DATASTREAM_BASE_URL=api.datastream.org",
-    "WEIR_LOG=text",
-    "WEIR_SANDBOX=0",
-  ]);
+  const expected = SETTINGS.map(([variable, , , shown]) => `${variable}=${shown}`);
+  assertEquals(settingsOf({ ...empty, WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }), expected);
   assertEquals(settingsOf({ WEIR_ACCESS: "caller", WEIR_LOG: "errors" }).at(-2), "WEIR_LOG=errors");
 });
 

@@ -278,16 +278,11 @@ function textOf(value: unknown): string {
 }
 
 Deno.test("EdgeApp.request() logs no path of the base URL when it is not DataStream's", async () => {
-  const log: string[] = [];
-  for (const path of ["/a-key-of-a-proxy/v1/odata/v4", "/a-key-of-a-proxy/"]) {
-    const { app, log: lines } = overUpstream([Response.json({}, { status: 418 })], {
-      ...text,
-      baseUrl: `https://proxy.invalid${path}`,
-    });
-    await get(app, "/Records.csv");
-    log.push(lines.join());
-  }
-  assertStringIncludes(log[0]!, "https://proxy.invalid[secret]v1/odata/v4/");
-  assertStringIncludes(log[1]!, "https://proxy.invalid[secret]Records");
+  const { app, log } = overUpstream([Response.json({}, { status: 418 })], {
+    ...text,
+    baseUrl: "https://proxy.invalid/a-key-of-a-proxy/v1/odata/v4",
+  });
+  await get(app, "/Records.csv");
+  assertStringIncludes(log.join(), "https://proxy.invalid[secret]v1/odata/v4/");
   assertEquals(log.join().includes("a-key"), false);
 });

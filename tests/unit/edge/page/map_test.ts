@@ -23,14 +23,10 @@ function assertNear(actual: number, expected: number, tolerance: number, what = 
 // projection with another formula: the integral of the secant (Simpson's rule) in place of the tangent.
 const PLACES: [name: string, longitude: number, latitude: number, x: number, y: number][] = [
   ["Vancouver", -123.12, 49.28, -1971.89, 728.76],
-  ["Whitehorse", -135.05, 60.72, -1978.25, -721.99],
   ["Yellowknife", -114.4, 62.44, -953.08, -409.86],
-  ["Winnipeg", -97.17, 49.88, -154.94, 1102.64],
   ["Toronto", -79.42, 43.7, 1269.78, 1642.76],
-  ["Québec", -71.25, 46.84, 1780.59, 1107.88],
   ["Halifax", -63.6, 44.65, 2430.04, 1078.86],
   ["St. John's", -52.68, 47.58, 2962.24, 337.88],
-  ["Iqaluit", -68.5, 63.75, 1227.22, -664.03],
   ["Resolute", -94.9, 74.68, 2.90, -1589.84],
 ];
 
@@ -181,14 +177,6 @@ Deno.test("drawMap() has a scale bar that is right at the centre of the map", as
   const length = Number(/v6h-(\d+)v-6/.exec(pathOf(map, "scale"))![1]);
   assertNear(length, 50 * (south - north) / 111.19, 0.6);
   assertStringIncludes(map, ">50 km</text>");
-});
-
-Deno.test("drawMap() has no inline style, and is at most 14 kB compressed for 60 locations", async () => {
-  const map = await draw({ list: scatter(60) });
-  assertEquals(/style=|<style|<script|NaN|undefined/.test(map), false);
-  const stream = new Blob([map]).stream().pipeThrough(new CompressionStream("gzip"));
-  const { byteLength } = await new Response(stream).arrayBuffer();
-  assert(byteLength < 14_000, String(byteLength));
 });
 
 for (const [name, size] of Object.entries({ lead: LEAD_SIZE, rail: RAIL_SIZE })) {
