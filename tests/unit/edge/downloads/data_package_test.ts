@@ -50,21 +50,17 @@ test("EdgeApp.request() has bytes, rows and hash in a package while the document
   assertEquals(await read(), [undefined, undefined, undefined, 30]);
 });
 
-test("EdgeApp.request() links to the package of the format, with the parameters of the download", async () => {
+test("EdgeApp.request() links to the package of the format, if the link is not too long", async () => {
   const { app } = overSandbox();
   const linkOf = async (path: string) =>
     (await app.request(path, { method: "HEAD" })).headers.get("link");
-  const link = (target: string) =>
-    `<${target}>; rel="describedby"; type="application/vnd.datapackage+json"`;
-  assertEquals(await linkOf("/Locations.csv"), link("Locations.datapackage.json"));
   for (const path of ["/Locations.geojson?limit=2", "/Locations?limit=2&$format=geojson"]) {
-    assertEquals(await linkOf(path), link("Locations.datapackage.json?limit=2&$format=geojson"));
+    assertEquals(
+      await linkOf(path),
+      '<Locations.datapackage.json?limit=2&$format=geojson>; rel="describedby"; ' +
+        'type="application/vnd.datapackage+json"',
+    );
   }
-  assertMatch(
-    (await linkOf("/Records.csv?$filter=DOI%20eq%20%2710.25976/weir-aa00%27"))!,
-    /^<https:\/\/doi\.org\/10\.25976\/weir-aa00>; rel="cite-as", <Records\.datapackage\.json\?\$filter=DOI/,
-  );
-  assertEquals(await linkOf("/Records.csv?$count=true"), null);
   const many = Array.from({ length: 3_000 }, (_, index) => index);
   assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
 });

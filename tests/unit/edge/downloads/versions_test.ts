@@ -201,18 +201,11 @@ for (const [name, response, time] of failures) {
 }
 
 Deno.test("EdgeApp.request() returns 502 after one request when the service rejects the API key", async () => {
-  for (const status of [401, 403]) {
-    const { get, countRequests, log } = overDatasets({
-      current: () => Response.json({}, { status }),
-    });
-    assertEquals((await get("/Records.csv")).status, 502);
-    assertEquals(countRequests(), [1, 0]);
-    assertEquals(log.length, 1);
-    assertMatch(
-      log[0]!,
-      /Request for the versions of the datasets failed: .* check the API key|send an API key/,
-    );
-  }
+  const reply = () => Response.json({}, { status: 403 });
+  const { get, countRequests, log } = overDatasets({ current: reply });
+  assertEquals((await get("/Records.csv")).status, 502);
+  assertEquals([countRequests(), log.length], [[1, 0], 1]);
+  assertMatch(log[0]!, /Request for the versions of the datasets failed: .* check the API key/);
 });
 
 Deno.test("EdgeApp.request() returns an ETag when the filter of the query is too long for Metadata", async () => {

@@ -732,6 +732,7 @@ Deno.test("GET / names its files, has no inline script or style, and is small", 
     "/weir.svg": "image/svg+xml",
   };
   const html = await get(app, "/");
+  assertStringIncludes(html, '<option value="Atlantic (basin)"');
   let bytes = await compressedSize(html);
   for (const [path, type] of Object.entries(types)) {
     const response = await app.request(path);
