@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
@@ -24,55 +24,47 @@ Deno.test("EdgeApp.request() returns 200 for /readyz after the cheapest request 
   assertEquals(requests[0]!.headers.get("x-api-key"), "k3y-of-a-test");
 });
 
-test("EdgeApp.request() probes at most once a minute for /readyz, also when the service fails", async () => {
-  const { app, requests, clock } = overUpstream([broken(), broken(), page([]), page([])]);
-  for (let count = 0; count < 5; count++) assertEquals(await statusOf(app), 503);
-  assertEquals(requests.length, 1);
-  clock.advance(59_000);
-  const response = await app.request("/readyz");
-  assertEquals([response.headers.get("retry-after"), requests.length], ["1", 1]);
-  clock.advance(1_001);
-  assertEquals([await statusOf(app), requests.length], [503, 2]);
-  clock.advance(60_001);
-  assertEquals([await statusOf(app), await statusOf(app), requests.length], [200, 200, 3]);
-  clock.advance(60_001);
-  assertEquals([await statusOf(app), requests.length], [200, 4]);
-});
-
-Deno.test("EdgeApp.request() sends no probe for /readyz when a download has succeeded in the last minute", async () => {
-  const { app, stats, clock } = overSandbox();
-  await download(app);
-  const before = stats.requests;
-  clock.advance(59_000);
-  assertEquals([await statusOf(app), stats.requests], [200, before]);
-  await download(app);
-  clock.advance(59_000);
-  assertEquals([await statusOf(app), stats.requests], [200, before + 1]);
-});
-
-Deno.test("EdgeApp.request() returns 503 for /readyz without a probe when a download has failed", async () => {
-  const { app, requests, log } = overUpstream([broken()]);
-  await download(app);
-  assertEquals([await statusOf(app), requests.length, log.length], [503, 1, 1]);
-});
-
-Deno.test("EdgeApp.request() returns 200 for /readyz when a download fails soon after a success", async () => {
-  const { app, requests, clock } = overUpstream([page([]), broken(), broken()]);
-  await download(app);
-  clock.advance(30_000);
-  await download(app);
-  assertEquals(await statusOf(app), 200);
-  clock.advance(30_001);
-  assertEquals([await statusOf(app), requests.length], [503, 2]);
-});
-
-Deno.test("EdgeApp.request() probes for /readyz when a download failed because of its query", async () => {
-  for (const status of [400, 413, 504]) {
-    const { app, requests } = overUpstream([Response.json({}, { status }), page([])]);
-    await download(app);
-    assertEquals([await statusOf(app), requests.length], [200, 2], String(status));
-  }
-});
+/** A download, a pause in seconds, or a request for /readyz: its status, and the number of requests to the service. */
+type Step = "download" | number | [status: number, requests: number];
+const histories: [name: string, answers: number[], steps: Step[]][] = [
+  [
+    "probes at most once a minute, also when the service fails",
+    [500, 500, 200, 200],
+    [[503, 1], [503, 1], 59, [503, 1], 1.001, [503, 2], 60.001, [200, 3], [200, 3], 60.001, [
+      200,
+      4,
+    ]],
+  ],
+  [
+    "sends no probe when a download has succeeded in the last minute",
+    [200, 200],
+    ["download", 59, [200, 1], "download", 59, [200, 2]],
+  ],
+  ["answers 503 without a probe when a download has failed", [500], ["download", [503, 1]]],
+  [
+    "answers 200 when a download fails soon after a success",
+    [200, 500],
+    ["download", 30, "download", [200, 2], 30.001, [503, 2]],
+  ],
+  ...[400, 413, 504].map((status): typeof histories[number] => [
+    `probes when a download failed with ${status} because of its query`,
+    [status, 200],
+    ["download", [200, 2]],
+  ]),
+];
+for (const [name, answers, steps] of histories) {
+  test(`GET /readyz ${name}`, async () => {
+    const responses = answers.map((status) =>
+      status === 200 ? page([]) : Response.json({}, { status })
+    );
+    const { app, requests, clock } = overUpstream(responses);
+    for (const step of steps) {
+      if (step === "download") await download(app);
+      else if (typeof step === "number") clock.advance(step * 1_000);
+      else assertEquals([await statusOf(app), requests.length], step);
+    }
+  });
+}
 
 Deno.test("EdgeApp.request() returns 503 with the reason for /readyz when the key is rejected, also after a success", async () => {
   for (const status of [401, 403]) {
@@ -86,7 +78,9 @@ Deno.test("EdgeApp.request() returns 503 with the reason for /readyz when the ke
       hint: "set another API key (the log has the details)",
     });
     assertEquals([log.length, log[0]!.includes("k3y")], [1, false]);
-    clock.advance(60_001);
+    clock.advance(59_000);
+    assertEquals((await app.request("/readyz")).headers.get("retry-after"), "1");
+    clock.advance(1_001);
     assertEquals(await statusOf(app), 200);
   }
 });
@@ -106,8 +100,7 @@ Deno.test("EdgeApp.request() returns the time of the last success for /readyz wh
 
 test("EdgeApp.request() returns 503 for /readyz when no response arrives within 10 s, and aborts the probe", async () => {
   const { app, requests, clock, log } = overUpstream([() => new Promise<Response>(() => {})]);
-  const response = await app.request("/readyz");
-  assertEquals([response.status, clock.now()], [503, 10_000]);
+  assertEquals([await statusOf(app), clock.now()], [503, 10_000]);
   assertEquals(requests[0]!.signal.aborted, true);
   assertStringIncludes(log.join(), "Readiness probe failed: no response within 10 s");
 });
