@@ -77,15 +77,12 @@ Deno.test("createApp() logs to standard error, without the key, when it has no l
 
 Deno.test("EdgeApp.request() allows only the origins of corsOrigins when it is set", async () => {
   const { app } = overSandbox({ records: 1 }, { corsOrigins: ["https://a.example"] });
-  const allowed = async (origin: string) => {
-    const response = await app.request("/Records.csv", { headers: { origin } });
-    await response.text();
-    assertStringIncludes(response.headers.get("vary") ?? "", "Origin");
-    return response.headers.get("access-control-allow-origin");
-  };
-  assertEquals(await allowed("https://a.example"), "https://a.example");
-  assertEquals(await allowed("https://b.example"), null);
-  assertEquals(await allowed("https://a.example.evil.example"), null);
+  const allowed = { "https://a.example": "https://a.example", "https://a.example.evil": null };
+  for (const [origin, expected] of Object.entries(allowed)) {
+    const { headers } = await app.request("/healthz", { headers: { origin } });
+    assertStringIncludes(headers.get("vary") ?? "", "Origin");
+    assertEquals(headers.get("access-control-allow-origin"), expected);
+  }
 });
 
 const signed = { access: "signed", signingSecret: SECRET } as const;

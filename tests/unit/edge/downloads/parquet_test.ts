@@ -70,13 +70,11 @@ Deno.test("EdgeApp.request() rejects a value that does not fit its column, and w
 });
 
 Deno.test("EdgeApp.request() shows no own path of the base URL in Parquet and data packages", async () => {
-  for (const path of ["/a-key-of-a-proxy/v1/odata/v4", "/a-key-of-a-proxy/"]) {
-    const responses = [page([{ Id: 1 }]), page([])];
-    const { app } = overUpstream(responses, { baseUrl: `https://proxy.invalid${path}` });
-    const file = await app.request("/Records.parquet?$select=Id");
-    const { metadata } = await readParquet(await file.arrayBuffer());
-    const response = await app.request("/Records.datapackage.json?$select=Id");
-    const text = JSON.stringify(metadata) + await response.text();
-    assertEquals([text.includes("a-key"), text.match(/proxy\.invalid/g)?.length], [false, 3]);
-  }
+  const baseUrl = "https://proxy.invalid/a-key-of-a-proxy/v1/odata/v4";
+  const { app } = overUpstream([page([{ Id: 1 }]), page([])], { baseUrl });
+  const file = await app.request("/Records.parquet?$select=Id");
+  const { metadata } = await readParquet(await file.arrayBuffer());
+  const response = await app.request("/Records.datapackage.json?$select=Id");
+  const text = JSON.stringify(metadata) + await response.text();
+  assertEquals([text.includes("a-key"), text.match(/proxy\.invalid/g)?.length], [false, 3]);
 });

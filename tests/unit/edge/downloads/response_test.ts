@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { isVersionRequest, overSandbox, overUpstream } from "../../../helpers/edge.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { page } from "../../../helpers/upstream.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -32,17 +32,6 @@ test("EdgeApp.request() sends each page when it arrives and requests one page ah
   await clock.sleep(10_000);
   assertEquals(stats.requests, 6);
   await reader.cancel();
-});
-
-test("EdgeApp.request() aborts the request in flight when the body is cancelled", async () => {
-  const { reply, sent } = hanging();
-  const { app, log } = overUpstream([page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`), reply]);
-  const reader = (await app.request("/Records.csv")).body!.getReader();
-  await reader.read();
-  const waiting = reader.read();
-  const request = await sent;
-  await reader.cancel();
-  assertEquals([request.signal.aborted, (await waiting).done, log], [true, true, []]);
 });
 
 // The server of Node aborts with a text, not with an error.

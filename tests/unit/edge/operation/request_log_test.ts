@@ -87,19 +87,17 @@ test("EdgeApp.request() breaks a body with an error that the runtimes print as a
 
 Deno.test("EdgeApp.request() returns the x-request-id of the request when it is valid, else a random one", async () => {
   const { app } = overSandbox();
-  const idOf = async (id: string | undefined, path = "/healthz", method = "GET") => {
+  const idOf = async (id: string | undefined, path = "/healthz") => {
     const headers: HeadersInit = id === undefined ? {} : { "x-request-id": id };
-    const response = await app.request(path, { method, headers });
+    const response = await app.request(path, { headers });
     await response.body?.cancel();
     return response.headers.get("x-request-id")!;
   };
-  for (const id of ["4bf92f35-77b3.4da6_A", "x".repeat(128)]) {
-    for (const path of ["/Records.csv?limit=1", "/Records.csv?limit=x", "/nothing"]) {
-      for (const method of ["GET", "HEAD", "OPTIONS"]) {
-        assertEquals(await idOf(id, path, method), id);
-      }
-    }
+  const valid = "4bf92f35-77b3.4da6_A";
+  for (const path of ["/Records.csv?limit=1", "/Records.csv?limit=x", "/nothing"]) {
+    assertEquals(await idOf(valid, path), valid);
   }
+  assertEquals(await idOf("x".repeat(128)), "x".repeat(128));
   const invalid = [undefined, "", "a b", "é", "x".repeat(129), 'a"b', "a,b"];
   const ids = await Promise.all(invalid.map((id) => idOf(id)));
   for (const id of ids) assertMatch(id, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
