@@ -87,7 +87,7 @@ test("Feeds wait for memory within a page when many pages are longer than expect
   };
   const texts = await Promise.all(
     Array.from(
-      { length: 50 },
+      { length: 30 },
       (_, index) => readText(feeds.open(`${index}`, source, `${index}`), () => clock.sleep(20)),
     ),
   );
