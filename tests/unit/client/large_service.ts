@@ -1,23 +1,17 @@
 import { parseFilter } from "../../../src/odata/parse_filter.ts";
 
-/** A fast fake service with more rows than the sandbox could generate quickly. */
-export interface LargeService {
-  /** Decoded path and query of each request. */
-  readonly requests: string[];
-  /** Responses to count requests. */
-  readonly counts: number[];
-  fetch(request: Request): Promise<Response>;
-}
-
 /**
- * Creates a service of observations with only an Id and a LocationId.
+ * Creates a service of observations with only an Id and a LocationId, with more rows than the sandbox could generate
+ * quickly.
  *
  * The first location has a third of the rows, and 1 % of the rows have no year by default. The service supports
  * only the filters by which the client splits a query.
  */
-export function largeService(rows: number, locations: number, hasUndated = true): LargeService {
-  const requests: string[] = [];
-  const counts: number[] = [];
+export function largeService(
+  rows: number,
+  locations: number,
+  hasUndated = true,
+): { fetch(request: Request): Promise<Response> } {
   const locationOf = new Uint16Array(rows);
   for (let row = 0; row < rows; row++) {
     // A product with a prime distributes consecutive rows over the locations.
@@ -38,36 +32,30 @@ export function largeService(rows: number, locations: number, hasUndated = true)
       };
       const test = testsByOperator[operator]!;
       if (field === "ActivityStartYear") return (row: number) => test(yearOf(row));
-      const isMatch = Uint8Array.from(
-        { length: locations },
-        (_, index) => test(idOf(index)) ? 1 : 0,
-      );
-      return (row: number) => isMatch[locationOf[row]!] === 1;
+      const isMatch = Array.from({ length: locations }, (_, location) => test(idOf(location)));
+      return (row: number) => isMatch[locationOf[row]!]!;
     });
     return (row) => tests.every((test) => test(row));
   }
 
   function respond({ url }: Request): unknown {
-    const { pathname, search, origin } = new URL(url);
-    const options = new URLSearchParams(search);
-    requests.push(decodeURIComponent(pathname + search).replace("/v1/odata/v4", ""));
-    const filter = options.get("$filter") ?? undefined;
+    const { pathname, searchParams, origin } = new URL(url);
+    const filter = searchParams.get("$filter") ?? undefined;
     if (pathname.endsWith("/Metadata")) return { value: [] };
     if (pathname.endsWith("/Locations")) {
       // Locations with an odd Id are inside the box.
-      const ids = Array.from({ length: locations }, (_, index) => ({ Id: idOf(index) }));
+      const ids = Array.from({ length: locations }, (_, location) => ({ Id: idOf(location) }));
       return { value: filter?.includes("Latitude") ? ids.filter(({ Id }) => Id % 2 === 1) : ids };
     }
     const matches = createMatcher(filter);
-    if (options.get("$count") === "true") {
+    if (searchParams.get("$count") === "true") {
       let count = 0;
       for (let row = 0; row < rows; row++) if (matches(row)) count++;
-      counts.push(count);
       return { value: String(count) };
     }
     const value: { Id: number; LocationId: number }[] = [];
-    const top = Number(options.get("$top"));
-    const after = Number(/\d+/.exec(options.get("$skiptoken") ?? "0")![0]);
+    const top = Number(searchParams.get("$top"));
+    const after = Number(/\d+/.exec(searchParams.get("$skiptoken") ?? "0")![0]);
     for (let row = after; row < rows; row++) {
       if (!matches(row)) continue;
       if (value.length === top) {
@@ -80,5 +68,5 @@ export function largeService(rows: number, locations: number, hasUndated = true)
   }
 
   // deno-lint-ignore require-await -- fetch() rejects instead of throwing
-  return { requests, counts, fetch: async (request) => Response.json(respond(request)) };
+  return { fetch: async (request) => Response.json(respond(request)) };
 }

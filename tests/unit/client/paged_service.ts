@@ -1,4 +1,4 @@
-import { DataStream, type DataStreamOptions } from "../../../mod.ts";
+import { DataStream, type DataStreamOptions, type Query } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
@@ -83,8 +83,32 @@ export function pagedClient(service: ServiceOptions, options: DataStreamOptions 
   return { client, clock, requests };
 }
 
-export function rowsOf(ids: readonly number[]): { Id: number; DOI: string }[] {
+/** Reads the Ids of a query, in the order in which they are delivered, and the error that ends it. */
+export async function readIds(
+  query: Query<{ Id: number }>,
+): Promise<{ ids: number[]; error: unknown }> {
+  const ids: number[] = [];
+  try {
+    for await (const chunk of query.ndjson()) {
+      const lines = new TextDecoder().decode(chunk).trimEnd().split("\n");
+      ids.push(...lines.map((line) => JSON.parse(line).Id));
+    }
+    return { ids, error: undefined };
+  } catch (error) {
+    return { ids, error };
+  }
+}
+
+function rowsOf(ids: readonly number[]): { Id: number; DOI: string }[] {
   return ids.map((Id) => ({ Id, DOI: `d${Id}` }));
+}
+
+/** Returns the body of a page without a link in two texts, of which the first ends after the row with an Id. */
+export function splitBody(ids: readonly number[], id: number): [string, string] {
+  const body = JSON.stringify({ value: rowsOf(ids) });
+  const row = JSON.stringify(rowsOf([id])[0]);
+  const end = body.indexOf(row) + row.length;
+  return [body.slice(0, end), body.slice(end)];
 }
 
 export function range(first: number, last: number): number[] {

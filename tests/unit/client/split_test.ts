@@ -1,0 +1,324 @@
+// A query that is too large is split by location, and a location by year; each row is given once.
+import "../../helpers/no_permission.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  type Batch,
+  DataStream,
+  DataStreamError,
+  type Progress,
+  type Query,
+} from "../../../mod.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
+import { page, retryingClient, ROOT, upstream } from "../../helpers/upstream.ts";
+import { useRandom } from "../../properties/random.ts";
+import { largeService } from "./large_service.ts";
+import { range } from "./paged_service.ts";
+
+/** A service of observations with Ids from 1. */
+interface Service {
+  rows: number;
+  /** Default 12 */
+  locations?: number;
+  /** Whether some rows have no year. Default true */
+  hasUndated?: boolean;
+  /** Factor on the count with a number, so that few rows are a large result. Default 1 */
+  factor?: (number: number) => number;
+  /** Replaces a response, or only its status. */
+  respond?: (resource: string, options: URLSearchParams) => Response | number | undefined;
+}
+
+/** Creates a client of a service, and records the requests, decoded. */
+function serve({ rows, locations = 12, hasUndated, factor, respond }: Service) {
+  const service = largeService(rows, locations, hasUndated);
+  const clock = new FakeClock();
+  const requests: string[] = [];
+  let counts = 0;
+  const client = new DataStream({
+    baseUrl: ROOT,
+    clock,
+    async fetch(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      requests.push(decodeURIComponent(request.url.slice(ROOT.length)));
+      const other = respond?.(pathname.slice(pathname.lastIndexOf("/") + 1), searchParams);
+      if (typeof other === "number") return new Response("", { status: other });
+      const response = other ?? await service.fetch(request);
+      if (factor === undefined || !searchParams.has("$count")) return response;
+      const { value } = await response.json();
+      return Response.json({ value: Math.floor(value * factor(++counts)) });
+    },
+  });
+  return { client, clock, requests };
+}
+
+/** Whether a request is for the rows of all locations, or their count. */
+function isWhole(resource: string, options: URLSearchParams): boolean {
+  return resource === "Observations" && !options.get("$filter")?.includes("LocationId");
+}
+
+/** Refuses the pages of all locations. */
+const refusePages: Service["respond"] = (resource, options) =>
+  isWhole(resource, options) && !options.has("$count") ? 504 : undefined;
+
+async function assertEachOnce(query: Query<{ Id: number }>, rows: number): Promise<void> {
+  const ids = (await query.toArray()).map(({ Id }) => Id);
+  assertEquals(ids.toSorted((a, b) => a - b), range(1, rows));
+}
+
+/** Filters of the requests for rows, each once. */
+function filtersOf(requests: readonly string[]): string[] {
+  const pages = requests.filter((url) =>
+    url.startsWith("/Observations") && !url.includes("$count")
+  );
+  return [...new Set(pages.map((url) => /\$filter=([^&]*)/.exec(url)?.[1] ?? "all"))];
+}
+
+/** 1,000 counted rows for each row. */
+const THOUSAND = () => 1_000;
+const large: [
+  name: string,
+  service: Service,
+  query: object,
+  filters: string[],
+  counts: number,
+][] = [
+  ["1,000,000 rows", { rows: 1_000 }, {}, ["all"], 2],
+  ["more rows, and partition is never", { rows: 1_200 }, { partition: "never" }, ["all"], 2],
+  ["more rows, and a limit of 1,000,000", { rows: 1_200 }, { limit: 1_000_000 }, ["all"], 2],
+  [
+    "2,400,000 rows of 300 locations",
+    { rows: 2_400, locations: 300 },
+    {},
+    [
+      "all",
+      "LocationId lt 1267",
+      "LocationId gte 1267 and LocationId lt 2051",
+      "LocationId gte 2051",
+    ],
+    5,
+  ],
+  [
+    "1,300,000 rows of one location",
+    { rows: 1_300, locations: 1, hasUndated: false },
+    {},
+    ["all", "ActivityStartYear lt 2014", "ActivityStartYear gte 2014"],
+    8,
+  ],
+  [
+    "1,300,000 rows of one location, and some have no date",
+    { rows: 1_300, locations: 1 },
+    {},
+    ["all"],
+    4,
+  ],
+];
+for (const [name, service, query, filters, counts] of large) {
+  Deno.test(`observations() have ${filters.length} filters when there are ${name}`, async () => {
+    const { client, requests } = serve({ ...service, factor: THOUSAND });
+    // The counts are too high.
+    const options = { select: ["Id"], top: 100, incomplete: "warn", ...query } as const;
+    await assertEachOnce(client.observations(options), service.rows);
+    assertEquals(filtersOf(requests), filters);
+    assertEquals(requests.filter((url) => url.includes("$count")).length, counts);
+  });
+}
+
+Deno.test("observations() give each row once when Locations lacks a location and counts are wrong", async () => {
+  for (const wrong of [300, 2_000]) {
+    const { client, requests } = serve({
+      rows: 1_200,
+      locations: 40,
+      factor: (number) => number === 1 ? 1_000 : wrong,
+      respond: (resource) =>
+        resource === "Locations"
+          ? page([1085, 1141, "1022", 1057, 1239].map((Id) => ({ Id })))
+          : undefined,
+    });
+    await assertEachOnce(client.observations({ top: 100, incomplete: "warn" }), 1_200);
+    assert(filtersOf(requests).length > 2, filtersOf(requests).join());
+  }
+});
+
+Deno.test("batches() continue after each cursor of a split query, and keep the later shards as the same objects", async () => {
+  const { client } = serve({ rows: 2_400, locations: 30, factor: THOUSAND });
+  const query = client.observations({ select: ["Id"], top: 200, incomplete: "warn" });
+  const batches = await Array.fromAsync(query.batches());
+  const idsOf = (of: Batch<{ Id: number }[]>[]) =>
+    of.flatMap(({ data }) => data.map(({ Id }) => Id));
+  assertEquals(new Set(idsOf(batches)).size, 2_400);
+  assertEquals(batches.slice(0, 2).map(({ expectedRows }) => expectedRows), [undefined, 2_400_000]);
+  for (const [index, { cursor }] of batches.entries()) {
+    const after = JSON.parse(JSON.stringify(cursor));
+    const others = await Array.fromAsync(query.batches({ after }));
+    assertEquals(idsOf(others), idsOf(batches.slice(index + 1)), `after batch ${index}`);
+    if (index < 2) continue;
+    const { shards: before } = batches[index - 1]!.cursor;
+    const later = cursor.shards.slice(1);
+    assert(later.every((shard, place) => shard === before[before.length - later.length + place]));
+  }
+});
+
+Deno.test("observations() apply limit and skipToken across shards", async () => {
+  const { client } = serve({ rows: 2_000, respond: refusePages });
+  const query = { select: ["Id"], top: 100, limit: 1_500, skipToken: "Id:200" } as const;
+  const ids = (await client.observations(query).toArray()).map(({ Id }) => Id);
+  assertEquals([ids.length, new Set(ids).size], [1_500, 1_500]);
+  assert(ids.every((id) => id > 200));
+});
+
+Deno.test("observations() keep the meaning of an unchecked filter when they are split", async () => {
+  const { client, requests } = retryingClient([
+    ...Array.from({ length: 3 }, () => new Response("", { status: 504 })),
+    page([{ Id: 1 }, { Id: 2 }]),
+    Response.json({ value: 2 }),
+    page([{ Id: 1 }]),
+    page([{ Id: 2 }]),
+  ]);
+  const query = client.observations({ unchecked: true, filter: "a or b", select: ["Id"] });
+  assertEquals(await query.toArray(), [{ Id: 1 }, { Id: 2 }]);
+  const filters = requests.map(({ url }) => new URL(url).searchParams.get("$filter"));
+  assertEquals(filters.slice(4), [
+    "a or b",
+    "(a or b) and LocationId lt 2",
+    "(a or b) and LocationId gte 2",
+  ]);
+});
+
+const BOX = { west: -68, south: 44, east: -59, north: 48 };
+
+Deno.test("observations() of a box over 2,000 locations take 8 requests", async () => {
+  const { client, requests } = serve({ rows: 20_000, locations: 4_000 });
+  const rows = await client.observations({ within: BOX, select: ["Id", "LocationId"] }).toArray();
+  assertEquals(new Set(rows.map(({ Id }) => Id)).size, rows.length);
+  assert(rows.length > 5_000 && rows.every(({ LocationId }) => LocationId % 2 === 1));
+  assertEquals([requests.length, requests.filter((url) => url.includes("$count")).length], [8, 3]);
+});
+
+Deno.test("observations() of a box fail at the row after maxRows", async () => {
+  const { client } = serve({ rows: 20_000, locations: 4_000 });
+  const query = client.observations({ within: BOX, select: ["Id"], maxRows: 12_000 });
+  let rows = 0;
+  const error = await assertRejects(async () => {
+    for await (const page of query.pages()) rows += page.length;
+  }, DataStreamError);
+  assert(rows > 0 && rows <= 12_000, `${rows}`);
+  assertEquals([error.kind, error.rows], ["too-many-rows", rows]);
+});
+
+Deno.test("records() of a box fail without a position when the service rejects the list of locations", async () => {
+  const { options } = upstream(
+    page([{ Id: 1 }], `${ROOT}/Locations?$skiptoken=Id:1`),
+    Response.json({}, { status: 400 }),
+  );
+  const query = new DataStream(options).records({ within: BOX });
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "400");
+  assertEquals(error.hint.includes("delivered"), false);
+  assertEquals([error.rows, error.skipToken], [0, undefined]);
+});
+
+for (const [counts, latest] of [["counts", 8_500], ["no counts", 22_500]] as const) {
+  const refusesCounts = counts === "no counts";
+  Deno.test(`observations() are split by location when the service has 504 for the whole query and ${counts}`, async () => {
+    using _ = useRandom(() => 0.999);
+    const { client, clock, requests } = serve({
+      rows: 2_000,
+      respond: (resource, options) =>
+        isWhole(resource, options) && (refusesCounts || !options.has("$count")) ? 504 : undefined,
+    });
+    const reports: Progress[] = [];
+    let first: number | undefined;
+    const onProgress = (progress: Progress) => {
+      reports.push(progress);
+      if (progress.rows > 0) first ??= clock.now();
+    };
+    await assertEachOnce(client.observations({ top: 100, onProgress }), 2_000);
+    assert(first! <= latest, `${first} ms`);
+    const [split] = reports.filter(({ splitting }) => splitting !== undefined);
+    assertEquals([split?.splitting, split?.rows], ["location", 0]);
+    assertEquals([reports.at(-1)?.expectedRows, reports.at(-1)?.splitting], [2_000, undefined]);
+    // Three attempts at the count of the whole query, and one at that of each shard.
+    const counted = requests.filter((url) => url.includes("$count"));
+    assertEquals(counted.length, refusesCounts ? 3 + 12 : 1);
+    assertEquals(requests.slice(0, 4).map((url) => url.split("?")[0]), [
+      "/Observations",
+      "/Observations",
+      "/Observations",
+      "/Locations",
+    ]);
+  });
+}
+
+const splitting: [name: string, top: number, respond: () => Service["respond"]][] = [
+  ...[408, 413, 504].map((status): typeof splitting[number] => [
+    `answers ${status} after some pages`,
+    20,
+    () => {
+      let pages = 0;
+      return (resource, options) =>
+        refusePages(resource, options) && ++pages >= 4 ? status : undefined;
+    },
+  ]),
+  [
+    "has more locations than its pages may have",
+    40,
+    () => (resource, options) =>
+      resource === "Locations"
+        ? Number(options.get("$top")) > 700 ? 413 : undefined
+        : refusePages(resource, options),
+  ],
+  [
+    "refuses one row, and the locations once",
+    4,
+    () => {
+      let lists = 0;
+      return (resource, options) =>
+        resource === "Locations"
+          ? ++lists === 1 ? 504 : undefined
+          : refusePages(resource, options) && 413;
+    },
+  ],
+];
+for (const [name, top, respond] of splitting) {
+  Deno.test(`observations() are split when the service ${name}`, async () => {
+    const { client } = serve({ rows: 200, respond: respond() });
+    await assertEachOnce(client.observations({ top }), 200);
+  });
+}
+
+const unsplit: [name: string, locations: number, query: object, options: object][] = [
+  ["partition is never", 12, { partition: "never" }, {}],
+  ["only one attempt is allowed", 12, {}, { retry: { attempts: 1 } }],
+  ["it has one location", 1, {}, {}],
+];
+for (const [name, locations, query, options] of unsplit) {
+  Deno.test(`observations() fail when each page is refused and ${name}`, async () => {
+    const { client, requests } = serve({ rows: 200, locations, respond: refusePages });
+    const rows = client.with(options).observations({ ...query, top: 20 }).toArray();
+    const error = await assertRejects(() => rows, DataStreamError, "504");
+    assertEquals(error.status, 504);
+    assert(requests.length < 20, requests.join("\n"));
+  });
+}
+
+const outages: [name: string, seconds: number, status: number][] = [
+  ["an outage of 10 s", 10, 503],
+  ["an outage of 40 s with timeouts", 40, 504],
+  ["429 without Retry-After for 10 minutes", 600, 429],
+];
+for (const [name, seconds, status] of outages) {
+  Deno.test(`observations() survive ${name}, and are not split`, async () => {
+    for (const jitter of [0.5, 0.999]) {
+      using _ = useRandom(() => jitter);
+      let begin: number | undefined;
+      const { client, clock, requests } = serve({
+        rows: 600,
+        respond() {
+          if (requests.length > 3) begin ??= clock.now();
+          const isDown = begin !== undefined && clock.now() - begin < seconds * 1_000;
+          return isDown ? status : undefined;
+        },
+      });
+      await assertEachOnce(client.observations({ select: ["Id"], top: 100 }), 600);
+      assertEquals(filtersOf(requests), ["all"]);
+    }
+  });
+}
