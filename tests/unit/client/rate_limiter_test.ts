@@ -1,11 +1,11 @@
-// The rate limiter: its pure functions on random schedules, the limiter of the process, and queries whose service
-// records when requests start.
+// The rate limiter: its pure functions on random schedules, the limiter of the process, and queries that use it.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
-import { type Clock, DataStream } from "../../../mod.ts";
-import type { Permit, RateLimiter } from "../../../src/client/rate_limiter.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type Clock, DataStream, type RateLimiter } from "../../../mod.ts";
+import type { Permit, PermitQueue, Ticket } from "../../../src/client/rate_limiter.ts";
 import {
   acquire,
+  type Answer,
   createLimiter,
   createPermitQueue,
   createProcessLimiter,
@@ -13,6 +13,7 @@ import {
   NEW_STATE,
   penalize,
   release,
+  sendUntilAnswered,
 } from "../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -41,11 +42,9 @@ for (const [name, signOfLife] of [["", Infinity], [" in Workers", HEARTBEAT]] as
   }, DEADLINE);
 }
 
-const ticketOf = (id: string, times: { since?: number; deadline?: number; rate?: number } = {}) => {
-  const { since = 0, deadline = Infinity, rate = 2 } = times;
-  const message = { id, interval: 1_060 / rate, maxWait: null, waited: 0 };
-  return { ...message, since, deadline, expiresAt: Infinity, wake() {} };
-};
+function ticketOf(id: string, since = 0, deadline = Infinity, rate = 2): Ticket {
+  return { id, interval: 1_060 / rate, since, deadline, expiresAt: Infinity, wake() {} };
+}
 
 /** A request of a random schedule. */
 interface Request {
@@ -81,7 +80,7 @@ function runSchedule(random: Random, isShared: boolean): void {
   });
   for (let now = 0; requests.some(({ isDone }) => !isDone); now += STEP) {
     assert(now < 600_000, "the schedule does not end");
-    state = structuredClone(state);
+    state = { ...state };
     for (const request of random.shuffle(requests)) {
       const { id, since, requestsPerSecond: rate, duration, diesAt, deadline, startedAt } = request;
       if (request.isDone || now < since) continue;
@@ -91,7 +90,7 @@ function runSchedule(random: Random, isShared: boolean): void {
           other.startedAt === undefined && !other.isDone && other.since <= now &&
           (other.since - since || Number(other.id) - Number(id)) < 0;
         const position = requests.filter(isEarlier).length;
-        const answer = acquire(state, ticketOf(id, { since, deadline, rate }), position, now);
+        const answer = acquire(state, ticketOf(id, since, deadline, rate), position, now);
         if ("retryAfter" in answer) {
           assert(deadline < Infinity && answer.retryAfter > 0);
           request.isDone = true;
@@ -145,48 +144,68 @@ Deno.test("acquire() does not wait longer than an interval when the clock was se
   assertEquals(acquire(state, third, 0, TTL + INTERVAL), { granted: true });
 });
 
-/** A limiter of the process, and the number of timers that it sets. */
-function createCountedLimiter(signOfLife = Infinity) {
-  const clock = new FakeClock();
-  let timers = 0;
-  const { sleep } = clock;
-  const counted: Clock = {
-    now: () => clock.now(),
-    sleep(time, signal) {
-      timers++;
-      return sleep.call(clock, time, signal);
-    },
-  };
-  return { clock, limiter: createProcessLimiter(counted, signOfLife), timers: () => timers };
-}
-
-async function getPermit(limiter: RateLimiter, signal?: AbortSignal): Promise<Permit> {
-  const permit = await limiter.acquire(REQUEST, signal);
+async function getPermit(limiter: RateLimiter): Promise<Permit> {
+  const permit = await limiter.acquire(REQUEST);
   assert("release" in permit);
   return permit;
 }
 
-test("createProcessLimiter() has one timer for 20 waiters when a request takes 20 s", async () => {
-  const { clock, limiter, timers } = createCountedLimiter();
-  const permit = await getPermit(limiter);
+/** Creates requests that wait for a limiter, and the numbers of those that got a permit, with the times. */
+function waitFor(limiter: RateLimiter, clock: Clock, count: number) {
+  const order: number[] = [];
   const starts: number[] = [];
-  const waiting = Array.from({ length: 20 }, async () => {
-    const own = await getPermit(limiter);
+  const waiting = Array.from({ length: count }, async (_, number) => {
+    const permit = await getPermit(limiter);
+    order.push(number);
     starts.push(clock.now());
-    own.release();
+    permit.release();
   });
+  return { order, starts, ended: Promise.all(waiting) };
+}
+
+test("createProcessLimiter() has one timer for 20 waiters when a request takes 20 s", async () => {
+  const clock = new FakeClock();
+  let timers = 0;
+  const limiter = createProcessLimiter({
+    now: () => clock.now(),
+    sleep(time, signal) {
+      timers++;
+      return clock.sleep(time, signal);
+    },
+  }, Infinity);
+  const permit = await getPermit(limiter);
+  const { starts, ended } = waitFor(limiter, clock, 20);
   for (let age = 0; age < 20_000; age += 1_000) {
     await clock.sleep(1_000);
     assertEquals(await permit.extend(), true);
     assert(clock.pending <= 1, `${clock.pending} timers`);
   }
-  assert(timers() <= 1 + 20_000 / (TTL - 1_000), `${timers()} timers`);
+  assert(timers <= 1 + 20_000 / (TTL - 1_000), `${timers} timers`);
   permit.responded();
   await clock.sleep(100);
   permit.release();
-  await Promise.all(waiting);
+  await ended;
   // It opened the connection.
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => 20_000 + (index + 1) * INTERVAL));
+});
+
+test("createProcessLimiter() keeps the permit and the order when the process was suspended", async () => {
+  for (const signOfLife of [Infinity, HEARTBEAT]) {
+    const clock = new FakeClock();
+    const limiter = createProcessLimiter(clock, signOfLife);
+    const permit = await getPermit(limiter);
+    const { order, ended } = waitFor(limiter, clock, 4);
+    // A runtime runs late timers in their order: the one that extends the permit is due before the permit expires.
+    const extended = clock.sleep(HEARTBEAT - 1).then(() => permit.extend());
+    await clock.sleep(50);
+    clock.advance(60_000);
+    assertEquals([await extended, order], [true, []]);
+    await clock.sleep(700);
+    assertEquals([order, await permit.extend()], [[], true]);
+    permit.release();
+    await ended;
+    assertEquals(order, [0, 1, 2, 3]);
+  }
 });
 
 test("createPermitQueue() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
@@ -205,41 +224,108 @@ test("createPermitQueue() skips a waiter after 2.5 s when its runtime has droppe
   assertEquals(clock.now(), 3_000);
 });
 
-test("createProcessLimiter() keeps the permit and the order when the process was suspended", async () => {
-  for (const signOfLife of [Infinity, HEARTBEAT]) {
-    const { clock, limiter } = createCountedLimiter(signOfLife);
-    const permit = await getPermit(limiter);
-    const order: number[] = [];
-    const waiting = [1, 2, 3, 4].map(async (number) => {
-      const own = await getPermit(limiter);
-      order.push(number);
-      own.release();
-    });
-    // A runtime runs late timers in their order: the one that extends the permit is due before the permit expires.
-    const extended = clock.sleep(HEARTBEAT - 1).then(() => permit.extend());
-    await clock.sleep(50);
-    clock.advance(60_000);
-    assertEquals([await extended, order], [true, []]);
-    await clock.sleep(700);
-    assertEquals([order, await permit.extend()], [[], true]);
-    permit.release();
-    await Promise.all(waiting);
-    assertEquals(order, [1, 2, 3, 4]);
+/** Sends a request to a limiter, and returns its start. `latency`: time until its headers arrive. */
+async function sendThrough(
+  limiter: RateLimiter,
+  clock: Clock,
+  { latency = 0, outcome = "success" as "success" | undefined, request = REQUEST } = {},
+): Promise<number> {
+  const permit = await limiter.acquire(request) as Permit;
+  const start = clock.now();
+  await clock.sleep(latency);
+  permit.responded();
+  permit.release(outcome);
+  return start;
+}
+
+test("createProcessLimiter() counts the interval from the response when a request opens a connection", async () => {
+  const clock = new FakeClock();
+  const limiter = createProcessLimiter(clock, Infinity);
+  const send = (latency: number) => sendThrough(limiter, clock, { latency });
+  const starts = [await send(120), await send(50), await send(50)];
+  assertEquals(starts, [0, 120 + INTERVAL, 120 + 2 * INTERVAL]);
+  await clock.sleep(TTL);
+  const start = await send(120);
+  assertEquals(await send(0), start + 120 + INTERVAL);
+});
+
+test("penalize() doubles the interval at most three times, until responses succeed for 10 s", async () => {
+  const clock = new FakeClock();
+  const limiter = createProcessLimiter(clock, Infinity);
+  const send = () => sendThrough(limiter, clock);
+  await send();
+  for (let times = 0; times < 4; times++) await limiter.penalize(REQUEST, 7_000);
+  const starts: number[] = [];
+  for (let times = 0; times < 25; times++) starts.push(await send());
+  assertEquals(starts[0], 7_000);
+  const factors = starts.slice(1).map((start, index) => (start - starts[index]!) / INTERVAL);
+  assertEquals([...new Set(factors)], [8, 4, 2, 1]);
+  // At least 10 s pass between two reductions.
+  assert(factors.filter((factor) => factor === 2).length * 2 * INTERVAL >= 10_000, `${factors}`);
+});
+
+test("penalize() makes the interval 1 s when the rate is unlimited", async () => {
+  const clock = new FakeClock();
+  const limiter = createProcessLimiter(clock, Infinity);
+  const request = { ...REQUEST, requestsPerSecond: Infinity };
+  await sendThrough(limiter, clock, { request });
+  await limiter.penalize(REQUEST, 0);
+  assertEquals(await sendThrough(limiter, clock, { request }), 1_000);
+});
+
+/** Creates a limiter whose store answers in a given way. */
+function sharedLimiter(answers: Pick<PermitQueue, "acquire"> & Partial<PermitQueue>) {
+  const clock = new FakeClock();
+  const answer = () => Promise.resolve();
+  const queue = { extend: () => true, release: answer, penalize: answer, ...answers };
+  return { limiter: createLimiter(() => queue, clock, sendUntilAnswered(clock)), clock };
+}
+
+test("createLimiter() gives no permit when its store gives an unknown answer", async () => {
+  for (const answer of [{}, { status: "held" }, null]) {
+    const { limiter } = sharedLimiter({ acquire: () => Promise.resolve(answer as never) });
+    await assertRejects(() => limiter.acquire(REQUEST));
   }
 });
+
+const failures: [name: string, fail: () => Promise<never>, message: string][] = [
+  ["does not answer", () => new Promise(() => {}), "did not answer"],
+  ["fails", () => Promise.reject(new Error("connect ECONNREFUSED")), "ECONNREFUSED"],
+];
+for (const [name, fail, message] of failures) {
+  test(`createLimiter() rejects within 10 s when its store ${name}`, async () => {
+    const { limiter, clock } = sharedLimiter({ acquire: fail, release: fail, penalize: fail });
+    await assertRejects(() => limiter.acquire(REQUEST), Error, message);
+    assert(clock.now() > 9_000 && clock.now() <= 10_000, `rejected at ${clock.now()}`);
+    await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, message);
+    assert(clock.now() <= 20_000, `rejected at ${clock.now()}`);
+  });
+}
+
+for (const isHeld of [true, false]) {
+  test(`createLimiter() ${isHeld ? "extends" : "does not use"} a permit that arrives late when it ${isHeld ? "is valid" : "has expired"}`, async () => {
+    const calls: string[] = [];
+    const { limiter, clock } = sharedLimiter({
+      async acquire(): Promise<Answer> {
+        if (calls.push("acquire") === 1) await clock.sleep(3_000);
+        return { granted: true };
+      },
+      extend() {
+        calls.push("extend");
+        return isHeld;
+      },
+    });
+    await limiter.acquire(REQUEST);
+    assertEquals(calls, ["acquire", "extend", ...isHeld ? [] : ["acquire"]]);
+  });
+}
 
 test("createLimiter() forgets a key after an hour without a request when there are more than a thousand", async () => {
   const clock = new FakeClock();
   const created: (string | undefined)[] = [];
-  const answer = () => Promise.resolve(undefined);
   const limiter = createLimiter(({ keyHash }) => {
     created.push(keyHash);
-    return {
-      acquire: () => Promise.resolve({ wait: 0 }),
-      extend: () => true,
-      release: answer,
-      penalize: answer,
-    };
+    return createPermitQueue((apply) => apply({ ...NEW_STATE }, clock.now()), clock, Infinity);
   }, clock);
   const use = async (key: number) => await limiter.penalize({ ...REQUEST, keyHash: `${key}` }, 0);
   for (let key = 0; key < 1_000; key++) await use(key);
@@ -250,93 +336,11 @@ test("createLimiter() forgets a key after an hour without a request when there a
   assertEquals(created.slice(1_000), ["1000", "0"]);
 });
 
-interface SendOptions {
-  requestsPerSecond?: number;
-  apiKey?: string;
-  signal?: AbortSignal;
-  respond?: () => Response | Promise<Response>;
-}
-
-function createSender() {
-  const clock = new FakeClock();
-  const starts: number[] = [];
-  /** Returns the time at which the request started, whatever the response. */
-  const send = async (
-    { requestsPerSecond = 2, apiKey = "k3y-of-a-test", signal, respond = () => page([]) }:
-      SendOptions = {},
-  ): Promise<number> => {
-    let start = NaN;
-    const client = new DataStream({
-      clock,
-      requestsPerSecond,
-      apiKey,
-      baseUrl: `${REQUEST.origin}/v1`,
-      retry: { attempts: 1 },
-      fetch: async () => {
-        start = clock.now();
-        starts.push(start);
-        return await respond();
-      },
-    });
-    await client.metadata({ signal }).toArray().catch((error) => {
-      if (Number.isNaN(start)) throw error;
-    });
-    return start;
-  };
-  return { clock, starts, send };
-}
-
-/** Neither a success, which shortens the interval after a penalty, nor a penalty. */
-const notFound = () => new Response("", { status: 404 });
-const tooManyRequests = (retryAfter: number) => () =>
-  new Response("", { status: 429, headers: { "retry-after": String(retryAfter) } });
-/** Differences between neighbouring numbers. */
-const differences = (times: number[]) => times.slice(1).map((time, index) => time - times[index]!);
-
-test("DataStream counts the interval from the response when a request opens a connection", async () => {
-  const { clock, starts, send } = createSender();
-  for (const delay of [120, 50, 50]) {
-    await send({ respond: () => clock.sleep(delay).then(() => page([])) });
-  }
-  await clock.sleep(TTL);
-  await send({ respond: () => clock.sleep(120).then(() => page([])) });
-  await send();
-  const [first, second, , last] = differences(starts);
-  assertEquals([first, second, last], [120 + INTERVAL, INTERVAL, 120 + INTERVAL]);
-});
-
-test("a 429 blocks the requests, and doubles the interval until responses succeed", async () => {
-  const { clock, starts, send } = createSender();
-  await send();
-  await send({ respond: tooManyRequests(7) });
-  await send({ respond: tooManyRequests(0) });
-  await send({ respond: notFound });
-  await clock.sleep(20_000);
-  await send({ respond: notFound });
-  for (let times = 0; times < 20; times++) await send();
-  assertEquals(starts.slice(0, 4), [0, 530, 7_530, 7_530 + 4 * INTERVAL]);
-  const factors = differences(starts.slice(4)).map((gap) => Math.round(gap / INTERVAL));
-  assertEquals([factors[0], new Set(factors), factors.at(-1)], [4, new Set([4, 2, 1]), 1]);
-  // At least 10 s pass between two reductions.
-  assert(factors.filter((factor) => factor === 2).length * 2 * INTERVAL >= 10_000);
-});
-
-test("a 429 lengthens the interval at most eight times, and to 1 s when the rate is unlimited", async () => {
-  const { starts, send } = createSender();
-  await send({ requestsPerSecond: Infinity, respond: tooManyRequests(0) });
-  assertEquals(await send({ requestsPerSecond: Infinity, respond: notFound }), 1_000);
-  for (let times = 0; times < 10; times++) await send({ respond: tooManyRequests(0) });
-  assertEquals(differences(starts).at(-1), 8 * INTERVAL);
-});
-
 test("DataStream exceeds neither limit of a strict service when several queries run", async () => {
-  const { sandbox, client } = sandboxAndClient({ records: 2_000 });
-  const results = await Promise.all([
-    client.records({ top: 500 }).toArray(),
-    client.records({ top: 1_000, select: ["Id"] }).toArray(),
-    client.records({ top: 400 }).toArray(),
-  ]);
-  assertEquals(results.map((rows) => rows.length), [2_000, 2_000, 2_000]);
+  const { sandbox, client } = sandboxAndClient({ records: 200 });
+  const read = (top: number) => client.records({ top, select: ["Id"] }).toArray();
+  const results = await Promise.all([read(50), read(100), read(40)]);
+  assertEquals(results.map((rows) => rows.length), [200, 200, 200]);
   const { requests, tooFast, parallel } = sandbox.stats;
   assertEquals([requests, tooFast, parallel], [5 + 3 + 6, 0, 0]); // each with a count
 });
