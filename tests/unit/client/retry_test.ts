@@ -2,40 +2,34 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
-import { page, retryingClient, ROOT, type ScriptedResponse } from "../../helpers/upstream.ts";
+import {
+  page,
+  pageOf,
+  retryingClient,
+  ROOT,
+  type ScriptedResponse,
+} from "../../helpers/upstream.ts";
 
-const statusResponse = (status: number, headers: HeadersInit = {}) =>
-  Response.json({ message: "no" }, { status, headers });
-const next = `${ROOT}/Locations?$skiptoken=Id:1`;
-const html = () => new Response("<html>", { headers: { "content-type": "text/html" } });
-const cut = () =>
-  new Response(
-    new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode('{"value":['));
-        controller.error(new Error("body cut"));
-      },
-    }),
-    { headers: { "content-type": "application/json" } },
-  );
+const status = (code: number, retryAfter?: string): Response =>
+  Response.json({ message: "no" }, {
+    status: code,
+    headers: retryAfter === undefined ? {} : { "retry-after": retryAfter },
+  });
+/** Functions, because a response can be sent once. */
+const repeat = (count: number, response: () => Response) =>
+  Array.from({ length: count }, () => response);
+const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;
 
 const temporary: [name: string, reply: ScriptedResponse][] = [
   ["a reset connection", new TypeError("connection reset")],
-  ["a broken body", cut()],
-  ["broken JSON", new Response('{"value":[', { headers: { "content-type": "application/json" } })],
-  ["HTML with status 200", html()],
-  ["status 500", statusResponse(500)],
-  ["status 502", statusResponse(502)],
-  ["status 503", statusResponse(503)],
-  ["status 520", statusResponse(520)],
-  ["status 408", statusResponse(408)],
-  ["status 504", statusResponse(504)],
-  ["status 429", statusResponse(429)],
+  ["broken JSON", pageOf('{"value":[')],
+  ["HTML with status 200", new Response("<html>", { headers: { "content-type": "text/html" } })],
+  ...[408, 429, 500, 504].map((code): [string, Response] => [`status ${code}`, status(code)]),
 ];
 for (const [name, reply] of temporary) {
   Deno.test(`locations() retries after ${name}, and returns each row once`, async () => {
     const { client, times, tops } = retryingClient([
-      page([{ Id: 1 }], next),
+      page([{ Id: 1 }], next(1)),
       reply,
       page([{ Id: 2 }]),
     ]);
@@ -47,28 +41,26 @@ for (const [name, reply] of temporary) {
   });
 }
 
-const permanent: [name: string, reply: () => ScriptedResponse][] = [
-  ["status 400", () => statusResponse(400)],
-  ["status 401", () => statusResponse(401)],
-  ["status 403", () => statusResponse(403)],
-  ["status 404", () => statusResponse(404)],
-  ["a redirect", () => new Response(null, { status: 302 })],
-  ["status 206", () => statusResponse(206)],
-];
-for (const [name, reply] of permanent) {
-  Deno.test(`locations() fails without a retry after ${name}`, async () => {
-    const { client, requests } = retryingClient([reply()]);
+for (const code of [206, 302, 400, 403, 499]) {
+  Deno.test(`locations() fails without a retry after status ${code}`, async () => {
+    const { client, requests } = retryingClient([status(code)]);
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
     assertEquals([error.kind, requests.length], ["status", 1]);
     assertEquals(error.message.includes("times"), false);
   });
 }
 
+Deno.test("locations() fails without a retry when the runtime denies network access", async () => {
+  const denied = Object.assign(new Error("Requires net access"), { name: "NotCapable" });
+  const { client, requests } = retryingClient([denied]);
+  const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
+  const hint = "allow access to DataStream: deno run --allow-net=upstream.invalid";
+  assertEquals([error.hint, requests.length], [hint, 1]);
+});
+
 Deno.test("locations() requests a page at most six times, with at most 30 s of backoff", async () => {
   for (let run = 0; run < 20; run++) {
-    const { client, clock, requests } = retryingClient(
-      Array.from({ length: 6 }, () => statusResponse(500)),
-    );
+    const { client, clock, requests } = retryingClient(repeat(6, () => status(500)));
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
     assertEquals(requests.length, 6);
     assertEquals(error.detail.endsWith("responded with status 500 (no), 6 times"), true);
@@ -77,30 +69,28 @@ Deno.test("locations() requests a page at most six times, with at most 30 s of b
   }
 });
 
-Deno.test("retry.attempts and retry.backoff limit the retries of each page", async () => {
-  const twice = [statusResponse(500), statusResponse(500)];
-  const pages = [
-    ...twice,
-    page([{ Id: 1 }], next),
-    ...twice.map(() => statusResponse(500)),
-    page([{ Id: 2 }]),
-  ];
-  const { client } = retryingClient(pages, { retry: { attempts: 3 } });
+Deno.test("retry.attempts limits the attempts at each page", async () => {
+  const twice = repeat(2, () => status(500));
+  const { client } = retryingClient(
+    [...twice, page([{ Id: 1 }], next(1)), ...twice, page([{ Id: 2 }])],
+    { retry: { attempts: 3 } },
+  );
   assertEquals((await client.locations().toArray()).length, 2);
+});
 
-  const short = retryingClient(Array.from({ length: 6 }, () => statusResponse(500)), {
-    retry: { backoff: 1_200 },
-  });
-  await assertRejects(() => short.client.locations().toArray(), DataStreamError, "times");
-  assert(short.clock.now() <= 1_200 + 2 * 530, `gave up after ${short.clock.now()} ms`);
-  assert(short.requests.length >= 3);
+Deno.test("retry.backoff limits the delays of each page", async () => {
+  const retry = { backoff: 1_200 };
+  const { client, clock, requests } = retryingClient(repeat(6, () => status(500)), { retry });
+  await assertRejects(() => client.locations().toArray(), DataStreamError, "times");
+  assert(clock.now() <= 1_200 + 2 * 530, `gave up after ${clock.now()} ms`);
+  assert(requests.length >= 3);
 });
 
 Deno.test("locations() halves the page size after status 413, without backoff, and keeps it for later pages", async () => {
   const { client, tops, times } = retryingClient([
-    statusResponse(413),
-    statusResponse(413, { "retry-after": "119" }), // about the larger page
-    page([{ Id: 1 }], next),
+    status(413),
+    status(413, "119"), // about the larger page
+    page([{ Id: 1 }], next(1)),
     page([{ Id: 2 }]),
   ]);
   assertEquals((await client.locations().toArray()).length, 2);
@@ -111,12 +101,12 @@ Deno.test("locations() halves the page size after status 413, without backoff, a
 Deno.test("locations() doubles a halved page size after three good pages, and after six when a doubled one is refused", async () => {
   const goodPages = Array.from(
     { length: 15 },
-    (_, index) => page([{ Id: index + 1 }], `${ROOT}/Locations?$skiptoken=Id:${index + 1}`),
+    (_, index) => page([{ Id: index + 1 }], next(index + 1)),
   );
   const { client, tops } = retryingClient([
-    ...Array.from({ length: 3 }, () => statusResponse(413)),
+    ...repeat(3, () => status(413)),
     ...goodPages.slice(0, 9),
-    statusResponse(413), // after the third doubling
+    status(413), // after the third doubling
     ...goodPages.slice(9, 15),
     page([{ Id: 16 }]),
   ]);
@@ -126,14 +116,13 @@ Deno.test("locations() doubles a halved page size after three good pages, and af
   assertEquals(tops().slice(0, sizes.length), sizes);
 });
 
-for (const status of [408, 504]) {
-  Deno.test(`locations() halves the page size only after the second ${status}`, async () => {
+for (const code of [408, 504]) {
+  Deno.test(`locations() halves the page size only after the second ${code}`, async () => {
     const { client, tops } = retryingClient([
-      statusResponse(status),
-      statusResponse(status),
-      statusResponse(status === 408 ? 504 : 408),
-      page([{ Id: 1 }], next),
-      statusResponse(status),
+      ...repeat(2, () => status(code)),
+      status(code === 408 ? 504 : 408),
+      page([{ Id: 1 }], next(1)),
+      status(code),
       page([{ Id: 2 }]),
     ]);
     assertEquals((await client.locations({ top: 9_999 }).toArray()).length, 2);
@@ -142,109 +131,80 @@ for (const status of [408, 504]) {
 }
 
 Deno.test("locations() fails when the page size is 1 and the response still too large", async () => {
-  const one = retryingClient([statusResponse(413), statusResponse(413)]);
-  const error = await assertRejects(
-    () => one.client.locations({ top: 2 }).toArray(),
-    DataStreamError,
-  );
-  assertEquals([error.status, one.tops()], [413, [2, 1]]);
+  const { client, tops } = retryingClient(repeat(2, () => status(413)));
+  const rows = client.locations({ top: 2 }).toArray();
+  const error = await assertRejects(() => rows, DataStreamError);
+  assertEquals([error.status, tops()], [413, [2, 1]]);
   assertMatch(error.hint, /fewer fields/);
 });
 
+/** The time between two requests, if `Retry-After` says nothing, or less. */
+const SHORTEST = 1_060;
+const DATE = "Sat, 21 Nov 2026 10:00:00 GMT";
 const retryAfterHeaders: [name: string, headers: HeadersInit, milliseconds: number][] = [
-  ["seconds", { "retry-after": "7" }, 7_000],
-  ["zero seconds", { "retry-after": "0" }, 1_060],
-  ["seconds with white space", { "retry-after": " 7 " }, 7_000],
-  [
-    "a date",
-    {
-      "retry-after": "Sat, 21 Nov 2026 10:01:00 GMT",
-      date: "Sat, 21 Nov 2026 10:00:00 GMT",
-    },
-    60_000,
-  ],
-  [
-    "a date in the past",
-    {
-      "retry-after": "Sat, 21 Nov 2026 09:01:00 GMT",
-      date: "Sat, 21 Nov 2026 10:00:00 GMT",
-    },
-    1_060,
-  ],
+  ["seconds", { "retry-after": " 7 " }, 7_000],
   ["the maximum", { "retry-after": "120" }, 120_000],
-  ...["soon", "1.5", "-1", "2026-11-21"].map((text): [string, HeadersInit, number] => [
-    `the invalid value ${text}`,
-    { "retry-after": text },
-    1_060,
-  ]),
+  ["zero seconds", { "retry-after": "0" }, SHORTEST],
+  ["a date", { "retry-after": "Sat, 21 Nov 2026 10:01:00 GMT", date: DATE }, 60_000],
+  ["a date in the past", { "retry-after": "Sat, 21 Nov 2026 09:01:00 GMT", date: DATE }, SHORTEST],
+  ["a text", { "retry-after": "soon" }, SHORTEST],
+  ["a fraction", { "retry-after": "1.5" }, SHORTEST],
+  ["a date of another form", { "retry-after": "2026-11-21" }, SHORTEST],
 ];
 for (const [name, headers, wait] of retryAfterHeaders) {
   Deno.test(`locations() waits as Retry-After says when it has ${name} and the status is 429`, async () => {
-    const { client, times } = retryingClient([statusResponse(429, headers), page([])]);
+    const { client, times } = retryingClient([
+      new Response("", { status: 429, headers }),
+      page([]),
+    ]);
     await client.locations().toArray();
     assertEquals(times[1], wait);
   });
 }
 
-Deno.test("locations() waits as Retry-After says, instead of the backoff, when the status is 503", async () => {
-  const many = Array.from({ length: 5 }, () => statusResponse(503, { "retry-after": "100" }));
-  const { client, times } = retryingClient([...many, page([])]);
+Deno.test("locations() compares a date in Retry-After with the local clock when there is no Date header", async () => {
+  const soon = new Date(Date.now() + 50_000).toUTCString();
+  const { client, times } = retryingClient([status(429, soon), page([])]);
   await client.locations().toArray();
-  assertEquals(times, [0, 100_000, 200_000, 300_000, 400_000, 500_000]);
+  assert(times[1]! > 40_000 && times[1]! <= 50_000, `retried at ${times[1]}`);
+});
+
+Deno.test("locations() waits as Retry-After says, instead of the backoff, when the status is 503", async () => {
+  const busy = repeat(5, () => status(503, "100"));
+  const service = retryingClient([...busy, page([])]);
+  await service.client.locations().toArray();
+  assertEquals(service.times, [0, 100_000, 200_000, 300_000, 400_000, 500_000]);
 });
 
 Deno.test("locations() fails with the time of a retry when Retry-After exceeds the maximum", async () => {
-  for (const status of [429, 503]) {
-    const { client, requests } = retryingClient([statusResponse(status, { "retry-after": "121" })]);
+  for (const code of [429, 503]) {
+    const { client, requests } = retryingClient([status(code, "121")]);
     const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
-    assertEquals([error.status, requests.length], [status, 1]);
+    assertEquals([error.status, requests.length], [code, 1]);
     assertEquals(error.hint, "try again in 121 s, as DataStream asks");
     assertEquals(error.retryAfter, 121_000);
   }
 });
 
 Deno.test("locations() backs off when Retry-After is shorter than the backoff", async () => {
-  const many = Array.from({ length: 6 }, () => statusResponse(503, { "retry-after": "0" }));
-  const { client, clock } = retryingClient(many);
+  const { client, clock } = retryingClient(repeat(6, () => status(503, "0")));
   await assertRejects(() => client.locations().toArray(), DataStreamError, "6 times");
   assert(clock.now() >= 15_000, `gave up after ${clock.now()} ms`);
 });
 
 Deno.test("locations() fails after 15 minutes of responses with status 429", async () => {
-  const { client, clock } = retryingClient(
-    Array.from({ length: 40 }, () => statusResponse(429, { "retry-after": "60" })),
-  );
+  const { client, clock } = retryingClient(repeat(40, () => status(429, "60")));
   await assertRejects(() => client.locations().toArray(), DataStreamError, "status 429");
   assert(clock.now() >= 900_000 && clock.now() < 960_000, `gave up after ${clock.now()} ms`);
 });
 
-Deno.test("locations() compares a date in Retry-After with the local clock when there is no Date header", async () => {
-  const soon = new Date(Date.now() + 50_000).toUTCString();
-  const { client, times } = retryingClient([
-    statusResponse(429, { "retry-after": soon }),
-    page([]),
-  ]);
-  await client.locations().toArray();
-  assert(times[1]! > 40_000 && times[1]! <= 50_000, `retried at ${times[1]}`);
-});
-
 Deno.test("locations() stops waiting for a retry when the signal aborts", async () => {
   const stop = new AbortController();
-  const { client, clock, requests } = retryingClient([statusResponse(500), page([])]);
+  const { client, clock, requests } = retryingClient([status(500), page([])]);
   const query = client.locations({
     signal: stop.signal,
     onProgress: ({ retrying }) => retrying && queueMicrotask(() => stop.abort("enough")),
   });
   assertEquals(await query.toArray().catch((error) => error), "enough");
   assertEquals([requests.length, clock.now()], [1, 0]);
-});
-
-Deno.test("locations() fails without a retry when the runtime denies network access", async () => {
-  const denied = Object.assign(new Error("Requires net access"), { name: "NotCapable" });
-  const { client, requests } = retryingClient([denied]);
-  const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
-  assertEquals([error.hint, requests.length], [
-    "allow access to DataStream: deno run --allow-net=upstream.invalid",
-    1,
-  ]);
 });
