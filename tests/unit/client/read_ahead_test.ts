@@ -1,61 +1,78 @@
 // A page is requested before the reader has read the page before it, within a limit of memory.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { DataStream } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { ROOT } from "../../helpers/upstream.ts";
-import { CHUNK_LENGTH, delayedPages } from "./delayed_pages.ts";
 
-/** Creates a query of a service whose pages have a number of chunks. */
-function serve(pages: number, chunks: number, options: { limit?: number } = {}) {
+/** Length (bytes) of a text. Seven rows with one are a part: at least 256 KiB. */
+const TEXT_LENGTH = 40_000;
+const TEXT = "v".repeat(TEXT_LENGTH);
+
+/**
+ * Reads the CSV of a service that sends each page without delay, and pauses after each part.
+ *
+ * @returns Number of pages that were requested before the end of each pause
+ */
+async function requestsAtPauses(
+  { pages, rows, pauses, limit }: { pages: number; rows: number; pauses: number; limit?: number },
+): Promise<number[]> {
   const clock = new FakeClock();
-  const service = delayedPages(clock, pages, chunks);
-  const { fetch } = service;
-  const client = new DataStream({ baseUrl: ROOT, clock, fetch, requestsPerSecond: Infinity });
-  return { clock, service, query: client.records({ select: ["Id", "DOI"], ...options }) };
-}
-
-for (const chunks of [0, 2]) {
-  const parts = chunks + 1;
-  const test = (name: string, run: () => Promise<void>) =>
-    Deno.test(`csv() ${name} when pages have ${parts} parts`, DEADLINE, run);
-
-  test("requests a page while the one before is read", async () => {
-    const { service, query } = serve(5, chunks);
-    assertEquals(await service.readSteadily(query.csv()), 300 + 5 * 300);
-  });
-
-  test("requests no page while the one before is read, if the query has a limit,", async () => {
-    const { service, query } = serve(5, chunks, { limit: 1_000 });
-    assertEquals(await service.readSteadily(query.csv()), 5 * (300 + 300));
-  });
-
-  test("requests one page ahead of a reader that stops", async () => {
-    const { clock, service, query } = serve(4, chunks);
-    const reader = query.csv().getReader();
-    for (let page = 1; page < 4; page++) {
-      for (let part = 0; part < parts; part++) {
-        const { value } = await reader.read();
-        assert(value!.length > 0);
-        await clock.sleep(10_000);
-        assertEquals(service.requests, page + 1);
-      }
+  let requests = 0;
+  function* body(id: number) {
+    const encoder = new TextEncoder();
+    yield encoder.encode('{"value":[');
+    for (let row = 0; row < rows; row++) {
+      yield encoder.encode(`${row === 0 ? "" : ","}{"Id":${id + row},"DOI":"${TEXT}"}`);
     }
-    await reader.cancel();
+    const link = `?$skiptoken=Id:${id + rows - 1}`;
+    const hasMore = id + rows < pages * rows;
+    yield encoder.encode(hasMore ? `],"@odata.nextLink":"${link}"}` : "]}");
+  }
+  const respond = ({ url }: Request) => {
+    const { searchParams } = new URL(url);
+    if (searchParams.has("$count")) return Response.json({ value: pages * rows });
+    requests++;
+    const id = Number(searchParams.get("$skiptoken")?.slice(3) ?? 0) + 1;
+    return new Response(ReadableStream.from(body(id)), {
+      headers: { "content-type": "application/json" },
+    });
+  };
+  const client = new DataStream({
+    baseUrl: ROOT,
+    clock,
+    fetch: (request) => Promise.resolve(respond(request)),
+    requestsPerSecond: Infinity,
   });
-}
-
-Deno.test("csv() buffers at most 32 MiB when it requests a page ahead", DEADLINE, async () => {
-  const chunks = 45; // 18 MB
-  const { clock, service, query } = serve(2, chunks);
-  const reader = query.csv().getReader();
-  const partsToRead = Math.ceil(2 * chunks - 2 ** 25 / CHUNK_LENGTH);
-  for (let part = 1; part <= partsToRead; part++) {
-    assert(service.requests < 2);
+  const reader = client.records({ select: ["Id", "DOI"], limit }).csv().getReader();
+  const found: number[] = [];
+  while (found.length < pauses) {
     await reader.read();
     await clock.sleep(10_000);
+    found.push(requests);
   }
-  assertEquals(service.requests, 2);
   await reader.cancel();
+  return found;
+}
+
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
+
+test("csv() requests one page ahead of its reader", async () => {
+  assertEquals(await requestsAtPauses({ pages: 3, rows: 1, pauses: 3 }), [2, 3, 3]);
+  // Each page has three parts.
+  const requests = await requestsAtPauses({ pages: 3, rows: 20, pauses: 6 });
+  assertEquals(requests, [2, 2, 2, 3, 3, 3]);
+});
+
+test("csv() requests no page ahead when the query has a limit", async () => {
+  const requests = await requestsAtPauses({ pages: 3, rows: 20, pauses: 6, limit: 1_000 });
+  assertEquals(requests, [1, 1, 1, 2, 2, 2]);
+});
+
+test("csv() buffers at most 32 MiB when it requests a page ahead", async () => {
+  const rows = 450; // 18 MB
+  const requests = await requestsAtPauses({ pages: 2, rows, pauses: 12 });
+  const bytesToRead = 2 * rows * TEXT_LENGTH - 2 ** 25;
+  assertEquals(requests.indexOf(2), Math.floor(bytesToRead / (7 * TEXT_LENGTH)));
 });
