@@ -1,7 +1,7 @@
 // citations() finds the datasets of a filter with few requests, each dataset once.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects } from "@std/assert";
-import { and, DataStream, endsWith, eq, ValidationError } from "../../../mod.ts";
+import { DataStream, eq, ValidationError } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
@@ -38,17 +38,6 @@ test("citations() adds the link when the dataset's citation lacks it, and no DOI
   for (const doi of ["https://doi.org/10.25976/a", "doi:10.25976/A", "DOI: 10.25976/a"]) {
     assertEquals(await citationOf(`A, ${doi}.`), "A, https://doi.org/10.25976/a.");
   }
-});
-
-test("citations() accepts a filter as text or expression", async () => {
-  const { client } = sandboxAndClient();
-  const [text] = await client.citations(
-    "DOI eq '10.81029/weir-ee00' and ActivityStartYear gte 2015",
-  );
-  assertEquals(text?.doi, "10.81029/weir-ee00");
-  const filter = and(endsWith("DOI", "cc00"), eq("CharacteristicName", "pH"));
-  assertEquals((await client.citations(filter)).map(({ doi }) => doi), ["10.25976/weir-cc00"]);
-  assertEquals(await client.citations("DOI eq 'none'"), []);
 });
 
 const sentFilters: [filter: string, sent: string | null][] = [

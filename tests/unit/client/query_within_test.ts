@@ -44,25 +44,6 @@ Deno.test("records() takes one request when a bounding box has no location", asy
   assertEquals(sandbox.stats.requests, 3);
 });
 
-for (const options of [{ maxRows: 4_000 }, { partition: "never" }] as const) {
-  Deno.test(`records() requests the locations of a bounding box once with ${JSON.stringify(options)}`, async () => {
-    const { sandbox } = sandboxAndClient({ records: 1_000, requestsPerSecond: Infinity });
-    const paths: string[] = [];
-    const { client } = sandboxAndClient({}, {
-      apiKey: sandbox.apiKey,
-      requestsPerSecond: Infinity,
-      fetch: (request) => {
-        paths.push(new URL(request.url).pathname);
-        return sandbox.fetch(request);
-      },
-    });
-    const query = { within: maritimes, top: 25, select: ["Id"] as const };
-    const rows = await client.records({ ...query, ...options }).toArray();
-    assert(rows.length > 75);
-    assertEquals(paths.filter((path) => path.endsWith("/Locations")).length, 1);
-  });
-}
-
 Deno.test("observations() requests locations with the clauses that Locations takes when the filter is unchecked", () => {
   const client = new DataStream({ baseUrl: ROOT });
   const query = (filter: string) =>
@@ -82,22 +63,4 @@ Deno.test("observations() fails when a location has no Id to filter by", async (
     "/v1/odata/v4/Locations, got a row without an integer Id",
   );
   assertEquals(error.kind, "page");
-});
-
-Deno.test("observations() puts as many locations into a request as fit when it has a bounding box", async () => {
-  const ids = Array.from({ length: 1_000 }, (_, index) => 1_000_001 + index);
-  const lists: number[] = [];
-  const { options } = upstream();
-  const fetch = (request: Request) => {
-    const { pathname, searchParams } = new URL(request.url);
-    if (pathname.endsWith("/Locations")) return Promise.resolve(page(ids.map((Id) => ({ Id }))));
-    if (searchParams.has("$count")) return Promise.resolve(Response.json({ value: 0 }));
-    lists.push(/in \((.*)\)/.exec(searchParams.get("$filter")!)![1]!.split(",").length);
-    return Promise.resolve(page([]));
-  };
-  const client = new DataStream({ ...options, fetch });
-  await client.observations({ within: maritimes, partition: "never" }).toArray();
-  // Seven digits and an encoded comma are ten bytes.
-  assert(lists.slice(0, -1).every((length) => length > 750 && length <= 780), lists.join());
-  assertEquals(lists.reduce((sum, length) => sum + length), 1_000);
 });

@@ -76,11 +76,7 @@ type ConformanceTest = (setup: LimiterSetup) => Promise<void>;
 
 /** Tests of every limiter by name. */
 const TESTS: Record<string, ConformanceTest> = {
-  async "starts two requests per second, one at a time, when three isolates send requests"({
-    limiters,
-    clock,
-    disconnect,
-  }) {
+  async "starts two requests per second, one at a time"({ limiters, clock, disconnect }) {
     const { arrivals, send, mostInFlight } = createService(clock);
     // Each isolate opens its own connection, so that any request can be delayed. In one process only the first is.
     const latencies = disconnect ? [150, 0, 90, 10, 200, 0] : [150, 0, 0, 0, 0, 0];
@@ -91,9 +87,7 @@ const TESTS: Record<string, ConformanceTest> = {
     }
   },
 
-  async "does not start a request while another one is in flight for longer than a permit is valid"(
-    { limiters, clock },
-  ) {
+  async "starts no request while another one takes longer than a permit"({ limiters, clock }) {
     const { arrivals, send, mostInFlight } = createService(clock);
     await Promise.all([send(limiters[0], 0, 2 * TTL), send(limiters[1]), send(limiters[2])]);
     assertEquals(mostInFlight(), 1);
@@ -118,10 +112,7 @@ const TESTS: Record<string, ConformanceTest> = {
     assertEquals(order, [0, 1, 2, 3, 4, 5]);
   },
 
-  async "rejects with the reason of the signal, and gives the place to the next request"({
-    limiters,
-    clock,
-  }) {
+  async "gives the place of an aborted request to the next one"({ limiters, clock }) {
     const permit = await acquire(limiters[0]);
     const controller = new AbortController();
     const aborted = acquire(limiters[1], REQUEST, controller.signal).catch((error) => error);
@@ -137,17 +128,7 @@ const TESTS: Record<string, ConformanceTest> = {
     assert(clock.now() - released < TTL, `waited ${clock.now() - released} ms`);
   },
 
-  async "rejects immediately when the signal has already aborted"({ limiters }) {
-    const reason = await limiters[0].acquire(REQUEST, AbortSignal.abort("before"))
-      .catch((error) => error);
-    assertEquals(reason, "before");
-    await (await acquire(limiters[1])).release();
-  },
-
-  async "gives an expired permit to the next request, and not before it expires"({
-    limiters,
-    clock,
-  }) {
+  async "gives a permit to the next request when it has expired"({ limiters, clock }) {
     const start = clock.now();
     const dead = await acquire(limiters[0]);
     const next = await acquire(limiters[1]);
@@ -197,10 +178,7 @@ const TESTS: Record<string, ConformanceTest> = {
     }
   },
 
-  async "refuses a request immediately when the estimated wait exceeds maxWait"({
-    limiters,
-    clock,
-  }) {
+  async "refuses a request when its estimated wait exceeds maxWait"({ limiters, clock }) {
     await limiters[0].penalize(REQUEST, 60_000);
     const start = clock.now();
     const refusal = await limiters[1].acquire({ ...REQUEST, maxWait: 20_000 }) as PermitRefusal;
@@ -219,10 +197,7 @@ const TESTS: Record<string, ConformanceTest> = {
     assert(clock.now() - start < 20_000, `refused after ${clock.now() - start} ms`);
   },
 
-  async "refuses a request after maxWait when the request before takes longer than usual"({
-    limiters,
-    clock,
-  }) {
+  async "refuses a request after maxWait when another one is slow"({ limiters, clock }) {
     const service = createService(clock);
     const running = service.send(limiters[0], 0, 4_000);
     await clock.sleep(100);
@@ -238,12 +213,7 @@ const TESTS: Record<string, ConformanceTest> = {
 };
 
 const STORE_TESTS: Record<string, ConformanceTest> = {
-  async "gives no permit while the store is unreachable"({
-    limiters,
-    clock,
-    disconnect,
-    reconnect,
-  }) {
+  async "gives no permit without its store"({ limiters, clock, disconnect, reconnect }) {
     disconnect!(0);
     let isGiven = false;
     limiters[0].acquire(REQUEST).then((permit) => isGiven = !("retryAfter" in permit), () => {});
@@ -255,11 +225,7 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     await (await acquire(limiters[0])).release();
   },
 
-  async "reports a lost permit before it gives it to another request"({
-    limiters,
-    clock,
-    disconnect,
-  }) {
+  async "reports a lost permit before another request gets it"({ limiters, clock, disconnect }) {
     const permit = await acquire(limiters[0]);
     disconnect!(0);
     const next = acquire(limiters[1]).then(() => clock.now());
@@ -273,11 +239,7 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     assert(lostAt + 1_000 < await next, `lost at ${lostAt}, given at ${await next}`);
   },
 
-  async "counts the interval from the expiry of a permit that was not released"({
-    limiters,
-    clock,
-    disconnect,
-  }) {
+  async "counts the interval from the end of a lost permit"({ limiters, clock, disconnect }) {
     const start = clock.now();
     await acquire(limiters[0]);
     disconnect!(0);
@@ -298,11 +260,7 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     await dead;
   },
 
-  async "rejects a release or a penalty that cannot be stored, or stores it later"({
-    limiters,
-    disconnect,
-    reconnect,
-  }) {
+  async "accepts a release that cannot be stored"({ limiters, disconnect, reconnect }) {
     const permit = await acquire(limiters[0]);
     disconnect!(0);
     // Neither may throw synchronously.

@@ -76,11 +76,8 @@ test("a query fails without a request when the limiter refuses a permit", async 
 const failures: [name: string, acquire: RateLimiter["acquire"], reason: string][] = [
   ["rejects", unreachable, "(connect ECONNREFUSED)"],
   ["never answers", hang, "(no answer within 22 s)"],
-  ...[undefined, "granted", { retryAfter: NaN }].map((answer): typeof failures[number] => [
-    `resolves to ${JSON.stringify(answer)}`,
-    () => Promise.resolve(answer as never),
-    "(",
-  ]),
+  ["resolves to undefined", () => Promise.resolve(undefined as never), "(Cannot use"],
+  ["has no number", () => Promise.resolve({ retryAfter: NaN }), "(retryAfter must be a number"],
 ];
 for (const [name, acquire, reason] of failures) {
   test(`createApp() responds with 503 when acquire() ${name}`, async () => {
