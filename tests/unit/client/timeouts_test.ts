@@ -1,8 +1,8 @@
 // A request ends when its headers or its next bytes take too long.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DataStream, DataStreamError } from "../../../mod.ts";
-import { page, retryingClient, type ScriptedResponse, upstream } from "../../helpers/upstream.ts";
+import { DataStreamError } from "../../../mod.ts";
+import { page, retryingClient, type ScriptedResponse } from "../../helpers/upstream.ts";
 
 Deno.test("locations() retries when no headers arrive within 45 s, and fetch ignores the signal", async () => {
   const never = () => new Promise<Response>(() => {});
@@ -66,11 +66,4 @@ Deno.test("locations() fails with the status when the body of an error response 
   const { client, clock } = retryingClient([new Response(body, { status: 400 })]);
   await assertRejects(() => client.locations().toArray(), DataStreamError, "status 400:");
   assert(clock.now() <= 30_100);
-});
-
-Deno.test("locations() fails when the clock fails", async () => {
-  const { options } = upstream(() => new Promise<Response>(() => {}));
-  const clock = { now: () => 0, sleep: () => Promise.reject(new Error("no clock here")) };
-  const client = new DataStream({ ...options, clock });
-  await assertRejects(() => client.locations().toArray(), DataStreamError, "no clock here");
 });
