@@ -1,11 +1,10 @@
 // After each end of each stream: no listener, no timer and no permit of the rate limiter is left.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { DataStream, DataStreamError } from "../../../mod.ts";
+import { DataStreamError } from "../../../mod.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
-import { page, ROOT } from "../../helpers/upstream.ts";
 import { ListenerCount } from "./listener_count.ts";
+import { arrivingPage, pagedClient, range } from "./paged_service.ts";
 
 /** Time (ms) between two requests at the default rate. */
 const GAP = 530;
@@ -20,36 +19,24 @@ type Answer = "page" | 503 | 400 | "none" | "half a page";
 
 /** Creates a client of a service with three pages, whose first answers are given. */
 function serve(answers: readonly Answer[]) {
-  const clock = new FakeClock();
+  const service = pagedClient({ ids: range(1, 6) });
+  const { clock } = service;
   /** Start times of the requests. */
   const starts: number[] = [];
   /** Requests that get no response. */
   const hanging: Request[] = [];
   const waiting = new Map<number, () => void>();
-  const respond = (request: Request): Response | Promise<never> => {
+  const fetch = async (request: Request): Promise<Response> => {
     starts.push(clock.now());
     waiting.get(starts.length)?.();
     const answer = answers[starts.length - 1] ?? "page";
-    if (answer === "none") {
-      hanging.push(request);
-      return new Promise<never>(() => {});
-    }
-    if (answer === "half a page") {
-      const body = new ReadableStream({
-        start: (controller) => controller.enqueue(new TextEncoder().encode('{"value":[')),
-      });
-      return new Response(body, { headers: { "content-type": "application/json" } });
-    }
-    if (answer !== "page") return new Response("", { status: answer });
-    const { pathname, searchParams } = new URL(request.url);
-    if (searchParams.has("$count")) return Response.json({ value: 6 });
-    const id = Number(searchParams.get("$skiptoken")?.slice(3) ?? 0) + 2;
-    const link = id < 6 ? `${pathname}?$skiptoken=Id:${id}` : undefined;
-    return page([{ Id: id - 1 }, { Id: id }], link);
+    if (answer === "page") return await service.fetch(request);
+    if (answer === "half a page") return arrivingPage(clock, ['{"value":['], "hang");
+    if (answer !== "none") return new Response("", { status: answer });
+    hanging.push(request);
+    return await new Promise(() => {});
   };
-  // deno-lint-ignore require-await -- fetch() rejects instead of throwing
-  const fetch = async (request: Request) => respond(request);
-  const client = new DataStream({ baseUrl: ROOT, fetch, clock });
+  const client = service.client.with({ fetch });
   const stop = new AbortController();
   return {
     client,

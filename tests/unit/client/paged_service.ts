@@ -42,6 +42,7 @@ export interface PagedClient {
   clock: FakeClock;
   /** Requests in order: skip token and page size, or `count`. */
   requests: string[];
+  fetch(request: Request): Promise<Response>;
 }
 
 /** Creates a client of a service of rows with an Id and a DOI. */
@@ -80,7 +81,7 @@ export function pagedClient(service: ServiceOptions, options: DataStreamOptions 
     fetch,
     ...options,
   });
-  return { client, clock, requests };
+  return { client, clock, requests, fetch };
 }
 
 /** Reads the Ids of a query, in the order in which they are delivered, and the error that ends it. */
