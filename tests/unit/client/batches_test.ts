@@ -57,6 +57,7 @@ for (const [name, resource, options] of cases) {
     for (const [index, { cursor, totalRows }] of batches.entries()) {
       const after = stored(cursor);
       const others = await Array.fromAsync(query.batches({ after, distinct }));
+      assertEquals(after, stored(cursor), "the cursor has changed");
       const wanted = batches.slice(index + 1);
       assertEquals(rowsOf(others), rowsOf(wanted));
       assertEquals(

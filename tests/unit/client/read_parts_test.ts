@@ -21,7 +21,7 @@ import {
 const FACTS = {
   length: 40,
   isFull: false,
-  canContinue: true,
+  tokens: "ids" as "ids" | "other",
   groupRows: 100,
   groupCount: undefined as number | undefined,
   /** What follows the shard. */
@@ -35,7 +35,7 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   [{ later: "shard", groupCount: 500 }, "next shard"],
   [{ later: "shard", countsLeft: 0 }, "next page"],
   [{ later: "shard", isFull: true }, "next page"],
-  [{ later: "shard", isFull: true, canContinue: false }, "next shard"],
+  [{ later: "shard", isFull: true, tokens: "other" }, "next shard"],
   [{ later: "shard", length: 0 }, "next page"],
   [{ later: "shard", length: 0, isProbe: true }, "next shard"],
   // The group has one page.
@@ -49,12 +49,12 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   [{ countsLeft: 0 }, "next page"],
   [{ countsLeft: 0, length: 0 }, "next page"],
   [{ countsLeft: 0, length: 0, isProbe: true }, "next shard"],
-  [{ countsLeft: 0, canContinue: false }, "next shard"],
+  [{ countsLeft: 0, tokens: "other" }, "next shard"],
   // It is counted.
   [{ groupCount: 100 }, "next shard"],
   [{ groupCount: 101 }, "next page"],
   [{ groupCount: 101, isProbe: true }, "next page"],
-  [{ groupCount: 101, canContinue: false }, "count"],
+  [{ groupCount: 101, tokens: "other" }, "count"],
   [{ groupCount: 101, length: 0 }, "next page"],
   [{ groupCount: 101, length: 0, isProbe: true }, "count"],
   [{ groupCount: 101, length: 0, isProbe: true, countsLeft: 0 }, "fail"],
@@ -62,8 +62,8 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   [{ groupCount: 99, length: 0 }, "next page"],
   [{ groupCount: 99, countsLeft: 0 }, "fail"],
   // Counts above 100,000 are estimates.
-  [{ groupRows: 99_999, groupCount: 100_000, canContinue: false }, "count"],
-  [{ groupRows: 99_999, groupCount: 100_001, canContinue: false }, "count"],
+  [{ groupRows: 99_999, groupCount: 100_000, tokens: "other" }, "count"],
+  [{ groupRows: 99_999, groupCount: 100_001, tokens: "other" }, "count"],
   [{ groupRows: 100_000, groupCount: 100_001 }, "next shard"],
   [{ groupRows: 1_000_005, groupCount: 1_000_000 }, "next shard"],
   [{ groupRows: 1_000_006, groupCount: 1_000_000 }, "count"],
@@ -113,7 +113,7 @@ const services: [name: string, options: Partial<ServiceOptions>, message?: strin
   [
     "opaque tokens and links to the same position",
     { ...opaque, change: ({ ids }) => ({ ids, token: opaque.toToken(40) }) },
-    "a link to the same or an earlier page, 6 times",
+    "a link to the same page, 6 times",
   ],
   [
     "opaque tokens and an empty page without a link",
