@@ -5,6 +5,7 @@ import {
   type Batch,
   DataStream,
   DataStreamError,
+  isIn,
   type Progress,
   type Query,
 } from "../../../mod.ts";
@@ -155,6 +156,24 @@ Deno.test("observations() keep the meaning of an unchecked filter when they are 
     "(a or b) and LocationId lt 2",
     "(a or b) and LocationId gte 2",
   ]);
+});
+
+Deno.test("observations() give each row once when groups of a long list are split", async () => {
+  const { client, requests } = serve({
+    rows: 6_000,
+    locations: 4_000,
+    factor: THOUSAND,
+    // 1,000 times as many
+    respond: (resource, options) =>
+      resource === "Locations" && options.has("$count") ? Response.json({ value: 4 }) : undefined,
+  });
+  const filter = isIn("LocationId", range(0, 3_999).map((location) => 1_001 + 7 * location));
+  const query = { filter, select: ["Id"], top: 1_000, incomplete: "warn" } as const;
+  const expected: (number | undefined)[] = [];
+  const onProgress = ({ expectedRows }: Progress) => expected.push(expectedRows);
+  await assertEachOnce(client.observations({ ...query, onProgress }), 6_000);
+  assert(filtersOf(requests).some((filter) => /LocationId in .* and LocationId lt/.test(filter)));
+  assertEquals(new Set(expected), new Set([undefined]), "the count of a group is not the query's");
 });
 
 const BOX = { west: -68, south: 44, east: -59, north: 48 };
