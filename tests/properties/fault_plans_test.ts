@@ -1,5 +1,5 @@
 // Random queries to a service with random faults: each gives its complete result, an error, or
-// missing rows that it accepts or cannot detect (fault_plans/rules.ts). `-- PLANS FIRST_SEED`
+// missing rows that it accepts or cannot detect (fault_plans/oracle.ts). `-- PLANS FIRST_SEED`
 // sets the runs.
 import { describePlan } from "./fault_plans/plan.ts";
 import { runSeed, type Verdict } from "./fault_plans/run_plan.ts";
@@ -35,11 +35,11 @@ Deno.test("Query gives its complete result or an error when the service has rand
   }
 });
 
-function describeFailure(seed: number, { plan, message }: Verdict, violations: string[]): string {
+function describeFailure(seed: number, { plan, error }: Verdict, violations: string[]): string {
   return [
     `seed ${seed} (to repeat it, pass: -- 1 ${seed}):`,
     ...violations.slice(0, 3).map((rule) => `  ${rule}`),
-    `  error: ${message ?? "none"}`,
+    `  error: ${error ?? "none"}`,
     `  ${describePlan(plan)}`,
   ].join("\n");
 }

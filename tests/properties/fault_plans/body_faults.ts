@@ -81,7 +81,7 @@ export const BODY_FAULTS: readonly FaultKind[] = [
     name: "wrong content type",
     deliver(delivery, { random }) {
       const types = ["text/html", "text/plain", "application/octet-stream", ""];
-      delivery.contentType = random.pick(types);
+      delivery.headers["content-type"] = random.pick(types);
     },
   },
 ];

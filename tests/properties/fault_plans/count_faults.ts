@@ -1,11 +1,14 @@
-import type { FaultKind } from "./fault_kind.ts";
+import { type FaultKind, toDelivery } from "./fault_kind.ts";
 
 /**
  * Multiplies all counts by 2,000, so that the client splits a small query into groups of locations
  * like one with more than a million rows.
  */
 export const LARGE_COUNTS: FaultKind = {
-  ...{ name: "counts 2,000 times too high", on: "count", isRecoverable: false, isPermanent: true },
+  name: "counts 2,000 times too high",
+  on: "count",
+  isRecoverable: false,
+  isPermanent: true,
   count: (count) => count * 2_000,
 };
 
@@ -18,16 +21,13 @@ const KINDS: readonly FaultKind[] = [
   { name: "count of 0", hidesRows: true, count: () => 0 },
   { name: "negative count", count: (count) => -count },
   { name: "rows instead of the count", count: () => [{ Id: 1 }, { Id: 2 }] },
-  {
-    name: "count rejected with 400",
-    hidesRows: true,
-    respond: () => ({ status: 400, body: '{"message":null}' }),
-  },
-  { name: "count rejected with 504", hidesRows: true, respond: () => ({ status: 504 }) },
+  { name: "count rejected with 400", hidesRows: true, respond: () => toDelivery("", 400) },
+  { name: "count rejected with 504", hidesRows: true, respond: () => toDelivery("", 504) },
 ];
 
 /** Counts that are wrong, malformed or rejected. */
 export const COUNT_FAULTS: readonly FaultKind[] = KINDS.map((kind) => ({
-  ...{ on: "count", isRecoverable: false },
+  on: "count",
+  isRecoverable: false,
   ...kind,
 }));

@@ -15,27 +15,35 @@ export interface ServiceRequest {
 
 /** A page before it is serialised. */
 export interface PageDraft {
-  rows: unknown[];
+  rows: WireRow[];
   /** Value of `@odata.nextLink`; `undefined` omits the member. */
   bodyLink: unknown;
   /** Target of the `Link` header; `undefined` omits the header. */
   headerLink: string | undefined;
   /** Additional members after the others. */
   members: Record<string, unknown>;
-  /** Changes of the serialised page, in order. */
-  textChanges: ((text: string) => string)[];
 }
 
-/** A body and the way in which its bytes arrive. */
+/** A response, and the way in which its bytes arrive. */
 export interface Delivery {
+  status: number;
+  headers: Record<string, string>;
   bytes: Uint8Array<ArrayBuffer>;
   /** Event after the last byte. */
   end: "close" | "reset" | "hang";
   /** Maximum delay (ms) between two chunks. */
   delay: number;
-  contentType: string;
-  /** Target of the `Link` header. Default: no header. */
-  link?: string | undefined;
+}
+
+/** Creates a response without faults: JSON by default. */
+export function toDelivery(body: string, status = 200, headers = {}): Delivery {
+  return {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    bytes: new TextEncoder().encode(body),
+    end: "close",
+    delay: 0,
+  };
 }
 
 /** Information and functions for a fault. */
@@ -48,13 +56,6 @@ export interface FaultContext {
   rowsAfter(position: string | undefined, top: number): Promise<WireRow[]>;
   /** Returns the URL of the request with other query options; `undefined` removes an option. */
   linkTo(options: Record<string, string | undefined>): string;
-}
-
-/** A response that replaces a page or a count. */
-export interface FaultResponse {
-  status: number;
-  headers?: Record<string, string>;
-  body?: string;
 }
 
 /** A kind of fault, which implements one of the functions. */
@@ -85,4 +86,4 @@ export interface FaultKind {
 }
 
 type Applied = boolean | void;
-type Replacement = FaultResponse | "reset" | undefined;
+type Replacement = Delivery | "reset" | undefined;

@@ -1,16 +1,16 @@
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import type { Fault } from "./faults.ts";
-import type {
-  Delivery,
-  FaultContext,
-  FaultResponse,
-  PageDraft,
-  ServiceRequest,
+import {
+  type Delivery,
+  type FaultContext,
+  type PageDraft,
+  type ServiceRequest,
+  toDelivery,
 } from "./fault_kind.ts";
-import { idOf, type Plan, requestBound, toToken } from "./plan.ts";
+import { idOf, LINK_FORMS, toToken, withOptions } from "./links.ts";
+import { type Plan, requestBound } from "./plan.ts";
 import type { Random } from "../random.ts";
 import { API_KEY, sandboxOf, type WireRow } from "./reference_rows.ts";
-import { decorateLink, parseRequest, toCount, toDelivery, toLinks, withOptions } from "./wire.ts";
 
 /** Shortest time (ms) between the starts of two requests, at two requests a second. */
 const SPACING = 500;
@@ -22,10 +22,7 @@ export interface Exchange {
   number: number;
   time: number;
   request: ServiceRequest;
-  /** Faults that changed the response. */
-  faults: Fault[];
-  status: number | undefined;
-  /** Text of a complete body; `undefined` otherwise. */
+  /** Text of a page or a count that arrives to its end; `undefined` otherwise. */
   text: string | undefined;
 }
 
@@ -39,16 +36,12 @@ export class FaultyService {
   readonly violations: string[] = [];
   readonly clock = new FakeClock();
   readonly baseUrl: string;
-  readonly faults: readonly Fault[];
-  /** Maximum number of requests; the service rejects further ones, so that a run ends. */
-  readonly maxRequests: number;
-  #isRepaired = false;
+  #faults: readonly Fault[];
   #open: Exchange | undefined;
   #notBefore = 0;
 
   constructor(readonly plan: Plan, readonly random: Random) {
-    this.faults = plan.faults;
-    this.maxRequests = 2 * requestBound(plan);
+    this.#faults = plan.faults;
     // A separate host per plan: clients in one process share a rate limiter per origin.
     this.baseUrl = `https://plan-${plan.seed}.invalid/v1/odata/v4`;
   }
@@ -56,12 +49,13 @@ export class FaultyService {
   /** Responds to a request; a value for the client's option `fetch`. */
   fetch = async (request: Request): Promise<Response> => {
     const exchange = this.#enter(request);
+    const { signal } = request;
     try {
-      return await this.#answer(exchange, request.signal);
+      const delivery = await this.#answer(exchange, signal);
+      const { status, headers } = delivery;
+      this.#block(exchange, delivery);
+      return new Response(this.#body(exchange, delivery, signal), { status, headers });
     } catch (error) {
-      if (error instanceof RejectedRequest) {
-        return this.#respond(exchange, { status: 400, body: error.message }, request.signal);
-      }
       this.#leave(exchange);
       throw error;
     }
@@ -74,28 +68,33 @@ export class FaultyService {
 
   /** Disables all faults for later requests. */
   repair(): void {
-    this.#isRepaired = true;
+    this.#faults = [];
     this.#notBefore = 0;
   }
 
   #enter(request: Request): Exchange {
     const url = new URL(request.url);
     const time = this.clock.now();
-    const lastTime = this.exchanges.at(-1)?.time ?? -Infinity;
+    const options = url.searchParams;
+    const token = options.get("$skiptoken");
     const exchange: Exchange = {
       number: this.exchanges.length + 1,
       time,
-      request: parseRequest(url),
-      faults: [],
-      status: undefined,
+      request: {
+        url,
+        resource: url.pathname.slice(url.pathname.lastIndexOf("/") + 1),
+        filter: options.get("$filter") ?? undefined,
+        top: Number(options.get("$top") ?? 10),
+        position: token === null ? undefined : idOf(token),
+        isCount: options.get("$count") === "true",
+      },
       text: undefined,
     };
-    this.exchanges.push(exchange);
+    const lastTime = this.exchanges.at(-1)?.time ?? -Infinity;
     const broken: [rule: string, isBroken: boolean][] = [
       [`sent to ${url.origin}`, !request.url.startsWith(`${this.baseUrl}/`)],
       ["key in the URL", request.url.includes(API_KEY)],
       ["no key", request.headers.get("x-api-key") !== API_KEY],
-      [`method ${request.method}`, request.method !== "GET"],
       ["follows redirects", !["manual", "error"].includes(request.redirect)],
       [`not encoded: ${url.search}`, /[$ ']/.test(url.search.replaceAll("%27", ""))],
       [`overlaps request ${this.#open?.number}`, this.#open !== undefined],
@@ -105,6 +104,7 @@ export class FaultyService {
     for (const [rule, isBroken] of broken) {
       if (isBroken) this.violations.push(`request ${exchange.number} (${url.pathname}): ${rule}`);
     }
+    this.exchanges.push(exchange);
     this.#open = exchange;
     request.signal.addEventListener("abort", () => this.#leave(exchange), { once: true });
     return exchange;
@@ -114,11 +114,10 @@ export class FaultyService {
     if (this.#open === exchange) this.#open = undefined;
   }
 
-  async #answer(exchange: Exchange, signal: AbortSignal): Promise<Response> {
-    const { request } = exchange;
-    if (exchange.number > this.maxRequests) {
-      return this.#respond(exchange, { status: 403 }, signal);
-    }
+  async #answer(exchange: Exchange, signal: AbortSignal): Promise<Delivery> {
+    // Ends a run that requests without end.
+    if (exchange.number > 2 * requestBound(this.plan)) return toDelivery("", 403);
+    const { request, time } = exchange;
     const context: FaultContext = {
       request,
       random: this.random,
@@ -127,146 +126,110 @@ export class FaultyService {
       rowsAfter: async (position, top) =>
         (await this.#requestSandbox(withOptions(request.url, {
           "$top": String(Math.min(10_000, top)),
-          "$skiptoken": position === undefined ? undefined : `Id:${position}`,
+          "$skiptoken": position && `Id:${position}`,
         }))).value as WireRow[],
-      linkTo: (options) => {
-        const { $skiptoken: token } = options;
-        const url = withOptions(request.url, {
+      linkTo: ({ $skiptoken: token, ...options }) =>
+        withOptions(request.url, {
           ...options,
-          ...(token !== undefined && { "$skiptoken": toToken(idOf(token), this.plan.tokens) }),
-        });
-        return this.plan.linkStyle.encoded
-          ? url.href
-          : url.href.replaceAll("%24", "$").replaceAll("%3A", ":");
-      },
+          "$skiptoken": token && toToken(idOf(token), this.plan.tokens),
+        }).href,
     };
-    for (const fault of this.#due(exchange, context, "respond")) {
-      this.#apply(fault, exchange);
+    const apply = (fault: Fault) => {
+      fault.applied++;
+      fault.since ??= time;
+    };
+    const due = (name: "respond" | "page" | "count" | "deliver") =>
+      this.#faults.filter((fault) =>
+        fault.kind[name] !== undefined && isDue(fault, exchange) &&
+        (fault.kind.applies?.(context) ?? true)
+      );
+    for (const fault of due("respond")) {
+      apply(fault);
       const answer = await fault.kind.respond!(context);
-      if (answer === "reset") {
-        throw new TypeError("Connection reset by a fault");
+      if (answer === "reset") throw new TypeError("Connection reset by a fault");
+      if (answer !== undefined) return answer;
+    }
+    try {
+      const delivery = request.isCount
+        ? await this.#count(context, due("count"), apply)
+        : await this.#page(context, due("page"), apply);
+      for (const fault of due("deliver")) {
+        if (fault.kind.deliver!(delivery, context) !== false) apply(fault);
       }
-      if (answer !== undefined) return this.#respond(exchange, answer, signal);
+      if (delivery.end === "close") exchange.text = new TextDecoder().decode(delivery.bytes);
+      return delivery;
+    } catch (error) {
+      if (error instanceof RejectedRequest) return toDelivery(error.message, 400);
+      throw error;
     }
-    const delivery = request.isCount
-      ? await this.#count(exchange, context)
-      : await this.#page(exchange, context);
-    for (const fault of this.#due(exchange, context, "deliver")) {
-      if (fault.kind.deliver!(delivery, context) !== false) this.#apply(fault, exchange);
-    }
-    exchange.status = 200;
-    if (delivery.end === "close") {
-      exchange.text = new TextDecoder().decode(delivery.bytes);
-    }
-    return new Response(this.#body(exchange, delivery, signal), {
-      headers: {
-        "content-type": delivery.contentType,
-        ...(delivery.link !== undefined && { link: `<${delivery.link}>; rel="next"` }),
-      },
-    });
   }
 
-  /** Returns the faults with a function that can change a request. */
-  #due(
-    { number, time, request: { isCount } }: Exchange,
-    context: FaultContext,
-    name: "respond" | "page" | "count" | "deliver",
-  ): Fault[] {
-    if (this.#isRepaired) return [];
-    return this.faults.filter(({ kind, at, times, applied, since = time }) => {
-      const { on, duration } = kind;
-      if (kind[name] === undefined || number < at) return false;
-      if (on !== undefined && (on === "count") !== isCount) return false;
-      const isOver = duration === undefined ? applied >= times : time >= since + duration;
-      return !isOver && (kind.applies?.(context) ?? true);
-    });
-  }
-
-  #apply(fault: Fault, exchange: Exchange): void {
-    fault.applied++;
-    fault.since ??= exchange.time;
-    exchange.faults.push(fault);
-  }
-
-  #respond(exchange: Exchange, answer: FaultResponse, signal: AbortSignal): Response {
-    const { status, headers = {}, body = "" } = answer;
-    exchange.status = status;
-    if (status === 200) exchange.text = body;
-    const seconds = headers["retry-after"];
-    if (
-      seconds !== undefined && /^\d+$/.test(seconds) &&
-      [429, 503].includes(status)
-    ) {
-      const wait = Number(seconds) * 1_000;
-      // The server goes on without the versions of the datasets if the request for them fails.
-      const isOptional = status === 503 && this.plan.output.startsWith("edge-") &&
-        exchange.request.resource === "Metadata";
-      if (!isOptional) {
-        this.#notBefore = wait > LONGEST_RETRY_AFTER ? Infinity : exchange.time + wait;
-      }
-    }
-    if ([204, 304].includes(status)) {
-      this.#leave(exchange);
-      return new Response(null, { status, headers });
-    }
-    return new Response(this.#body(exchange, toDelivery(body), signal), {
-      status,
-      headers: {
-        "content-type": body.startsWith("{") ? "application/json" : "text/html",
-        ...headers,
-      },
-    });
+  /** After a response with `Retry-After`, no request may come earlier. */
+  #block({ time, request }: Exchange, { status, headers }: Delivery): void {
+    const seconds = headers["retry-after"] ?? "";
+    if (![429, 503].includes(status) || !/^\d+$/.test(seconds)) return;
+    // The server goes on without the versions of the datasets if the request for them fails.
+    if (status === 503 && this.plan.reader === "server" && request.resource === "Metadata") return;
+    const wait = Number(seconds) * 1_000;
+    this.#notBefore = wait > LONGEST_RETRY_AFTER ? Infinity : time + wait;
   }
 
   async #requestSandbox(url: URL): Promise<{ value: unknown; "@odata.nextLink"?: string }> {
-    const response = await sandboxOf(this.plan.size).fetch(url, {
-      headers: { "x-api-key": API_KEY },
-    });
+    const headers = { "x-api-key": API_KEY };
+    const response = await sandboxOf(this.plan.size).fetch(url, { headers });
     const text = await response.text();
     if (response.status !== 200) throw new RejectedRequest(text);
     return JSON.parse(text);
   }
 
-  async #count(exchange: Exchange, context: FaultContext): Promise<Delivery> {
-    const number = Number((await this.#requestSandbox(exchange.request.url)).value);
-    let answer = toCount(number, this.plan.countShape);
-    for (const fault of this.#due(exchange, context, "count")) {
-      this.#apply(fault, exchange);
-      const value = fault.kind.count!(number);
-      answer = typeof value === "number" ? toCount(value, this.plan.countShape) : { value };
+  async #count(
+    { request }: FaultContext,
+    faults: readonly Fault[],
+    apply: (fault: Fault) => void,
+  ): Promise<Delivery> {
+    let { value } = await this.#requestSandbox(request.url);
+    for (const fault of faults) {
+      apply(fault);
+      value = fault.kind.count!(Number(value));
     }
-    return toDelivery(JSON.stringify(answer));
+    return toDelivery(JSON.stringify({ value }));
   }
 
-  async #page(exchange: Exchange, context: FaultContext): Promise<Delivery> {
-    const { resource } = exchange.request;
-    const { linkStyle } = this.plan;
-    const { value, "@odata.nextLink": next } = await this.#requestSandbox(this.#urlOf(exchange));
+  async #page(
+    context: FaultContext,
+    faults: readonly Fault[],
+    apply: (fault: Fault) => void,
+  ): Promise<Delivery> {
+    const { linkForm, linkPlaces } = this.plan;
+    const response = await this.#requestSandbox(this.#urlOf(context.request));
+    const next = response["@odata.nextLink"];
     const token = next && new URL(next).searchParams.get("$skiptoken");
+    const link = token ? context.linkTo({ "$skiptoken": token }) : undefined;
     const page: PageDraft = {
-      ...toLinks(token ? context.linkTo({ "$skiptoken": token }) : undefined, linkStyle),
-      rows: value as WireRow[],
+      bodyLink: linkPlaces.includes("body") ? link : undefined,
+      headerLink: linkPlaces.includes("header") ? link : undefined,
+      rows: response.value as WireRow[],
       members: {},
-      textChanges: [],
     };
-    for (const fault of this.#due(exchange, context, "page")) {
-      if (await fault.kind.page!(page, context) !== false) this.#apply(fault, exchange);
+    for (const fault of faults) {
+      if (await fault.kind.page!(page, context) !== false) apply(fault);
     }
-    const decorate = (link: unknown) => decorateLink(link, linkStyle, new URL(this.baseUrl).origin);
+    const formOf = <T>(link: T) =>
+      typeof link === "string" && link.startsWith(this.baseUrl)
+        ? LINK_FORMS[linkForm]!(new URL(link))
+        : link;
     const text = JSON.stringify({
-      "@data.context": `odata/v4/${resource}/$links/Metadata(Id=@DatasetId)`,
+      "@data.context": `odata/v4/${context.request.resource}/$links/Metadata(Id=@DatasetId)`,
       value: page.rows,
-      "@odata.nextLink": decorate(page.bodyLink),
+      "@odata.nextLink": formOf(page.bodyLink),
       ...page.members,
     });
-    return {
-      ...toDelivery(page.textChanges.reduce((changed, changeText) => changeText(changed), text)),
-      link: decorate(page.headerLink) as string | undefined,
-    };
+    const headerLink = formOf(page.headerLink);
+    return toDelivery(text, 200, headerLink && { link: `<${headerLink}>; rel="next"` });
   }
 
   /** Returns the URL of a request for the sandbox, which has only tokens of the form `Id:<Id>`. */
-  #urlOf({ request: { url, position } }: Exchange): URL {
+  #urlOf({ url, position }: ServiceRequest): URL {
     const { tokens } = this.plan;
     if (tokens === "id" || position === undefined) return url;
     const isKnown = url.searchParams.get("$skiptoken") === toToken(position, tokens);
@@ -284,8 +247,10 @@ export class FaultyService {
     signal: AbortSignal,
   ): ReadableStream<Uint8Array<ArrayBuffer>> {
     const { random, clock } = this;
-    const chunk = random.pick([bytes.length, bytes.length, Math.ceil(bytes.length / 3), 1_021]) ||
-      1;
+    const whole = Math.max(1, bytes.length);
+    const length = random.pick([whole, whole, Math.ceil(whole / 3), 1_021]);
+    // A slow body has few chunks, so that it ends.
+    const chunk = delay > 0 ? Math.max(length, 5_000) : length;
     // The client delivers rows that have arrived when a body pauses.
     const pause = delay > 0 ? delay : random.pick([0, 0, 15]);
     let sent = 0;
@@ -302,17 +267,25 @@ export class FaultyService {
       async pull(controller) {
         if (pause > 0) await clock.sleep(random.int(1, pause), signal);
         if (sent < bytes.length) {
-          const next = bytes.slice(sent, sent + (delay > 0 ? Math.max(chunk, 5_000) : chunk));
+          const next = bytes.slice(sent, sent + chunk);
           sent += next.length;
           return controller.enqueue(next);
         }
         if (end === "hang") return await new Promise(() => {});
         leave();
-        if (end === "reset") {
-          controller.error(new TypeError("Body reset by a fault"));
-        } else controller.close();
+        if (end === "reset") controller.error(new TypeError("Body reset by a fault"));
+        else controller.close();
       },
       cancel: leave,
     }, { highWaterMark: 0 });
   }
+}
+
+/** Whether it is the turn of a fault to change a request. */
+function isDue(
+  { kind: { on, duration }, at, times, applied, since }: Fault,
+  { number, time, request: { isCount } }: Exchange,
+): boolean {
+  if (number < at || on !== undefined && (on === "count") !== isCount) return false;
+  return duration === undefined ? applied < times : time < (since ?? time) + duration;
 }

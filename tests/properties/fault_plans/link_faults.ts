@@ -8,7 +8,9 @@ function link(
   isRecoverable: FaultKind["isRecoverable"] = false,
 ): FaultKind {
   return {
-    ...{ name, on: "page", isRecoverable },
+    name,
+    on: "page",
+    isRecoverable,
     page(page, context) {
       if (!hasLink(page) || lastId(page) === "") return false;
       const changed = target(context, page);
@@ -29,7 +31,7 @@ export function dropLinks(page: PageDraft): void {
 }
 
 function lastId({ rows }: PageDraft): string {
-  return String((rows.at(-1) as { Id?: unknown } | undefined)?.Id ?? "");
+  return String(rows.at(-1)?.["Id"] ?? "");
 }
 
 /** Adds a number to a numeric position; returns a UUID unchanged. */
@@ -42,7 +44,9 @@ const skip = (id: string) => ({ "$skiptoken": `Id:${id}` });
 /** Links to the next page that are missing or have a wrong target. */
 export const LINK_FAULTS: readonly FaultKind[] = [
   {
-    ...{ name: "missing link in body and header", on: "page", hidesRows: true },
+    name: "missing link in body and header",
+    on: "page",
+    hidesRows: true,
     page: (page) => hasLink(page) && (dropLinks(page), true),
   },
   link(
@@ -56,8 +60,7 @@ export const LINK_FAULTS: readonly FaultKind[] = [
   ),
   link(
     "link to a position within the page",
-    ({ linkTo, random }, page) =>
-      linkTo(skip(String((random.pick(page.rows) as { Id?: unknown }).Id ?? 1))),
+    ({ linkTo, random }, page) => linkTo(skip(String(random.pick(page.rows)["Id"] ?? 1))),
     // UUIDs have no numeric order.
     ({ resource }) => resource !== "Metadata",
   ),
@@ -100,14 +103,16 @@ export const LINK_FAULTS: readonly FaultKind[] = [
     ({ random }) => random.pick<unknown>(["https://", "%%%", 17, {}, [], true, ""]),
   ),
   {
-    ...{ name: "link with null on the last page", on: "page" },
+    name: "link with null on the last page",
+    on: "page",
     page(page) {
       if (hasLink(page)) return false;
       page.bodyLink = null;
     },
   },
   {
-    ...{ name: "different links in body and header", on: "page" },
+    name: "different links in body and header",
+    on: "page",
     page(page, { linkTo }) {
       if (page.bodyLink === undefined || page.headerLink === undefined) return false;
       page.headerLink = linkTo(skip(movePosition(lastId(page), 600)));
