@@ -1,7 +1,7 @@
 // Measures 100 people who open the same URL of 40,000 records at once, on a server in Deno and a
 // service with DataStream's limits, and again within a minute.
 import { logProgress, median } from "./measurement.ts";
-import { startSandbox, startServer, statsOf } from "./processes.ts";
+import { startEdgeServer, startSandbox, statsOf } from "./processes.ts";
 import { alignColumns } from "./table.ts";
 
 const CLIENTS = 100;
@@ -37,7 +37,7 @@ function formatTimes(times: readonly number[]): string {
 }
 
 await using service = await startSandbox(RECORDS, 2);
-await using server = await startServer(service, {});
+await using server = await startEdgeServer(service, {});
 
 /** Lets all clients come at once. Returns a row of the table. */
 async function visitTogether(name: string): Promise<string[]> {
@@ -59,6 +59,6 @@ async function visitTogether(name: string): Promise<string[]> {
 }
 
 const rows = [await visitTogether("first time"), await visitTogether("within a minute")];
-const { early, overlapping } = await statsOf(service);
-if (early + overlapping > 0) throw new Error("The requests broke the limits of the service");
+const { tooFast, parallel } = await statsOf(service);
+if (tooFast + parallel > 0) throw new Error("The requests broke the limits of the service");
 console.log(alignColumns([["", "requests to DataStream", "first byte", "last byte"], ...rows]));

@@ -2,13 +2,13 @@
 // ../before [edge]`. Both take turns, so that other programs matter little. A ratio above 1 means
 // that this one needs less.
 import { resolve } from "node:path";
+import type { Server } from "../e2e/servers/server.ts";
 import { PROJECT } from "../helpers/project.ts";
-import type { Comparison } from "./compared_calls.ts";
 import { cpuTime } from "./cpu_time.ts";
-import { logProgress, median, type RuntimeName } from "./measurement.ts";
+import { type Comparison, logProgress } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
-import { bundle, outputOf, type ServerProcess, startSandbox, startServer } from "./processes.ts";
-import { alignColumns } from "./table.ts";
+import { bundle, runInRuntimes, startEdgeServer, startSandbox } from "./processes.ts";
+import { formatComparisons } from "./table.ts";
 
 interface Checkouts {
   before: string;
@@ -24,27 +24,16 @@ const ROUNDS = 9;
 const RECORDS = 100_000;
 const DOWNLOADS = 10;
 
-interface Cell extends Comparison {
-  runtime: RuntimeName;
-}
-
-async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Cell[]> {
+async function compareCalls({ before, after }: Checkouts, folder: string): Promise<Comparison[]> {
   const [program, ...modules] = await Promise.all([
     bundle(after, "tests/bench/compared_calls.ts", `${folder}/compared_calls.mjs`),
     bundle(before, "mod.ts", `${folder}/before.mjs`),
     bundle(after, "mod.ts", `${folder}/after.mjs`),
   ]);
-  const args = [program!, ...modules.map((path) => `file://${path}`)];
-  const cells: Cell[] = [];
+  const urls = modules.map((path) => `file://${path}`);
+  const cells: Comparison[] = [];
   for (let process = 0; process < CALL_PROCESSES; process++) {
-    const outputs: [RuntimeName, string][] = [
-      ["Deno", await outputOf(folder, Deno.execPath(), "run", "--quiet", "--allow-all", ...args)],
-      ["Node", await outputOf(folder, "node", ...args)],
-    ];
-    for (const [runtime, output] of outputs) {
-      const lines = output.split("\n").filter((line) => line !== "");
-      cells.push(...lines.map((line) => ({ runtime, ...JSON.parse(line) })));
-    }
+    cells.push(...await runInRuntimes(folder, program!, ...urls));
   }
   return cells;
 }
@@ -52,7 +41,7 @@ async function compareCalls({ before, after }: Checkouts, folder: string): Promi
 async function alternate(
   { before, after }: Checkouts,
   measure: (project: string) => Promise<Values>,
-): Promise<Cell[]> {
+): Promise<Comparison[]> {
   const ratios = new Map<string, number[]>();
   for (let round = -1; round < ROUNDS; round++) {
     const order = round % 2 === 0 ? [before, after] : [after, before];
@@ -66,9 +55,9 @@ async function alternate(
   return [...ratios].map(([name, ratios]) => ({ name, ratios, runtime: "Deno" }));
 }
 
-async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
+async function compareEdge(checkouts: Checkouts): Promise<Comparison[]> {
   await using service = await startSandbox(RECORDS, Infinity);
-  const download = async ({ root }: ServerProcess) => {
+  const download = async ({ root }: Pick<Server, "root">) => {
     const response = await fetch(`${root}/Records.csv`);
     if (response.status !== 200) throw new Error(`Status ${response.status}`);
     for await (const _ of response.body!);
@@ -77,7 +66,7 @@ async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
     logProgress(`downloads from the server, ${project}`);
     // A new process each time: V8 may optimise the same code differently in two processes.
     const environment = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
-    await using server = await startServer(service, environment, project);
+    await using server = await startEdgeServer(service, environment, project);
     await download(server); // warm-up
     const started = cpuTime(server.pid);
     for (let count = 0; count < DOWNLOADS; count++) await download(server);
@@ -92,28 +81,10 @@ async function compareEdge(checkouts: Checkouts): Promise<Cell[]> {
   });
 }
 
-const SUITES: Record<string, (checkouts: Checkouts, folder: string) => Promise<Cell[]>> = {
+const SUITES: Record<string, (checkouts: Checkouts, folder: string) => Promise<Comparison[]>> = {
   calls: compareCalls,
   edge: compareEdge,
 };
-
-/** Formats the median ratio, and the ratios that a quarter of the rounds are below and above. */
-function formatRatios(ratios: readonly number[]): string {
-  const sorted = ratios.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!.toFixed(2);
-  return `${median(ratios).toFixed(2)} (${at(0.25)} to ${at(0.75)})`;
-}
-
-function formatCells(cells: readonly Cell[]): string {
-  const rows = [...Map.groupBy(cells, ({ name }) => name)].map(([name, ofName]) => {
-    const inRuntime = (runtime: RuntimeName) => {
-      const ratios = ofName.flatMap((cell) => cell.runtime === runtime ? cell.ratios : []);
-      return ratios.length === 0 ? "" : formatRatios(ratios);
-    };
-    return [name, inRuntime("Deno"), inRuntime("Node")];
-  });
-  return alignColumns([["before / after, median (quartiles)", "Deno", "Node"], ...rows]);
-}
 
 const [path, ...given] = Deno.args;
 const names = given.length === 0 ? Object.keys(SUITES) : given;
@@ -124,9 +95,9 @@ if (path === undefined || names.some((name) => !(name in SUITES))) {
 const folder = await Deno.makeTempDir();
 try {
   const checkouts = { before: `${resolve(path)}/`, after: PROJECT };
-  const cells: Cell[] = [];
+  const cells: Comparison[] = [];
   for (const name of names) cells.push(...await SUITES[name]!(checkouts, folder));
-  console.log(formatCells(cells));
+  console.log(formatComparisons("before / after", cells));
 } finally {
   await Deno.remove(folder, { recursive: true });
 }

@@ -1,42 +1,13 @@
 import type { endpoint } from "../../mod.ts";
+import { compare, type Prepare } from "./measurement.ts";
 
-/** Builds a request: `endpoint()`, or a function of another package with the same arguments. */
-export type Builder = (...call: EndpointCall) => { url: string };
+type Builder = typeof endpoint;
 
-export type BuilderWithDefaults = Pick<typeof endpoint, "defaults">;
-
-/** Arguments of a call: a route and options, or options alone. */
-export type EndpointCall = [
-  route: string | Record<string, unknown>,
-  options?: Record<string, unknown>,
-];
+/** Arguments of a call: a route and options. */
+type EndpointCall = [route: string, options: Record<string, unknown>];
 
 /** Creates the arguments of a call; they differ with the number, so that no result can be cached. */
-export type EndpointShape = (number: number) => EndpointCall;
-
-export function createCalls(shape: EndpointShape, from: number, count: number): EndpointCall[] {
-  const calls = Array.from({ length: count }, (_, index) => shape(from + index));
-  // V8 joins the parts of a text when it is first read, which must not be part of a measurement.
-  for (const [route, options = {}] of calls) {
-    for (const value of [route, ...Object.values(options)].flat()) {
-      if (typeof value === "string") value.charCodeAt(0);
-    }
-  }
-  return calls;
-}
-
-/**
- * Calls a builder with each of the arguments.
- *
- * Reads a character of each URL: V8 joins the parts of a text only when it is read.
- *
- * @returns A value that depends on each URL, so that no call can be optimised away
- */
-export function runCalls(calls: readonly EndpointCall[], build: Builder): number {
-  let sum = 0;
-  for (const [route, options] of calls) sum += build(route, options).url.charCodeAt(0);
-  return sum;
-}
+type EndpointShape = (number: number) => EndpointCall;
 
 const baseUrl = "https://example.org/v1";
 const filter = [
@@ -47,7 +18,7 @@ const filter = [
 ].join(" and ");
 const longFilter = Array.from({ length: 16 }, () => filter).join(" or ");
 
-export const ENDPOINT_SHAPES: Readonly<Record<string, EndpointShape>> = {
+const SHAPES: Readonly<Record<string, EndpointShape>> = {
   "GET with a variable and a query parameter": (number) => [
     "GET /locations/{id}",
     { baseUrl, id: number, page: number },
@@ -70,16 +41,55 @@ export const ENDPOINT_SHAPES: Readonly<Record<string, EndpointShape>> = {
   ],
 };
 
-export const SHAPE_WITH_DEFAULTS: EndpointShape = (number: number): EndpointCall => [
+const SHAPE_WITH_DEFAULTS: EndpointShape = (number) => [
   "GET /x/{org}/{id}",
   { id: number, q: "a b" },
 ];
 
-export function withThreeLevels(builder: BuilderWithDefaults): Builder {
+function withThreeLevels(builder: Builder): Builder {
   const levels = [
     { baseUrl, headers: { authorization: "token of a benchmark" } },
     { org: "weir", per: 100 },
     { headers: { "x-trace": "1" }, sort: "name" },
   ];
-  return levels.reduce((build, level) => build.defaults(level), builder) as unknown as Builder;
+  return levels.reduce((build, level) => build.defaults(level) as unknown as Builder, builder);
+}
+
+/** Number of calls of each round. */
+const CALLS = 4_000;
+
+/** Prepares calls of a builder. The arguments are created before the time is measured. */
+function callsOf(shape: EndpointShape, build: Builder): Prepare {
+  let number = 0;
+  return () => {
+    const calls = Array.from({ length: CALLS }, () => shape(number++));
+    // V8 joins the parts of a text when it is first read, which must not be part of a measurement.
+    for (const [route, options] of calls) {
+      for (const value of [route, ...Object.values(options)].flat()) {
+        if (typeof value === "string") value.charCodeAt(0);
+      }
+    }
+    // Reads a character of each URL, so that it is complete, and no call can be optimised away.
+    return () => {
+      let sum = 0;
+      for (const [route, options] of calls) sum += build(route, options).url.charCodeAt(0);
+      return sum;
+    };
+  };
+}
+
+/** Compares the time of two builders with the same arguments. */
+export async function compareBuilders(first: Builder, second: Builder): Promise<void> {
+  const perSecond = (milliseconds: number) =>
+    `${(CALLS / milliseconds).toFixed(0)},000 calls per second`;
+  for (const [name, shape] of Object.entries(SHAPES)) {
+    const title = `endpoint(): ${name}`;
+    await compare(title, callsOf(shape, first), callsOf(shape, second), perSecond);
+  }
+  await compare(
+    "endpoint(): three levels of defaults",
+    callsOf(SHAPE_WITH_DEFAULTS, withThreeLevels(first)),
+    callsOf(SHAPE_WITH_DEFAULTS, withThreeLevels(second)),
+    perSecond,
+  );
 }

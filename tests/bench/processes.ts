@@ -1,32 +1,37 @@
 // Starts the sandbox and the edge server in separate processes.
-import type { ArrivalStats } from "./arrivals.ts";
+import type { SandboxStats } from "../../src/sandbox/service.ts";
+import { type Server, startServer } from "../e2e/servers/server.ts";
 import { PROJECT } from "../helpers/project.ts";
+import type { Comparison } from "./measurement.ts";
 
-export interface ServerProcess extends AsyncDisposable {
-  pid: number;
-  /** URL of the server without a trailing slash. */
-  root: string;
-}
+/** Matches the URL that the servers print. */
+export const PORT = /http:\/\/127\.0\.0\.1:(\d+)/;
 
 /** Starts the sandbox in another process. */
-export function startSandbox(records: number, requestsPerSecond: number): Promise<ServerProcess> {
+export function startSandbox(records: number, requestsPerSecond: number): Promise<Server> {
   // Without the last flag, Deno warns about requests whose signal the sandbox reads.
   const flags = ["--quiet", "--allow-net=127.0.0.1", "--unstable-no-legacy-abort"];
   const args = [records, requestsPerSecond].map(String);
   const file = `${PROJECT}tests/bench/sandbox_server.ts`;
-  return startProcess(Deno.execPath(), ["run", ...flags, file, ...args]);
+  const program = Deno.execPath();
+  return startServer({
+    program,
+    args: ["run", ...flags, file, ...args],
+    folder: PROJECT,
+    port: PORT,
+  });
 }
 
-export function baseUrlOf({ root }: ServerProcess): string {
+export function baseUrlOf({ root }: Server): string {
   return `${root}/v1/odata/v4`;
 }
 
-export async function statsOf(service: ServerProcess): Promise<ArrivalStats> {
+export async function statsOf(service: Server): Promise<SandboxStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }
 
 /** Environment of a server that is connected to a service. */
-export function environmentFor(service: ServerProcess): Record<string, string> {
+export function environmentFor(service: Server): Record<string, string> {
   return {
     DATASTREAM_BASE_URL: baseUrlOf(service),
     DATASTREAM_API_KEY: "sandbox",
@@ -40,16 +45,22 @@ export function environmentFor(service: ServerProcess): Record<string, string> {
  *
  * @param project Folder of the project with a trailing slash. Default: this one
  */
-export async function startServer(
-  service: ServerProcess,
+export async function startEdgeServer(
+  service: Server,
   environment: Record<string, string>,
   project: string = PROJECT,
-): Promise<ServerProcess> {
+): Promise<Server> {
   const { tasks } = JSON.parse(await Deno.readTextFile(`${project}deno.json`));
   const [, command, ...args] = tasks.serve.command.split(" ");
   const env = { ...environmentFor(service), ...environment };
   const address = ["--host", "127.0.0.1", "--port", "0"];
-  return await startProcess(Deno.execPath(), [command!, ...args, ...address], env, project);
+  return await startServer({
+    program: Deno.execPath(),
+    args: [command!, ...args, ...address],
+    folder: project,
+    environment: env,
+    port: PORT,
+  });
 }
 
 /** Runs a program in a folder and returns its output. */
@@ -72,42 +83,16 @@ export async function bundle(project: string, module: string, path: string): Pro
   return path;
 }
 
-/** Starts a program and waits until it prints its URL on standard error. */
-export async function startProcess(
+/** Runs a program in Deno and in Node, and returns the comparisons that it prints. */
+export async function runInRuntimes(
+  folder: string,
   program: string,
-  args: string[],
-  env: Record<string, string> = {},
-  cwd: string = PROJECT,
-): Promise<ServerProcess> {
-  const child = new Deno.Command(program, {
-    args,
-    cwd,
-    env: { ...env, NO_COLOR: "1" },
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const reader = child.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  let printed = "";
-  let root: string | undefined;
-  while (root === undefined) {
-    const { done, value } = await reader.read();
-    if (done) throw new Error(`${program} ${args[0]} ended before it listened: ${printed}`);
-    printed += value;
-    root = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0];
-  }
-  const logging = (async () => {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      console.error(value.trimEnd());
-    }
-  })();
-  return {
-    pid: child.pid,
-    root,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await Promise.all([child.status, logging]);
-    },
-  };
+  ...args: string[]
+): Promise<Comparison[]> {
+  const deno = ["run", "--quiet", "--allow-all", "--no-config", program, ...args];
+  const outputs = [
+    await outputOf(folder, Deno.execPath(), ...deno),
+    await outputOf(folder, "node", program, ...args),
+  ];
+  return outputs.flatMap((output) => output.trim().split("\n").map((line) => JSON.parse(line)));
 }

@@ -2,7 +2,7 @@ import type { DataStream, Query } from "../../mod.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 
 /** Number of records of each query: four pages. */
-export const QUERY_ROWS = 40_000;
+const QUERY_ROWS = 40_000;
 
 export const SELECTIONS = {
   "3 fields": ["Id", "ActivityStartDate", "ResultValue"],

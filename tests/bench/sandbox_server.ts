@@ -2,20 +2,18 @@
 // number of records, requests per second.
 import process from "node:process";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { recordArrivals } from "./arrivals.ts";
 import { RecordedRows } from "./recorded_rows.ts";
 
 const [records, requestsPerSecond] = process.argv.slice(2).map(Number) as [number, number];
 const sandbox = createSandbox({ records, requestsPerSecond });
 const recorded = requestsPerSecond === Infinity ? await RecordedRows.create(records) : undefined;
 let requests = 0;
-const arrivals = recordArrivals(sandbox.fetch);
 
 const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
   if (new URL(request.url).pathname === "/stats") {
-    return Response.json({ ...arrivals.stats, requests });
+    return Response.json({ ...sandbox.stats, requests });
   }
   requests++;
-  return recorded?.respond(request) ?? arrivals.fetch(request);
+  return recorded?.respond(request) ?? sandbox.fetch(request);
 });
 console.error(`http://127.0.0.1:${server.addr.port}`);

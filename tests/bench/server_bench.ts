@@ -2,17 +2,11 @@
 // requests to the service. Linux only.
 import { node } from "../e2e/runtime_programs.ts";
 import { bundleAsPublished } from "../e2e/servers/bundle.ts";
+import { type Server, startServer } from "../e2e/servers/server.ts";
 import { cpuTime } from "./cpu_time.ts";
 import { median } from "./measurement.ts";
 import { peakMemory } from "./peak_memory.ts";
-import {
-  environmentFor,
-  type ServerProcess,
-  startProcess,
-  startSandbox,
-  startServer,
-  statsOf,
-} from "./processes.ts";
+import { environmentFor, PORT, startEdgeServer, startSandbox, statsOf } from "./processes.ts";
 
 const RECORDS = 100_000;
 const CPU_ROUNDS = 5;
@@ -26,10 +20,10 @@ const environment = {
   WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
 };
 
-type Start = (service: ServerProcess, variables: Record<string, string>) => Promise<ServerProcess>;
+type Start = (service: Server, variables: Record<string, string>) => Promise<Server>;
 
 const runtimes: [name: string, start: Start][] = [
-  ["Deno", (service, variables) => startServer(service, { ...environment, ...variables })],
+  ["Deno", (service, variables) => startEdgeServer(service, { ...environment, ...variables })],
 ];
 if (node !== undefined) runtimes.push(["Node", await bundleForNode(node)]);
 
@@ -37,14 +31,15 @@ async function bundleForNode(program: string): Promise<Start> {
   const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
   await Deno.writeTextFile(file, await bundleAsPublished("server.js", "src/cli/serve_bin.ts"));
   return (service, variables) =>
-    startProcess(program, [file, "--host", "127.0.0.1", "--port", "0"], {
-      ...environmentFor(service),
-      ...environment,
-      ...variables,
+    startServer({
+      program,
+      args: [file, "--host", "127.0.0.1", "--port", "0"],
+      environment: { ...environmentFor(service), ...environment, ...variables },
+      port: PORT,
     });
 }
 
-async function read({ root }: ServerProcess, query = ""): Promise<number> {
+async function read({ root }: Server, query = ""): Promise<number> {
   const response = await fetch(`${root}/Records.csv?${query}`);
   if (response.status !== 200) {
     throw new Error(`Status ${response.status}: ${await response.text()}`);

@@ -1,23 +1,24 @@
-import type { Measurement, RuntimeName } from "./measurement.ts";
-
-export interface SuiteMeasurement extends Measurement {
-  suite: string;
-}
+import { type Comparison, median, type RuntimeName } from "./measurement.ts";
 
 const RUNTIMES: readonly RuntimeName[] = ["Deno", "Node"];
 
-/** Formats measurements as a Markdown table with a row per benchmark and a column per runtime. */
-export function formatTable(measurements: readonly SuiteMeasurement[]): string {
-  const byRow = Map.groupBy(measurements, ({ suite, name }) => `${suite}\n${name}`);
-  const rows = [...byRow.values()].map((cells) => {
-    const { suite, name, target = "" } = cells[0]!;
-    const valueIn = (column: RuntimeName) =>
-      cells.filter(({ runtime }) => runtime === column).map(({ value }) => value).join("; ");
-    const results = cells.flatMap(({ isMet }) => isMet ?? []);
-    const met = results.length === 0 ? "" : results.every((isMet) => isMet) ? "yes" : "no";
-    return [suite, name, ...RUNTIMES.map(valueIn), target, met];
-  });
-  return alignColumns([["suite", "benchmark", ...RUNTIMES, "target", "met"], ...rows]);
+/** Formats the median ratio, and the ratios that a quarter of the rounds are below and above. */
+function formatRatios(cells: readonly Comparison[]): string {
+  const ratios = cells.flatMap((cell) => cell.ratios);
+  if (ratios.length === 0) return "";
+  const sorted = ratios.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]!.toFixed(2);
+  const note = cells[0]!.note === undefined ? "" : `, ${cells[0]!.note}`;
+  return `${median(ratios).toFixed(2)} (${at(0.25)} to ${at(0.75)})${note}`;
+}
+
+/** Formats comparisons as a Markdown table with a row per benchmark and a column per runtime. */
+export function formatComparisons(title: string, cells: readonly Comparison[]): string {
+  const rows = [...Map.groupBy(cells, ({ name }) => name)].map(([name, ofName]) => [
+    name,
+    ...RUNTIMES.map((name) => formatRatios(ofName.filter(({ runtime }) => runtime === name))),
+  ]);
+  return alignColumns([[`${title}, median (quartiles)`, ...RUNTIMES], ...rows]);
 }
 
 export function alignColumns(rows: readonly (readonly string[])[]): string {

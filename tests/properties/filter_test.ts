@@ -6,14 +6,13 @@ import type { Clause } from "../../src/odata/clause.ts";
 import { ValidationError } from "../../mod.ts";
 import { parseFilter } from "../../src/odata/parse_filter.ts";
 
-const runs = { numRuns: 20_000, seed: 1 };
+const runs = { numRuns: 2_000, seed: 1 };
 
 const field = fc.stringMatching(/^[A-Za-z_]\w{0,12}$/);
 const literal = fc.oneof(
   fc.string({ unit: "grapheme" }).map((text) => ({ text, quoted: true })),
   fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }))
-    .map((value) => ({ text: String(value), quoted: false }))
-    .filter(({ text }) => !text.startsWith("-0") || text !== "-0"),
+    .map((value) => ({ text: String(value), quoted: false })),
 );
 const clause = fc.oneof(
   fc.record({

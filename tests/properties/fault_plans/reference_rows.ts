@@ -19,7 +19,7 @@ export interface SandboxSize {
 export const SIZES: readonly SandboxSize[] = [
   { records: 500, locations: 12 },
   { records: 2_000, locations: 25 },
-  { records: 6_000, locations: 60 },
+  { records: 3_000, locations: 40 },
 ];
 export const MANY_LOCATIONS: SandboxSize = { records: 300, locations: 250 };
 
