@@ -1,58 +1,75 @@
 // Programs that use the npm package, and those of the documents and docstrings, compile with the oldest and the newest
-// TypeScript.
+// TypeScript, for Node and for bundlers, and run in Node.
 import { assert, assertEquals } from "@std/assert";
+import jsr from "../../jsr.json" with { type: "json" };
 import { docstringBlocks, documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
+import { publicSymbols } from "./public_symbols.ts";
 
-/** The oldest supported version of TypeScript and the newest one, with versions of `@types/node`. */
-const COMPILERS: Record<string, readonly (number | undefined)[]> = {
-  "5.7.3": [undefined, 20],
-  "7.0.2": [undefined, 24],
+/** A supported version of TypeScript, and the versions of `@types/node` and kinds of modules that are tested with it. */
+interface Compiler {
+  version: string;
+  node: number;
+  modules: readonly string[];
+}
+const COMPILERS: Record<string, Compiler> = {
+  oldest: { version: "5.7.3", node: 20, modules: ["node16", "preserve"] },
+  newest: { version: "7.0.2", node: 24, modules: ["nodenext", "preserve"] },
+};
+
+/** Programs in `consumer/`, by the name that they have in the project. */
+const CONSUMERS: Record<string, string> = {
+  "program.ts": "program.ts",
+  "program.mts": "program.ts",
+  "program.cts": "program.ts",
+  "require.cts": "require.cts",
+  "dynamic.cts": "dynamic.cts",
+  "web_streams.ts": "web_streams.ts",
+};
+/** Programs that load the package with `require()`, which node16 does not allow. */
+const REQUIRING = ["program.cts", "require.cts"];
+/** Output of the programs that run. */
+const PRINTED: Record<string, string> = {
+  "program.js": "number 200 true number 403\n",
+  "program.mjs": "number 200 true number 403\n",
+  "program.cjs": "number 200 true number 403\n",
+  "dynamic.cjs": "4\n",
 };
 
 let project: ConsumerProject;
+const programs = new Map<string, string>();
 
 Deno.test.beforeAll(async () => {
-  const compilers = Object.keys(COMPILERS)
-    .map((version) => `${aliasOf(version)}@npm:typescript@${version}`);
+  const compilers = Object.entries(COMPILERS)
+    .map(([name, { version }]) => `${name}@npm:typescript@${version}`);
   project = await createProject(...compilers);
-  await Promise.all([...new Set(Object.values(COMPILERS).flat())].map(createFolder));
+  await readPrograms();
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
-for (const [compiler, nodes] of Object.entries(COMPILERS)) {
-  for (const node of nodes) {
-    const types = node ? `@types/node ${node}` : "no @types/node";
-    Deno.test(`tsc accepts all programs with TypeScript ${compiler} and ${types}`, async () => {
-      assertEquals(await compile(compiler, node), "");
+for (const [name, { version, node, modules }] of Object.entries(COMPILERS)) {
+  for (const types of [undefined, node]) {
+    const platform = types ? `@types/node ${types}` : "no @types/node";
+    Deno.test(`tsc accepts all programs with TypeScript ${version} and ${platform}`, async () => {
+      const folder = await createFolder(`${name}-${types}`, types);
+      for (const module of modules) assertEquals(await compile(folder, name, module, types), "");
+      if (!modules.includes("nodenext")) return;
+      for (const [file, printed] of Object.entries(PRINTED)) {
+        const { stdout, stderr } = await run(folder, {}, "node", `nodenext/${file}`);
+        assertEquals([stdout, stderr.includes("Warning")], [printed, false], file);
+      }
     });
   }
 }
 
-function aliasOf(version: string): string {
-  return `typescript-${version.replace(/\W/g, "")}`;
-}
-
-function folderOf(node: number | undefined): string {
-  return `${project.folder}node-${node ?? "none"}`;
-}
-
-/** Creates a folder with the programs and one version of `@types/node`. */
-async function createFolder(node: number | undefined): Promise<void> {
-  const folder = folderOf(node);
-  await Deno.mkdir(folder);
-  await Deno.writeTextFile(`${folder}/package.json`, `{ "private": true, "type": "module" }`);
-  if (node !== undefined) {
-    const flags = ["install", "--no-audit", "--no-fund", "--no-package-lock"];
-    await output(folder, "npm", ...flags, `@types/node@${node}`);
+async function readPrograms(): Promise<void> {
+  for (const [name, file] of Object.entries(CONSUMERS)) {
+    programs.set(name, await Deno.readTextFile(`${PROJECT}tests/package/consumer/${file}`));
   }
-  const programs = new Map<string, string>();
-  const names = ["web_streams.ts", ...(node === undefined ? [] : ["node_streams.ts"])];
-  for (const name of names) {
-    const code = await Deno.readTextFile(`${PROJECT}tests/package/consumer/${name}`);
-    programs.set(name, code);
-  }
+  const streams = await Deno.readTextFile(`${PROJECT}tests/package/consumer/node_streams.ts`);
+  programs.set("node_streams.ts", streams);
+  programs.set("names.mts", await reexportAllTypes());
   const documents = documentBlocks();
   const docstrings = await docstringBlocks("mod.ts", "src", "edge");
   for (const block of [...documents, ...docstrings]) {
@@ -60,29 +77,63 @@ async function createFolder(node: number | undefined): Promise<void> {
     const isOurs = /^[jt]s$/.test(block.language) && block.note === "" &&
       /from "@weir\/datastream/.test(code);
     // Programs for Deno, and those that import packages which the reader installs.
-    const others = /\bDeno\.|from "(?:npm:|jsr:|hono|@hono|\.)/.test(code);
-    const needsNode = /from "node:|\bprocess\.|\brequire\(/.test(code);
-    if (!isOurs || others || needsNode && node === undefined) continue;
+    if (!isOurs || /\bDeno\.|from "(?:npm:|jsr:|hono|@hono|\.)/.test(code)) continue;
     const name = `${block.file.replace(/[/.]+/g, "_")}_${block.line}.ts`;
     // A module, although it may have no export.
     programs.set(name, `${code}\nexport {};\n`);
   }
   assert(programs.size > 20);
   programs.set("std.d.ts", await Deno.readTextFile(`${PROJECT}tests/std.d.ts`));
-  for (const [name, code] of programs) await Deno.writeTextFile(`${folder}/${name}`, code);
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    target: "es2022",
-    module: "nodenext",
-    types: node === undefined ? [] : ["node"],
-  };
-  const config = { compilerOptions, files: [...programs.keys()] };
-  await Deno.writeTextFile(`${folder}/tsconfig.json`, JSON.stringify(config));
 }
 
-async function compile(compiler: string, node: number | undefined): Promise<string> {
-  const tsc = `${project.folder}node_modules/${aliasOf(compiler)}/bin/tsc`;
-  const { code, stdout, stderr } = await run(folderOf(node), {}, "node", tsc, "--pretty", "false");
+/** Returns a module that re-exports every public symbol of every entry point as a type. */
+async function reexportAllTypes(): Promise<string> {
+  const lines = Object.entries(jsr.exports).map(async ([entry, path]) => {
+    // Entry points share names.
+    const names = (await publicSymbols(path)).map(({ name }) =>
+      `${name} as ${entry.slice(2).replaceAll("-", "_")}_${name}`
+    );
+    return `export type { ${names.join(", ")} } from "${jsr.name}${entry.slice(1)}";`;
+  });
+  return (await Promise.all(lines)).join("\n");
+}
+
+/** Creates a folder with the programs and one version of `@types/node`. */
+async function createFolder(name: string, node: number | undefined): Promise<string> {
+  const folder = `${project.folder}${name}`;
+  await Deno.mkdir(folder);
+  await Deno.writeTextFile(`${folder}/package.json`, `{ "private": true, "type": "module" }`);
+  if (node !== undefined) {
+    const flags = ["install", "--no-audit", "--no-fund", "--no-package-lock"];
+    await output(folder, "npm", ...flags, `@types/node@${node}`);
+  }
+  for (const [name, code] of programs) await Deno.writeTextFile(`${folder}/${name}`, code);
+  return folder;
+}
+
+/** Compiles the programs for one kind of modules. Returns the messages of the compiler. */
+async function compile(
+  folder: string,
+  compiler: string,
+  module: string,
+  node: number | undefined,
+): Promise<string> {
+  const files = [...programs].filter(([name, code]) =>
+    (module !== "node16" || !REQUIRING.includes(name)) &&
+    (node !== undefined || !/from "node:|\bprocess\.|(?<!= )\brequire\(/.test(code))
+  ).map(([name]) => name);
+  const compilerOptions = {
+    strict: true,
+    target: "es2022",
+    module,
+    moduleResolution: module === "preserve" ? "bundler" : module,
+    rootDir: ".",
+    outDir: module,
+    types: node === undefined ? [] : ["node"],
+  };
+  const config = JSON.stringify({ compilerOptions, files });
+  await Deno.writeTextFile(`${folder}/tsconfig.json`, config);
+  const tsc = `${project.folder}node_modules/${compiler}/bin/tsc`;
+  const { code, stdout, stderr } = await run(folder, {}, "node", tsc, "--pretty", "false");
   return code === 0 ? "" : stdout + stderr;
 }
