@@ -8,15 +8,8 @@ interface Path {
   limit: number;
   load: string;
   code: string;
-  /** Number of requests after which the service fails, before an interrupted run. */
-  failsAfter?: number;
 }
 
-// `main()` imports the functions of the commands.
-const CLI = `const { main } = await import("{root}src/cli/main.ts");
-  await import("{root}src/cli/command_functions.ts");`;
-// As a user types it: with progress and citations on standard error.
-const WEIR = `await main(["records", "--output", "{folder}/records.csv"]);`;
 const PATHS: Record<string, Path> = {
   "client.records().csv()": {
     limit: 27,
@@ -33,18 +26,18 @@ const PATHS: Record<string, Path> = {
       const response = await app.fetch(new Request("http://localhost/Records.csv"));
       await response.body.pipeTo(new WritableStream());`,
   },
-  "weir records --output FILE": { limit: 47, load: CLI, code: WEIR },
-  "weir records --output FILE --resume": {
+  "weir records --output FILE": {
     limit: 47,
-    load: CLI,
-    code: WEIR.replace("]", `, "--resume"]`),
-    failsAfter: 2,
+    // `main()` imports the functions of the commands.
+    load: `const { main } = await import("{root}src/cli/main.ts");
+      await import("{root}src/cli/command_functions.ts");`,
+    // As a user types it: with progress and citations on standard error.
+    code: `await main(["records", "--output", "{folder}/records.csv"]);`,
   },
 };
 
 const root = Deno.args.find((argument) => argument.endsWith("/")) ?? PROJECT;
 const folder = await Deno.makeTempDir({ prefix: "weir-files-" });
-let requestsLeft = Infinity;
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, answer);
 const service = `http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
 
@@ -61,7 +54,6 @@ const DATASET = {
 /** Answers as the service does: two pages of records, their count, and the dataset that has them. */
 function answer(request: Request): Response {
   const { searchParams, pathname, href } = new URL(request.url);
-  if (--requestsLeft < 0) return Response.json({}, { status: 400 });
   if (pathname.endsWith("/Metadata")) return Response.json({ value: [DATASET] });
   if (searchParams.get("$count") === "true") return Response.json({ value: 4 });
   const isFirst = searchParams.get("$skiptoken") === null;
@@ -113,14 +105,8 @@ async function countCalls(code: string): Promise<Map<string, Map<string, number>
 }
 
 try {
-  for (const [name, { limit, load, code, failsAfter }] of Object.entries(PATHS)) {
-    await Deno.remove(`${folder}/records.csv`).catch(() => {});
+  for (const [name, { limit, load, code }] of Object.entries(PATHS)) {
     const loading = await countCalls(load);
-    if (failsAfter !== undefined) {
-      requestsLeft = failsAfter;
-      await countCalls(`${load}\n${WEIR}`);
-      requestsLeft = Infinity;
-    }
     const running = await countCalls(`${load}\n${code}`);
     const files = [...running].filter(([path, functions]) =>
       [...functions].some(([name, count]) => count > (loading.get(path)?.get(name) ?? 0))

@@ -38,7 +38,6 @@ export class FakeClock implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #running = false;
-  #paused: Promise<unknown> = Promise.resolve();
   #fired = 0;
 
   get pending(): number {
@@ -57,12 +56,6 @@ export class FakeClock implements Clock {
   /** Removes all timers without firing them, like a runtime that drops a request. */
   dropTimers(): void {
     this.#timers = [];
-  }
-
-  /** Stops the clock until a promise settles that does not depend on a timer of this clock. */
-  pauseDuring<T>(work: Promise<T>): Promise<T> {
-    this.#paused = Promise.allSettled([this.#paused, work]);
-    return work;
   }
 
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -86,7 +79,6 @@ export class FakeClock implements Clock {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#timers.length > 0) {
-      await this.#paused;
       do {
         await new Promise<void>((resolve) => runWhenIdle(resolve));
       } while (pendingOperations > 0);

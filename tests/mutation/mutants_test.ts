@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { testsIn } from "../junit.ts";
 import { testCommands } from "../suites.ts";
 import { findDependentTests } from "./importers.ts";
-import { summarize } from "./matrix.ts";
+import { findSoleKillers } from "./matrix.ts";
 import { applyMutant, findMutants } from "./mutants.ts";
 import { randomSample } from "./random_sample.ts";
 
@@ -91,11 +91,9 @@ Deno.test("findDependentTests() finds test files when they import a file indirec
   assertEquals(findDependentTests("src/a.ts", importers), ["tests/a_test.ts", "tests/b_test.ts"]);
 });
 
-Deno.test("summarize() finds the tests that a matrix of mutants needs", () => {
-  const { sole, cover, redundant } = summarize([["a"], ["a", "b"], ["b", "c"], ["c", "b"], []]);
-  assertEquals([...sole], [["a", 1]]);
-  assertEquals(cover, ["b", "a"]);
-  assertEquals(redundant, ["c"]);
+Deno.test("findSoleKillers() finds the tests that alone kill a mutant", () => {
+  const sole = findSoleKillers([["a"], ["a", "b"], ["b"], ["c", "b"], [], ["a"]]);
+  assertEquals(sole, [["a", 2], ["b", 1]]);
 });
 
 Deno.test("testsIn() returns the tests of a JUnit report with the first lines of their errors", () => {

@@ -23,8 +23,9 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
 Deno.test("the package has only files that its entry points use when it is installed", () => {
-  const { exports, bin, browser } = manifest();
-  const entries = Object.values(exports).filter((entry) => typeof entry !== "string");
+  const { exports, bin, browser } = readJson("package.json");
+  const entries = Object.values<{ types: string; default: string }>(exports)
+    .filter((entry) => typeof entry !== "string");
   const modules = reachedFrom([...entries.map(({ default: path }) => path.slice(2)), bin.weir!]);
   const types = reachedFrom(entries.map(({ types }) => types.slice(2)));
   const mapped = [...modules, ...types, browser.slice(2)];
@@ -50,7 +51,7 @@ Deno.test("a stack trace names lines of the sources when Node enables source map
 });
 
 Deno.test("the package imports only its files and modules of Node when npm installs it", () => {
-  assertEquals(manifest().dependencies, undefined);
+  assertEquals(readJson("package.json").dependencies, undefined);
   for (const file of files.filter((file) => /\.js$|\.d\.ts$/.test(file))) {
     for (const name of importsOf(project.installed + file)) {
       const target = name.startsWith(".") ? declared(file, name) : undefined;
@@ -97,7 +98,7 @@ Deno.test("the package has no paths of the build machine when it is installed", 
 });
 
 Deno.test("package.json has the version and license of jsr.json when the package is built", () => {
-  const { version, license, engines, sideEffects, description, exports } = manifest();
+  const { version, license, engines, sideEffects, description, exports } = readJson("package.json");
   assertEquals([version, license], [jsr.version, jsr.license]);
   assertEquals([engines.node, sideEffects], ["^20.19.0 || >=22.12.0", false]);
   assertEquals(Object.keys(exports), [...Object.keys(jsr.exports), "./package.json"]);
@@ -138,22 +139,6 @@ Deno.test("weir returns its exit code when npx runs it", async () => {
   assertEquals([weir.code, weir.stdout], [2, ""]);
   assertStringIncludes(weir.stderr, "records");
 });
-
-interface Manifest {
-  version: string;
-  license: string;
-  description: string;
-  sideEffects: boolean;
-  engines: Record<string, string>;
-  bin: Record<string, string>;
-  browser: string;
-  exports: Record<string, { types: string; default: string }>;
-  dependencies?: Record<string, string>;
-}
-
-function manifest(): Manifest {
-  return readJson("package.json");
-}
 
 function readJson(file: string) {
   return JSON.parse(Deno.readTextFileSync(project.installed + file));

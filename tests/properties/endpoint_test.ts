@@ -37,39 +37,6 @@ Deno.test("endpoint() expands a value to one path segment when it is any text ex
   );
 });
 
-Deno.test("endpoint() returns the same when options are undefined or missing at any level", () => {
-  const names = ["method", "url", "baseUrl", "headers", "mediaType", "data", "request", "a", "b"];
-  const options = fc.record({
-    method: fc.constantFrom("get", "POST"),
-    url: fc.constantFrom("/x/{a}", "/x{?a,b*}"),
-    baseUrl: fc.constant(base),
-    headers: fc.dictionary(fc.constantFrom("Accept", "x-a"), fc.constantFrom("1", "2")),
-    mediaType: fc.record({ format: fc.constantFrom("raw", undefined) }),
-    data: text,
-    request: fc.constant({}),
-    a: text,
-    b: fc.array(text),
-  }, { requiredKeys: [] });
-  const absent = fc.uniqueArray(fc.constantFrom(...names));
-  fc.assert(
-    fc.property(options, options, absent, (defaults, given, undefinedNames) => {
-      const fill = (held: object) => ({
-        ...held,
-        ...Object.fromEntries(
-          undefinedNames.filter((name) => !(name in held)).map((name) => [name, undefined]),
-        ),
-      });
-      const root = endpoint.defaults({ url: "/y" });
-      const build = root.defaults(defaults);
-      const sparse = root.defaults(fill(defaults)).defaults(fill({}));
-      assertEquals(sparse.DEFAULTS, build.DEFAULTS);
-      assertEquals(sparse.merge(fill(given)), build.merge(given));
-      assertEquals(sparse(fill(given)), build(given));
-    }),
-    runs,
-  );
-});
-
 Deno.test("endpoint() returns the same as parse() of merge() when the options are any, and does not change them", () => {
   const parameter = fc.dictionary(
     text,

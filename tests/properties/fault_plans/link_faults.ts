@@ -86,30 +86,6 @@ export const LINK_FAULTS: readonly FaultKind[] = [
         ]),
       ),
   ),
-  ...([
-    ["another filter", { "$filter": "CharacteristicName eq 'Nitrate'" }],
-    ["no filter", { "$filter": undefined }],
-    ["another select", { "$select": "DOI" }],
-    ["the key", { "x-api-key": API_KEY }, true],
-  ] as const).map(([name, options, isRecoverable]) =>
-    link(
-      `link with ${name}`,
-      ({ linkTo }, page) => linkTo({ ...skip(lastId(page)), ...options }),
-      isRecoverable,
-    )
-  ),
-  link(
-    "link that is not a URL",
-    ({ random }) => random.pick<unknown>(["https://", "%%%", 17, {}, [], true, ""]),
-  ),
-  {
-    name: "link with null on the last page",
-    on: "page",
-    page(page) {
-      if (hasLink(page)) return false;
-      page.bodyLink = null;
-    },
-  },
   {
     name: "different links in body and header",
     on: "page",
