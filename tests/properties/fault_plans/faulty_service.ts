@@ -22,6 +22,8 @@ export interface Exchange {
   number: number;
   time: number;
   request: ServiceRequest;
+  /** Faults that changed the response. */
+  faults: Fault[];
   /** Text of a page or a count that arrives to its end; `undefined` otherwise. */
   text: string | undefined;
 }
@@ -88,6 +90,7 @@ export class FaultyService {
         position: token === null ? undefined : idOf(token),
         isCount: options.get("$count") === "true",
       },
+      faults: [],
       text: undefined,
     };
     const lastTime = this.exchanges.at(-1)?.time ?? -Infinity;
@@ -137,6 +140,7 @@ export class FaultyService {
     const apply = (fault: Fault) => {
       fault.applied++;
       fault.since ??= time;
+      exchange.faults.push(fault);
     };
     const due = (name: "respond" | "page" | "count" | "deliver") =>
       this.#faults.filter((fault) =>

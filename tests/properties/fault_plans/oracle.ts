@@ -37,7 +37,7 @@ export async function evaluate(
 
   if (error !== undefined) {
     checkError(plan, output, check);
-    check(!mustRecover(plan, error), `recoverable faults ended the run: ${error}`);
+    check(!mustRecover(plan, service, error), `recoverable faults ended the run: ${error}`);
     if (isFirst) await checkResume(plan, service, output, check);
     return "error";
   }
@@ -172,18 +172,17 @@ function toleranceOf(count: number): number {
 
 /**
  * Whether the client must deliver the complete result despite the faults: each must be recoverable and occur once, and
- * together they must be fewer than the attempts at a page.
+ * each page must have fewer faults than attempts.
  */
-function mustRecover(plan: Plan, error: unknown): boolean {
+function mustRecover(plan: Plan, { exchanges }: FaultyService, error: unknown): boolean {
   const { faults, tokens, matching, top, reader } = plan;
-  const applied = faults.filter(({ applied }) => applied > 0);
   // If the service ignores its own tokens, the first page can be followed by no other one.
   if (tokens === "ignored" && matching.length > top) return false;
   // The server fails instead of waiting for the first row for so long.
   const [, delay] = /"status":503,.*"try again after (\d+) s"/.exec(String(error)) ?? [];
   if (reader === "server" && Number(delay) > MAX_RETRY_DELAY) return false;
   const isWholePage = ["toArray", "rows", "pages"].includes(reader);
-  const areRecoverable = applied.every(({ kind, applied }) => {
+  const areRecoverable = faults.filter(({ applied }) => applied > 0).every(({ kind, applied }) => {
     const { isRecoverable = true, breaksOrder = false, respond } = kind;
     return (typeof isRecoverable === "function" ? isRecoverable(plan) : isRecoverable) &&
       (isWholePage || !breaksOrder) &&
@@ -191,10 +190,16 @@ function mustRecover(plan: Plan, error: unknown): boolean {
       (tokens === "id" || respond !== undefined) &&
       (isLasting(kind) || applied === 1);
   });
-  // An outage uses up to five attempts. An empty page is requested one more time.
-  if (applied.some(({ kind }) => isLasting(kind))) return areRecoverable && applied.length === 1;
-  const hidden = applied.filter(({ kind }) => kind.hidesRows);
-  return areRecoverable && applied.length < 5 && hidden.length < 2;
+  const exchangesOfPage = Map.groupBy(
+    exchanges,
+    ({ request: { url: _, top: __, ...page } }) => JSON.stringify(page),
+  );
+  return areRecoverable && [...exchangesOfPage.values()].every((exchanges) => {
+    const faults = exchanges.flatMap((exchange) => exchange.faults);
+    // An outage uses up to five attempts. An empty page is requested one more time.
+    if (faults.some(({ kind }) => isLasting(kind))) return new Set(faults).size === 1;
+    return faults.length < 5 && faults.filter(({ kind }) => kind.hidesRows).length < 2;
+  });
 }
 
 function isLasting({ isPermanent, duration }: FaultKind): boolean {
