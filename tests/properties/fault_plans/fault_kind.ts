@@ -17,7 +17,7 @@ export interface ServiceRequest {
 export interface PageDraft {
   rows: WireRow[];
   /** Value of `@odata.nextLink`; `undefined` omits the member. */
-  bodyLink: unknown;
+  bodyLink: string | undefined;
   /** Target of the `Link` header; `undefined` omits the header. */
   headerLink: string | undefined;
   /** Additional members after the others. */

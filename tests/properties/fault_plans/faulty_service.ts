@@ -218,10 +218,8 @@ export class FaultyService {
     for (const fault of faults) {
       if (await fault.kind.page!(page, context) !== false) apply(fault);
     }
-    const formOf = <T>(link: T) =>
-      typeof link === "string" && link.startsWith(this.baseUrl)
-        ? LINK_FORMS[linkForm]!(new URL(link))
-        : link;
+    const formOf = (link: string | undefined) =>
+      link?.startsWith(this.baseUrl) ? LINK_FORMS[linkForm]!(new URL(link)) : link;
     const text = JSON.stringify({
       "@data.context": `odata/v4/${context.request.resource}/$links/Metadata(Id=@DatasetId)`,
       value: page.rows,

@@ -4,7 +4,7 @@ import { API_KEY } from "./reference_rows.ts";
 /** Creates a fault that replaces the link in the body and in the header. */
 function link(
   name: string,
-  target: (context: FaultContext, page: PageDraft) => unknown,
+  target: (context: FaultContext, page: PageDraft) => string,
   isRecoverable: FaultKind["isRecoverable"] = false,
 ): FaultKind {
   return {
@@ -13,11 +13,7 @@ function link(
     isRecoverable,
     page(page, context) {
       if (!hasLink(page) || lastId(page) === "") return false;
-      const changed = target(context, page);
-      if (page.bodyLink !== undefined) page.bodyLink = changed;
-      if (page.headerLink !== undefined) {
-        page.headerLink = typeof changed === "string" ? changed : undefined;
-      }
+      setLinks(page, target(context, page));
     },
   };
 }
@@ -26,8 +22,10 @@ export function hasLink({ bodyLink, headerLink }: PageDraft): boolean {
   return bodyLink !== undefined || headerLink !== undefined;
 }
 
-export function dropLinks(page: PageDraft): void {
-  page.bodyLink = page.headerLink = undefined;
+/** Replaces the links that a page has; `undefined` removes them. */
+export function setLinks(page: PageDraft, target: string | undefined): void {
+  if (page.bodyLink !== undefined) page.bodyLink = target;
+  if (page.headerLink !== undefined) page.headerLink = target;
 }
 
 function lastId({ rows }: PageDraft): string {
@@ -47,7 +45,10 @@ export const LINK_FAULTS: readonly FaultKind[] = [
     name: "missing link in body and header",
     on: "page",
     hidesRows: true,
-    page: (page) => hasLink(page) && (dropLinks(page), true),
+    page(page) {
+      if (!hasLink(page)) return false;
+      setLinks(page, undefined);
+    },
   },
   link(
     "link to the current page",

@@ -1,6 +1,9 @@
 import type { FaultContext, FaultKind, PageDraft } from "./fault_kind.ts";
-import { dropLinks, hasLink } from "./link_faults.ts";
+import { hasLink, setLinks } from "./link_faults.ts";
 import type { WireRow } from "./reference_rows.ts";
+
+/** Effects of a fault that removes rows which the client cannot request again. */
+const LOSS: Partial<FaultKind> = { hidesRows: true, isRecoverable: false };
 
 function pageFault(
   name: string,
@@ -14,10 +17,7 @@ function pageFault(
 function replaceRows(page: PageDraft, rows: WireRow[], { linkTo }: FaultContext): void {
   page.rows = rows;
   const id = rows.at(-1)?.["Id"];
-  if (id === undefined) return;
-  const target = linkTo({ "$skiptoken": `Id:${id}` });
-  if (page.bodyLink !== undefined) page.bodyLink = target;
-  if (page.headerLink !== undefined) page.headerLink = target;
+  if (id !== undefined) setLinks(page, linkTo({ "$skiptoken": `Id:${id}` }));
 }
 
 /** Whether rows carry integer Ids, by which positions can be compared. */
@@ -34,18 +34,18 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("empty later page without a link", (page, { request }) => {
     if (page.rows.length === 0 || request.position === undefined) return false;
     page.rows = [];
-    dropLinks(page);
+    setLinks(page, undefined);
   }, { hidesRows: true }),
   pageFault("empty first page without a link", (page, { request }) => {
     if (page.rows.length === 0 || request.position !== undefined) return false;
     page.rows = [];
-    dropLinks(page);
-  }, { hidesRows: true, isRecoverable: false }),
+    setLinks(page, undefined);
+  }, LOSS),
   pageFault("short page without a link", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = page.rows.slice(0, random.int(1, page.rows.length - 1));
-    dropLinks(page);
-  }, { hidesRows: true, isRecoverable: false }),
+    setLinks(page, undefined);
+  }, LOSS),
   pageFault("short page with a link", (page, context) => {
     if (page.rows.length < 2 || !hasLink(page)) return false;
     const rows = page.rows.slice(0, context.random.int(1, page.rows.length - 1));
@@ -66,9 +66,9 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     const { random, request } = context;
     const from = random.pick(page.rows);
     const rows = await context.rowsAfter(String(from["Id"]), request.top);
-    if (rows.length < request.top) dropLinks(page);
+    if (rows.length < request.top) setLinks(page, undefined);
     replaceRows(page, rows, context);
-  }, { hidesRows: true, isRecoverable: false }),
+  }, LOSS),
   pageFault("rows in another order", (page, { random }) => {
     if (page.rows.length < 2) return false;
     page.rows = random.shuffle(page.rows);
@@ -91,7 +91,7 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
     if (page.rows.length < 4) return false;
     // Neither the first nor the last one.
     page.rows = page.rows.toSpliced(random.int(1, page.rows.length - 2), 1);
-  }, { hidesRows: true, isRecoverable: false }),
+  }, LOSS),
   pageFault("more rows than requested", async (page, context) => {
     const { request, random, rowsAfter } = context;
     if (!hasLink(page)) return false;
@@ -101,10 +101,8 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   }),
   pageFault("error member after the rows", (page, { random }) => {
     page.members = { ...page.members, error: { code: "E1", message: "Lost the connection" } };
-    if (random.chance(0.6)) {
-      page.rows = page.rows.slice(0, random.int(0, page.rows.length));
-    }
-    if (random.chance(0.5)) dropLinks(page);
+    if (random.chance(0.6)) page.rows = page.rows.slice(0, random.int(0, page.rows.length));
+    if (random.chance(0.5)) setLinks(page, undefined);
   }),
   pageFault("Ids as strings of digits", (page) => {
     if (!hasIds(page)) return false;
@@ -113,7 +111,7 @@ export const PAGE_FAULTS: readonly FaultKind[] = [
   pageFault("rows without Ids", (page) => {
     if (!hasIds(page)) return false;
     page.rows = page.rows.map(({ Id: _, ...others }) => others);
-  }, { isRecoverable: false, hidesRows: true }),
+  }, LOSS),
   pageFault("values that change with each response", (page, { random }) => {
     const version = ` ~${random.int(1, 99_999)}`;
     const mark = ([name, value]: [string, unknown]) => [
