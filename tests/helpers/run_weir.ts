@@ -2,19 +2,20 @@ import { run } from "../../src/cli/run.ts";
 import { withDeadline } from "./deadline.ts";
 
 export const COMMAND_NAMES = [
-  ...["records", "observations", "locations", "metadata"],
-  ...[
-    "verify",
-    "cite",
-    "values",
-    "summary",
-    "fields",
-    "url",
-    "sign",
-    "serve",
-    "completion",
-    "setup",
-  ],
+  "records",
+  "observations",
+  "locations",
+  "metadata",
+  "verify",
+  "cite",
+  "values",
+  "summary",
+  "fields",
+  "url",
+  "sign",
+  "serve",
+  "completion",
+  "setup",
 ] as const;
 
 export interface RunResult {

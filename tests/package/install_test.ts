@@ -86,7 +86,10 @@ for (const [program, ...args] of SERVERS) {
   const name = `${program} ${args.join(" ")} serves the page and every record of the sandbox`;
   Deno.test(needing({ [program]: installed[program] }, name, async () => {
     await using server = await startServer({
-      ...{ program: pathOf(program), args, folder: project.folder, environment: ENVIRONMENT },
+      program: pathOf(program),
+      args,
+      folder: project.folder,
+      environment: ENVIRONMENT,
       port: /(?:http:\/\/127\.0\.0\.1:|"port":)(\d+)/,
     });
     const page = await fetch(server.root);

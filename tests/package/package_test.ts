@@ -111,7 +111,9 @@ Deno.test("import and require give the same exports when Node loads each entry p
   const result = await run(
     project.folder,
     { WEIR_SANDBOX: "1" },
-    ...["node", "names.cjs", ...entries] as const,
+    "node",
+    "names.cjs",
+    ...entries,
   );
   assert(!/warning|error/i.test(result.stderr), result.stderr);
   const { required, imported } = JSON.parse(result.stdout);

@@ -5,11 +5,6 @@ import { cellsOf, clientOf, parquetOf } from "../helpers/parquet.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { Random } from "./random.ts";
 
-const SELECT = [
-  ...["Id", "DOI", "ResultValue", "ResultUnit", "ActivityStartDate", "ActivityStartTime"],
-  ...["ActivityDepthHeightMeasure", "LaboratoryName", "AnalysisStartDate", "ResultComment"],
-];
-
 /** JSON of values that fit a column of text, and how to read them. */
 function text(random: Random): string {
   const length = random.int(0, 12);
@@ -45,6 +40,8 @@ const KINDS: Record<string, (random: Random) => string> = {
   ActivityStartDate: date,
   AnalysisStartDate: date,
 };
+
+const SELECT = ["Id", ...Object.keys(KINDS)];
 
 /** JSON of values that do not fit a column of numbers or of dates. */
 const MISFITS = [

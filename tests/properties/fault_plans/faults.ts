@@ -20,8 +20,14 @@ export interface Fault {
 
 /** Groups of kinds; repeated groups have a higher probability. */
 const GROUPS = [
-  ...[RESPONSE_FAULTS, RESPONSE_FAULTS, BODY_FAULTS, BODY_FAULTS],
-  ...[PAGE_FAULTS, PAGE_FAULTS, PAGE_FAULTS, LINK_FAULTS],
+  RESPONSE_FAULTS,
+  RESPONSE_FAULTS,
+  BODY_FAULTS,
+  BODY_FAULTS,
+  PAGE_FAULTS,
+  PAGE_FAULTS,
+  PAGE_FAULTS,
+  LINK_FAULTS,
 ];
 
 /** Draws 0 to 6 faults for about as many requests. */

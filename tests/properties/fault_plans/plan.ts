@@ -43,17 +43,25 @@ export interface Plan {
   locations: number;
 }
 
-// Repeated values have a higher probability.
-const RESOURCES: readonly ResourceName[] = [
-  ...["Records", "Records", "Records", "Observations", "Observations", "Observations"] as const,
-  ...["Locations", "Locations", "Metadata"] as const,
-];
-const READERS: readonly Reader[] = [
-  ...["toArray", "rows", "pages", "batches", "batches"] as const,
-  ...["bytes", "bytes", "bytes", "server", "server", "server"] as const,
-];
+const RESOURCES = weighted<ResourceName>({
+  Records: 3,
+  Observations: 3,
+  Locations: 2,
+  Metadata: 1,
+});
+const READERS = weighted<Reader>({
+  toArray: 1,
+  rows: 1,
+  pages: 1,
+  batches: 2,
+  bytes: 3,
+  server: 3,
+});
+const TOKENS = weighted<TokenStyle>({ id: 6, opaque: 2, quoted: 1, ignored: 1 });
 const MEASUREMENT_FILTERS = [
-  ...[undefined, undefined, undefined],
+  undefined,
+  undefined,
+  undefined,
   "CharacteristicName in ('Nitrate','Chloride','Turbidity')",
   "ActivityStartYear gte 2014 and ActivityStartYear lt 2019",
   "DOI eq '10.25976/weir-bb00'",
@@ -70,10 +78,6 @@ const BOXES: readonly BoundingBox[] = [
   { west: -110, south: 40, east: -60, north: 60 },
   { west: -141, south: 41, east: -50, north: 84 },
   { west: 10, south: 10, east: 20, north: 20 },
-];
-const TOKENS: readonly TokenStyle[] = [
-  ...["id", "id", "id", "id", "id", "id"] as const,
-  ...["opaque", "opaque", "quoted", "ignored"] as const,
 ];
 const LINK_PLACES: readonly Plan["linkPlaces"][] = [["body", "header"], ["body"], ["header"]];
 
@@ -121,6 +125,12 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
     matching,
     locations: new Set(locationIds).size,
   };
+}
+
+/** Lists each name as often as its number says, so that a random one has this weight. */
+function weighted<T extends string>(weights: Record<T, number>): T[] {
+  const names = Object.keys(weights) as T[];
+  return names.flatMap((name) => Array.from({ length: weights[name] }, () => name));
 }
 
 export function describePlan(plan: Plan): string {
