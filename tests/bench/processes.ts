@@ -26,7 +26,12 @@ export function baseUrlOf({ root }: Server): string {
   return `${root}/v1/odata/v4`;
 }
 
-export async function statsOf(service: Server): Promise<SandboxStats> {
+export interface ServiceStats extends SandboxStats {
+  /** Longest time (ms) between two requests. */
+  largestGap: number;
+}
+
+export async function statsOf(service: Server): Promise<ServiceStats> {
   return await (await fetch(`${service.root}/stats`)).json();
 }
 
