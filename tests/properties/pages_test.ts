@@ -23,12 +23,14 @@ interface Value {
 /** A character, and one of its spellings in JSON. */
 const character = fc.tuple(
   fc.oneof(
-    fc.constantFrom(...'\r\n,;"\\x é🦆\t=-\0\u2028'),
+    fc.constantFrom(...'\r\n,;"\\/x é🦆\t\b\f=+-@\0\u2028'),
     fc.string({ unit: "grapheme", minLength: 1, maxLength: 1 }),
   ),
   fc.constantFrom("short", "lower case", "upper case"),
 ).map(([char, spelling]) => {
-  if (spelling === "short") return { char, json: JSON.stringify(char).slice(1, -1) };
+  if (spelling === "short") {
+    return { char, json: char === "/" ? "\\/" : JSON.stringify(char).slice(1, -1) };
+  }
   const units = Array.from({ length: char.length }, (_, index) => char.charCodeAt(index));
   const hex = units.map((unit) => unit.toString(16).padStart(4, "0"));
   const digits = hex.map((code) => spelling === "lower case" ? code : code.toUpperCase());
@@ -47,6 +49,7 @@ const number: fc.Arbitrary<Value> = fc.oneof(
 const literal: fc.Arbitrary<Value> = fc.constantFrom(
   { json: "null", cell: "", isText: false },
   { json: "true", cell: "true", isText: false },
+  { json: "false", cell: "false", isText: false },
 );
 const list: fc.Arbitrary<Value> = fc.array(text, { maxLength: 3 }).map((items) => ({
   json: `[${items.map(({ json }) => json).join(" , ")}]`,

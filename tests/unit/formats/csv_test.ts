@@ -1,5 +1,5 @@
 // CSV follows RFC 4180, keeps the digits of numbers, and has the columns and the form that the options say. The properties
-// of `tests/properties/csv_test.ts` have the other texts, numbers, columns and orders of fields.
+// of `tests/properties/pages_test.ts` have the other texts, numbers, columns and orders of fields.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
