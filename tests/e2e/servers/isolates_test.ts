@@ -5,6 +5,7 @@ import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { baseUrlOf, startSandbox, statsOf } from "../../bench/processes.ts";
 import { createStorage, type Isolates, sendToObject, startIsolates } from "./isolates.ts";
+import type { Server } from "./server.ts";
 import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
 const needs = { workerd };
