@@ -58,7 +58,7 @@ interface StreamDestination<T> {
   getWriter(): { write(chunk: T): Promise<void> };
 }
 
-/** For runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such as Safari 18. */
+/** Adds the iterators in runtimes without `ReadableStream.prototype[Symbol.asyncIterator]`, such as Safari 18. */
 export function toIterableStream<T>(stream: ReadableStream<T>): IterableStream<T> {
   if (Symbol.asyncIterator in stream) return stream as IterableStream<T>;
   const values = () => iterate(stream);
@@ -93,7 +93,7 @@ export function createStream<C>(
           signal?.throwIfAborted();
           if (chunks === undefined) return controller.close();
           if (chunks.length === 0) continue;
-          // `next` does not see a signal that aborts while chunks are queued.
+          // While chunks are queued, `next` is not called, so it cannot notice an abort.
           dropQueue = () => controller.error(signal?.reason);
           if (chunks.length > 1) signal?.addEventListener("abort", dropQueue, { once: true });
           for (const chunk of chunks) controller.enqueue(chunk);
@@ -109,8 +109,10 @@ export function createStream<C>(
 }
 
 /**
- * Not a generator or a stream's own iterator: their `return()` would wait for a pending `next()`
- * instead of cancelling the request.
+ * Iterates over the items of the chunks.
+ *
+ * This is neither a generator nor the iterator of the stream, because their `return()` waits for a
+ * pending `next()` instead of cancelling the request.
  */
 export function iterate<C, T = C>(
   chunks: ReadableStream<C>,
@@ -124,8 +126,11 @@ export function iterate<C, T = C>(
   let reading: Promise<void> | undefined;
   const read = async () => {
     const { done, value } = await reader.read();
-    isDone ||= done;
-    items = itemsOf(value!); // not read if `done`
+    if (done) {
+      isDone = true;
+      return;
+    }
+    items = itemsOf(value);
     taken = 0;
   };
   return {
@@ -145,7 +150,7 @@ export function iterate<C, T = C>(
       }
     },
     async return() {
-      // A stream that has failed cannot be cancelled. `Array.fromAsync()` of V8 repeats a `return()` that fails forever.
+      // A stream that has failed cannot be cancelled. `Array.fromAsync()` of V8 endlessly repeats a `return()` that fails.
       if (!isDone) {
         isDone = true;
         await reader.cancel();
@@ -158,18 +163,21 @@ export function iterate<C, T = C>(
   };
 }
 
-/** Bytes of buffered parts and the next page, which is probably as long as the page before. */
+/** Maximum number of bytes of buffered parts and the next page, which is probably as long as the last one. */
 const MAX_BUFFERED = 1 << 25;
 
 /**
  * Reads a page without waiting for the reader, because a page in transit blocks other requests.
- * Buffers at most the page that the reader takes, and the next one if `readsNextPage`.
+ * Buffers at most the page that the reader is taking, and the next one if `readsNextPage`.
  */
 export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
   next: () => Promise<P | undefined>,
   readsNextPage: boolean,
 ): () => Promise<P | undefined> {
-  /** While a page is read, the last one is pending: `readPage()` adds the next one before the part is taken. */
+  /**
+   * Parts to take. It is empty only if no page is being read: while one is, the last part is pending,
+   * and `readPage()` adds the next one before the caller receives it.
+   */
   const queue: Promise<P | undefined>[] = [];
   let queueLength = 0;
   /** Bytes of the last page; 0 until it is complete. */
@@ -188,7 +196,7 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
       }
       pageLength = arrived;
     } catch {
-      // Whoever takes the part gets the error.
+      // The caller that takes the part gets the error.
     }
     readNextPage();
   };

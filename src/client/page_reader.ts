@@ -52,16 +52,17 @@ export interface PageOrder {
   clock: Clock;
 }
 
-/** Bytes. Shorter parts take more time per row. */
+/** Minimum length (bytes) of a part that is delivered early. Shorter parts take more time per row. */
 const PART_LENGTH = 1 << 18;
 
-/** Time (ms) after which rows are delivered even if they are short. */
+/** Time (ms) after which rows are delivered even if they are shorter than {@linkcode PART_LENGTH}. */
 const PART_INTERVAL = 100;
 
 /**
- * Yields rows while the page arrives as long as each Id is greater than the one before. Other rows
- * are returned at its end, if their Ids are distinct and greater than the Ids before the page. Rows
- * that have arrived are delivered before an error is thrown.
+ * Yields rows while the page arrives, as long as each Id is greater than the one before. Returns the
+ * other rows at the end of the page: their Ids must be distinct and greater than the Ids before it.
+ * If a page breaks, the rows that have arrived are delivered before the error is thrown.
+ *
  * Source: DataStream Public API, "Response Format"; OData JSON Format 4.01, section 19.5 (an error
  * in a page).
  */
@@ -71,7 +72,8 @@ export async function* readPage<T, P>(
   { request, lastId: start = -1, seen, deliversEarly, clock }: PageOrder,
   toPart: (rows: PageRows<T>) => P,
 ): AsyncGenerator<P, PageEnd<T>, void> {
-  let isRising = deliversEarly;
+  /** Whether rows may still be delivered early: so far, each Id is greater than the one before. */
+  let mayDeliver = deliversEarly;
   let checked = 0;
   let delivered = 0;
   let deliveredAt = clock.now();
@@ -80,10 +82,10 @@ export async function* readPage<T, P>(
     if (ids.length > request.top) {
       throw new PageFault(`${ids.length} rows instead of at most ${request.top}`);
     }
-    isRising &&= ids instanceof Float64Array && findFall(ids, start, checked) < 0;
+    mayDeliver &&= ids instanceof Float64Array && findFall(ids, start, checked) < 0;
     checked = ids.length;
   };
-  const canTake = () => isRising && conversion.takeableLength > 0;
+  const canTake = () => mayDeliver && conversion.takeableLength > 0;
   const take = () => {
     const taken = conversion.take();
     delivered += taken.rows;
@@ -113,7 +115,7 @@ export async function* readPage<T, P>(
     const { length } = ids;
     const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
     const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids, seen);
-    // Read after the Ids are checked: a page of a wrong position also has a wrong link.
+    // The Ids are checked first, because a page of a wrong position also has a wrong link.
     const nextToken = readSkipToken(envelope, response);
     if (nextToken !== undefined && length === 0) {
       throw new PageFault("no rows, and a link to a next page");
@@ -123,10 +125,10 @@ export async function* readPage<T, P>(
     if (isSamePage && idOfToken(nextToken) === undefined) {
       throw new PageFault("a link to the same page");
     }
-    // A page without Ids cannot be told from a repeated one. Those of Metadata are not integers.
-    const mustHaveIds = request.resource !== "Metadata" ||
-      otherIds.length === 0 && nextToken !== undefined;
-    if (length > 0 && lastId === undefined && mustHaveIds && request.hasIds) {
+    // Without Ids, a repeated page cannot be recognized. The Ids of Metadata are not integers.
+    const mayLackIntegers = request.resource === "Metadata" &&
+      (otherIds.length > 0 || nextToken === undefined);
+    if (length > 0 && lastId === undefined && !mayLackIntegers && request.hasIds) {
       throw new PageFault("a row without an integer Id");
     }
     const taken = length > delivered ? conversion.take() : NO_ROWS;
@@ -134,7 +136,7 @@ export async function* readPage<T, P>(
     return { ...taken, length, isFull, lastId, otherIds, nextToken };
   } catch (error) {
     const failure = toAttemptError(response, error);
-    throw delivered > 0 && !isRising ? toGapError(failure) : failure;
+    throw delivered > 0 && !mayDeliver ? toGapError(failure) : failure;
   } finally {
     response.close();
   }
@@ -142,7 +144,7 @@ export async function* readPage<T, P>(
 
 const NO_ROWS: TakenRows<undefined> = { data: undefined, values: [], rows: 0, kept: 0 };
 
-/** Ids must be distinct and greater than `start`, in any order. Returns the greatest. */
+/** Returns the greatest Id. Throws unless all are distinct and greater than `start`, in any order. */
 function checkIds(ids: Float64Array, start: number): number | undefined {
   const sorted = findFall(ids, start) < 0 ? ids : ids.toSorted();
   const fall = findFall(sorted, start);
@@ -151,7 +153,7 @@ function checkIds(ids: Float64Array, start: number): number | undefined {
   throw new PageFault(`the row with Id ${sorted[fall]} ${problem}`);
 }
 
-/** Index of the first Id that is not greater than the one before; -1 without one. */
+/** Returns the index of the first Id that is not greater than the one before, or -1. */
 function findFall(ids: Float64Array, start: number, from = 0): number {
   let previous = from > 0 ? ids[from - 1]! : start;
   // `ids.findIndex()` would create an object for each Id: together 160 KB for a page.
@@ -162,7 +164,7 @@ function findFall(ids: Float64Array, start: number, from = 0): number {
   return -1;
 }
 
-/** Ids must be new. Returns none if a row has no Id. */
+/** Returns the Ids as texts; none if a row has no Id. Throws if an Id is repeated. */
 function checkOtherIds(ids: readonly (RowId | undefined)[], seen: ReadonlySet<string>): string[] {
   if (ids.includes(undefined)) return [];
   const texts = ids.map(String);
@@ -175,7 +177,8 @@ function requireNoError(
   { error, errors }: Record<string, unknown>,
   redact: ServiceResponse["redact"],
 ): void {
-  const found = error ?? (Array.isArray(errors) && errors.length === 0 ? undefined : errors);
+  const isEmpty = Array.isArray(errors) && errors.length === 0;
+  const found = error ?? (isEmpty ? undefined : errors);
   if (found === undefined || found === null) return;
   const message = isObject(found) ? found.message : found;
   const text = typeof message === "string" ? ` (${oneLine(message)})` : "";
@@ -183,7 +186,9 @@ function requireNoError(
 }
 
 /**
- * A number or a string of digits: the body, or its member `@odata.count`, `odata.count` or `value`.
+ * Reads a count: a number or a string of digits, which is the body or its member `@odata.count`,
+ * `odata.count` or `value`.
+ *
  * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
  */
 export async function readCount(response: ServiceResponse): Promise<number> {
@@ -222,22 +227,26 @@ function toAttemptError({ url }: ServiceResponse, error: unknown, expected = "a 
   return new DataStreamError(detail, { kind: "page", url, hint: PAGE_HINT });
 }
 
-/** Permanent: rows are not in order, so no request after the last row would get all others. */
+/** Makes an error permanent: rows are not in order, so a request after the last delivered row can miss some. */
 function toGapError(error: unknown): unknown {
   if (!(error instanceof DataStreamError)) return error;
   const hint = `${error.hint}; rows before the last delivered one may be missing, so start again`;
   return amendError(error, { kind: "page", status: undefined, hint });
 }
 
-/** Only one page is converted at a time. */
+/** Starts the conversion of a page. Only one page is converted at a time. */
 export type StartConversion<T> = (options: PageOptions) => PageConversion<T>;
 
-/** Parses a complete page. `last` receives its length: the next page is probably as long. */
+/**
+ * Converts a page when it is complete.
+ *
+ * @param last Receives the length (bytes) of the page: the next one is probably about as long
+ */
 export function startRowConversion<R>(
   { omitted = [], distinct = [] }: PageOptions,
   last = { length: 0 },
 ): PageConversion<R[]> {
-  const body = new ByteBuffer(last.length * 9 >> 3);
+  const body = new ByteBuffer(Math.floor(last.length * 9 / 8));
   const list = new RowIdList();
   let rows: Record<string, unknown>[] = [];
   return {

@@ -58,7 +58,10 @@ export interface Position extends Writable<Pick<Cursor, "rows" | "expectedRows" 
   isSplitDecided?: boolean | undefined;
   /** Ids before this position that are not integers: no later row may have one of them. Default: none. */
   otherIds?: readonly string[] | undefined;
-  /** Form of the skip tokens. `undefined` until a link or rows without Ids show it: then `Id:` and the last Id is assumed. */
+  /**
+   * Form of the skip tokens. `undefined` until a link, or rows without Ids, show it; until then, `Id:` and the last Id is
+   * assumed.
+   */
   tokens?: "ids" | "other" | undefined;
   /** The page before this position, if no link follows it and the next step is not decided. */
   lastPage?: LastPage | undefined;
@@ -90,12 +93,13 @@ export interface ReadOptions {
 }
 
 /**
- * Reads the result of a query in parts. Each row is delivered once, or the query fails, unless it accepts an incomplete
- * result.
+ * Reads the result of a query in parts. Delivers each row once, or throws. A query that accepts an incomplete result may
+ * end without all rows.
  *
- * This is the only loop that requests pages. Each turn requests the rows after the position, so the next page, the rest
- * of a page that broke and a page that failed are the same request. The position is the last delivered Id, and a link
- * only says that there are more rows. If tokens do not have the form `Id:<digits>`, the position is the token of the link.
+ * This is the only loop that requests pages. Each turn requests the rows after the position. So the same request gets
+ * the next page, the rest of a page that broke, and again a page that failed. The position is the last delivered Id, and
+ * a link only says that there are more rows. If tokens do not have the form `Id:<digits>`, the position is the token of
+ * the link.
  *
  * The rows of a group are compared with a count, unless the query is one page that is not full, its `limit` ends it, it
  * has a `skipToken`, or the service refuses to count.
@@ -131,7 +135,8 @@ export async function* readParts<T>(
           { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
             advance(reading, rows, `Id:${rows.lastId}`);
-            reading.isProbe = false; // the page has more rows: its last one is never delivered early
+            // More rows follow, because the last row of a page is never delivered early.
+            reading.isProbe = false;
             return { ...rows, start, position: { ...position }, isPageEnd: false, hasMore: true };
           },
         );
@@ -164,8 +169,6 @@ export async function* readParts<T>(
 type Reading = ReturnType<typeof startReading>;
 
 function startReading(run: Run, query: CheckedQuery, from: Position, options: ReadOptions) {
-  const { rows, leftOut = 0, groupCount, lastPage } = from;
-  const delivered = rows + leftOut;
   return {
     run,
     query,
@@ -173,13 +176,20 @@ function startReading(run: Run, query: CheckedQuery, from: Position, options: Re
     position: { ...from },
     /** Attempts since rows were last delivered. */
     attempts: startAttempts(run.settings.retry),
-    /** Number of responses with status 200 since the start of the query; 2 also means more after a cursor. */
-    responses: delivered === 0 ? 0 : lastPage && delivered > lastPage.length ? 2 : 1,
+    /** Number of responses with status 200 since the start of the query. After a cursor, 1 and 2 are lower bounds. */
+    responses: minResponses(from),
     /** Number of counts that may still be requested; 0 if counts do not apply, or the service has refused one. */
-    countsLeft: countsOf(query, groupCount),
+    countsLeft: maxCounts(query, from.groupCount),
     /** Whether the page was requested although neither a link nor rows of a page that broke announced more rows. */
     isProbe: false,
   };
+}
+
+/** Returns the minimum number of responses with status 200 before a position: 0, 1 or 2. */
+function minResponses({ rows, leftOut = 0, lastPage }: Position): number {
+  const received = rows + leftOut;
+  if (received === 0) return 0;
+  return lastPage !== undefined && received > lastPage.length ? 2 : 1;
 }
 
 async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
@@ -191,10 +201,15 @@ async function startOf(run: Run, query: CheckedQuery): Promise<Position> {
   return { shards, rows: 0, groupRows: 0, tokens };
 }
 
-/** A group is counted once, and again if its rows do not match the count. */
-function countsOf({ skipToken }: CheckedQuery, count?: number): number {
-  // A query with a skip token is not counted, because counts ignore the token.
-  return skipToken !== undefined ? 0 : count === undefined ? 2 : 1;
+/**
+ * Returns how many more times a group may be counted: a second time if its rows do not match the first count.
+ *
+ * @param groupCount The first count
+ */
+function maxCounts({ skipToken }: CheckedQuery, groupCount?: number): number {
+  // Counts ignore the skip token.
+  if (skipToken !== undefined) return 0;
+  return groupCount === undefined ? 2 : 1;
 }
 
 /** Returns the greatest Id before the position of a shard; `undefined` at the start, or if Ids are not integers. */
@@ -234,7 +249,7 @@ function nextRequest({ run, query, options, position }: Reading): PageRequest {
   return toPageRequest(query, shard!, run.settings, { top, limit: rowsWanted, isResumable });
 }
 
-/** Moves the position behind rows that are delivered next. */
+/** Moves the position after rows that are delivered next. */
 function advance(
   reading: Reading,
   { rows, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
@@ -242,8 +257,9 @@ function advance(
 ): void {
   const { run, query, options, position } = reading;
   const [shard, ...later] = position.shards;
-  if (query.limit > query.maxRows) requireFewRows(reading, rows);
-  const greatestId = idOfToken(after) === undefined ? lastId ?? lastIdOf(shard!) : undefined;
+  if (query.limit > query.maxRows) checkMaxRows(reading, rows);
+  const isInToken = idOfToken(after) !== undefined;
+  const greatestId = isInToken ? undefined : lastId ?? lastIdOf(shard!);
   position.shards = [{ ...shard!, after, lastId: greatestId }, ...later];
   position.rows += kept;
   position.groupRows += rows;
@@ -257,30 +273,34 @@ function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<u
   const { length, isFull, lastId, otherIds, nextToken } = end;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
-  if (length > 0 && last === undefined) position.tokens = "other";
-  else if (nextToken !== undefined) {
+  if (length > 0 && last === undefined) {
+    position.tokens = "other";
+  } else if (nextToken !== undefined) {
     const hasId = nextToken === lastToken || idOfToken(nextToken) !== undefined;
     position.tokens = hasId ? "ids" : "other";
   }
   advance(reading, end, position.tokens === "other" ? nextToken ?? lastToken : lastToken);
-  position.pageSize &&= grow(position.pageSize, request.top, query.top);
+  if (position.pageSize !== undefined) {
+    position.pageSize = grow(position.pageSize, request.top, query.top);
+  }
   if (otherIds.length > 0) position.otherIds = [...position.otherIds ?? [], ...otherIds];
   if (nextToken === undefined) position.lastPage = { length, isFull };
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
-  reading.isProbe &&= nextToken === undefined;
+  if (nextToken !== undefined) reading.isProbe = false;
   reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
 }
 
-/** Whether the service rejects a token whose form was only assumed, for a page that nothing announced. */
+/** Whether the service rejected a token whose form is assumed, in a request for a page that nothing announced. */
 function isRefusedGuess({ isProbe, position }: Reading, error: unknown): boolean {
   const isGuess = isProbe && position.tokens === undefined;
   return isGuess && error instanceof DataStreamError && error.status === 400;
 }
 
 /**
- * Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left. If only the
- * assumed token was refused, there is no such page.
+ * Splits the shard, or waits until the next attempt may start. Throws the error if no attempt is left.
+ *
+ * If only the assumed token was rejected, the page before it was the last one.
  */
 async function handleFailure(
   reading: Reading,
@@ -295,11 +315,11 @@ async function handleFailure(
   }
   let decision = decide(attempts, error, request.top);
   if (isRefusal(decision.fault) && canSplit(reading)) {
-    const isLast = decision.error !== undefined && attempts.policy.attempts > 1;
-    if (isLast || attempts.timeouts === MAX_TIMEOUTS) {
+    const isLastAttempt = decision.error !== undefined && attempts.policy.attempts > 1;
+    if (isLastAttempt || attempts.timeouts === MAX_TIMEOUTS) {
       const result = await splitRefused(reading);
       if (result === "split") return;
-      if (result === "outage" && isLast && !attempts.hasRestarted) {
+      if (result === "outage" && isLastAttempt && !attempts.hasRestarted) {
         reading.attempts = startAttempts(attempts.policy, true);
         decision = decide(reading.attempts, error, request.top);
       }
@@ -309,7 +329,7 @@ async function handleFailure(
   await waitForRetry(run, reading.attempts, decision);
 }
 
-/** Splits a refused shard; `outage` if a request for the locations or a count fails too. */
+/** Splits a refused shard. Returns `outage` if a request for the locations or a count fails, too. */
 async function splitRefused(reading: Reading): Promise<"split" | "indivisible" | "outage"> {
   const { position: { shards: [shard] } } = reading;
   try {
@@ -324,16 +344,21 @@ async function splitRefused(reading: Reading): Promise<"split" | "indivisible" |
   }
 }
 
+/**
+ * Replaces the current shard with smaller ones, and returns them. Returns fewer than two if it cannot be split.
+ *
+ * @param rows Number of rows of the shard. Default: unknown, because the service refuses its pages
+ */
 async function split(reading: Reading, rows?: number): Promise<Shard[]> {
   const { run, query, position } = reading;
   const [shard, ...later] = position.shards;
   reportProgress(run, { splitting: "location" });
   try {
     const { settings } = run;
-    // Without delays, an outage fails the request, but a page that is too large is halved.
-    const once = { ...settings, retry: { ...settings.retry, backoff: 0 } };
-    const runOnce = rows === undefined ? { ...run, settings: once } : run;
-    run.locations ??= await requestLocations(runOnce, query);
+    // After a refusal, an outage must fail this request without delays. A page that is too large is still halved.
+    const withoutDelays = { ...settings, retry: { ...settings.retry, backoff: 0 } };
+    const locationsRun = rows === undefined ? { ...run, settings: withoutDelays } : run;
+    run.locations ??= await requestLocations(locationsRun, query);
     const smaller = await splitShard(run, query, shard!, run.locations, rows);
     if (smaller.length > 1) position.shards = [...smaller, ...later];
     return smaller;
@@ -342,12 +367,11 @@ async function split(reading: Reading, rows?: number): Promise<Shard[]> {
   }
 }
 
-/** Counts the group of a refused shard. If the service refuses that too, adds up the counts of its new shards. */
+/** Counts the group of a refused shard. If the service refuses the count, adds up the counts of its new shards. */
 async function countSplit(reading: Reading, shards: readonly Shard[]): Promise<void> {
   const { run, query, position: { groupCount }, countsLeft } = reading;
-  if (groupCount !== undefined || countsLeft === 0 || await countGroup(reading) !== undefined) {
-    return;
-  }
+  if (groupCount !== undefined || countsLeft === 0) return;
+  if (await countGroup(reading) !== undefined) return;
   let sum = 0;
   for (const { clauses } of shards) {
     const rows = await tryCount(run, query, clauses);
@@ -409,7 +433,7 @@ function leaveShard(reading: Reading): void {
   position.groupRows = 0;
   position.groupCount = undefined;
   position.isSplitDecided = undefined;
-  reading.countsLeft = countsOf(reading.query);
+  reading.countsLeft = maxCounts(reading.query);
 }
 
 /** Largest count that is exact. Above it, counts are estimates. */
@@ -428,10 +452,10 @@ export function nextStep(
   const isWholeResult = next === undefined && responses <= 1 && !page.isFull;
   if (isWholeResult && !isCounted) return "next shard";
   const isEnd = page.length === 0 && isProbe;
-  // Without a count, only an empty page without a link before it shows that there are no more rows.
+  // Without a count, only an empty page that nothing announced shows that there are no more rows.
   if (!isCounted && countsLeft === 0) return isEnd || !canContinue ? "next shard" : "next page";
   if (next !== undefined && isSameGroup(next, shard!)) {
-    // The group's last shard cannot find rows that are missing here.
+    // Requests for later shards of the group do not return rows that are missing in this one.
     const isShardEnd = isEnd || page.length > 0 && !page.isFull;
     return isShardEnd || !canContinue ? "next shard" : "next page";
   }
@@ -439,7 +463,7 @@ export function nextStep(
   const missing = groupCount - groupRows;
   const tolerance = groupCount > MAX_EXACT_COUNT ? Math.ceil(groupCount * COUNT_INACCURACY) : 0;
   if (Math.abs(missing) <= tolerance) return "next shard";
-  // A link announced rows, so an empty page hides them, even if the count is too low.
+  // An empty page that was announced lacks rows, even if the count is too low.
   const mayFollow = !isEnd && (missing > 0 || page.length === 0);
   if (mayFollow && canContinue) return "next page";
   return countsLeft > 0 ? "count" : "fail";
@@ -450,19 +474,18 @@ function acceptOrFail(reading: Reading, isEmpty: boolean): void {
   const { run, query, position, isProbe } = reading;
   const { shards: [shard], groupRows, groupCount = 0 } = position;
   const missing = groupCount - groupRows;
-  // If the count is too low, it does not say how many rows an announced page should have had.
+  // A count that is too low does not show how many rows the announced page should have had.
   const isUnknown = missing < 0 && isEmpty && !isProbe;
   if (query.acceptsIncomplete && !isUnknown) {
     if (missing <= 0) return;
     position.missingRows = (position.missingRows ?? 0) + missing;
     return reportProgress(run, { missingRows: (run.progress.missingRows ?? 0) + missing });
   }
-  const after = missing > 0 && shard!.after;
-  const reason = isUnknown
-    ? ", and an empty page where a link announced more"
-    : after
-    ? `, and none come after the position ${after}`
-    : "";
+  let reason = "";
+  if (isUnknown) reason = ", and an empty page where a link announced more";
+  else if (missing > 0 && shard!.after) {
+    reason = `, and none come after the position ${shard!.after}`;
+  }
   throw new DataStreamError(
     `Received ${groupRows} of ${groupCount} counted rows of ${query.resource}${reason}`,
     {
@@ -475,11 +498,12 @@ function acceptOrFail(reading: Reading, isEmpty: boolean): void {
   );
 }
 
-/** Throws if the query has more rows than `maxRows` with rows that are delivered next, or by its count. */
-function requireFewRows({ run, query, position }: Reading, added: number): void {
+/** Throws if the received rows, with `added` ones, or the count of the query are more than `maxRows`. */
+function checkMaxRows({ run, query, position }: Reading, added: number): void {
   const { resource, maxRows } = query;
-  const delivered = position.rows + (position.leftOut ?? 0) + added;
-  const rows = Math.max(delivered, isOnlyGroup(position) ? position.groupCount ?? 0 : 0);
+  const received = position.rows + (position.leftOut ?? 0) + added;
+  const count = isOnlyGroup(position) ? position.groupCount ?? 0 : 0;
+  const rows = Math.max(received, count);
   if (rows <= maxRows) return;
   throw new DataStreamError(
     `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,

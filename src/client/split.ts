@@ -26,7 +26,7 @@ import {
 export interface Shard {
   /** Clauses in addition to the query's filter: first those of its group, then ranges. */
   readonly clauses: readonly Clause[];
-  /** Skip token behind the last delivered row; at the start, that of the query. */
+  /** Skip token after the last delivered row; at the start, that of the query. */
   readonly after?: string | undefined;
   /** Greatest Id before this position, if Ids are integers and the token does not contain it. */
   readonly lastId?: number | undefined;

@@ -59,7 +59,7 @@ function hintName(value: string, known: readonly string[]): string {
   const near = nearNames(value, known);
   const [first] = near;
   if (first === undefined) return "no documented name is similar";
-  const hint = suggestNames(near) ?? `${near.length} names begin so, such as "${first}"`;
+  const hint = suggestNames(near) ?? `${near.length} names begin with it, such as "${first}"`;
   const differsInCase = first.toLowerCase() === value.toLowerCase();
   return differsInCase ? `values are case-sensitive, ${hint}` : hint;
 }

@@ -1,4 +1,4 @@
-// A value that matches no row is named, with similar values or a command that lists them.
+// The command line names a value that matches no row, with similar values or a command that lists them.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
@@ -20,7 +20,7 @@ const hints: [flag: string, value: string, hint: string][] = [
   [
     "characteristic",
     "Phospho",
-    ': 4 names begin so, such as "Phosphonic acid, (tridecafluorohexyl)-"',
+    ': 4 names begin with it, such as "Phosphonic acid, (tridecafluorohexyl)-"',
   ],
   ["characteristic", "banana", ": no documented name is similar"],
 ];
@@ -61,7 +61,7 @@ for (const [flag, reason, listing, listed] of listings) {
   });
 }
 
-Deno.test("weir prints hints on values when --count is 0 and when no dataset is to be cited", async () => {
+Deno.test("weir prints hints on values when --count is 0 and when cite finds no dataset", async () => {
   const filter = ["--sandbox", "--characteristic=ph", "--region=pe"];
   const count = await weir(["records", "--count", ...filter]);
   const citations = await weir(["cite", ...filter]);
@@ -108,7 +108,11 @@ for (const [flags, expected] of reasons) {
   });
 }
 
-/** Runs a command line against a service without rows, and returns its reasons and its counts. */
+/**
+ * Runs a command line against a service without rows, and returns the printed reasons and the filters that were counted.
+ *
+ * @param count Returns the count for a filter; a negative number for status 400
+ */
 async function withoutRows(flags: readonly string[], count = (_filter: string) => 0) {
   const { errors, requests } = await record({
     line: ["records", "--quiet", ...flags],
@@ -133,16 +137,17 @@ Deno.test("weir counts no condition when there is only one", async () => {
   assertEquals(unparsed, { reasons: ["No row matches the filter"], counts: [] });
 });
 
-Deno.test("weir counts the conditions with unknown values first, and others only if these have rows", async () => {
+Deno.test("weir counts the conditions with unknown values first, and others only if rows match these", async () => {
   const flags = ["--doi=10.25976/a", "--characteristic=ph", "--region=PEI", "--from=2015"];
-  const [region, characteristic] = ["RegionId eq 'PEI'", "CharacteristicName eq 'ph'"];
-  const unknown = await withoutRows(flags);
-  assertEquals(unknown.counts, [region, characteristic]);
-  assertEquals(unknown.reasons.length, 2);
-  const known = await withoutRows(flags, () => 1);
+  const region = "RegionId eq 'PEI'";
+  const characteristic = "CharacteristicName eq 'ph'";
+  const none = await withoutRows(flags);
+  assertEquals(none.counts, [region, characteristic]);
+  assertEquals(none.reasons.length, 2);
+  const matching = await withoutRows(flags, () => 1);
   const others = ["DOI eq '10.25976/a'", "ActivityStartYear gte 2015"];
-  assertEquals(known.counts, [region, characteristic, ...others]);
-  assertEquals(known.reasons, ["No row matches all filters together: remove one of them"]);
+  assertEquals(matching.counts, [region, characteristic, ...others]);
+  assertEquals(matching.reasons, ["No row matches all filters together: remove one of them"]);
 });
 
 Deno.test("weir shows the name of a region when its Id is documented", async () => {
@@ -164,7 +169,7 @@ Deno.test("weir names the reasons that it knows when a count fails", async () =>
   assertEquals(second.reasons, ['No row matches region "PEI": did you mean "admin.4.ca.pe"?']);
 });
 
-/** Lists of which some values match, at one location, so that few rows are read. */
+/** Command lines with a list of values that match in part, and what is printed about the others. */
 const lists: [line: string[], lines: string[]][] = [
   [["records", "--doi=10.25976/WEIR-bb00", "--doi=10.25976/x"], [
     'No row matches dataset "10.25976/x"',
@@ -192,6 +197,7 @@ const lists: [line: string[], lines: string[]][] = [
 ];
 for (const [line, lines] of lists) {
   Deno.test(`weir ${line.join(" ")} names the values that match nothing when others match`, async () => {
+    // One location, so that few rows are read.
     const location = line[0] === "locations" ? [] : ["--location=1008"];
     const given = [...line, ...location, "--sandbox", "--quiet"];
     const { code, output, errors } = await weir(given);
