@@ -1,6 +1,6 @@
 // Pages with random values, spellings, white space and fields: CSV has the cells of their rows, each
 // format agrees with JSON.parse(), and no result depends on how the bytes arrive.
-// Tests `CsvWriter` directly, because a query chooses its columns. `-- PAGES SEED` sets the runs.
+// Tests `CsvWriter` directly, because a query chooses its columns. `-- PAGES SEED` sets the number of pages and the seed.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { checkCsvOptions, CsvWriter } from "../../src/formats/csv.ts";
@@ -16,7 +16,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 interface Value {
   json: string;
   cell: string;
-  /** Whether a spreadsheet could run the cell as a formula. */
+  /** Whether the value is a string or a list, which a spreadsheet could run as a formula. */
   isText: boolean;
 }
 
@@ -73,7 +73,11 @@ const row: fc.Arbitrary<Row> = fc.oneof(
     selector: ([name]) => name,
   }),
 );
-const gap = fc.constantFrom("", "", "", " ", "\n  ", "\t", "\r\n");
+/** White space between two tokens of JSON. */
+const gap = fc.oneof(
+  { weight: 3, arbitrary: fc.constant("") },
+  { weight: 4, arbitrary: fc.constantFrom(" ", "\n  ", "\t", "\r\n") },
+);
 const page = fc.tuple(
   fc.array(row, { maxLength: 6 }),
   fc.array(gap, { minLength: 4, maxLength: 9 }),
@@ -97,7 +101,7 @@ const options = fc.record({
 });
 type Options = typeof options extends fc.Arbitrary<infer T> ? T : never;
 
-/** Formats a record (RFC 4180). An empty record of one cell has quotes. */
+/** Formats a record (RFC 4180). A record with only an empty cell has quotes, because it would be an empty line. */
 function toRecord(cells: readonly string[], { separator }: Options): string {
   if (cells.length === 1 && cells[0] === "") return '""\r\n';
   const quote = (cell: string) =>
@@ -110,7 +114,7 @@ function cellOf(row: Row, field: string, { escapeFormulas }: Options): string {
   return escapeFormulas && isText && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
 }
 
-Deno.test("CsvWriter writes the cells of the rows of random pages, and no field that comes after the header", () => {
+Deno.test("CsvWriter writes the cells of the rows of random pages, and throws when it must add a field after the header", () => {
   let cells = 0;
   fc.assert(
     fc.property(
@@ -118,29 +122,25 @@ Deno.test("CsvWriter writes the cells of the rows of random pages, and no field 
       fc.shuffledSubarray(COLUMNS),
       fc.boolean(),
       options,
-      (pages, known, addsNewFields, given) => {
-        const writer = new CsvWriter(checkCsvOptions(given), known, { addsNewFields });
+      (pages, known, addsNewFields, csv) => {
+        const writer = new CsvWriter(checkCsvOptions(csv), known, { addsNewFields });
         let fields = known;
-        let isBegun = false;
+        let hasOutput = false;
         for (const { rows, json } of pages) {
           const write = () => decoder.decode(writePage(writer, encoder.encode(json)));
           const names = addsNewFields ? rows.flatMap((row) => row.map(([name]) => name)) : [];
           const added = [...new Set(names)].filter((name) => !fields.includes(name));
-          if (isBegun && added.length > 0) {
-            assertThrows(
-              write,
-              SyntaxError,
-              `Field "${added[0]}" first appears after`,
-            );
+          if (hasOutput && added.length > 0) {
+            assertThrows(write, SyntaxError, `Field "${added[0]}" first appears after`);
             return;
           }
           fields = [...fields, ...added];
-          const lines = rows.map((row) => fields.map((field) => cellOf(row, field, given)));
-          if (given.header && !isBegun) lines.unshift(fields);
+          const lines = rows.map((row) => fields.map((field) => cellOf(row, field, csv)));
+          if (csv.header && !hasOutput) lines.unshift(fields);
           const isWritten = rows.length > 0 && fields.length > 0;
-          const expected = lines.map((line) => toRecord(line, given)).join("");
+          const expected = lines.map((line) => toRecord(line, csv)).join("");
           assertEquals(write(), isWritten ? expected : "", json);
-          isBegun ||= isWritten;
+          hasOutput ||= isWritten;
           cells += rows.length * fields.length;
         }
       },
@@ -150,14 +150,15 @@ Deno.test("CsvWriter writes the cells of the rows of random pages, and no field 
   assert(cells >= 10 * pages, `${cells} cells compared`);
 });
 
-/** A change at a position in the page, in thousandths of its length. */
+/** Removes and inserts bytes in a page. */
 const edit = fc.record({
+  /** Position, in thousandths of the page's length. */
   at: fc.nat(1_000),
   removed: fc.nat(3),
   inserted: fc.constantFrom('"', "[", "{", "}", "]", ",", "\\", ":", "\0", "1", ',"value":[]', "é"),
 });
 
-Deno.test("each writer agrees with JSON.parse(), and gives the same result when random pages arrive in random chunks", () => {
+Deno.test("writePage() agrees with JSON.parse() in each format, and gives the same result when random pages arrive in random chunks", () => {
   const numRuns = pages / 5;
   let accepted = 0;
   fc.assert(
@@ -166,10 +167,10 @@ Deno.test("each writer agrees with JSON.parse(), and gives the same result when 
       fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(edit, { maxLength: 2 })),
       fc.array(fc.nat(1_000), { maxLength: 8 }),
       ({ json }, edits, places) => {
-        let bytes = [...encoder.encode(json)];
+        const bytes = [...encoder.encode(json)];
         for (const { at, removed, inserted } of edits) {
           const from = Math.floor(at / 1_000 * bytes.length);
-          bytes = bytes.toSpliced(from, removed, ...encoder.encode(inserted));
+          bytes.splice(from, removed, ...encoder.encode(inserted));
         }
         const edited = Uint8Array.from(bytes);
         const message = JSON.stringify(decoder.decode(edited));

@@ -1,4 +1,4 @@
-// The command line in this process, against a service that a test can make fail.
+// Runs the command line in this process, against a service that a test can make fail.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { FilePackage } from "../../../src/cli/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -21,13 +21,16 @@ const DOWNLOAD = {
 };
 
 /**
- * Reads what a command line has instead of the words of `DOWNLOAD`: another command, flags (`--limit=13`), flags that are
- * left out (`!quiet`), and variables (`DATASTREAM_API_KEY=another`). Its files are in a folder.
+ * Returns the words and variables of `DOWNLOAD` after the changes in a line: another command, flags (`--limit=13`),
+ * removed flags (`!quiet`) and variables (`DATASTREAM_API_KEY=another`). Example: `observations --limit=13 !quiet`.
+ *
+ * @param folder Folder of the output files
  */
 function parse(line: string, folder: string) {
   let { command } = DOWNLOAD;
   const flags: Record<string, string> = { ...DOWNLOAD.flags, output: "a.csv" };
   const environment: Record<string, string> = { ...DOWNLOAD.environment };
+  // Values may contain spaces.
   for (const word of line.split(/ (?=--|!|[A-Z_]+=)/).filter(Boolean)) {
     const [, mark, name, value = ""] = /^(--|!|)([\w-]+)=?(.*)$/s.exec(word)!;
     if (mark === "--") flags[name!] = value;
@@ -36,8 +39,9 @@ function parse(line: string, folder: string) {
     else command = name!;
   }
   const words = Object.entries(flags).map(([name, value]) => {
-    const isFile = ["output", "cite"].includes(name) && /^[^-/]/.test(value);
-    return `--${name}${value && "="}${isFile ? `${folder}/` : ""}${value}`;
+    if (value === "") return `--${name}`;
+    const isRelativePath = ["output", "cite"].includes(name) && /^[^-/]/.test(value);
+    return `--${name}=${isRelativePath ? `${folder}/${value}` : value}`;
   });
   return { words: [command, ...words], environment };
 }
@@ -61,16 +65,17 @@ interface End {
 export class Download implements AsyncDisposable {
   /** Requests of rows in the last run. */
   pages = 0;
-  /** Number of the request of rows that is answered with an error, or at which a run is interrupted; 0 for none. */
+  /** Number of the request of rows that is answered with an error; 0 for none. */
   failAt = 0;
+  /** Number of the request of rows at which the run is interrupted; 0 for none. */
   interruptAt = 0;
-  /** Called before a request of rows is answered, with its number from 1. */
+  /** Called with the number, from 1, of each request of rows. May return another response. */
   onPage: (number: number) => Response | void = () => {};
   /** Decoded URLs of the requests of datasets. */
   metadata: string[] = [];
   /** Changes the datasets that the service returns. */
   edit: (datasets: Dataset[]) => Dataset[] = (datasets) => datasets;
-  /** Answers requests of datasets instead of the sandbox. */
+  /** Called for each request of datasets. May return a response that replaces that of the sandbox. */
   metadataError: (() => Response | undefined) | undefined;
   readonly #fetch = globalThis.fetch;
   #stop = new AbortController();
@@ -128,7 +133,12 @@ export class Download implements AsyncDisposable {
     this.#stop.abort(new Error("interrupted"));
   }
 
-  /** Runs a download, and compares its end with what is given; its messages contain the texts `says`. */
+  /**
+   * Runs a download, and checks its end.
+   *
+   * @param says Texts that its messages must contain
+   * @param expected Members of its end to compare. Default: only the exit code, which must be 0
+   */
   async expect(
     line: string,
     { says = [], ...expected }: Partial<End> & { says?: readonly string[] } = {},
@@ -142,14 +152,15 @@ export class Download implements AsyncDisposable {
       files: await this.names(),
       messages: errors.length,
     };
+    // Members that are not given equal themselves.
     assertEquals(end, { ...end, code: 0, ...expected }, `${line}: ${messages}`);
     for (const text of says) assertStringIncludes(messages, text);
     return result;
   }
 
-  /** Runs a download whose second page is an error. */
+  /** Runs a download whose second page fails, so that it leaves a part. */
   async break(line = ""): Promise<void> {
-    // A download in a box first requests the locations.
+    // A download of a bounding box requests the locations first.
     this.failAt = line.includes("--bbox") ? 3 : 2;
     const { errors } = await this.expect(line, { code: 1 });
     assertMatch(errors.join(), /rows?: run the same command (?:with --resume|again) to continue/);
@@ -157,7 +168,7 @@ export class Download implements AsyncDisposable {
     this.failAt = 0;
   }
 
-  /** Sets the version of the first dataset, or the time of its publication. */
+  /** Sets the version of the first dataset, or the time of its publication, in later responses. */
   publish(changes: { Version?: string; PublishedTimestamp?: string }): void {
     this.edit = ([first, ...others]) => [{ ...first!, ...changes }, ...others];
   }
@@ -174,12 +185,12 @@ export class Download implements AsyncDisposable {
     return Deno.writeTextFile(this.path(name), text);
   }
 
-  /** Creates a symbolic link; Deno itself would need the permission to write everywhere. */
+  /** Creates a symbolic link with `ln`: `Deno.symlink()` needs the permission to write everywhere. */
   async link(target: string, name: string): Promise<void> {
     await runProgram("ln", "-s", target, this.path(name));
   }
 
-  /** Returns the package of a file. */
+  /** Returns the data package of a file. */
   async package(name = "a.csv"): Promise<FilePackage> {
     return JSON.parse(await this.text(`${name}.datapackage.json`));
   }

@@ -1,5 +1,5 @@
-// --resume completes only a download of the same query. Each end of a download leaves only files that the next run
-// can use.
+// --resume completes only a download of the same query. However a download ends, the next run can use the files that
+// it leaves.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
@@ -13,7 +13,7 @@ const OTHER_URL = BASE_URL.replace("service", "other");
 const FILE = ["a.csv"];
 const PART = ["a.csv.part", "a.csv.part.json"];
 
-/** Pairs of downloads whose files differ, and what the message names. */
+/** Pairs of command lines whose files differ, and the option that the message names. */
 const DIFFERENT: readonly (readonly [one: string, other: string, name: string])[] = [
   ["", `--base-url=${OTHER_URL}`, "service"],
   ["", `!base-url DATASTREAM_BASE_URL=${OTHER_URL}`, "service"],
@@ -29,7 +29,7 @@ const DIFFERENT: readonly (readonly [one: string, other: string, name: string])[
 ];
 
 for (const [one, other, name] of DIFFERENT) {
-  Deno.test(`weir --resume refuses a part of "${one}", and keeps it, when given "${other}"`, async () => {
+  Deno.test(`weir --resume keeps a part, and names ${name}, when "${one}" and "${other}" follow each other`, async () => {
     for (const [before, after] of [[one, other], [other, one]]) {
       // The sandbox of --sandbox cannot be made to fail.
       if (before!.includes("--sandbox")) continue;
@@ -54,7 +54,7 @@ for (const [one, other, name] of DIFFERENT) {
   });
 }
 
-/** Changes of a command line that do not change the file. */
+/** Pairs of command lines with the same file, and what differs. */
 const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
   ["nothing", "", ""],
   ["the size of pages", "", "--top=3"],
@@ -71,7 +71,7 @@ const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
 ];
 
 for (const [name, one, other] of SAME) {
-  Deno.test(`weir --resume completes a part when the second line changes only ${name}`, async () => {
+  Deno.test(`weir --resume completes a part when its line differs in ${name}`, async () => {
     for (const [before, after] of [[one, other], [other, one]]) {
       await using download = await Download.create();
       await download.expect(one, { files: FILE });
@@ -88,18 +88,19 @@ for (const [name, one, other] of SAME) {
 }
 
 interface Start {
-  /** Whether a part or a file is there. */
+  /** Whether a part exists. */
   hasPart?: true;
+  /** Whether the file exists. */
   hasFile?: true;
   /** Faults at a request of rows. */
   faults?: Partial<Pick<Download, "failAt" | "interruptAt">>;
 }
 
-/** Ways in which a download ends, with the exit code and the names of the remaining files. */
+/** Downloads, with their exit codes and the names of the files that they leave. */
 const ENDS: [name: string, start: Start, line: string, code: number, files: string[]][] = [
   ["finishes without rows", {}, "--filter=DOI eq 'none'", 0, FILE],
   ["finishes with citations", {}, "--cite=b.txt", 0, [...FILE, "b.txt"]],
-  ["resumes where there is nothing", {}, "--resume", 0, FILE],
+  ["resumes without a part", {}, "--resume", 0, FILE],
   ["is interrupted at its first page", { faults: { interruptAt: 1 } }, "", 130, []],
   ["is interrupted at its second page", { faults: { interruptAt: 2 } }, "", 130, PART],
   ["fails at its first page", { faults: { failAt: 1 } }, "", 1, []],
@@ -107,8 +108,11 @@ const ENDS: [name: string, start: Start, line: string, code: number, files: stri
   ["replaces a file and fails", { hasFile: true, faults: { failAt: 1 } }, "--force", 1, FILE],
   ["is refused because a file exists", { hasFile: true }, "", 1, FILE],
   ["is refused because a part exists", { hasPart: true }, "", 1, PART],
-  ["resumes beside a file", { hasPart: true, hasFile: true }, "--resume", 1, [...FILE, ...PART]],
-  ["starts again over a part", { hasPart: true }, "--force", 0, FILE],
+  ["resumes a part although the file exists", { hasPart: true, hasFile: true }, "--resume", 1, [
+    ...FILE,
+    ...PART,
+  ]],
+  ["replaces a part", { hasPart: true }, "--force", 0, FILE],
   ["resumes and fails", { hasPart: true, faults: { failAt: 1 } }, "--resume", 1, PART],
   ["resumes and is stopped", { hasPart: true, faults: { interruptAt: 1 } }, "--resume", 130, PART],
 ];
@@ -117,7 +121,7 @@ for (const [name, { hasPart, hasFile, faults }, line, code, files] of ENDS) {
   Deno.test(`weir leaves ${files.join(", ") || "no file"} when a download ${name}`, async () => {
     await using download = await Download.create();
     if (hasPart) await download.break();
-    if (hasFile) await download.write("a.csv", "of another");
+    if (hasFile) await download.write("a.csv", "of another program");
     Object.assign(download, faults);
     await download.expect(line, { code, files });
   });
@@ -125,15 +129,18 @@ for (const [name, { hasPart, hasFile, faults }, line, code, files] of ENDS) {
 
 Deno.test("weir leaves the part and the file when another program created the file", async () => {
   await using download = await Download.create();
-  download.onPage = () => Deno.writeTextFileSync(download.path(), "of another");
+  download.onPage = () => Deno.writeTextFileSync(download.path(), "of another program");
   await download.expect("", { code: 1, files: [...FILE, ...PART] });
-  assertEquals(await download.text(), "of another");
+  assertEquals(await download.text(), "of another program");
 });
 
-Deno.test("weir leaves the file when it is interrupted at its citations", async () => {
+Deno.test("weir leaves the file when it is interrupted at the citations", async () => {
   await using download = await Download.create();
-  // The first request is for the package of the file.
-  download.metadataError = () => void (download.metadata.length === 2 && download.interrupt());
+  download.metadataError = () => {
+    // The first request of datasets is for the package, and the second one for the citations.
+    if (download.metadata.length === 2) download.interrupt();
+    return undefined;
+  };
   await download.expect("!quiet --limit=4", { code: 130, files: FILE });
 });
 
@@ -146,15 +153,15 @@ for (const flag of ["--resume", "--force"]) {
   });
 }
 
-Deno.test("weir --resume completes a run that was killed while it named its file or its package", async () => {
+Deno.test("weir --resume and --update complete a run that was killed while it renamed its file or its package", async () => {
   await using download = await Download.create();
   await download.run();
   const [whole, dataPackage] = [await download.text(), await download.package()];
-  // Killed after FILE had its name: the state is left.
+  // Killed after it renamed the file: the state remains.
   await download.write("a.csv.part.json", "{}");
   await download.expect("--resume", { pages: 0, files: FILE });
   assertEquals(await download.text(), whole);
-  // Killed before FILE had its name: its package and its part are beside an earlier FILE.
+  // Killed between the package and the file: the package of the part is beside an earlier file.
   for (const flag of ["--resume", "--update"]) {
     await download.break("--force");
     await download.write("a.csv", "old");
@@ -170,7 +177,7 @@ Deno.test("weir --resume completes a run that was killed while it named its file
 Deno.test("weir writes no file without its package", async () => {
   await using download = await Download.create();
   const obstacle = download.path("a.csv.datapackage.json.new");
-  // The package cannot be written, as if the run were killed before.
+  // The package cannot be written, as if the run were killed before: a directory has its name.
   download.onPage = () => Deno.mkdirSync(obstacle, { recursive: true });
   assertEquals((await download.run()).code, 1);
   assertEquals(await download.names(), ["a.csv.datapackage.json.new", ...PART]);
@@ -179,12 +186,12 @@ Deno.test("weir writes no file without its package", async () => {
   assertEquals((await download.package()).resources[0].rows, 12);
 });
 
-Deno.test("weir --no-package writes no package, and removes that of the file that it replaces", async () => {
+Deno.test("weir --no-package writes no package, and removes the package of a file that it replaces", async () => {
   await using download = await Download.create();
   for (const flags of ["--no-package", "--force", "--force --no-package"]) {
     await download.expect(flags, { files: FILE });
-    const count = [...Deno.readDirSync(download.folder)].length;
-    assertEquals(count, flags === "--force" ? 2 : 1);
+    const { length } = [...Deno.readDirSync(download.folder)];
+    assertEquals(length, flags === "--force" ? 2 : 1);
   }
   await download.expect("--update --no-package", { code: 2 });
 });
@@ -192,7 +199,7 @@ Deno.test("weir --no-package writes no package, and removes that of the file tha
 const edit = async (path: string, change: (text: string) => string) =>
   await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
 
-/** Changes of a finished file, which --resume and --update refuse, and of a part, which --resume refuses. */
+/** Changes of a finished file or a part, and the reason for which --resume refuses it. For a file, --update does, too. */
 const REFUSED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
   "a file without a package": [
     (path) => Deno.remove(`${path}.datapackage.json`),
@@ -292,6 +299,7 @@ for (const [name, [change, reason]] of Object.entries(UNUSABLE)) {
       await change(download);
       const says = [reason, `: ${download.path()} is downloaded from its start`];
       await download.expect("--update", { pages: 3, files: FILE, says });
+      // A header, 12 rows, and the empty text after the last line break.
       assertEquals((await download.text()).split("\r\n").length, 14);
       await download.expect("--update", { pages: 0 });
     }
@@ -309,24 +317,25 @@ Deno.test("weir --resume and --update ignore an empty part beside a finished fil
   await download.expect("--update", { pages: 3, files: FILE });
 });
 
-Deno.test("weir replaces the file of citations when it replaces the rows, also after an interruption", async () => {
+Deno.test("weir replaces the citations when it replaces the rows, also after an interruption", async () => {
   await using download = await Download.create();
   const readCitations = () => download.text("a.BIB");
   await download.run("--cite=a.BIB");
   assertStringIncludes(await readCitations(), "@misc{");
-  for (const [first, then] of [["--force", "--resume"], ["--update", "--update"]]) {
+  for (const [flag, nextFlag] of [["--force", "--resume"], ["--update", "--update"]]) {
     await download.write("a.BIB", "old");
-    download.publish({ Version: first! });
-    await download.break(`--cite=a.BIB ${first}`);
-    await download.expect(`--cite=a.BIB ${then}`, { pages: 2 });
+    download.publish({ Version: `with ${flag}` });
+    await download.break(`--cite=a.BIB ${flag}`);
+    await download.expect(`--cite=a.BIB ${nextFlag}`, { pages: 2 });
     assertStringIncludes(await readCitations(), "@misc{");
   }
 });
 
-Deno.test("weir --resume --allow-invalid continues a Parquet file that broke at a value", async () => {
+Deno.test("weir --resume --allow-invalid continues a Parquet file that failed at an invalid value", async () => {
   await using download = await Download.create();
   let isResumed = false;
   download.onPage = (number) => {
+    // The run that resumes requests the pages from the second one.
     const page = isResumed ? number + 1 : number;
     const value = [1, 2, 3, 4, 5].map((id) => ({
       Id: page * 5 + id,
@@ -403,20 +412,20 @@ for (const [name, isPublished] of [["was just published", true], ["cannot be req
     else download.metadataError = () => new Response("", { status: 404 });
     await download.expect("--limit=4 --output=a.parquet");
     assertEquals(download.metadata.length, 1);
-    const beside = await download.package("a.parquet");
+    const separate = await download.package("a.parquet");
     const bytes = await Deno.readFile(download.path("a.parquet"));
     const { metadata } = await readParquet(bytes.buffer);
-    const inside = JSON.parse(metadata.datapackage!);
-    assertEquals([beside.weir.datasets, inside.weir.datasets], [undefined, undefined]);
-    assertEquals(inside.sources, beside.sources);
-    assertEquals(inside.sources?.[0].version, undefined);
-    // Another name and page size make the same bytes.
+    const embedded = JSON.parse(metadata.datapackage!);
+    assertEquals([separate.weir.datasets, embedded.weir.datasets], [undefined, undefined]);
+    assertEquals(embedded.sources, separate.sources);
+    assertEquals(embedded.sources?.[0].version, undefined);
+    // The bytes do not depend on the file name and the page size.
     await download.run(`--limit=4 --top=${isPublished ? 3 : 4} --output=b.parquet`);
     assertEquals(await Deno.readFile(download.path("b.parquet")), bytes);
   });
 }
 
-Deno.test("weir describes the geometry of locations, and counts the values that are null, in the package", async () => {
+Deno.test("weir describes the geometry, and counts invalid values and rows without geometry, in the package of locations", async () => {
   await using download = await Download.create();
   const place = { Longitude: -63, Latitude: 46 };
   const value = [
@@ -452,7 +461,7 @@ Deno.test("weir --resume writes no versions into the package when datasets were 
 });
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  Deno.test(`weir leaves a part that can be resumed when it gets ${signal}`, () => {
+  Deno.test(`weir leaves a part that can be resumed when it receives ${signal}`, () => {
     const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
     let child: Deno.ChildProcess;
     let pages = 0;
@@ -467,6 +476,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       assertEquals((await child.output()).code, 130);
       assertEquals(await fileNames(), PART);
       assertEquals((await runToEnd(line, ...args, "--resume")).code, 0);
+      // A header, 60 rows, and the empty text after the last line break.
       assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
     });
   });

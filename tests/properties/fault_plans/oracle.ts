@@ -1,5 +1,5 @@
-// What a run may give: its complete result, an error that says how to continue, or missing rows that
-// it accepts or that no response showed.
+// Checks how a run ended. It must deliver its complete result, or an error that says how to continue. Rows may be missing
+// only if the plan accepts that, or if no response showed them.
 import { DataStreamError } from "../../../mod.ts";
 import type { FaultKind } from "./fault_kind.ts";
 import type { Exchange, FaultyService } from "./faulty_service.ts";
@@ -10,7 +10,7 @@ import { API_KEY, type WireRow } from "./reference_rows.ts";
 
 export type Ending = "complete" | "error" | "accepted loss" | "undetectable loss" | "violation";
 
-/** Returns how a run ended, and adds violated rules to `violations`. */
+/** Returns how a run ended, and adds each violated rule to `violations`. */
 export async function evaluate(
   plan: Plan,
   service: FaultyService,
@@ -71,10 +71,10 @@ export async function evaluate(
 
 type Check = (isRight: boolean, violation: string) => void;
 
-/** Text that one of the faults adds to values: the number of the response. The fault can occur several times. */
+/** Numbers of responses, which one of the faults adds to values. It can occur several times. */
 const VERSION = /(?: ~\d+)+$/;
 
-/** Encodes the selected fields of a row that the service sent, as they must be delivered. */
+/** Encodes the selected fields of a row of the service, as they must be delivered. */
 function encodeSent({ select, format }: Plan, row: WireRow): string {
   if (format === "csv") return encode(select.map((name) => toCell(row[name])));
   return encode(Object.fromEntries(select.map((name) => [name, row[name]])));
@@ -86,14 +86,14 @@ function toCell(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Encodes a row so that equal rows have equal texts. Values of several responses change the text. */
+/** Encodes a row so that equal rows have equal texts. The text shows if a row has values of several responses. */
 function encode(row: WireRow | string[]): string {
   const versions = new Set<string>();
   const members = Object.entries(row).filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       // One fault sends Ids as strings of digits.
       if (name === "Id" && /^\d+$/.test(String(value))) return [name, Number(value)];
-      const [version] = typeof value === "string" ? VERSION.exec(value) ?? [] : [];
+      const version = typeof value === "string" ? VERSION.exec(value)?.[0] : undefined;
       if (version === undefined) return [name, value];
       versions.add(version);
       return [name, String(value).slice(0, -version.length)];
@@ -101,7 +101,7 @@ function encode(row: WireRow | string[]): string {
   return JSON.stringify(versions.size > 1 ? [...members, "values of several responses"] : members);
 }
 
-/** Whether delivered rows are the first ones of the result, or any ones if their order is not defined. */
+/** Whether the delivered rows are the first ones of the result, or any of its rows if it was split. */
 function isFirstRows(
   plan: Plan,
   service: FaultyService,
@@ -112,17 +112,17 @@ function isFirstRows(
   const first = all.slice(0, delivered.length);
   return hasApplied(plan, "breaksOrder")
     ? isSubset(delivered, first)
-    : delivered.length === first.length && first.every((row, at) => row === delivered[at]);
+    : delivered.length === first.length && first.every((row, index) => row === delivered[index]);
 }
 
 /** Whether each text occurs in the second list at least as often as in the first one. */
 function isSubset(some: readonly string[], all: readonly string[]): boolean {
-  const left = new Map<string, number>();
-  for (const text of all) left.set(text, (left.get(text) ?? 0) + 1);
+  const counts = new Map<string, number>();
+  for (const text of all) counts.set(text, (counts.get(text) ?? 0) + 1);
   return some.every((text) => {
-    const number = left.get(text) ?? 0;
-    left.set(text, number - 1);
-    return number > 0;
+    const count = counts.get(text) ?? 0;
+    counts.set(text, count - 1);
+    return count > 0;
   });
 }
 
@@ -170,15 +170,18 @@ function toleranceOf(count: number): number {
   return count > 100_000 ? Math.ceil(count * 0.000_005) : 0;
 }
 
+/** Maximum delay (s) of `Retry-After` for which the server waits before its response has rows. */
+const MAX_RETRY_DELAY = 20;
+
 /**
  * Whether the client must deliver the complete result despite the faults: each must be recoverable and occur once, and
  * each page must have fewer faults than attempts.
  */
 function mustRecover(plan: Plan, { exchanges }: FaultyService, error: unknown): boolean {
   const { faults, tokens, matching, top, reader } = plan;
-  // If the service ignores its own tokens, the first page can be followed by no other one.
+  // If the service ignores its own tokens, no second page can be requested.
   if (tokens === "ignored" && matching.length > top) return false;
-  // The server fails instead of waiting for the first row for so long.
+  // The server answers 503 instead of waiting longer.
   const [, delay] = /"status":503,.*"try again after (\d+) s"/.exec(String(error)) ?? [];
   if (reader === "server" && Number(delay) > MAX_RETRY_DELAY) return false;
   const isWholePage = ["toArray", "rows", "pages"].includes(reader);
@@ -190,13 +193,14 @@ function mustRecover(plan: Plan, { exchanges }: FaultyService, error: unknown): 
       (tokens === "id" || respond !== undefined) &&
       (isLasting(kind) || applied === 1);
   });
+  // Requests for the same page can differ in their size.
   const exchangesOfPage = Map.groupBy(
     exchanges,
-    ({ request: { url: _, top: __, ...page } }) => JSON.stringify(page),
+    ({ request }) => JSON.stringify({ ...request, url: undefined, top: undefined }),
   );
   return areRecoverable && [...exchangesOfPage.values()].every((exchanges) => {
     const faults = exchanges.flatMap((exchange) => exchange.faults);
-    // An outage uses up to five attempts. An empty page is requested one more time.
+    // An outage may use all five attempts. After an empty page, the rest is requested only once more.
     if (faults.some(({ kind }) => isLasting(kind))) return new Set(faults).size === 1;
     return faults.length < 5 && faults.filter(({ kind }) => kind.hidesRows).length < 2;
   });
@@ -205,9 +209,6 @@ function mustRecover(plan: Plan, { exchanges }: FaultyService, error: unknown): 
 function isLasting({ isPermanent, duration }: FaultKind): boolean {
   return isPermanent === true || duration !== undefined;
 }
-
-/** Maximum delay (s) of `Retry-After` for which the server waits before its response has rows. */
-const MAX_RETRY_DELAY = 20;
 
 /** Returns the texts that a user can see when a run fails. */
 function textsOf({ error, log }: RunOutput): string[] {
@@ -242,7 +243,7 @@ async function checkResume(
   if (isSplit(plan, service) || rows.length === 0 || rows.length === plan.limit) return;
   const { skipToken } = error;
   if (skipToken === undefined) {
-    // Without Ids, there is no position. They are not requested if one page can be the whole result.
+    // Without Ids, there is no position. Ids are not requested if the limit is at most one page.
     const hasIds = plan.faults.every(({ kind, applied }) =>
       kind.name !== "rows without Ids" || applied === 0
     );
@@ -258,10 +259,10 @@ async function checkResume(
   const rest = await readOutput(resumed, service);
   const after = plan.matching.filter(({ Id }) => isAfter(Id, idOf(skipToken)));
   const before = plan.matching.length - after.length;
-  // UUIDs do not show that their page is in another order.
-  const isKnown = plan.resource !== "Metadata" || !hasApplied(plan, "breaksOrder");
+  // The Ids of Metadata are UUIDs, so the client cannot notice that a page is in another order.
+  const isOrderKnown = plan.resource !== "Metadata" || !hasApplied(plan, "breaksOrder");
   check(
-    before === rows.length || hasApplied(plan, "hidesRows") || !isKnown,
+    before === rows.length || hasApplied(plan, "hidesRows") || !isOrderKnown,
     `${rows.length} rows were delivered, but ${before} precede ${skipToken}`,
   );
   const wanted = after.slice(0, limit).map((row) => encodeSent(resumed, row));

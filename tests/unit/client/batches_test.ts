@@ -1,4 +1,4 @@
-// batches() continue after each cursor of the same query, with each row once.
+// batches() deliver each row once when they continue after a cursor, and reject a cursor of another query.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
@@ -19,7 +19,7 @@ import { pagedClient, range } from "./paged_service.ts";
 
 const box = { west: -125, south: 42, east: -59, north: 60 };
 
-/** The same value, as another process reads it. */
+/** Returns a copy of a value, as another process would read it. */
 function stored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }
@@ -58,11 +58,11 @@ for (const [name, resource, options] of cases) {
       const after = stored(cursor);
       const others = await Array.fromAsync(query.batches({ after, distinct }));
       assertEquals(after, stored(cursor), "the cursor has changed");
-      const wanted = batches.slice(index + 1);
-      assertEquals(rowsOf(others), rowsOf(wanted));
+      const expected = batches.slice(index + 1);
+      assertEquals(rowsOf(others), rowsOf(expected));
       assertEquals(
         stored(others.map(({ cursor }) => cursor)),
-        stored(wanted.map(({ cursor }) => cursor)),
+        stored(expected.map(({ cursor }) => cursor)),
       );
       assertEquals(totalRows, rowsOf(batches.slice(0, index + 1)).length);
     }
@@ -75,8 +75,9 @@ for (const [name, resource, options] of cases) {
         written.map(({ distinct }) => distinct),
         batches.map(({ distinct }) => distinct),
       );
-      // Parsing the locations again and again takes long; the rows above have each cursor.
-      for (const index of new Set([0, written.length >> 1, written.length - 2])) {
+      // Only three cursors, because each continuation parses the locations again. The rows above cover each cursor.
+      const middle = Math.floor(written.length / 2);
+      for (const index of new Set([0, middle, written.length - 2])) {
         const after = stored(written[index]!.cursor);
         const others = await Array.fromAsync(query.batches({ format, csv, after, distinct }));
         assertEquals(textOf(others), textOf(written.slice(index + 1)), `${format} after ${index}`);
@@ -86,7 +87,7 @@ for (const [name, resource, options] of cases) {
   });
 }
 
-Deno.test("batches() end with a batch without rows, and hasMore is false before it", async () => {
+Deno.test("batches() end with a batch without rows, after one whose hasMore is false", async () => {
   for (const options of [{ top: 10 }, { top: 10, limit: 20 }, { limit: 0 }, { top: 25 }]) {
     const { client } = pagedClient({ ids: range(1, 30) });
     const batches = await Array.fromAsync(client.records(options).batches());
@@ -126,7 +127,7 @@ Deno.test("batches() end and request nothing when the cursor is after the last b
   assertEquals(requests.length, length);
 });
 
-Deno.test("batches() have no DOIs when they were not requested before the cursor", async () => {
+Deno.test("batches() have no distinct values when they were not requested before the cursor", async () => {
   const { client } = pagedClient({ ids: range(1, 30) });
   const query = client.records({ top: 10 });
   const [first] = await Array.fromAsync(query.batches());
@@ -135,10 +136,10 @@ Deno.test("batches() have no DOIs when they were not requested before the cursor
   assertEquals(next!.distinct, undefined);
 });
 
-Deno.test("batches() have the DOIs of the rows once when a page was broken before", async () => {
-  const broken = () => page([{ Id: 1, DOI: "a" }, { Id: 1, DOI: "b" }]);
+Deno.test("batches() have no distinct values of a failed page when it is requested again", async () => {
+  const repeatedId = () => page([{ Id: 1, DOI: "a" }, { Id: 1, DOI: "b" }]);
   for (const format of [undefined, "ndjson"] as const) {
-    const { options } = upstream(broken(), page([{ Id: 1, DOI: "c" }, { Id: 2, DOI: "c" }]));
+    const { options } = upstream(repeatedId(), page([{ Id: 1, DOI: "c" }, { Id: 2, DOI: "c" }]));
     const query = new DataStream({ ...options, retry: {} }).locations({ select: ["Id", "DOI"] });
     const distinct = ["DOI"] as const;
     const batches: Batch<unknown>[] = format === undefined
@@ -159,11 +160,12 @@ Deno.test("batches() report the missing rows of all batches when a query continu
   assertEquals([last.missingRows, last.expectedRows, last.cursor.missingRows], [10, 9, 10]);
 });
 
+/** Creates a query that sends no request. */
 const locations = (options: AnyResourceQuery = {}, baseUrl = ROOT): Query<unknown> =>
-  new DataStream({ baseUrl, fetch: () => Promise.reject(new Error("a request")) })
+  new DataStream({ baseUrl, fetch: () => Promise.reject(new Error("unexpected request")) })
     .query("Locations" as ResourceName, { select: ["Id", "DOI"], ...options });
 
-/** The cursor after the first batch of {@linkcode locations}. */
+/** Returns the cursor after the first batch of {@linkcode locations}. */
 async function cursorOf(batchOptions: BatchOptions = {}): Promise<Cursor> {
   const { client } = pagedClient({ ids: [1] });
   const query = client.locations({ select: ["Id", "DOI"] });
@@ -172,7 +174,7 @@ async function cursorOf(batchOptions: BatchOptions = {}): Promise<Cursor> {
   throw new Error("no batch");
 }
 
-function assertNotOfQuery(query: Query<unknown>, options: BatchOptions): void {
+function assertRejectsCursor(query: Query<unknown>, options: BatchOptions): void {
   const error = assertThrows(
     () => query.batches(options as BatchOptions & { format: "csv" }),
     ValidationError,
@@ -195,11 +197,11 @@ const differing: [what: string, query: Query<unknown>, options?: BatchOptions][]
 for (const [what, query, options] of differing) {
   Deno.test(`batches() throw when the cursor is of a query with another ${what}`, async () => {
     const after = await cursorOf({ format: "csv" });
-    assertNotOfQuery(query, { format: "csv", ...options, after });
+    assertRejectsCursor(query, { format: "csv", ...options, after });
   });
 }
 
-Deno.test("batches() accept a cursor when only the page size and what is reported differ", async () => {
+Deno.test("batches() accept a cursor when only top, maxRows, incomplete and onProgress differ", async () => {
   const after = await cursorOf();
   locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} }).batches({ after });
 });
@@ -215,7 +217,7 @@ Deno.test("batches() accept a cursor when the units are in another order", async
   assertEquals(one, other);
 });
 
-Deno.test("batches() throw when the cursor is not what they returned", async () => {
+Deno.test("batches() throw when the cursor was changed", async () => {
   const cursor = await cursorOf({ format: "csv" });
   const without = (name: string) => ({ ...cursor, [name]: undefined });
   const tampered = [
@@ -230,7 +232,7 @@ Deno.test("batches() throw when the cursor is not what they returned", async () 
     { ...cursor, rows: -1 },
   ];
   for (const after of tampered) {
-    assertNotOfQuery(locations(), { format: "csv", after: after as Cursor });
+    assertRejectsCursor(locations(), { format: "csv", after: after as Cursor });
   }
 });
 
@@ -260,7 +262,7 @@ Deno.test("bytes() throws when the resource does not have the format", () => {
   }
 });
 
-Deno.test("query() throws when there is no such resource", () => {
+Deno.test("query() throws when the resource does not exist", () => {
   for (const resource of ["records", "toString", undefined]) {
     const create = () => new DataStream().query(resource as ResourceName);
     const error = assertThrows(create, ValidationError, "one of Metadata, Locations, Observations");
@@ -268,7 +270,7 @@ Deno.test("query() throws when there is no such resource", () => {
   }
 });
 
-Deno.test("batches() request pages of the size that the service could deliver when they continue after a cursor", async () => {
+Deno.test("batches() keep a reduced page size when they continue after a cursor", async () => {
   const { client, requests } = pagedClient({
     ids: range(1, 200),
     change: (page, { top }) => top > 40 ? new Response(null, { status: 413 }) : page,

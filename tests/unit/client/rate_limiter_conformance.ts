@@ -8,8 +8,8 @@ export interface LimiterSetup {
   limiters: readonly [RateLimiter, RateLimiter, RateLimiter];
   clock: Clock;
   /**
-   * Makes the store unreachable for a limiter, by index: its calls fail. Default: the limiter has no store on
-   * another machine, and the tests that need this are left out.
+   * Makes the store unreachable for the limiter with this index: its calls fail. Absent if the limiters have no
+   * store on another machine.
    */
   disconnect?(isolate: number): void;
   /** Makes the store reachable again. */
@@ -42,32 +42,38 @@ async function acquire(
   return permit;
 }
 
+/** Times are in milliseconds. */
+interface SendOptions {
+  /** Time from the permit until the request arrives at the service. Default 0 */
+  latency?: number;
+  /** Time from the arrival of the request to the end of its response. Default 20 */
+  duration?: number;
+  request?: PermitRequest;
+}
+
 /** A service that records when requests arrive, and how many are in flight. */
 function createService(clock: Clock) {
   const arrivals: number[] = [];
   let inFlight = 0;
-  let mostInFlight = 0;
-  /**
-   * Sends a request.
-   *
-   * @param latency Time until it arrives at the service
-   * @param duration Time from its arrival to the end of its response
-   */
-  const send = async (limiter: RateLimiter, latency = 0, duration = 20, request = REQUEST) => {
+  let maxInFlight = 0;
+  const send = async (
+    limiter: RateLimiter,
+    { latency = 0, duration = 20, request = REQUEST }: SendOptions = {},
+  ) => {
     const permit = await acquire(limiter, request);
     await clock.sleep(latency);
     arrivals.push(clock.now());
-    mostInFlight = Math.max(mostInFlight, ++inFlight);
+    maxInFlight = Math.max(maxInFlight, ++inFlight);
     await permit.responded();
     const end = clock.now() + duration;
-    for (let rest = duration; rest > 0; rest = end - clock.now()) {
-      await clock.sleep(Math.min(rest, 1_000));
+    for (let remaining = duration; remaining > 0; remaining = end - clock.now()) {
+      await clock.sleep(Math.min(remaining, 1_000));
       assert(await permit.extend() !== false, "the permit was lost");
     }
     inFlight--;
     await permit.release("success");
   };
-  return { arrivals, send, mostInFlight: () => mostInFlight };
+  return { arrivals, send, maxInFlight: () => maxInFlight };
 }
 
 type ConformanceTest = (setup: LimiterSetup) => Promise<void>;
@@ -75,20 +81,24 @@ type ConformanceTest = (setup: LimiterSetup) => Promise<void>;
 /** Tests of every limiter by name. */
 const TESTS: Record<string, ConformanceTest> = {
   async "starts two requests per second, one at a time"({ limiters, clock, disconnect }) {
-    const { arrivals, send, mostInFlight } = createService(clock);
-    // Each isolate opens its own connection, so that any request can be delayed. In one process only the first is.
+    const { arrivals, send, maxInFlight } = createService(clock);
+    // Each isolate opens its own connection, so any request can arrive late. In one process, only the first one can.
     const latencies = disconnect ? [150, 0, 90, 10, 200, 0] : [150, 0, 0, 0, 0, 0];
-    await Promise.all(latencies.map((latency, index) => send(limiters[index % 3]!, latency)));
-    assertEquals(mostInFlight(), 1);
+    await Promise.all(latencies.map((latency, index) => send(limiters[index % 3]!, { latency })));
+    assertEquals(maxInFlight(), 1);
     for (let index = 2; index < arrivals.length; index++) {
       assert(arrivals[index]! - arrivals[index - 2]! >= 1_000, `arrivals at ${arrivals}`);
     }
   },
 
   async "starts no request while another one takes longer than a permit"({ limiters, clock }) {
-    const { arrivals, send, mostInFlight } = createService(clock);
-    await Promise.all([send(limiters[0], 0, 2 * TTL), send(limiters[1]), send(limiters[2])]);
-    assertEquals(mostInFlight(), 1);
+    const { arrivals, send, maxInFlight } = createService(clock);
+    await Promise.all([
+      send(limiters[0], { duration: 2 * TTL }),
+      send(limiters[1]),
+      send(limiters[2]),
+    ]);
+    assertEquals(maxInFlight(), 1);
     assert(arrivals[1]! - arrivals[0]! >= 2 * TTL, `arrivals at ${arrivals}`);
   },
 
@@ -103,7 +113,7 @@ const TESTS: Record<string, ConformanceTest> = {
           await next.release();
         }),
       );
-      await clock.sleep(600); // until its place is stored, also on a busy machine
+      await clock.sleep(600); // its place is then stored, also on a busy machine
     }
     await permit.release();
     await Promise.all(waiting);
@@ -122,17 +132,17 @@ const TESTS: Record<string, ConformanceTest> = {
     await permit.release();
     const released = clock.now();
     await (await next).release();
-    // A place that is not given back is abandoned after the time of a permit.
+    // Otherwise, the place of the aborted request would expire, after the time of a permit.
     assert(clock.now() - released < TTL, `waited ${clock.now() - released} ms`);
   },
 
-  async "gives a permit to the next request when it has expired"({ limiters, clock }) {
+  async "gives an expired permit to the next request"({ limiters, clock }) {
     const start = clock.now();
     const dead = await acquire(limiters[0]);
     const next = await acquire(limiters[1]);
     const waited = clock.now() - start;
     assert(waited >= TTL - 100, `waited ${waited} ms`);
-    // The dead request's calls, which may be late, do not affect the permit of the next one.
+    // A late call for the expired permit does not affect the next one.
     await dead.release();
     const service = createService(clock);
     const third = service.send(limiters[2]);
@@ -151,11 +161,11 @@ const TESTS: Record<string, ConformanceTest> = {
     await Promise.all([
       send(limiters[0]),
       send(limiters[1]),
-      others.send(limiters[2], 0, 20, OTHER_KEY),
-      others.send(limiters[2], 0, 20, OTHER_ORIGIN),
+      others.send(limiters[2], { request: OTHER_KEY }),
+      others.send(limiters[2], { request: OTHER_ORIGIN }),
     ]);
     assert(arrivals[0]! - start >= blockTime - 100, `started after ${arrivals[0]! - start} ms`);
-    // One penalty doubles the interval; a success takes a tenth back.
+    // A penalty doubles the interval; a success then shortens it by a tenth.
     assert(arrivals[1]! - arrivals[0]! >= 1.8 * INTERVAL, `arrivals at ${arrivals}`);
     for (const arrival of others.arrivals) {
       assert(arrival - start < blockTime, `another key waited ${arrival - start} ms`);
@@ -183,7 +193,7 @@ const TESTS: Record<string, ConformanceTest> = {
 
   async "refuses a request after maxWait when another one is slow"({ limiters, clock }) {
     const service = createService(clock);
-    const running = service.send(limiters[0], 0, 4_000);
+    const running = service.send(limiters[0], { duration: 4_000 });
     await clock.sleep(100);
     const start = clock.now();
     assert("retryAfter" in await limiters[1].acquire({ ...REQUEST, maxWait: 1_000 }));
@@ -191,7 +201,7 @@ const TESTS: Record<string, ConformanceTest> = {
     await running;
     const ended = clock.now();
     await service.send(limiters[2]);
-    // The refused request has left the queue. Otherwise it would be abandoned after the time of a permit.
+    // The refused request has left the queue. Otherwise, its place would expire, after the time of a permit.
     assert(service.arrivals[1]! - ended < TTL - 1_000, `arrivals at ${service.arrivals}`);
   },
 };
@@ -271,8 +281,10 @@ export function testRateLimiter(
   const tests = Object.entries({ ...TESTS, ...(hasStore && STORE_TESTS) });
   /** Settled promises, because a concurrent test can fail before Deno has run those before it. */
   let started: Promise<PromiseSettledResult<void>>[] | undefined;
-  const start = async ([, test]: typeof tests[number]) =>
-    (await Promise.allSettled([test(open())]))[0];
+  const start = async ([, test]: typeof tests[number]) => {
+    const [result] = await Promise.allSettled([test(open())]);
+    return result;
+  };
   for (const [index, test] of tests.entries()) {
     Deno.test({
       ...definition,

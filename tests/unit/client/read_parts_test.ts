@@ -1,4 +1,4 @@
-// Reading a result gives each row once, or an error, whatever the service does, and sends few requests.
+// Each row of a result is delivered once, or there is an error, whatever the service does. Few requests are sent.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type Cursor, DataStream, DataStreamError, type Query } from "../../../mod.ts";
@@ -17,14 +17,14 @@ import {
   splitBody,
 } from "./paged_service.ts";
 
-/** The third page of a result, after which 100 rows were delivered: 40 rows, and no link. */
+/** Facts after the third response: a page of 40 rows without a link. 100 rows of its group were delivered. */
 const FACTS = {
   length: 40,
   isFull: false,
   tokens: "ids" as "ids" | "other",
   groupRows: 100,
   groupCount: undefined as number | undefined,
-  /** What follows the shard. */
+  /** What follows the shard: nothing, another shard of its group, or another group. */
   later: "nothing" as "nothing" | "shard" | "group",
   responses: 3,
   countsLeft: 2,
@@ -38,19 +38,19 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   [{ later: "shard", isFull: true, tokens: "other" }, "next shard"],
   [{ later: "shard", length: 0 }, "next page"],
   [{ later: "shard", length: 0, isProbe: true }, "next shard"],
-  // The group has one page.
+  // The page is the first response.
   [{ responses: 1 }, "next shard"],
   [{ responses: 1, countsLeft: 0 }, "next shard"],
   [{ responses: 1, later: "group" }, "count"],
   [{ responses: 1, isFull: true }, "count"],
   [{ responses: 1, groupCount: 101 }, "next page"],
-  // It is not counted.
+  // The group is not counted.
   [{}, "count"],
   [{ countsLeft: 0 }, "next page"],
   [{ countsLeft: 0, length: 0 }, "next page"],
   [{ countsLeft: 0, length: 0, isProbe: true }, "next shard"],
   [{ countsLeft: 0, tokens: "other" }, "next shard"],
-  // It is counted.
+  // The group is counted.
   [{ groupCount: 100 }, "next shard"],
   [{ groupCount: 101 }, "next page"],
   [{ groupCount: 101, isProbe: true }, "next page"],
@@ -69,14 +69,16 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   [{ groupRows: 1_000_006, groupCount: 1_000_000 }, "count"],
 ];
 for (const [changes, step] of steps) {
-  Deno.test(`nextStep() is "${step}" when the page and its group have ${JSON.stringify(changes)}`, () => {
+  Deno.test(`nextStep() returns "${step}" when a page without a link has the facts ${JSON.stringify(changes)}`, () => {
     const facts = { ...FACTS, ...changes };
+    const { tokens, groupRows, groupCount } = facts;
     const later = {
       nothing: [],
       shard: [{ clauses: [valueClause("LocationId", "gte", 5)] }],
       group: [{ clauses: [valueClause("LocationId", "in", 2)] }],
     }[facts.later];
-    const position = { ...facts, rows: facts.groupRows, shards: [{ clauses: [] }, ...later] };
+    const shards = [{ clauses: [] }, ...later];
+    const position = { shards, rows: groupRows, groupRows, groupCount, tokens };
     assertEquals(nextStep(facts, position, facts), step);
   });
 }
@@ -84,6 +86,7 @@ for (const [changes, step] of steps) {
 const HUNDRED = range(1, 100);
 /** Pages have 40 of the 100 rows, and the query selects only Ids. */
 const QUERY = { top: 40, select: ["Id"] } as const;
+/** Skip tokens that do not show their Id. */
 const opaque = {
   toToken: (id: number) => `+${btoa(`${id}`)}`,
   idOf: (token: string) => Number(atob(token.slice(1))),
@@ -167,8 +170,11 @@ for (const [counted, message] of counts) {
       const { client } = pagedClient({ ids: HUNDRED, count: () => counted });
       const { ids, error } = await readIds(client.records({ ...QUERY, ...options }));
       assertEquals(ids, HUNDRED);
-      assertEquals(error instanceof DataStreamError && error.kind, message ? "incomplete" : false);
-      assert(message === undefined || String(error).includes(message), String(error));
+      if (message === undefined) assertEquals(error, undefined);
+      else {
+        assertEquals(error instanceof DataStreamError && error.kind, "incomplete");
+        assert(String(error).includes(message), String(error));
+      }
       let missing: number | undefined;
       const accepted = client.records({
         ...QUERY,
@@ -182,7 +188,7 @@ for (const [counted, message] of counts) {
   });
 }
 
-Deno.test("records() fail, although they accept missing rows, when an announced page is empty and the count too low", async () => {
+Deno.test("records() fail, even if they accept missing rows, when an announced page is empty and the count is too low", async () => {
   const change = onPage(3, () => ({ ids: [], token: undefined }));
   const { client } = pagedClient({ ids: HUNDRED, ...opaque, change, count: () => 79 });
   const { ids, error } = await readIds(client.records({ ...QUERY, incomplete: "warn" }));
@@ -207,15 +213,15 @@ Deno.test("batches() reject a repeated row after a cursor when tokens are opaque
   assertEquals(requests.filter((request) => request.startsWith(opaque.toToken(40))).length, 2);
 });
 
-for (const way of ["toArray", "batches"] as const) {
-  Deno.test(`${way}() fail when a dataset comes a second time`, async () => {
+for (const method of ["toArray", "batches"] as const) {
+  Deno.test(`${method}() fail when the service sends a dataset twice`, async () => {
     const link = (token: string) => `${ROOT}/Metadata?$skiptoken=${token}`;
     const { options } = upstream(
       page([{ Id: "c" }, { Id: "b" }], link("Id:b")),
       page([{ Id: "a" }, { Id: "c" }], link("Id:a")),
     );
     const query = new DataStream(options).metadata({ select: ["Id"], top: 2 });
-    const read = way === "toArray"
+    const read = method === "toArray"
       ? () => query.toArray()
       : async () => await Array.fromAsync(query.batches({ after: await cursorAfter(query) }));
     const error = await assertRejects(read, DataStreamError, "the row with Id c a second time");
@@ -223,7 +229,7 @@ for (const way of ["toArray", "batches"] as const) {
   });
 }
 
-for (const [name, first] of [["refused", refused], ["wrong at first", () => 101]] as const) {
+for (const [name, firstCount] of [["refused", refused], ["wrong at first", () => 101]] as const) {
   Deno.test(`batches() end after the cursor of the last page when tokens are opaque and the count is ${name}`, async () => {
     const client = () =>
       pagedClient({
@@ -231,7 +237,7 @@ for (const [name, first] of [["refused", refused], ["wrong at first", () => 101]
         toToken: opaque.toToken,
         // The service ignores tokens that it does not know.
         idOf: (token) => token.startsWith("+") ? opaque.idOf(token) : -1,
-        count: (number) => number === 1 ? first() : 100,
+        count: (number) => number === 1 ? firstCount() : 100,
       }).client;
     const after = await cursorAfter(client().records(QUERY), 3);
     const [last, ...others] = await Array.fromAsync(client().records(QUERY).batches({ after }));
@@ -249,14 +255,15 @@ for (const counted of [undefined, 41]) {
     });
     const { ids, error } = await readIds(client.records(QUERY));
     assertEquals(ids, range(1, 40));
-    assertEquals(
-      error instanceof DataStreamError ? [error.kind, requests.at(-1)] : error,
-      counted && ["incomplete", "count"],
-    );
+    if (counted === undefined) assertEquals(error, undefined);
+    else {
+      assert(error instanceof DataStreamError);
+      assertEquals([error.kind, requests.at(-1)], ["incomplete", "count"]);
+    }
   });
 }
 
-Deno.test("records() fail when the service rejects the position that its link has shown", async () => {
+Deno.test("records() fail when the service rejects a position of the form that its links have", async () => {
   const { client } = pagedClient({
     ids: range(1, 80),
     change: (page, { number }) => number < 3 ? page : Response.json({}, { status: 400 }),
@@ -267,7 +274,7 @@ Deno.test("records() fail when the service rejects the position that its link ha
   assertEquals([ids.length, error.status], [80, 400]);
 });
 
-Deno.test("metadata() requests no token with an Id when the links have tokens of another form", async () => {
+Deno.test("metadata() builds no token from an Id when the links have tokens of another form", async () => {
   const { requests, options } = upstream(
     page([{ Id: "00000000-5eed-4000-8000-000000000001" }], `${ROOT}/Metadata?$skiptoken=opaque`),
     page([{ Id: "00000000-5eed-4000-8000-000000000002" }]),
@@ -281,6 +288,7 @@ const plans: [
   name: string,
   rows: number,
   query: object,
+  /** Skip token and page size of each page, or `count`. */
   requests: string[],
   count?: ServiceOptions["count"],
 ][] = [
@@ -326,7 +334,7 @@ Deno.test("observations() give each row once with at most 13 requests when there
   assertEquals([rows.length, requests], [120_000, 13]);
 });
 
-Deno.test("records() continue behind the last delivered Id when a page ends early", async () => {
+Deno.test("records() continue after the last delivered Id when a page ends early", async () => {
   for (const end of ["reset", "close", "hang"] as const) {
     const { client, clock, requests } = pagedClient({
       ids: [2, 4, 6, 8],
@@ -340,7 +348,7 @@ Deno.test("records() continue behind the last delivered Id when a page ends earl
 });
 
 Deno.test("records() fail when a continued page lacks a row that came out of order", async () => {
-  // The service sends Id 3 after Id 6, so a request behind Id 4 does not get it.
+  // The service sends Id 3 after Id 6, so a request after Id 4 does not return it.
   const { client, clock } = pagedClient({
     ids: [2, 4, 6, 8],
     change: (page, { number }) =>
@@ -351,7 +359,7 @@ Deno.test("records() fail when a continued page lacks a row that came out of ord
   assert(String(error).includes("Received 4 of 5 counted rows"), String(error));
 });
 
-Deno.test("records() restart the number of attempts when rows were delivered", async () => {
+Deno.test("records() start counting the attempts again when rows were delivered", async () => {
   const { client, requests, clock } = pagedClient({
     ids: HUNDRED,
     // Each response breaks after two rows.

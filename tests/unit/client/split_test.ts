@@ -22,13 +22,13 @@ interface Service {
   locations?: number;
   /** Whether some rows have no year. Default true */
   hasUndated?: boolean;
-  /** Factor on the count with a number, so that few rows are a large result. Default 1 */
+  /** Factor by which a count is too high, so that few rows look like many; `number` is 1 for the first count. Default 1 */
   factor?: (number: number) => number;
-  /** Replaces a response, or only its status. */
+  /** Returns another response, only its status, or `undefined` for the response of the service. */
   respond?: (resource: string, options: URLSearchParams) => Response | number | undefined;
 }
 
-/** Creates a client of a service, and records the requests, decoded. */
+/** Creates a client of a service, and records the decoded requests. */
 function serve({ rows, locations = 12, hasUndated, factor, respond }: Service) {
   const service = largeService(rows, locations, hasUndated);
   const clock = new FakeClock();
@@ -51,12 +51,12 @@ function serve({ rows, locations = 12, hasUndated, factor, respond }: Service) {
   return { client, clock, requests };
 }
 
-/** Whether a request is for the rows of all locations, or their count. */
+/** Whether a request is for the rows, or their count, without a condition on locations. */
 function isWhole(resource: string, options: URLSearchParams): boolean {
   return resource === "Observations" && !options.get("$filter")?.includes("LocationId");
 }
 
-/** Refuses the pages of all locations. */
+/** Refuses the pages of the query before it is split. */
 function refusePages(status: number) {
   return (resource: string, options: URLSearchParams): number | undefined =>
     isWhole(resource, options) && !options.has("$count") ? status : undefined;
@@ -76,20 +76,20 @@ function filtersOf(requests: readonly string[]): string[] {
   return [...new Set(pages.map((url) => /\$filter=([^&]*)/.exec(url)?.[1] ?? "all"))];
 }
 
-/** 1,000 counted rows for each row. */
+/** Counts each row as 1,000 rows. */
 const THOUSAND = () => 1_000;
 const large: [name: string, service: Service, query: object, filters: number, others: number][] = [
   ["1,000,000 rows", { rows: 1_000 }, {}, 1, 2],
-  ["more rows, and partition is never", { rows: 1_200 }, { partition: "never" }, 1, 2],
-  ["more rows, and a limit of 1,000,000", { rows: 1_200 }, { limit: 1_000_000 }, 1, 2],
+  ["1,200,000 rows, and partition is never", { rows: 1_200 }, { partition: "never" }, 1, 2],
+  ["1,200,000 rows, and the limit is 1,000,000", { rows: 1_200 }, { limit: 1_000_000 }, 1, 2],
   ["2,400,000 rows of 300 locations", { rows: 2_400, locations: 300 }, {}, 4, 6],
   ["1,300,000 rows of one location", { rows: 1_300, locations: 1, hasUndated: false }, {}, 3, 9],
-  ["more rows of one location, some without a date", { rows: 1_300, locations: 1 }, {}, 1, 5],
+  ["1,300,000 rows of one location, some undated", { rows: 1_300, locations: 1 }, {}, 1, 5],
 ];
 for (const [name, service, query, filters, others] of large) {
-  Deno.test(`observations() have pages of ${filters} filters, and ${others} other requests, when there are ${name}`, async () => {
+  Deno.test(`observations() request pages with ${filters} filters, and send ${others} other requests, when there are ${name}`, async () => {
     const { client, requests } = serve({ ...service, factor: THOUSAND });
-    // The counts are too high.
+    // The result is incomplete, because the counts are too high.
     const options = { select: ["Id"], top: 100, incomplete: "warn", ...query } as const;
     await assertEachOnce(client.observations(options), service.rows);
     const pages = requests.filter(isPage).length;
@@ -113,7 +113,7 @@ Deno.test("observations() give each row once when Locations lacks a location and
   }
 });
 
-Deno.test("batches() continue after each cursor of a split query, and keep the later shards as the same objects", async () => {
+Deno.test("batches() continue after each cursor of a split query, and reuse the objects of later shards in the next cursor", async () => {
   const { client } = serve({ rows: 2_400, locations: 30, factor: THOUSAND });
   const query = client.observations({ select: ["Id"], top: 200, incomplete: "warn" });
   const batches = await Array.fromAsync(query.batches());
@@ -125,10 +125,12 @@ Deno.test("batches() continue after each cursor of a split query, and keep the l
     const after = JSON.parse(JSON.stringify(cursor));
     const others = await Array.fromAsync(query.batches({ after }));
     assertEquals(idsOf(others), idsOf(batches.slice(index + 1)), `after batch ${index}`);
+    // The first cursor is from before the split.
     if (index < 2) continue;
     const { shards: before } = batches[index - 1]!.cursor;
     const later = cursor.shards.slice(1);
-    assert(later.every((shard, place) => shard === before[before.length - later.length + place]));
+    const laterBefore = before.slice(before.length - later.length);
+    assert(later.every((shard, place) => shard === laterBefore[place]));
   }
 });
 
@@ -163,7 +165,7 @@ Deno.test("observations() give each row once when groups of a long list are spli
     rows: 6_000,
     locations: 4_000,
     factor: THOUSAND,
-    // 1,000 times as many
+    // 4,000, by the factor
     respond: (resource, options) =>
       resource === "Locations" && options.has("$count") ? Response.json({ value: 4 }) : undefined,
   });
@@ -208,9 +210,9 @@ Deno.test("records() of a box fail without a position when the service rejects t
   assertEquals([error.rows, error.skipToken], [0, undefined]);
 });
 
-for (const [counts, latest] of [["counts", 8_500], ["no counts", 22_500]] as const) {
-  const refusesCounts = counts === "no counts";
-  Deno.test(`observations() are split by location when the service has 504 for the whole query and ${counts}`, async () => {
+for (const [refusesCounts, latest] of [[false, 8_500], [true, 22_500]] as const) {
+  const refused = refusesCounts ? "the pages and the count" : "the pages";
+  Deno.test(`observations() are split by location when the service answers 504 for ${refused} of the whole query`, async () => {
     using _ = useRandom(() => 0.999);
     const { client, clock, requests } = serve({
       rows: 2_000,
@@ -218,6 +220,7 @@ for (const [counts, latest] of [["counts", 8_500], ["no counts", 22_500]] as con
         isWhole(resource, options) && (refusesCounts || !options.has("$count")) ? 504 : undefined,
     });
     const reports: Progress[] = [];
+    /** Time of the first rows. */
     let first: number | undefined;
     const onProgress = (progress: Progress) => {
       reports.push(progress);
@@ -231,30 +234,30 @@ for (const [counts, latest] of [["counts", 8_500], ["no counts", 22_500]] as con
     // Three attempts at the count of the whole query, and one at that of each shard.
     const counted = requests.filter((url) => url.includes("$count"));
     assertEquals(counted.length, refusesCounts ? 3 + 12 : 1);
-    const [, , , locations] = requests;
-    assert(locations!.startsWith("/Locations?"), requests.slice(0, 4).join());
+    // The fourth request, after three attempts at the first page.
+    assert(requests[3]!.startsWith("/Locations?"), requests.slice(0, 4).join());
   });
 }
 
-/** Refuses the pages of all locations after three. */
+/** Refuses the pages of the query before it is split, except the first three. */
 function refuseLaterPages(status: number): Service["respond"] {
   let pages = 0;
   const refuse = refusePages(status);
   return (resource, options) => refuse(resource, options) && ++pages > 3 ? status : undefined;
 }
 
-let lists = 0;
+let locationRequests = 0;
 const splitting: [name: string, top: number, respond: Service["respond"]][] = [
   ["answers 408 after some pages", 20, refuseLaterPages(408)],
   ["answers 413 after some pages", 20, refuseLaterPages(413)],
   ["answers 504 after some pages", 20, refuseLaterPages(504)],
-  ["has more locations than its pages may have", 40, (resource, options) => {
+  ["refuses pages with more than 700 locations", 40, (resource, options) => {
     if (resource !== "Locations") return refusePages(504)(resource, options);
     return Number(options.get("$top")) > 700 ? 413 : undefined;
   }],
-  ["refuses one row, and the locations once", 4, (resource, options) => {
+  ["refuses even pages of one row, and once the locations", 4, (resource, options) => {
     if (resource !== "Locations") return refusePages(413)(resource, options);
-    return ++lists === 1 ? 504 : undefined;
+    return ++locationRequests === 1 ? 504 : undefined;
   }],
 ];
 for (const [name, top, respond] of splitting) {
@@ -267,7 +270,7 @@ for (const [name, top, respond] of splitting) {
 const unsplit: [name: string, locations: number, query: object, options: object][] = [
   ["partition is never", 12, { partition: "never" }, {}],
   ["only one attempt is allowed", 12, {}, { retry: { attempts: 1 } }],
-  ["it has one location", 1, {}, {}],
+  ["there is one location", 1, {}, {}],
 ];
 for (const [name, locations, query, options] of unsplit) {
   Deno.test(`observations() fail when each page is refused and ${name}`, async () => {

@@ -10,7 +10,7 @@ const headers = {
   "user-agent": `weir-endpoint.js/${VERSION}`,
 };
 
-Deno.test("endpoint() reads method and url when the route has both, and defaults to GET when it is a url", () => {
+Deno.test("endpoint() reads method and url when the route has both, and uses GET when the route is only a url", () => {
   assertEquals(endpoint("POST /orgs/{org}", { org: "a b" }), {
     method: "post",
     url: `${PRODUCTION_URL}/orgs/a%20b`,
@@ -40,7 +40,7 @@ Deno.test("endpoint() puts a parameter in the query or the body when it has no p
   assertEquals(posted.headers["content-type"], "application/json; charset=utf-8");
 });
 
-Deno.test("endpoint() returns the same request object", () => {
+Deno.test("endpoint() returns the request option as the same object", () => {
   const request = { signal: new AbortController().signal };
   assertStrictEquals(endpoint("/x", { request }).request, request);
 });
@@ -93,7 +93,7 @@ Deno.test("endpoint() applies mediaType.format when it is a default, but not whe
   assertEquals("accept" in raw("/x", { headers: { accept: undefined } }).headers, false);
 });
 
-Deno.test("endpoint() returns the same body when data is of any type, including null", () => {
+Deno.test("endpoint() returns data as the body when it is of any type, including null", () => {
   for (const data of ["text", 0, false, null, [1], { a: 1 }, new Blob([])]) {
     const result = endpoint("POST /x/{id}", { data, id: 1, other: 2 });
     assertStrictEquals(result.body, data);
@@ -137,7 +137,7 @@ Deno.test("endpoint() keeps null and leaves out undefined when it builds a JSON 
   assertEquals(own.headers["content-type"], "application/merge-patch+json");
 });
 
-Deno.test("endpoint.merge() returns all options when the url has a placeholder, which it does not expand", () => {
+Deno.test("endpoint.merge() returns all options, and does not expand the url, when it has a placeholder", () => {
   const merged = endpoint.merge("get /x/{id}", { id: 5, headers: { A: "1" }, deep: { list: [1] } });
   assertEquals(merged, {
     method: "GET",
@@ -197,7 +197,7 @@ Deno.test("endpoint() removes a header when the last pair of its name is undefin
   assertEquals(endpoint("/x", { headers: added }).headers, { ...headers, "x-a": "1" });
 });
 
-// The texts cannot occur in a path of the error's stack, such as that of a temporary folder.
+// The secret texts cannot occur by chance in the error's stack, such as in the path of a temporary folder.
 for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["§¶"]), [["x-api-key"]]]) {
   Deno.test(`endpoint() throws an error without header values when the headers are ${Deno.inspect(given)}`, () => {
     const call = () => endpoint("/x", { headers: given as unknown as EndpointOptions["headers"] });
@@ -206,7 +206,7 @@ for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["§¶"]), [["x-ap
   });
 }
 
-Deno.test("endpoint.merge() and endpoint.defaults() name a parameter when it refers to itself", () => {
+Deno.test("endpoint.merge() and endpoint.defaults() throw an error that names a parameter when it refers to itself", () => {
   const circle: Record<string, unknown> = { list: [] };
   (circle.list as unknown[]).push({ circle });
   const merge = () => endpoint.merge({ loop: circle });
@@ -214,6 +214,7 @@ Deno.test("endpoint.merge() and endpoint.defaults() name a parameter when it ref
   assertThrows(() => endpoint.defaults({ loop: circle }), ValidationError, "loop refers");
   const mediaType = { format: "raw", loop: circle };
   assertThrows(() => endpoint.merge({ mediaType }), ValidationError, "loop refers");
+  // Too deep to be copied
   let deep: unknown = "end";
   for (let level = 0; level < 1_000_000; level++) deep = [deep];
   assertThrows(() => endpoint.merge({ deep }), ValidationError, "deep refers");
@@ -231,7 +232,7 @@ const queries: [url: string, parameters: Record<string, unknown>, expected: stri
   ["/x", { a: 5n, b: false, c: new Date(0) }, "/x?a=5&b=false&c=1970-01-01T00%3A00%3A00.000Z"],
   ["/x", { d: "", e: ["x,y", null, "z"], f: [], g: "\ud800" }, "/x?d=&e=x%2Cy,z&g=%EF%BF%BD"],
   ["/x", { $top: 5, "a\ud800": "l''eau", none: null }, "/x?%24top=5&a%EF%BF%BD=l%27%27eau"],
-  // Dots that are no whole segment of the path
+  // Dots that are only a part of a segment, or not in the path
   ["/{a}/x", { a: "a.." }, "/a../x"],
   ["/x{?a}", { a: ".." }, "/x?a=.."],
   ["/x?a=/{a}", { a: ".." }, "/x?a=/.."],
@@ -256,6 +257,8 @@ for (const [deep, got] of withoutText) {
   });
 }
 
+// A value must not change the host of its template: `null` if it would.
+
 const hosts: [url: string, values: Record<string, unknown>, expected: string | null][] = [
   ["https://a.org{+p}", { p: "/x" }, "https://a.org/x"],
   ["https://a.org{+p}", {}, "https://a.org"],
@@ -272,7 +275,8 @@ const hosts: [url: string, values: Record<string, unknown>, expected: string | n
   ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
 ];
 for (const [url, values, expected] of hosts) {
-  Deno.test(`endpoint() keeps the host of the template when the url is ${url} and the values are ${JSON.stringify(values)}`, () => {
+  const effect = expected === null ? "throws" : `returns ${expected}`;
+  Deno.test(`endpoint() ${effect} when the url is ${url} and the values are ${JSON.stringify(values)}`, () => {
     if (expected !== null) assertEquals(endpoint(url, values).url, expected);
     else {
       const host = url.slice(0, url.indexOf("{"));
@@ -327,7 +331,7 @@ const dotSegments: [url: string, values: Record<string, unknown>][] = [
   ["https://example.org/{id}#end", { id: ".." }],
 ];
 for (const [url, values] of dotSegments) {
-  Deno.test(`endpoint() throws when ${url} has a segment of dots, with ${JSON.stringify(values)}`, () => {
+  Deno.test(`endpoint() throws when ${url} gets a segment of dots from ${JSON.stringify(values)}`, () => {
     assertThrows(() => endpoint(url, values), ValidationError, 'without the path segments "." and');
   });
 }
@@ -341,6 +345,7 @@ Deno.test("endpoint() throws when there is no url", () => {
 for (const method of ["", "poſt", "GE T", "GET/", "MÉTHODE", "GET\n"]) {
   Deno.test(`endpoint() throws when the method is ${JSON.stringify(method)}`, () => {
     assertThrows(() => endpoint({ method, url: "/x" }), ValidationError, "method must be");
+    // merge() does not check the method.
     endpoint.merge({ method, url: "/x" });
   });
 }

@@ -49,15 +49,22 @@ Deno.test("selectSeries() returns the values of one characteristic, unit, fracti
 });
 
 const list: LocationInfo[] = repeat(8, (i) => ({
-  ...{ id: String(i), name: `Lake ${i}`, doi: "", type: "", latitude: 50, longitude: -97 },
+  id: String(i),
+  name: `Lake ${i}`,
+  doi: "",
+  type: "",
+  latitude: 50,
+  longitude: -97,
 }));
 
-/** What the page shows of rows: a form as its query, and the names of locations. */
+/** Returns the content of a page: its form from a query, its rows and the names of locations. */
 const contentOf = (rows: readonly Measurement[], query = "") => ({
   form: readForm(new URLSearchParams(query), query.includes("lang=fr") ? "fr" : "en"),
   path: "/",
   results: {
-    ...{ rows, count: rows.length, isComplete: true },
+    rows,
+    count: rows.length,
+    isComplete: true,
     locations: { list, missing: 0 },
   },
 });

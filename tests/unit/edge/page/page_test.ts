@@ -20,7 +20,7 @@ const ENTITIES: Record<string, string> = {
   "&#39;": "'",
 };
 
-/** Returns the text of HTML, with one space for each white space. */
+/** Returns the text of HTML, with one space instead of each run of white space. */
 const textOf = (html: string) =>
   html.replace(/<[^>]*>/g, "").replace(/&(?:\w+|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\s+/g, " ").trim();
@@ -43,8 +43,8 @@ async function fileOf(app: EdgeApp, query: string): Promise<URL> {
 
 const PH = "characteristic=pH&where=Manitoba&from=2015&to=2020";
 
-/** Number of requests of a page with an empty cache. */
-const requests: [query: string, count: number][] = [
+/** Number of requests to the service for a page with an empty cache. */
+const requestCounts: [query: string, count: number][] = [
   ["", 3], // locations, count, datasets
   [PH, 3], // rows, locations, datasets
   ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3],
@@ -53,8 +53,8 @@ const requests: [query: string, count: number][] = [
   ["from=2000", 3], // rows, count, locations; the datasets would be a fourth
   [`${PH}&others=1&view=-97,51,500`, 3], // rows, locations, locations of the view
 ];
-for (const [query, count] of requests) {
-  Deno.test(`GET / sends ${count} requests, and none again, when the form has "${query}"`, async () => {
+for (const [query, count] of requestCounts) {
+  Deno.test(`GET / sends ${count} requests, and none the second time, when the form has "${query}"`, async () => {
     const { app, stats } = overSandbox({ hostileNames: false, records: 12_000 });
     const html = await get(app, `/?${query}`);
     assertMatch(numberOf(html), /^[\d,]+ measurements$/);
@@ -94,7 +94,7 @@ const files: [query: string, path: string, parameters: Record<string, string | n
   ["west=-100&south=48&east=-94&north=55", "/Records.csv", { filename: "ph-box-all-years" }],
 ];
 for (const [query, path, expected] of files) {
-  Deno.test(`GET /download is ${path} when the form has ${query}`, async () => {
+  Deno.test(`GET /download returns ${path} when the form has ${query}`, async () => {
     const { app } = overSandbox({ records: 3 });
     const { pathname, searchParams } = await fileOf(app, `characteristic=pH&${query}`);
     const names = Object.keys(expected);
@@ -129,12 +129,6 @@ const filters: [query: string, filter: string, box?: string][] = [
     "ActivityStartYear gte 2001 and ActivityStartYear lte 2002",
   ],
   ["from=2001&west=-65&south=45&east=-61&north=48", "ActivityStartYear gte 2001", "-65,45,-61,48"],
-  ...["330,450,510,270", "510,270,330,450", "330,270,510,450", "510,450,330,270"]
-    .map((corners): [string, string, string] => [
-      `from=2001&view=-63.6,45.4,640&drawn=${corners},804,588`,
-      "ActivityStartYear gte 2001",
-      "-64.326,44.297,-62.512,45.569",
-    ]),
   [
     "from=2001&view=-120,60,2&drawn=100,100,110,110,804,588",
     "ActivityStartYear gte 2001",
@@ -147,6 +141,16 @@ const filters: [query: string, filter: string, box?: string][] = [
     "-135.84,56.87,-104.36,64.47",
   ],
 ];
+// A box can be drawn from any corner to the opposite one.
+for (
+  const corners of ["330,450,510,270", "510,270,330,450", "330,270,510,450", "510,450,330,270"]
+) {
+  filters.push([
+    `from=2001&view=-63.6,45.4,640&drawn=${corners},804,588`,
+    "ActivityStartYear gte 2001",
+    "-64.326,44.297,-62.512,45.569",
+  ]);
+}
 for (const [query, filter, box] of filters) {
   Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
     const { app } = overSandbox({ hostileNames: false });
@@ -156,14 +160,14 @@ for (const [query, filter, box] of filters) {
   });
 }
 
-// A cached dataset of the same name changes nothing, and a dot does not make a region.
+// Regions have Ids with dots, but a dot alone does not make a name a region.
 const places: [where: string, location: string, hasDatasets: boolean][] = [
   ["Bow River", "Bow River at Calgary", false],
   ["Bow River", "Bow River at Calgary", true],
   ["St.John", "St.John River", false],
 ];
 for (const [where, Name, hasDatasets] of places) {
-  Deno.test(`GET /download filters by locations when ${where} is in their name, ${hasDatasets ? "also" : "not"} in that of a loaded dataset`, async () => {
+  Deno.test(`GET /download filters by locations when ${where} is in their name${hasDatasets ? " and in that of a cached dataset" : ""}`, async () => {
     const location = { Id: 1, DOI: "10.25976/x", Name, Latitude: 51, Longitude: -114 };
     const datasets = hasDatasets ? [page([{ DOI: "10.25976/y", DatasetName: where }])] : [];
     const { app } = overUpstream([...datasets, page([location])]);
@@ -235,7 +239,7 @@ const unknownNames: [text: string, near: string[]][] = [
   ["disolved oxygen", ["Dissolved oxygen (DO)"]],
 ];
 for (const [text, near] of unknownNames) {
-  Deno.test(`GET / names near names, and searches for the text, when it is "${text}"`, async () => {
+  Deno.test(`GET / suggests similar names when no name is "${text}"`, async () => {
     const { app } = overSandbox();
     const html = await get(app, `/?characteristic=${text}`);
     assertStringIncludes(textOf(html), `No “${text}” in the list of names. Near: ${near[0]}`);
@@ -262,7 +266,7 @@ Deno.test("GET / explains an empty result, with the next step", async () => {
   assertEquals(stats.requests, requests); // the explanation is cached too
 });
 
-Deno.test("GET / has a sentence instead of a chart when the result has more rows than a request", async () => {
+Deno.test("GET / has a sentence instead of a chart when the result has more rows than one request returns", async () => {
   const { app } = overSandbox({ records: 12_000 });
   const html = await get(app, "/?from=2012");
   assertMatch(textOf(html), /11,\d{3} results: choose a location or years to see a chart\./);
@@ -273,7 +277,7 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
 
-Deno.test("GET / keeps at most one result with all fields and 10,000 rows in memory", async () => {
+Deno.test("GET / caches at most one result with all fields and 10,000 rows", async () => {
   const { app, urls } = overLargeService();
   for (const year of [2000, 2001, 2000]) await get(app, `/?location=1&from=${year}&more=1`);
   const results = urls.filter((url) => /Observations.*top=/.test(url));
@@ -388,14 +392,12 @@ Deno.test("GET / has code for six programs, without a key or token", async () =>
 Deno.test("GET / escapes data and form values that contain a script", async () => {
   const { app } = overSandbox({ records: 300 });
   const evil = '"><script>alert(1)</script>';
-  const names = [
-    ...["characteristic", "dataset", "from", "west", "where", "medium", "type", "tool", "columns"],
-    ...["view", "series", "selected", "location", "lang", "drawn"],
-  ];
+  const filterNames = ["characteristic", "dataset", "from", "west", "where", "medium", "type"];
+  const otherNames = ["tool", "columns", "view", "series", "selected", "location", "lang", "drawn"];
   for (const path of ["/?characteristic=pH", "/datasets", "/datasets/10.25976/weir-dd00"]) {
     assertEquals((await get(app, path)).includes("<script>"), false, path);
   }
-  for (const name of names) {
+  for (const name of [...filterNames, ...otherNames]) {
     const query = new URLSearchParams({ [name]: evil });
     assertEquals((await get(app, `/?${query}`)).includes("<script>"), false, name);
   }
@@ -461,10 +463,12 @@ Deno.test("HEAD /download returns the status of the problem when the service rej
   assertEquals(status, 502);
 });
 
-Deno.test("GET /years names its own limit, and no parameter of downloads, when there are more measurements", async () => {
+Deno.test("GET /years states its limit, without the limit parameter of downloads, when there are more measurements", async () => {
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: 1_000 });
   const { app } = overSandbox({}, {
-    ...{ apiKey, baseUrl: url, maxRows: 5_000_000 },
+    apiKey,
+    baseUrl: url,
+    maxRows: 5_000_000,
     async fetch(request) {
       const response = await fetch(request);
       if (!request.url.includes("count")) return response;
@@ -477,7 +481,7 @@ Deno.test("GET /years names its own limit, and no parameter of downloads, when t
   assert(!html.includes("limit="));
 });
 
-Deno.test("GET /years names what is missing and leads back when no measurement has a year", async () => {
+Deno.test("GET /years says that no measurement has a year, with a link back to the selection, when it is empty", async () => {
   const { app } = overSandbox({ records: 3 });
   const html = await get(app, "/years?from=1800&to=1801");
   assertStringIncludes(
@@ -514,19 +518,18 @@ Deno.test("GET / names the dataset in the folded form, the facts and the file na
   assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
 });
 
-Deno.test("GET / shows the file's name with its years when the names of characteristic and dataset are long", async () => {
+Deno.test("GET / shows the file name with its years when the names of characteristic and dataset are long", async () => {
   const DOI = "10.25976/abcd-ef12";
   const name = "Programme de surveillance de la qualité de l’eau des lacs et rivières du Nord";
-  const synthetic = { synthetic: true };
   const { app } = overUpstream([
     page([{ Id: 1, DOI, LocationId: 1, ActivityStartDate: "2020-06-01", ResultValue: 1 }]),
     page([{ Id: 1, DOI, Name: "Lake", Latitude: 50, Longitude: -97 }]),
     page([{ DOI, DatasetName: name }]),
     page([]),
-  ], synthetic);
+  ], { synthetic: true });
   const characteristic = "Polychlorinated biphenyls and polybrominated diphenyl ethers";
   const query = new URLSearchParams({ characteristic, dataset: DOI, from: "2015", to: "2024" });
-  // The first page loads the datasets, whose names the second one shows.
+  // The first page requests the datasets, and the second one shows their names.
   await get(app, `/?${query}`);
   const shown = />([\w.-]+\.csv)</.exec(await get(app, `/?${query}`))![1]!;
   const file = await app.request(`/download?${query}&tool=r`);
@@ -551,7 +554,7 @@ Deno.test("GET / states the number of rows, and estimates the size of each file,
   const file = await app.request("/download?characteristic=Nitrate&tool=r");
   const [header, ...rows] = readCsv(await file.text());
   assertEquals(numberOf(html), `${rows.length.toLocaleString("en")} measurements`);
-  assertEquals(header!.length, 12 + 7); // the main and the tidy columns
+  assertEquals(header!.length, 12 + 7); // 12 main and 7 tidy columns
 });
 
 const suggestions: [text: string, first: string, others: string[]][] = [
@@ -613,7 +616,7 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
   assertEquals((await refused.text()).includes("wrong"), false);
 });
 
-Deno.test("GET / and POST / require a token, and say until when links are valid, when access is signed", async () => {
+Deno.test("GET / and POST / require a token, and state when links expire, when access is signed", async () => {
   const { app, stats } = overSandbox({ records: 300 }, {
     ...signedAccess,
     now: () => 1_800_000_000_000,
@@ -709,7 +712,7 @@ Deno.test("GET / states that data is synthetic, and that a large count is an est
   assertStringIncludes(textOf(html), "Excel shows at most 1,048,575 rows");
 });
 
-Deno.test("GET / names its files, has no inline script or style, and is small", async () => {
+Deno.test("GET / links its files, has no inline script or style, and is small", async () => {
   const { app } = overSandbox({ records: 3_000 });
   const types = {
     "/weir.css": "text/css",
