@@ -21,8 +21,14 @@ const options: FileOptions = {
   force: false,
   requestDatasets: () =>
     Promise.resolve([{
-      ...{ doi: "10.25976/weir-aa00", version: "1.0.0", published: "2020", licence: "" },
-      ...{ link: "https://doi.org/10.25976/weir-aa00", name: "", organization: "", citation: "" },
+      doi: "10.25976/weir-aa00",
+      version: "1.0.0",
+      published: "2020",
+      licence: "",
+      link: "https://doi.org/10.25976/weir-aa00",
+      name: "",
+      organization: "",
+      citation: "",
     }]),
   describe: undefined,
   onRestart: refuseRestart,
@@ -39,8 +45,14 @@ async function write(
   const page: DownloadPage = {
     data: new TextEncoder().encode(text),
     cursor: { version: 2, query: "q", shards, rows },
-    ...{ rows: 1, totalRows: rows, isLast, hasMore: !isLast, isPageEnd: true },
-    ...{ expectedRows: undefined, missingRows: 0, distinct: undefined },
+    rows: 1,
+    totalRows: rows,
+    isLast,
+    hasMore: !isLast,
+    isPageEnd: true,
+    expectedRows: undefined,
+    missingRows: 0,
+    distinct: undefined,
   };
   await output.write(page);
 }

@@ -30,7 +30,11 @@ for (const [name, program] of Object.entries({ Node: node, Bun: bun })) {
         const weir = (...args: string[]) =>
           childCommand(program!, {
             args: ["weir.mjs", ...args],
-            ...{ cwd: FOLDER, env, stdin: "null", stdout: "piped", stderr: "piped" },
+            cwd: FOLDER,
+            env,
+            stdin: "null",
+            stdout: "piped",
+            stderr: "piped",
           });
         const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
         const baseUrl = `--base-url=http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
