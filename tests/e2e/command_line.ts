@@ -31,10 +31,14 @@ export function denoArguments(
 ): string[] {
   const names = ["DATASTREAM_API_KEY", ...Object.keys(environment)];
   return [
-    ...["run", "--quiet", "--no-prompt", `--allow-env=${[...new Set(names)].join(",")}`],
+    "run",
+    "--quiet",
+    "--no-prompt",
+    `--allow-env=${[...new Set(names)].join(",")}`,
     ...(port === undefined ? [] : [`--allow-net=127.0.0.1:${port}`]),
     ...(hasFiles ? ["--allow-read=.", "--allow-write=."] : []),
-    ...[MAIN, ...args],
+    MAIN,
+    ...args,
   ];
 }
 

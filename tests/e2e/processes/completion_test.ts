@@ -25,7 +25,12 @@ Deno.test("weir completion bash completes commands, flags and values", async () 
   assertEquals(await complete("values", "loc"), ["location-type"]);
   assertEquals(await complete("url", "l"), ["locations"]);
   assertEquals(await complete("completion", ""), [
-    ...["bash", "zsh", "fish", "--debug", "--help", "--version"],
+    "bash",
+    "zsh",
+    "fish",
+    "--debug",
+    "--help",
+    "--version",
   ]);
 });
 

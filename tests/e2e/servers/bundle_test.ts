@@ -23,7 +23,11 @@ Deno.test("deno task bundle writes files without dependencies, with the licences
     assertEquals(packages, [
       "@weir/datastream",
       ...ofNode,
-      ...["deno-std", "hono", "hyparquet", "hyparquet-writer", "url-template"],
+      "deno-std",
+      "hono",
+      "hyparquet",
+      "hyparquet-writer",
+      "url-template",
     ]);
     for (const local of localPaths) assert(!text.includes(local), local);
     const imports = importsOf(path).filter((specifier) => !specifier.startsWith("node:"));

@@ -108,8 +108,23 @@ const VALUES: Record<string, string[]> = {
   filename: ["lakes", "...", "x".repeat(1_001)],
 };
 const UNKNOWN = [
-  ...["$orderby", "$skip", "$banana", "select", "Limit", "columns", "fields", "rows", "delimiter"],
-  ...["within", "unchecked", "apikey", "API_KEY", "x-api-key", "constructor", "signature", ""],
+  "$orderby",
+  "$skip",
+  "$banana",
+  "select",
+  "Limit",
+  "columns",
+  "fields",
+  "rows",
+  "delimiter",
+  "within",
+  "unchecked",
+  "apikey",
+  "API_KEY",
+  "x-api-key",
+  "constructor",
+  "signature",
+  "",
 ].map((name) => `${name}=1`);
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
@@ -167,9 +182,19 @@ test("EdgeApp.request() refuses callers, formats and paths with the recorded pro
   }
   await add(appOf({ ...signed, tokens: [] }), "/Records.csv");
   const paths = [
-    ...["/records.csv", "/Records.csv/", "/Records.xlsx", "/Records.geojson", "/Records/$count"],
-    ...["/v1/odata/v4/Records", "/v1/odata/v4/Records/%24count", "/banana/$count", "/citations/"],
-    ...["/Citation.txt", "/index.html", "/banana", "/a%0Ab"],
+    "/records.csv",
+    "/Records.csv/",
+    "/Records.xlsx",
+    "/Records.geojson",
+    "/Records/$count",
+    "/v1/odata/v4/Records",
+    "/v1/odata/v4/Records/%24count",
+    "/banana/$count",
+    "/citations/",
+    "/Citation.txt",
+    "/index.html",
+    "/banana",
+    "/a%0Ab",
   ];
   for (const path of paths) await add(appOf({}), path);
   await add(appOf({ maxRows: 2 }), "/Records.csv");
@@ -211,7 +236,12 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
     await add("/Records?limit=1", { "if-none-match": "*" }, method);
   }
   const queries = [
-    ...["bom=true", "bom=0", "separator=;", "header=false", "escapeFormulas=true", "$top=1"],
+    "bom=true",
+    "bom=0",
+    "separator=;",
+    "header=false",
+    "escapeFormulas=true",
+    "$top=1",
     "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=1",
     "$filter=DOI in ('10.25976/weir-bb00')",
   ];

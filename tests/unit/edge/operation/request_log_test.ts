@@ -198,8 +198,14 @@ async function sendRandomRequest(app: EdgeApp, random: Random, secrets: string[]
     ...names.map((name) => `${name}=${encoded("*")}`),
   ];
   const path = random.pick([
-    ...["/Records.csv", "/Records", "/Citations.json", "/", "/metrics", "/readyz"],
-    ...[`/${encoded("*")}`, `/${encoded("*")}/Records.csv`],
+    "/Records.csv",
+    "/Records",
+    "/Citations.json",
+    "/",
+    "/metrics",
+    "/readyz",
+    `/${encoded("*")}`,
+    `/${encoded("*")}/Records.csv`,
   ]);
   const query = random.shuffle(parameters).slice(0, random.int(0, 3)).join("&");
   const authorization = `Bearer ${secret().replace(/[^\x21-\x7e]/g, "")}`;
