@@ -57,6 +57,7 @@ Deno.test("endpoint() converts the case of the method, and prefers the options t
 
 const accepts: [accept: string, format: string, amended: string][] = [
   ["application/vnd.acme", "raw", "application/vnd.acme.raw"],
+  ["application/vnd.acme.diff", "raw", "application/vnd.acme.raw"],
   ["application/vnd.acme+json", "raw", "application/vnd.acme.raw"],
   ["application/vnd.acme.v12+json", "text+json", "application/vnd.acme.v12.text+json"],
   [

@@ -49,14 +49,23 @@ function overSilence(options: Partial<AppOptions> = {}) {
   return { app, log, clock, countRunning };
 }
 
-test("EdgeApp.fetch() uses the address of the connection also through a Hono app", async () => {
-  const { app, countRunning } = overSilence();
-  const outer = new Hono();
-  outer.mount("/", app.fetch);
-  const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.2"];
-  const requests = addresses.map((address): ClientRequest => [at(address)]);
-  assertEquals(await countRunning(requests, outer as never), 2);
-});
+/** Second arguments of `fetch()` with an address, as the runtimes pass them. */
+const connections: [runtime: string, of: (address: string) => unknown][] = [
+  ["Deno", (hostname) => ({ remoteAddr: { transport: "tcp", hostname, port: 5_000 } })],
+  ["Bun", (address) => ({ requestIP: () => ({ address, port: 5_000, family: "IPv4" }) })],
+  ["@hono/node-server", (remoteAddress) => ({ incoming: { socket: { remoteAddress } } })],
+  ["another program", at],
+];
+for (const [runtime, of] of connections) {
+  test(`EdgeApp.fetch() uses the address that ${runtime} passes, also through a Hono app`, async () => {
+    const { app, countRunning } = overSilence();
+    const outer = new Hono();
+    outer.mount("/", app.fetch);
+    const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.2"];
+    const requests = addresses.map((address): ClientRequest => [of(address)]);
+    assertEquals(await countRunning(requests, outer as never), 2);
+  });
+}
 
 /** Addresses of which each line is one client. */
 const clients = [

@@ -616,7 +616,7 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
   assertEquals((await refused.text()).includes("wrong"), false);
 });
 
-Deno.test("GET / and POST / require a token, and state when links expire, when access is signed", async () => {
+Deno.test("GET / and POST / require a token, and sign the links until the time that they show, when access is signed", async () => {
   const { app, stats } = overSandbox({ records: 300 }, {
     ...signedAccess,
     now: () => 1_800_000_000_000,
@@ -631,6 +631,12 @@ Deno.test("GET / and POST / require a token, and state when links expire, when a
   const html = await get(app, "/", { method: "POST", body });
   assertStringIncludes(html, "valid until 2027-01-22 08:00 UTC");
   assertEquals(html.includes(token), false);
+  const file = await app.request("/download", { method: "POST", body });
+  await file.body?.cancel();
+  const link = file.headers.get("content-location")!;
+  assertStringIncludes(link, `expires=${Date.parse("2027-01-22T08:00Z") / 1_000}&`);
+  const signed = await app.request(link, { method: "HEAD" });
+  assertEquals([file.status, signed.status], [200, 200]);
 });
 
 for (const access of ["signed", "token"] as const) {
