@@ -1,7 +1,7 @@
 // The tables of docs/ list what the code has: commands, flags, options, members, variables, formats and resources.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { ACCESS_MODES, VARIABLES } from "../../../edge/options.ts";
+import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
@@ -52,6 +52,9 @@ const errorKinds = JSON.stringify(
   symbols.get(".")!.find(({ name }) => name === "DataStreamErrorKind")!.declarations[0]!.def,
 );
 
+/** Texts that other tests compare with the output. */
+const recorded = (name: string) => Deno.readTextFile(`${PROJECT}tests/fixtures/${name}.txt`);
+
 /** Cells of a table in the given columns. */
 interface Cells {
   columns: readonly number[];
@@ -65,6 +68,8 @@ const TABLES: Record<string, readonly string[] | Cells> = {
   "cli | Commands | command": Object.entries(COMMANDS).map(([name, { operand }]) =>
     `${name} ${operandOf(operand?.name)}`.trim()
   ),
+  "cli | Exit codes | code": /^Exit codes: (.*)\.$/m.exec(await recorded("transcripts/help"))![1]!
+    .split(", ").map((code) => code.split(" ")[0]!),
   "edge | Formats | format": {
     columns: [0, 1, 2],
     rows: Object.entries(FORMATS).map(([name, format]) => [
@@ -184,4 +189,23 @@ Deno.test("docs/cli.md lists each environment variable that the command line rea
   const rows = readTable(sectionOf(pageOf("cli"), "Environment variables"), "variable");
   const listed = rows.flatMap(([cell]) => textOf(cell).split(", "));
   assertEquals(listed.sort(), [...names].sort());
+});
+
+Deno.test("weir serve --help and docs/cli.md have the defaults of the server", () => {
+  for (const [flag, value] of [["host", DEFAULT_HOST], ["port", DEFAULT_PORT]] as const) {
+    const row = readTable(sectionOf(pageOf("cli"), "Server"), "flag")
+      .find(([name]) => name!.includes(`--${flag} `));
+    for (const text of [COMMANDS.serve!.flags[flag]!.help, textOf(row?.[1])]) {
+      assertMatch(text, new RegExp(`else ${value}(?!\\d)`));
+    }
+  }
+});
+
+Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
+  const membersOf = (line = "") => Object.keys(JSON.parse(line));
+  const line = (await recorded("edge/log")).split("\n").find((line) =>
+    line.startsWith("{") && line.includes('"outcome":"complete"')
+  );
+  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pageOf("deploying"), "Log"))!;
+  assertEquals(membersOf(example), membersOf(line));
 });
