@@ -40,19 +40,21 @@ Deno.test("EdgeApp.request() returns the headers of GET, and requests only the v
 
 /** A programming error, as it occurs in JavaScript. */
 const fail = () => (undefined as unknown as string).length;
-const BUG = "Cannot read properties of undefined";
+const BUG = "Cannot read properties of undefined (reading 'length')";
 
-Deno.test("EdgeApp.request() returns 500 and logs the error when clock.sleep() throws before the first page", async () => {
+Deno.test("EdgeApp.request() returns 500 for a download and the web page, and logs the error, when clock.sleep() throws", async () => {
   const clock = new FakeClock();
   const { app, log } = overSandbox({}, { clock, requestsPerSecond: 1 });
   await (await app.request("/Metadata.csv")).text();
   clock.sleep = fail as unknown as FakeClock["sleep"]; // the next request waits for the rate limit
-  const response = await app.request("/Metadata.csv?$select=DOI");
-  assertEquals(response.status, 500);
-  assertEquals((await response.clone().text()).includes(BUG), false);
-  await problemOf(response);
-  assertEquals(log.length, 1);
-  assertStringIncludes(log[0]!, BUG);
+  for (const path of ["/Metadata.csv?$select=DOI", "/?characteristic=pH"]) {
+    const response = await app.request(path);
+    assertEquals(response.status, 500);
+    assertEquals((await response.clone().text()).includes(BUG), false);
+    await problemOf(response);
+    assertStringIncludes(log.pop()!, BUG);
+    assertEquals(log, []);
+  }
 });
 
 Deno.test("createApp() logs to standard error, without the key, when it has no log option or log() throws", async () => {
