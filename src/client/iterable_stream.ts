@@ -189,10 +189,11 @@ export function readAhead<P extends { data: Uint8Array; isPageEnd: boolean }>(
       for (let isPageEnd = false; !isPageEnd;) {
         const reading = next();
         queue.push(reading);
-        const part = await reading;
+        let part = await reading;
         arrived += part?.data.length ?? 0;
         queueLength += part?.data.length ?? 0;
         isPageEnd = part?.isPageEnd ?? true;
+        part = undefined; // frees its memory while the next part arrives
       }
       pageLength = arrived;
     } catch {

@@ -1,7 +1,10 @@
 // A page is requested before the reader has read the page before it, within a limit of memory.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { DataStream } from "../../../mod.ts";
+import { readAhead } from "../../../src/client/iterable_stream.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { ROOT } from "../../helpers/upstream.ts";
@@ -75,4 +78,23 @@ test("csv() buffers at most 32 MiB when it requests a page ahead", async () => {
   const requests = await requestsAtPauses({ pages: 2, rows, pauses: 12 });
   const bytesToRead = 2 * rows * TEXT_LENGTH - 2 ** 25;
   assertEquals(requests.indexOf(2), Math.floor(bytesToRead / (7 * TEXT_LENGTH)));
+});
+
+test("a part that the reader has taken is freed while the next one arrives", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage: () => void = runInNewContext("gc");
+  const taken: WeakRef<object>[] = [];
+  const next = () => {
+    if (taken.length === 2) return new Promise<never>(() => {});
+    const part = { data: new Uint8Array(1), isPageEnd: false };
+    taken.push(new WeakRef(part));
+    return Promise.resolve(part);
+  };
+  const take = readAhead(next, true);
+  await take();
+  await take();
+  // The target of a WeakRef is kept until the end of the task that created it.
+  await new Promise((resolve) => setTimeout(resolve));
+  collectGarbage();
+  assertEquals(taken.map((part) => part.deref()), [undefined, undefined]);
 });
