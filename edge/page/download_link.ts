@@ -25,7 +25,8 @@ const PAGE_SECONDS = 2;
 const ROWS_PER_REQUEST = 10_000;
 /** Columns of a file that the page reads in each state. */
 const SAMPLED: readonly string[] = [
-  "DOI", ...TABLE_FIELDS.filter((field) => MAIN_FIELDS.includes(field)),
+  "DOI",
+  ...TABLE_FIELDS.filter((field) => MAIN_FIELDS.includes(field)),
   ...TIDY_COLUMNS,
 ];
 

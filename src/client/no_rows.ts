@@ -144,7 +144,11 @@ function conditionsOf(
 }
 
 const ROW_FIELDS = [
-  "DOI", "CharacteristicName", "ActivityMediaName", "MonitoringLocationType", "LocationId",
+  "DOI",
+  "CharacteristicName",
+  "ActivityMediaName",
+  "MonitoringLocationType",
+  "LocationId",
 ];
 
 function rowFieldOf(resource: ResourceName, field: string): string | undefined {
