@@ -1,6 +1,8 @@
-// The demo works, and the server starts with the permissions of the documents.
+// The demo works, the server starts with the permissions of the documents, and programs import it.
+import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand } from "../../helpers/programs.ts";
+import { PROJECT } from "../../helpers/project.ts";
 
 /** Starts a program of the project. The test reads the stream `output`. */
 function startEntry(
@@ -81,4 +83,15 @@ Deno.test("weir serve reads only permitted variables when --allow-env lists them
   const printed = await readUntil(child.stderr, /Settings: .*\n/);
   assertEquals(printed.split("\n").map((line) => line.split(" ")[0]), ["Weir", "Settings:", ""]);
   assert(await end(child, "stderr"));
+});
+
+Deno.test("edge/serve.ts responds when a program imports it", async () => {
+  const program = `import server from ${JSON.stringify(pathToFileURL(`${PROJECT}edge/serve.ts`))};
+    const response = await server.fetch(new Request("http://127.0.0.1/Locations.csv?$select=Id&limit=2"));
+    console.log((await response.text()).split("\\r\\n").length);`;
+  const module = `data:application/javascript,${encodeURIComponent(program)}`;
+  const environment = { WEIR_SANDBOX: "1" };
+  const child = startEntry(["--config=deno.json", "--allow-env", module], environment, "stdout");
+  assertEquals(await new Response(child.stdout).text(), `${1 + 2 + 1}\n`);
+  assert((await child.status).success);
 });
