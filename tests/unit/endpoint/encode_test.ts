@@ -1,4 +1,4 @@
-// Long values are encoded in parts. `tests/properties/endpoint_test.ts` has any text.
+// Long values are encoded in parts. `tests/properties/endpoint_test.ts` tries random texts.
 import "../../helpers/no_permission.ts";
 import { assert } from "@std/assert";
 import { endpoint } from "../../../mod.ts";
