@@ -1,94 +1,60 @@
 // Serves the app over a sandbox and opens its page in Chromium.
 import { assertEquals } from "@std/assert";
-import type { Browser, Download, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { inBrowser, LOOPBACK } from "./chromium.ts";
 
-/** Options of a test's browser. */
-export interface PageOptions {
-  context?: Parameters<Browser["newContext"]>[0];
-  /** Whether the sandbox has names that are hard to show. Default true. */
-  hostileNames?: boolean;
-  /** Delays the response to each request to the server. */
-  hold?: () => Promise<void>;
-}
+export const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
 
-/** Serves the app over a sandbox and opens its page. Fails if the page logs an error. */
-export function onPage(
+/** Serves the app over the sandbox and opens its page. Fails if the page logs an error. */
+export async function onPage(
   options: Partial<AppOptions>,
   test: (page: Page, root: string) => Promise<void>,
-  { context = {}, hostileNames = true, hold }: PageOptions = {},
+  context: BrowserContextOptions = {},
 ): Promise<void> {
-  return inBrowser(async (browser) => {
-    const { apiKey, url: baseUrl, fetch } = createSandbox({
-      hostileNames,
-      requestsPerSecond: Infinity,
+  const app = createApp({
+    access: "public",
+    apiKey: sandbox.apiKey,
+    baseUrl: sandbox.url,
+    fetch: sandbox.fetch,
+    requestsPerSecond: Infinity,
+    retry: { attempts: 1 },
+    log: () => {},
+    ...options,
+  });
+  await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
+  await inBrowser(async (browser) => {
+    const page = await browser.newPage(context);
+    page.setDefaultTimeout(15_000);
+    const errors: string[] = [];
+    page.on("console", (message) => {
+      // Chromium logs each response that is not 2xx.
+      const isNoise = message.text().startsWith("Failed to load resource");
+      if (message.type() === "error" && !isNoise) errors.push(message.text());
     });
-    const app = createApp({
-      access: "public",
-      apiKey,
-      baseUrl: baseUrl.replace("sandbox", "page"),
-      fetch,
-      requestsPerSecond: Infinity,
-      retry: { attempts: 1 },
-      log: () => {},
-      ...options,
+    page.on("pageerror", ({ message }) => errors.push(message));
+    page.on("dialog", (dialog) => {
+      errors.push(`dialog: ${dialog.message()}`);
+      dialog.dismiss();
     });
-    const stop = new AbortController();
-    const { addr } = Deno.serve({ ...LOOPBACK, signal: stop.signal }, async (request) => {
-      await hold?.();
-      return app.fetch(request);
-    });
-    try {
-      const page = await (await browser.newContext(context)).newPage();
-      page.setDefaultTimeout(15_000);
-      const errors: string[] = [];
-      page.on("console", (message) => {
-        // Chromium logs each response that is not 2xx.
-        const isNoise = message.text().startsWith("Failed to load resource");
-        if (message.type() === "error" && !isNoise) errors.push(message.text());
-      });
-      page.on("pageerror", ({ message }) => errors.push(message));
-      page.on("dialog", (dialog) => {
-        errors.push(`dialog: ${dialog.message()}`);
-        dialog.dismiss();
-      });
-      const root = `http://127.0.0.1:${addr.port}/`;
-      await page.goto(root);
-      await test(page, root);
-      assertEquals(errors, []);
-      await page.context().close();
-    } finally {
-      // A graceful shutdown would wait for responses that are held.
-      stop.abort();
-    }
+    const root = `http://127.0.0.1:${server.addr.port}/`;
+    await page.goto(root);
+    await test(page, root);
+    assertEquals(errors, []);
   });
 }
 
-/** Types a part of a name and takes the marked suggestion. */
-export async function choose(page: Page, text: string, name: string): Promise<void> {
-  await page.locator("#what").click();
-  await page.keyboard.type(text);
-  await page.locator(`#suggestions [aria-selected=true][data-name="${name}"]`).waitFor();
-  await page.keyboard.press("Enter");
-  await page.locator(".chip", { hasText: name }).waitFor();
-}
-
-/** Returns the rows of a downloaded CSV without its header. */
-export async function rowsOf(download: Download): Promise<string[][]> {
-  assertEquals(await download.failure(), null);
-  const [, ...rows] = readCsv(await Deno.readTextFile(await download.path()));
-  return rows;
-}
-
-export async function clickAndDownload(page: Page): Promise<Download> {
+/** Downloads the file of the page. Returns its name, and the number of its rows without the header. */
+export async function clickAndDownload(page: Page): Promise<{ name: string; rows: number }> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.locator(".take .download").click(),
   ]);
-  return download;
+  assertEquals(await download.failure(), null);
+  const rows = readCsv(await Deno.readTextFile(await download.path()));
+  return { name: download.suggestedFilename(), rows: rows.length - 1 };
 }
 
 /** Returns the number in the heading of the results. */

@@ -1,41 +1,58 @@
-// A service worker that responds to a link with the client's CSV, which the browser downloads page by
-// page.
+// The service worker of docs/client.md responds to a link with CSV, which the browser writes page by page.
 import { assert, assertEquals } from "@std/assert";
 import type { Download } from "playwright-core";
-import { DataStream, PRODUCTION_URL } from "../../../mod.ts";
+import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import type { AnyOriginServer } from "../any_origin_server.ts";
 import { documentBlocks } from "../../helpers/documents.ts";
-import { readCsv } from "../../helpers/rfc4180.ts";
+import { type AnyOriginServer, serveAnyOrigin } from "../any_origin_server.ts";
+import { bundle } from "../bundle.ts";
 import { waitFor } from "../wait_for.ts";
 import { browserTest, inBrowser } from "./chromium.ts";
-import { type ResponseOverride, SANDBOX_OPTIONS, serveService, serveSite } from "./site.ts";
 
-/** Returns the CSV of the same query from a client in this process. */
-async function createExpectedCsv(): Promise<Uint8Array> {
-  const { apiKey, url, fetch } = createSandbox(SANDBOX_OPTIONS);
-  const client = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
-  return new Uint8Array(await new Response(client.records({ top: 100 }).csv()).arrayBuffer());
+const { apiKey, url: baseUrl, fetch } = createSandbox({
+  hostileNames: true,
+  requestsPerSecond: Infinity,
+});
+const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: Infinity });
+
+/** Returns the worker with another service, and with small pages. */
+function workerFor({ origin }: AnyOriginServer): string {
+  const [worker] = documentBlocks().filter(({ note }) => note === "service-worker");
+  const options =
+    `{ baseUrl: "${origin}/v1/odata/v4", requestsPerSecond: Infinity, retry: { attempts: 1 } }`;
+  return worker!.code.replace("DataStream()", `DataStream(${options})`)
+    .replace("filter:", "top: 1000, filter:");
 }
 
-/** Clicks the link on the page and runs a test when the download has started. */
+/** Serves a page of another origin with the worker, and runs a test when its download has started. */
 async function withDownload(
-  override: ResponseOverride,
+  answerThirdPage: () => undefined | Response | Promise<undefined>,
   test: (download: Download, service: AnyOriginServer, folder: string) => Promise<void>,
 ): Promise<void> {
-  await using site = await serveSite();
-  await using service = serveService(override);
+  let pages = 0;
+  await using service = serveAnyOrigin(async ({ url }) => {
+    const isThird = !url.includes("count=true") && ++pages === 3;
+    const answer = isThird ? await answerThirdPage() : undefined;
+    return answer ?? fetch(url, { headers: { "x-api-key": apiKey } });
+  });
+  const files: Record<string, [type: string, text: string]> = {
+    "/": ["text/html", '<!doctype html><a href="/Records.csv">Download</a>'],
+    "/download.js": ["text/javascript", workerFor(service)],
+    "/weir.js": ["text/javascript", await bundle("mod.ts", "--platform", "browser", "--minify")],
+  };
+  await using site = serveAnyOrigin(({ url }) => {
+    const [type = "", text] = files[new URL(url).pathname] ?? [];
+    const status = text === undefined ? 404 : 200;
+    return new Response(text, { status, headers: { "content-type": type } });
+  });
   await inBrowser(async (browser, folder) => {
     const page = await browser.newPage();
     await page.goto(site.origin);
     await page.evaluate(`(async () => {
-      const url = "/download_worker.js?service=${service.origin}/v1/odata/v4";
-      const isActive = new Promise((resolve) => {
-        navigator.serviceWorker.addEventListener("controllerchange", resolve);
-      });
-      await navigator.serviceWorker.register(url, { type: "module" });
-      await isActive;
+      await navigator.serviceWorker.register("/download.js", { type: "module" });
+      await navigator.serviceWorker.ready;
     })()`);
+    await page.reload();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Download" }).click(),
@@ -52,60 +69,31 @@ async function readDownload(folder: string): Promise<Uint8Array | undefined> {
   }
 }
 
-browserTest("csv() is written page by page when a service worker returns it", async () => {
-  const csv = await createExpectedCsv();
-  const { promise: isReleased, resolve: release } = Promise.withResolvers<undefined>();
-  const delayThird: ResponseOverride = (_, number) => number === 3 ? isReleased : undefined;
-  await withDownload(delayThird, async (download, { requests }, folder) => {
-    const written = await waitFor(() => readDownload(folder), "the first bytes in the file");
-    assert(written.length < csv.length);
-    assertEquals(written, csv.subarray(0, written.length));
-    release(undefined);
-    assertEquals(await download.failure(), null);
-    assertEquals(download.suggestedFilename(), "records.csv");
-    const file = await Deno.readFile(await download.path());
-    const cells = (bytes: Uint8Array) => readCsv(new TextDecoder().decode(bytes));
-    assertEquals(cells(file), cells(csv));
-    assertEquals(file, csv);
-    // Three pages and one count, without keys and preflights.
-    assertEquals(requests.map(({ method }) => method), ["GET", "GET", "GET", "GET"]);
-    assertEquals(requests.map(({ headers }) => headers.get("x-api-key")), Array(4).fill(null));
-  });
-});
-
-browserTest("the README's service worker downloads CSV when a link is clicked", async () => {
-  const [worker] = documentBlocks().filter(({ note }) => note === "service-worker");
-  await using service = serveService();
-  // Only the URL of the service is replaced.
-  await using site = await serveSite((path, text) =>
-    path === "/download_worker.js"
-      ? worker!.code
-      : text.replaceAll(PRODUCTION_URL, `${service.origin}/v1/odata/v4`)
-  );
-  await inBrowser(async (browser) => {
-    const page = await browser.newPage();
-    await page.goto(site.origin);
-    await page.evaluate(`(async () => {
-      await navigator.serviceWorker.register("/download_worker.js", { type: "module" });
-      await navigator.serviceWorker.ready;
-    })()`);
-    await page.reload();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("link", { name: "Download" }).click(),
-    ]);
-    assertEquals(await download.failure(), null);
-    assertEquals(download.suggestedFilename(), "ph.csv");
-    const [header, ...rows] = readCsv(await Deno.readTextFile(await download.path()));
-    assert(rows.length > 0);
-    for (const row of rows) assertEquals(row[header!.indexOf("CharacteristicName")], "pH");
-  });
-});
+browserTest(
+  "csv() is written page by page, without preflights, when the documented service worker returns it",
+  async () => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<undefined>();
+    const expected = client.records({ filter: "CharacteristicName eq 'pH'" }).csv();
+    const csv = await new Response(expected).bytes();
+    await withDownload(() => isReleased, async (download, { requests }, folder) => {
+      const written = await waitFor(() => readDownload(folder), "the first bytes in the file");
+      assert(written.length < csv.length);
+      assertEquals(written, csv.subarray(0, written.length));
+      release(undefined);
+      assertEquals(await download.failure(), null);
+      assertEquals(download.suggestedFilename(), "ph.csv");
+      assertEquals(await Deno.readFile(await download.path()), csv);
+      // Pages and a count, without a key.
+      for (const { method, headers } of requests) {
+        assertEquals([method, headers.get("x-api-key")], ["GET", null]);
+      }
+    });
+  },
+);
 
 browserTest("the download fails when the third page is truncated", () => {
   const headers = { "content-type": "application/json" };
-  const truncated: ResponseOverride = (_, number) =>
-    number === 3 ? new Response('{"value":[{"Id"', { headers }) : undefined;
+  const truncated = () => new Response('{"value":[{"Id"', { headers });
   return withDownload(truncated, async (download, { requests }) => {
     assertEquals(await download.failure(), "canceled");
     assertEquals(requests.length, 4);
