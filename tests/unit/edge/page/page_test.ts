@@ -10,20 +10,9 @@ import { page, ROOT } from "../../../helpers/upstream.ts";
 const token = "the-token-of-a-test";
 const tokens = [token];
 const bearer = { authorization: `Bearer ${token}` };
-const signedAccess = { access: "signed", signingSecret: SECRET, tokens } as const;
-
-const ENTITIES: Record<string, string> = {
-  "&amp;": "&",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&#39;": "'",
-};
 
 /** Returns the text of HTML, with one space instead of each run of white space. */
-const textOf = (html: string) =>
-  html.replace(/<[^>]*>/g, "").replace(/&(?:\w+|#39);/g, (entity) => ENTITIES[entity] ?? entity)
-    .replace(/\s+/g, " ").trim();
+const textOf = (html: string) => html.replace(/<[^>]*>/g, "").replace(/\s+/g, " ").trim();
 
 const get = async (app: EdgeApp, path: string, init?: RequestInit) =>
   await (await app.request(path, init)).text();
@@ -34,11 +23,13 @@ const elementOf = (html: string, attribute: string) =>
 
 const numberOf = (html: string) => elementOf(html, 'id="count"');
 
-/** Returns the URL of the file of a form; `HEAD` reads no rows. */
-async function fileOf(app: EdgeApp, query: string): Promise<URL> {
-  const response = await app.request(`/download?${query}`, { method: "HEAD" });
-  assertEquals(response.status, 200);
-  return new URL(response.headers.get("content-location")!, "http://localhost");
+/** Returns the name and the URL of the file of a form; `HEAD` reads no rows. */
+async function fileOf(app: EdgeApp, query: string) {
+  const { status, headers } = await app.request(`/download?${query}`, { method: "HEAD" });
+  assertEquals(status, 200);
+  const { pathname, searchParams } = new URL(headers.get("content-location")!, ROOT);
+  const [, name] = /filename="(.*?)"/.exec(headers.get("content-disposition")!)!;
+  return { name, path: pathname, parameters: searchParams };
 }
 
 const PH = "characteristic=pH&where=Manitoba&from=2015&to=2020";
@@ -80,26 +71,34 @@ Deno.test("GET / shows the other locations of the map's view", async () => {
   assertStringIncludes(html, 'class="map-point map-other"');
 });
 
-const files: [query: string, path: string, parameters: Record<string, string | null>][] = [
-  ["tool=excel", "/Records.csv", { bom: "true", escapeFormulas: "true", tidy: "true" }],
-  ["tool=r", "/Records.csv", { bom: null, tidy: "true", filename: "ph-canada-all-years" }],
-  ["tool=r&columns=main&tidy=0", "/Records.csv", { tidy: null }],
-  ["tool=duckdb&columns=all&tidy=0&tidy=1", "/Records.parquet", { $select: null, tidy: "true" }],
-  ["tool=qgis", "/Locations.geojson", { $select: null, tidy: null }],
-  ["tool=other", "/Records.ndjson", { tidy: "true" }],
-  ["tool=unknown", "/Records.csv", { bom: "true" }],
-  ["file=bibtex", "/Citations.bib", { $select: null, filename: null }],
-  ["location=1022", "/Records.csv", { filename: "ph-location-1022-all-years" }],
-  ["location=1&location=2&from=2015", "/Records.csv", { filename: "ph-2-locations-since-2015" }],
-  ["west=-100&south=48&east=-94&north=55", "/Records.csv", { filename: "ph-box-all-years" }],
+const files: [query: string, path: string, name: string, parameters: object][] = [
+  ["tool=excel", "/Records.csv", "ph-canada-all-years.csv", {
+    bom: "true",
+    escapeFormulas: "true",
+    tidy: "true",
+  }],
+  ["tool=unknown", "/Records.csv", "ph-canada-all-years.csv", { bom: "true" }],
+  ["tool=r", "/Records.csv", "ph-canada-all-years.csv", { bom: null, tidy: "true" }],
+  ["tool=r&tidy=0", "/Records.csv", "ph-canada-all-years.csv", { tidy: null }],
+  ["tool=duckdb&columns=all&tidy=0&tidy=1", "/Records.parquet", "ph-canada-all-years.parquet", {
+    $select: null,
+    tidy: "true",
+  }],
+  ["tool=qgis", "/Locations.geojson", "ph-canada-all-years.geojson", { $select: null, tidy: null }],
+  ["tool=other", "/Records.ndjson", "ph-canada-all-years.ndjson", { tidy: "true" }],
+  ["file=bibtex", "/Citations.bib", "ph-canada-all-years.bib", { $select: null, filename: null }],
+  ["location=1022", "/Records.csv", "ph-location-1022-all-years.csv", {}],
+  ["location=1&location=2&from=2015", "/Records.csv", "ph-2-locations-since-2015.csv", {}],
+  ["west=-100&south=48&east=-94&north=55", "/Records.csv", "ph-box-all-years.csv", {}],
+  ["where=Nova+Scotia&lang=fr", "/Records.csv", "ph-nova-scotia-all-years.csv", {}],
 ];
-for (const [query, path, expected] of files) {
-  Deno.test(`GET /download returns ${path} when the form has ${query}`, async () => {
+for (const [query, path, name, parameters] of files) {
+  Deno.test(`GET /download returns ${path} as ${name} when the form has ${query}`, async () => {
     const { app } = overSandbox({ records: 3 });
-    const { pathname, searchParams } = await fileOf(app, `characteristic=pH&${query}`);
-    const names = Object.keys(expected);
-    const parameters = Object.fromEntries(names.map((name) => [name, searchParams.get(name)]));
-    assertEquals([pathname, parameters], [path, expected]);
+    const file = await fileOf(app, `characteristic=pH&${query}`);
+    const names = Object.keys(parameters);
+    const chosen = Object.fromEntries(names.map((name) => [name, file.parameters.get(name)]));
+    assertEquals([file.path, file.name, chosen], [path, name, parameters]);
   });
 }
 
@@ -111,12 +110,13 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["characteristic=Plomb", "CharacteristicName eq 'Lead'"],
   ["characteristic=Weirdium", "CharacteristicName eq 'Weirdium'"],
   ["where=PEI", "RegionId eq 'admin.4.ca.pe'"],
-  ["where=%C3%8Ele-du-Prince-%C3%89douard", "RegionId eq 'admin.4.ca.pe'"],
   ["where=%C3%8EP%C3%89&lang=fr", "RegionId eq 'admin.4.ca.pe'"],
   ["where=watershed.outside-the-list", "RegionId eq 'watershed.outside-the-list'"],
   ["where=Synthetic+Lakes,+Long-Term+Monitoring", "DOI eq '10.25976/weir-aa00'"],
   ["where=10.25976/weir-aa00", "DOI eq '10.25976/weir-aa00'"],
   ["dataset=10.25976/a%20,;https://doi.org/10.25976/B", "DOI in ('10.25976/a','10.25976/b')"],
+  // A location comes before the dataset "Synthetic Community Stream Watch".
+  ["where=stream", "LocationId eq 1295"],
   ["location=1001&location=1002", "LocationId in (1001,1002)"],
   ["location=1001&location=1015&where=pigeon+lake", "LocationId eq 1001"],
   [
@@ -140,76 +140,32 @@ const filters: [query: string, filter: string, box?: string][] = [
     "ActivityStartYear gte 2001",
     "-135.84,56.87,-104.36,64.47",
   ],
-];
-// A box can be drawn from any corner to the opposite one.
-for (
-  const corners of ["330,450,510,270", "510,270,330,450", "330,270,510,450", "510,450,330,270"]
-) {
-  filters.push([
-    `from=2001&view=-63.6,45.4,640&drawn=${corners},804,588`,
+  // From the lower right corner to the upper left one.
+  [
+    "from=2001&view=-63.6,45.4,640&drawn=510,450,330,270,804,588",
     "ActivityStartYear gte 2001",
     "-64.326,44.297,-62.512,45.569",
-  ]);
-}
+  ],
+];
 for (const [query, filter, box] of filters) {
   Deno.test(`GET /download filters by ${filter.slice(0, 60)} when the form has ${query.slice(0, 60)}`, async () => {
     const { app } = overSandbox({ hostileNames: false });
-    const { searchParams } = await fileOf(app, query);
-    assertEquals(searchParams.get("$filter")?.replaceAll("B'", "b'"), filter);
-    assertEquals(searchParams.get("bbox"), box ?? null);
+    const { parameters } = await fileOf(app, query);
+    assertEquals(parameters.get("$filter")?.replaceAll("B'", "b'"), filter);
+    assertEquals(parameters.get("bbox"), box ?? null);
   });
 }
 
-// Regions have Ids with dots, but a dot alone does not make a name a region.
-const places: [where: string, location: string, hasDatasets: boolean][] = [
-  ["Bow River", "Bow River at Calgary", false],
-  ["Bow River", "Bow River at Calgary", true],
-  ["St.John", "St.John River", false],
-];
-for (const [where, Name, hasDatasets] of places) {
-  Deno.test(`GET /download filters by locations when ${where} is in their name${hasDatasets ? " and in that of a cached dataset" : ""}`, async () => {
-    const location = { Id: 1, DOI: "10.25976/x", Name, Latitude: 51, Longitude: -114 };
-    const datasets = hasDatasets ? [page([{ DOI: "10.25976/y", DatasetName: where }])] : [];
-    const { app } = overUpstream([...datasets, page([location])]);
-    if (hasDatasets) await get(app, "/datasets");
-    const url = await fileOf(app, `where=${where}`);
-    assertEquals(url.searchParams.get("$filter"), "LocationId eq 1");
-  });
-}
-
-/** Creates an app over a service with 20,010 locations and 20,000 results, whose rows have few fields. */
-function overLargeService() {
-  const urls: string[] = [];
-  const location = { DOI: "", Latitude: 50, Longitude: -97, MonitoringLocationType: "" };
-  const { app } = overUpstream([], {
-    fetch({ url }) {
-      urls.push(url);
-      const isLocations = url.includes("/Locations");
-      if (url.includes("count=true")) {
-        return Promise.resolve(Response.json({ value: isLocations ? 20_010 : 20_000 }));
-      }
-      if (/\/Metadata|\/Locations.*filter=/.test(url)) return Promise.resolve(page([]));
-      const first = url.includes("skiptoken") ? 10_001 : 1;
-      const rows = Array.from({ length: 10_000 }, (_, index) => {
-        const Id = first + index;
-        return isLocations ? { ...location, Id, Name: `Lake ${Id}` } : { Id };
-      });
-      const next = `${ROOT}/Locations?$skiptoken=Id:10000`;
-      return Promise.resolve(page(rows, isLocations && first === 1 ? next : undefined));
-    },
-  });
-  return { app, urls };
-}
-
-Deno.test("GET / says how many locations it has not searched when there are over 20,000", async () => {
-  const { app } = overLargeService();
-  const html = await get(app, "/?where=Lake+15000");
-  assertStringIncludes(textOf(html), "The names of 10 locations were not searched.");
-  const none = await get(app, "/?where=Atlantis");
-  assertStringIncludes(
-    textOf(none),
-    "none of the first 20,000 of 20,010 locations, has “Atlantis”",
-  );
+Deno.test("GET / searches the names of 20,000 locations, and says how many others there are", async () => {
+  const { app } = overSandbox({ hostileNames: false, locations: 20_010, records: 300 });
+  const texts = {
+    "Pigeon Lake (synthetic)": "The names of 10 locations were not searched.",
+    Atlantis: "none of the first 20,000 of 20,010 locations, has “Atlantis”",
+    Lake: "locations have “Lake” in their name: write more of it",
+  };
+  for (const [where, text] of Object.entries(texts)) {
+    assertStringIncludes(textOf(await get(app, `/?where=${where}`)), text);
+  }
 });
 
 const mistakes: [query: string, english: string, french: string][] = [
@@ -218,7 +174,8 @@ const mistakes: [query: string, english: string, french: string][] = [
   ["west=1&east=2", "A box needs four numbers", "Un cadre a quatre nombres"],
   ["west=5&south=3&east=1&north=4", "A box needs four numbers", "Un cadre a quatre nombres"],
   ["west=-200&south=41&east=-52&north=84", "A box needs four numbers", "Un cadre a quatre nombres"],
-  ["where=Atlantis", "No region, dataset or location", "Aucune région, aucun jeu de données"],
+  // Ids of regions have dots, too.
+  ["where=St.Atlantis", "No region, dataset or location", "Aucune région, aucun jeu de données"],
   [`dataset=${"10.25976/a".repeat(1_000)}`, "The filter cannot be used", "Ce filtre ne peut pas"],
 ];
 for (const [query, english, french] of mistakes) {
@@ -278,10 +235,18 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
 });
 
 Deno.test("GET / caches at most one result with all fields and 10,000 rows", async () => {
-  const { app, urls } = overLargeService();
-  for (const year of [2000, 2001, 2000]) await get(app, `/?location=1&from=${year}&more=1`);
-  const results = urls.filter((url) => /Observations.*top=/.test(url));
-  assertEquals(results.length, 3);
+  const rows = Array.from({ length: 10_000 }, (_, index) => ({ Id: index + 1 }));
+  let results = 0;
+  const { app } = overUpstream([], {
+    fetch({ url }) {
+      if (url.includes("count=true")) return Promise.resolve(Response.json({ value: 20_000 }));
+      const isResult = url.includes("/Observations");
+      if (isResult) results++;
+      return Promise.resolve(page(isResult ? rows : []));
+    },
+  });
+  for (const year of [2000, 2001, 2000]) await get(app, `/?from=${year}&more=1`);
+  assertEquals(results, 3);
 });
 
 const facts: [query: string, english: string, french: string][] = [
@@ -318,21 +283,8 @@ for (const [path, header, language] of languages) {
     const { app } = overSandbox();
     const html = await get(app, path, { headers: { "accept-language": header } });
     assertStringIncludes(html, `<html lang="${language}">`);
-    assertEquals(html.includes("Données ouvertes"), language === "fr");
-    assertEquals(html.includes("Open water-quality data"), language === "en");
   });
 }
-
-Deno.test("GET / formats numbers by language, and the file stays the same", async () => {
-  const { app } = overSandbox();
-  assertEquals(numberOf(await get(app, "/?lang=fr")), "40 000 mesures");
-  assertEquals(numberOf(await get(app, "/")), "40,000 measurements");
-  const [french, english] = [
-    await fileOf(app, "characteristic=pH&where=Nova+Scotia&lang=fr"),
-    await fileOf(app, "characteristic=pH&where=Nova+Scotia&lang=en"),
-  ];
-  assertEquals(french.href, english.href);
-});
 
 Deno.test("GET /fields has a label, a group and a meaning for each field", async () => {
   const { app, stats } = overSandbox();
@@ -389,14 +341,11 @@ Deno.test("GET / has code for six programs, without a key or token", async () =>
   }
 });
 
-Deno.test("GET / escapes data and form values that contain a script", async () => {
+Deno.test("GET / escapes form values that contain a script", async () => {
   const { app } = overSandbox({ records: 300 });
   const evil = '"><script>alert(1)</script>';
   const filterNames = ["characteristic", "dataset", "from", "west", "where", "medium", "type"];
   const otherNames = ["tool", "columns", "view", "series", "selected", "location", "lang", "drawn"];
-  for (const path of ["/?characteristic=pH", "/datasets", "/datasets/10.25976/weir-dd00"]) {
-    assertEquals((await get(app, path)).includes("<script>"), false, path);
-  }
   for (const name of [...filterNames, ...otherNames]) {
     const query = new URLSearchParams({ [name]: evil });
     assertEquals((await get(app, `/?${query}`)).includes("<script>"), false, name);
@@ -431,9 +380,9 @@ const failures: [answer: Response, status: number, text: RegExp][] = [
     /n’a pas répondu\. Choisissez moins d’années.*en anglais : DataStream .*Requête \S{8}/,
   ],
   [
-    Response.json({}, { status: 429, headers: { "retry-after": "9" } }),
+    Response.json({}, { status: 429, headers: { "retry-after": "1" } }),
     503,
-    /Le service est occupé\. Nouvel essai dans 9 s\..*Message du serveur, en anglais : /,
+    /Le service est occupé\. Nouvel essai dans 1 s\..*Message du serveur, en anglais : /,
   ],
   [
     Response.json({}, { status: 413 }),
@@ -449,6 +398,7 @@ for (const [answer, status, text] of failures) {
       assertEquals(response.status, status);
       const html = await response.text();
       assertMatch(elementOf(html, 'role="alert"'), text);
+      assertEquals(html.includes('data-retry="1"'), status === 503);
       assertMatch(html, /name="characteristic" value="pH" checked/);
       assertStringIncludes(html, response.headers.get("x-request-id")!);
     }
@@ -457,26 +407,15 @@ for (const [answer, status, text] of failures) {
 
 Deno.test("HEAD /download returns the status of the problem when the service rejects the key", async () => {
   const { app } = overSandbox({}, {
-    fetch: () => Promise.resolve(Response.json({ message: "forbidden" }, { status: 403 })),
+    fetch: () => Promise.resolve(Response.json({}, { status: 403 })),
   });
   const { status } = await app.request("/download?characteristic=pH", { method: "HEAD" });
   assertEquals(status, 502);
 });
 
 Deno.test("GET /years states its limit, without the limit parameter of downloads, when there are more measurements", async () => {
-  const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: 1_000 });
-  const { app } = overSandbox({}, {
-    apiKey,
-    baseUrl: url,
-    maxRows: 5_000_000,
-    async fetch(request) {
-      const response = await fetch(request);
-      if (!request.url.includes("count")) return response;
-      const text = await response.text();
-      return new Response(text.replace("40000", "250000"), response);
-    },
-  });
-  const html = await (await app.request("/years")).text();
+  const { app } = overSandbox({ records: 250_000 });
+  const html = await get(app, "/years");
   assertStringIncludes(textOf(html), "at least 250000 rows for this query, more than 100000");
   assert(!html.includes("limit="));
 });
@@ -512,30 +451,26 @@ Deno.test("GET / names the dataset in the folded form, the facts and the file na
   await get(app, "/datasets");
   const html = await get(app, "/?dataset=10.25976/weir-aa00&characteristic=pH");
   assertEquals(elementOf(html, 'class="fold"'), "pHSynthetic Lakes, Long-Term Monitoring Change");
-  const french = await get(app, "/?characteristic=phosphorus&lang=fr");
-  assertEquals(elementOf(french, 'class="chip"'), "Phosphore total, formes mixtes ×");
   assertMatch(elementOf(html, 'class="facts"'), /^pH, \d+ locations, Synthetic Lakes, Long-Term/);
   assertStringIncludes(html, ">ph-weir-aa00-synthetic-lakes-long-term-monitoring-v1.0.0.csv<");
+  const unknown = await get(app, "/?dataset=10.25976/none");
+  assertEquals(elementOf(unknown, 'class="fold"'), "Everything10.25976/none Change");
+  // The years remain when the names are long.
+  const long = "characteristic=Polychlorinated+biphenyls+and+diphenyl+ethers&from=2015&to=2024";
+  const { name } = await fileOf(app, `${long}&dataset=10.25976/weir-aa00`);
+  assertEquals(name, "polychlorinated-weir-aa00-synthetic-lakes-long-2015-2024.csv");
 });
 
-Deno.test("GET / shows the file name with its years when the names of characteristic and dataset are long", async () => {
-  const DOI = "10.25976/abcd-ef12";
-  const name = "Programme de surveillance de la qualité de l’eau des lacs et rivières du Nord";
-  const { app } = overUpstream([
-    page([{ Id: 1, DOI, LocationId: 1, ActivityStartDate: "2020-06-01", ResultValue: 1 }]),
-    page([{ Id: 1, DOI, Name: "Lake", Latitude: 50, Longitude: -97 }]),
-    page([{ DOI, DatasetName: name }]),
-    page([]),
-  ], { synthetic: true });
-  const characteristic = "Polychlorinated biphenyls and polybrominated diphenyl ethers";
-  const query = new URLSearchParams({ characteristic, dataset: DOI, from: "2015", to: "2024" });
-  // The first page requests the datasets, and the second one shows their names.
-  await get(app, `/?${query}`);
-  const shown = />([\w.-]+\.csv)</.exec(await get(app, `/?${query}`))![1]!;
-  const file = await app.request(`/download?${query}&tool=r`);
-  await file.body?.cancel();
-  assertStringIncludes(file.headers.get("content-disposition")!, `filename="${shown}"`);
-  assertMatch(shown, /^synthetic-polychlorinated-abcd-ef12-programme-de-2015-2024\.csv$/);
+Deno.test("GET / has the selection in its form, whose further filters are open when they are in use", async () => {
+  const { app } = overSandbox({ records: 300 });
+  const [all, one] = [await get(app, "/"), await get(app, "/?location=1001&medium=Slush&lang=fr")];
+  assertMatch(all, /placeholder="Anything: pH.*<details class="more" >/s);
+  assertMatch(one, /<details class="more" open>/);
+  assertMatch(elementOf(one, 'name="medium"'), /^TousAir ambiant.*Slush$/);
+  assertMatch(one, /<option value="Slush" selected>/);
+  const french = await get(app, "/?characteristic=phosphorus&lang=fr");
+  assertEquals(elementOf(french, 'class="chip"'), "Phosphore total, formes mixtes ×");
+  assertMatch(french, /placeholder="Ajouter …"/);
 });
 
 Deno.test("GET / states the number of rows, and estimates the size of each file, whatever the columns of the table", async () => {
@@ -617,8 +552,10 @@ Deno.test("GET / does not share results when callers bring their keys", async ()
 });
 
 Deno.test("GET / and POST / require a token, and sign the links until the time that they show, when access is signed", async () => {
-  const { app, stats } = overSandbox({ records: 300 }, {
-    ...signedAccess,
+  const { app, stats } = overSandbox({ hostileNames: false, records: 300 }, {
+    access: "signed",
+    signingSecret: SECRET,
+    tokens,
     now: () => 1_800_000_000_000,
   });
   const empty = await app.request("/");
@@ -631,6 +568,12 @@ Deno.test("GET / and POST / require a token, and sign the links until the time t
   const html = await get(app, "/", { method: "POST", body });
   assertStringIncludes(html, "valid until 2027-01-22 08:00 UTC");
   assertEquals(html.includes(token), false);
+  // The cached names of datasets are for requests with a token only.
+  const name = "Synthetic Lakes, Long-Term Monitoring";
+  assertStringIncludes(html, name);
+  for (const path of ["/", "/?characteristic=pH"]) {
+    assertEquals((await get(app, path)).includes(name), false, path);
+  }
   const file = await app.request("/download", { method: "POST", body });
   await file.body?.cancel();
   const link = file.headers.get("content-location")!;
@@ -638,20 +581,6 @@ Deno.test("GET / and POST / require a token, and sign the links until the time t
   const signed = await app.request(link, { method: "HEAD" });
   assertEquals([file.status, signed.status], [200, 200]);
 });
-
-for (const access of ["signed", "token"] as const) {
-  Deno.test(`GET / without a token names no dataset after a request with one when access is ${access}`, async () => {
-    const { app } = overSandbox({ hostileNames: false, records: 300 }, {
-      ...signedAccess,
-      access,
-    });
-    const name = "Synthetic Lakes, Long-Term Monitoring";
-    assertStringIncludes(await get(app, "/?characteristic=pH", { headers: bearer }), name);
-    for (const path of ["/", "/?characteristic=pH"]) {
-      assertEquals((await get(app, path)).includes(name), false, path);
-    }
-  });
-}
 
 Deno.test("GET /measured without a key has a form that leads back to it with the key", async () => {
   const { app, log } = overSandbox({ records: 300 }, { access: "caller", logRequests: true });
@@ -666,7 +595,7 @@ Deno.test("GET /measured without a key has a form that leads back to it with the
 });
 
 Deno.test("POST / rejects a form that is too large", async () => {
-  const { app } = overSandbox({}, signedAccess);
+  const { app } = overSandbox({}, { access: "token", tokens });
   const response = await app.request("/", { method: "POST", body: "a".repeat(100_001) });
   assertEquals(response.status, 413);
 });
@@ -715,6 +644,7 @@ Deno.test("GET / states that data is synthetic, and that a large count is an est
   const html = await get(app, "/");
   assertStringIncludes(html, "the values are generated, not measured");
   assertEquals(numberOf(html), "About 1,200,000 measurements");
+  assertStringIncludes(html, ">synthetic-canada-all-years.csv<");
   assertStringIncludes(textOf(html), "Excel shows at most 1,048,575 rows");
 });
 
