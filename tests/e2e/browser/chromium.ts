@@ -10,24 +10,12 @@ export function browserTest(name: string, fn: () => Promise<void>): void {
   Deno.test(needing({ [executablePath]: isInstalled }, name, fn));
 }
 
-/** Runs a test with Chromium, which sends no requests of its own. */
+/** Runs a test with Chromium. */
 export async function inBrowser(
   test: (browser: Browser, downloads: string) => Promise<void>,
 ): Promise<void> {
   const downloadsPath = await Deno.makeTempDir({ prefix: "weir-downloads-" });
-  const browser = await chromium.launch({
-    executablePath,
-    downloadsPath,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
+  const browser = await chromium.launch({ executablePath, downloadsPath });
   try {
     await test(browser, downloadsPath);
   } finally {
