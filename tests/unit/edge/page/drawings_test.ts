@@ -182,16 +182,8 @@ Deno.test("drawChart() gives six locations a colour and a shape, and merges the 
   );
   const shapes = new Set(pointsOf(html).map(({ shape }) => shape));
   assertEquals([...shapes].sort(), [0, 1, 2, 3, 4, 5].map((index) => `none${index}`));
-  // Each dot has the date and the value of a shape.
-  const [, path] = /class="chart-dots" d="M0 0([^"]*)"/.exec(html)!;
-  let [x, y] = [0, 0];
-  const dots = [...path!.matchAll(/m(-?\d+) (-?\d+)h0/g)].map(([, stepX, stepY]) => {
-    [x, y] = [x + Number(stepX), y + Number(stepY)];
-    return `${x} ${y}`;
-  });
-  assertEquals(dots.length, 5);
-  const shapesAt = pointsOf(html).map(({ x, y }) => `${Math.round(x * 10)} ${y}`);
-  assertEquals(dots.filter((dot) => !shapesAt.includes(dot)), []);
+  // Steps from dot to dot: two in January, two in February and one in March.
+  assertStringIncludes(html, 'class="chart-dots" d="M0 0m0 253h0m0 0h0m85 -27h0m0 0h0m79 -27h0"');
 });
 
 Deno.test("drawChart() has a table by year, with the median only as exact as limits allow", async () => {
@@ -248,22 +240,15 @@ Deno.test("drawBars() has one bar per year with results", async () => {
 
 const table = async (rows: readonly Measurement[], query?: string) => {
   const html = String(await measurementsTable(contentOf(rows, query)));
-  const textOf = (html: string) =>
-    html.replace(/<span class="details">.*?<\/span>|<[^>]*>/gs, "").replace(/&lt;/g, "<").replace(
-      /&gt;/g,
-      ">",
-    );
-  const cells = (html: string, name: string) =>
+  const cellsOf = (html: string, name: string) =>
     [...html.matchAll(new RegExp(`<${name}\\b[^>]*>(.*?)</${name}>`, "gs"))].map(([, text]) =>
-      textOf(text!)
+      text!.replace(/<span class="details">.*?<\/span>|<[^>]*>/gs, "")
     );
+  const [, ...bodyRows] = html.matchAll(/<tr role="row">(.*?)<\/tr>/gs);
   return {
-    html,
-    heading: cells(html, "h2")[0]!.trim(),
-    columns: cells(html, "th").map((text) => text.trim()),
-    rows: [...html.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].slice(1).map(([, row]) =>
-      cells(row!, "td")
-    ),
+    heading: cellsOf(html, "h2")[0]!.trim(),
+    columns: cellsOf(html, "th"),
+    rows: bodyRows.map(([, row]) => cellsOf(row!, "td")),
   };
 };
 
@@ -280,19 +265,10 @@ Deno.test("measurementsTable() shows the newest 20 rows, and moves constant colu
   assertEquals(columns, ["Date", "Location", "Value", "Unit", "Sample"]);
   assertEquals(shown.length, 20);
   assertEquals(shown[0], ["2020-01-30", "Lake 1", "1", "mg/L", "0.50 m"]);
-});
-
-Deno.test("measurementsTable() states of how many rows it shows the newest when not all were read", async () => {
-  for (
-    const [query, sentence] of [
-      ["", "the newest 20 of the first 30 rows,"],
-      ["lang=fr", "les 20 plus récentes des 30 premières lignes,"],
-    ]
-  ) {
-    const { results, ...rest } = contentOf(repeat(30, () => row("1")), query);
-    const content = { ...rest, results: { ...results, count: 30_000, isComplete: false } };
-    assertStringIncludes(String(await measurementsTable(content)), sentence!);
-  }
+  const { results, ...rest } = contentOf(rows);
+  const partial = { ...rest, results: { ...results, count: 30_000, isComplete: false } };
+  const html = String(await measurementsTable(partial));
+  assertStringIncludes(html, "the newest 20 of the first 30 rows,");
 });
 
 Deno.test("measurementsTable() names characteristic, form and medium in each row when they differ", async () => {
@@ -332,8 +308,8 @@ Deno.test("measurementsTable() keeps the digits of the service, aligned at the d
     "7.10\u2007\u2007",
     "0.0050",
     "12\u2008\u2007\u2007\u2007\u2007",
-    "< 0.005\u2007",
-    "> 2419.6\u2007\u2007\u2007",
+    "&lt; 0.005\u2007",
+    "&gt; 2419.6\u2007\u2007\u2007",
     "not detected",
   ]);
   const notDetected = row("", { ResultDetectionCondition: "Not Detected" });
