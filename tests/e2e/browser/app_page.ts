@@ -4,45 +4,50 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { inBrowser, LOOPBACK } from "./chromium.ts";
+import { browserTest, inBrowser, LOOPBACK } from "./chromium.ts";
 
 export const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
 
-/** Serves the app over the sandbox and opens its page. Fails if the page logs an error. */
-export async function onPage(
-  options: Partial<AppOptions>,
-  test: (page: Page, root: string) => Promise<void>,
-  context: BrowserContextOptions = {},
-): Promise<void> {
-  const app = createApp({
-    access: "public",
-    apiKey: sandbox.apiKey,
-    baseUrl: sandbox.url,
-    fetch: sandbox.fetch,
-    requestsPerSecond: Infinity,
-    retry: { attempts: 1 },
-    log: () => {},
-    ...options,
-  });
-  await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
-  await inBrowser(async (browser) => {
-    const page = await browser.newPage(context);
-    page.setDefaultTimeout(15_000);
-    const errors: string[] = [];
-    page.on("console", (message) => {
-      // Chromium logs each response that is not 2xx.
-      const isNoise = message.text().startsWith("Failed to load resource");
-      if (message.type() === "error" && !isNoise) errors.push(message.text());
+/** Options of the app, and of the browser. */
+type PageOptions = Partial<AppOptions> & { context?: BrowserContextOptions };
+
+/** Registers a test that begins on the page of the app over the sandbox. It fails if the page logs an error. */
+export function pageTest(
+  name: string,
+  test: (page: Page) => Promise<void>,
+  { context, ...options }: PageOptions = {},
+): void {
+  browserTest(name, async () => {
+    const app = createApp({
+      access: "public",
+      apiKey: sandbox.apiKey,
+      baseUrl: sandbox.url,
+      fetch: sandbox.fetch,
+      requestsPerSecond: Infinity,
+      retry: { attempts: 1 },
+      log: () => {},
+      ...options,
     });
-    page.on("pageerror", ({ message }) => errors.push(message));
-    page.on("dialog", (dialog) => {
-      errors.push(`dialog: ${dialog.message()}`);
-      dialog.dismiss();
+    await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
+    await inBrowser(async (browser) => {
+      const baseURL = `http://127.0.0.1:${server.addr.port}`;
+      const page = await browser.newPage({ baseURL, ...context });
+      page.setDefaultTimeout(15_000);
+      const errors: string[] = [];
+      page.on("console", (message) => {
+        // Chromium logs each response that is not 2xx.
+        const isNoise = message.text().startsWith("Failed to load resource");
+        if (message.type() === "error" && !isNoise) errors.push(message.text());
+      });
+      page.on("pageerror", ({ message }) => errors.push(message));
+      page.on("dialog", (dialog) => {
+        errors.push(`dialog: ${dialog.message()}`);
+        dialog.dismiss();
+      });
+      await page.goto("/");
+      await test(page);
+      assertEquals(errors, []);
     });
-    const root = `http://127.0.0.1:${server.addr.port}/`;
-    await page.goto(root);
-    await test(page, root);
-    assertEquals(errors, []);
   });
 }
 
