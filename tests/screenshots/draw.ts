@@ -7,10 +7,7 @@ import { PROJECT } from "../helpers/project.ts";
 import { hasTmux, shell, Terminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
-/** Maximum height of the picture, as a part of its width: it must fit on the first screen of README.md. */
-const MAX_HEIGHT = 0.2;
-
-/** Draws the table of the page's results: its header and its first rows; and the first screen. */
+/** Draws the first rows of the table of results, and the first screen. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
@@ -18,20 +15,13 @@ async function drawPage(): Promise<void> {
     const page = await browser.newPage({
       viewport: { width: 1440, height: 1200 },
       deviceScaleFactor: 2,
+      bypassCSP: true,
     });
     const root = `http://127.0.0.1:${server.addr.port}/`;
     await page.goto(`${root}?where=Manitoba&from=2015&to=2019`);
-    const table = page.locator(".table-card table");
-    const { x, y, width: tableWidth } = (await table.boundingBox())!;
-    // A table that is too wide scrolls in its parent element.
-    const width = Math.min(tableWidth, (await table.locator("..").boundingBox())!.width);
-    const rows = await table.locator("tr").all();
-    const boxes = await Promise.all(rows.map((row) => row.boundingBox()));
-    const heights = boxes.map((box) => box!.y + box!.height - y);
-    const height = Math.max(...heights.filter((height) => height <= width * MAX_HEIGHT));
-    const clip = { x, y, width, height };
-    // The table is below the viewport.
-    await page.screenshot({ path: pathOf("page"), clip, fullPage: true });
+    // Two rows fit on the first screen of README.md.
+    await page.addStyleTag({ content: ".table tbody tr:nth-child(n + 3) { display: none }" });
+    await page.locator(".table").screenshot({ path: pathOf("page") });
     const first = await browser.newPage({ viewport: { width: 1280, height: 850 } });
     await first.goto(root);
     await first.locator(".fragment").waitFor();
@@ -41,25 +31,26 @@ async function drawPage(): Promise<void> {
 
 /** Draws the terminal during a download and after it. */
 async function drawProgress(): Promise<void> {
-  const args = [
-    "records",
-    "--sandbox",
-    "--doi",
-    "10.25976/weir-aa00",
-    "--top",
-    "4000",
-    "--output",
-    "aa00.csv",
-  ];
-  const screens = await captureScreens(args, [/rows \(\d\d%\)/, /exit 0/]);
-  const texts = screens.map((screen) => `$ weir ${args.join(" ")}\n${screen}`);
+  const line = "records --sandbox --doi 10.25976/weir-aa00 --top 4000 --output aa00.csv";
+  const screens: string[] = [];
+  await withFiles(async () => {
+    const terminal = new Terminal();
+    try {
+      const command = [Deno.execPath(), ...denoArguments({ hasFiles: true }, line.split(" "))];
+      await terminal.open(140, {}, shell(command));
+      screens.push(await terminal.shows(/rows \(\d\d%\)/), await terminal.shows(/exit 0/));
+    } finally {
+      await terminal.close();
+    }
+  });
+  const texts = screens.map((screen) => `$ weir ${line}\n${screen.replace(/\nexit 0$/, "")}`);
   await inBrowser(async (browser) => {
     const page = await browser.newPage({ viewport: { width: 1200, height: 100 } });
     await page.setContent(`<style>
       body { margin: 0; background: #10202b }
       pre { margin: 1rem; padding: 1rem; font: 13px/1.5 monospace; color: #e6eef2; background: #1b303d;
         border-radius: 6px; }
-    </style>${"<pre></pre>".repeat(texts.length)}`);
+    </style>${texts.map(() => "<pre></pre>").join("")}`);
     for (const [index, text] of texts.entries()) {
       await page.locator("pre").nth(index).evaluate((element, text) => {
         element.textContent = text;
@@ -67,22 +58,6 @@ async function drawProgress(): Promise<void> {
     }
     await page.screenshot({ path: pathOf("progress"), fullPage: true });
   });
-}
-
-/** Runs a command line in a terminal and returns its content when each pattern matches. */
-async function captureScreens(args: string[], patterns: RegExp[]): Promise<string[]> {
-  const screens: string[] = [];
-  await withFiles(async () => {
-    const terminal = new Terminal();
-    try {
-      const command = [Deno.execPath(), ...denoArguments({ hasFiles: true }, args)];
-      await terminal.open(140, {}, shell(command));
-      for (const pattern of patterns) screens.push(await terminal.shows(pattern));
-    } finally {
-      await terminal.close();
-    }
-  });
-  return screens.map((screen) => screen.replace(/\nexit 0$/, ""));
 }
 
 if (!isInstalled || !hasTmux) {
