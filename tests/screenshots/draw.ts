@@ -7,6 +7,7 @@ import { PROJECT } from "../helpers/project.ts";
 import { hasTmux, shell, Terminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
+
 /** Draws the first rows of the table of results, and the first screen. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());

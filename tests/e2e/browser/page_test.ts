@@ -3,7 +3,6 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import axe from "axe-core";
 import { clickAndDownload, countOf, pageTest, pressShow, sandbox } from "./app_page.ts";
 
-const PHONE = { width: 375, height: 812 };
 const TP = "Total Phosphorus, mixed forms";
 
 pageTest("page works with the keyboard only, and keeps the state in the address", async (page) => {
@@ -279,7 +278,7 @@ pageTest("page folds the form on a phone, and has no sideways scrolling", async 
     assertEquals(await page.locator(selector).first().isVisible(), false, selector);
   }
   assertEquals(await page.locator("#count").isVisible(), true);
-}, { context: { viewport: PHONE } });
+}, { context: { viewport: { width: 375, height: 812 } } });
 
 const screens = [
   "/",

@@ -153,14 +153,10 @@ Deno.test("drawChart() places values by date and size, and limits hollow with a 
   assertStringIncludes(html, 'aria-label="Chart of Nitrate: 4 results, 2020–2021.');
 });
 
-Deno.test("drawChart() places values by date when a year is below 100 or above 9998", async () => {
-  for (const [first, last] of [["0019", "0020"], ["9998", "9999"]]) {
-    const dates = [`${first}-01-01`, `${last}-01-01`];
-    const points = pointsOf(
-      await chart(dates.map((date) => row("1", { ActivityStartDate: date }))),
-    );
-    assertEquals(points.map(({ x }) => Math.round(x)), [0, 50]);
-  }
+Deno.test("drawChart() places values by date when a year is below 100", async () => {
+  const rows = ["0019-01-01", "0020-01-01"].map((date) => row("1", { ActivityStartDate: date }));
+  const points = pointsOf(await chart(rows));
+  assertEquals(points.map(({ x }) => Math.round(x)), [0, 50]);
 });
 
 Deno.test("drawChart() gives six locations a colour and a shape, and merges the others", async () => {
