@@ -71,11 +71,9 @@ export async function countOf(page: Page): Promise<number> {
 export async function pressShow(page: Page): Promise<void> {
   const hasScript = await page.locator("html.scripted").count() > 0;
   const done = hasScript
-    ? page.waitForResponse((response) => /^\/(\?|$)/.test(pathOf(response.url())))
+    ? page.waitForResponse((response) => new URL(response.url()).pathname === "/")
     : page.waitForEvent("load");
   await page.locator(".show").click();
   await done;
   await page.locator(".show[aria-busy=true]").waitFor({ state: "detached" });
 }
-
-const pathOf = (url: string) => new URL(url).pathname + new URL(url).search;
