@@ -64,14 +64,13 @@ interface Content {
   others?: readonly LocationInfo[];
   missing?: number;
   query?: string;
-  isLead?: boolean;
 }
 
-const draw = async ({ list = [], others, missing = 0, query = "", isLead = true }: Content) => {
+const draw = async ({ list = [], others, missing = 0, query = "" }: Content) => {
   const language = query.includes("lang=fr") ? "fr" : "en";
   const form = readForm(new URLSearchParams(query), language);
   const results = { locations: { list, missing }, others, selection: toSelection(form) };
-  return String(await drawMap({ form, path: "/", results }, isLead)).replace(/\s+/g, " ");
+  return String(await drawMap({ form, path: "/", results }, true)).replace(/\s+/g, " ");
 };
 
 const wideOf = (map: string) => /<g class="map-wide">.*?<\/g>/.exec(map)![0];
@@ -117,7 +116,7 @@ Deno.test("drawMap() omits the label of a place that a point covers", async () =
 Deno.test("drawMap() has a card with name, type, position and link for the selected location and those at its place", async () => {
   const list = [location(1, -63.6, 44.93)];
   const others = [location(2, -63.6, 44.93)];
-  const content = { list, others, query: "characteristic=pH&where=NS&selected=1", isLead: false };
+  const content = { list, others, query: "characteristic=pH&where=NS&selected=1" };
   const map = await draw(content);
   assertStringIncludes(map, "Lake/Pond, 44.930° N, 63.600° W");
   const links = [...map.matchAll(/href="([^"]*)">Only this location/g)].map(([, url]) => url);
@@ -126,7 +125,7 @@ Deno.test("drawMap() has a card with name, type, position and link for the selec
     "/?characteristic=pH&amp;location=1&amp;lang=en",
     "/?location=2&amp;lang=en",
   ]);
-  assertEquals(map.match(/class="map-ring"/g)?.length, 1);
+  assertEquals(wideOf(map).match(/class="map-ring"/g)?.length, 1);
   assertStringIncludes(
     map,
     'class="map-close" href="/?characteristic=pH&amp;where=NS&amp;lang=en"',
