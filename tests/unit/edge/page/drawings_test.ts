@@ -107,7 +107,7 @@ Deno.test("drawChart() links to the other scale and to other series with their n
     ...repeat(3, (i) => row(String(10 ** i))),
     row("1", { ResultSampleFraction: "Dissolved" }),
   ]);
-  assertStringIncludes(html, "log scale");
+  assertStringIncludes(html, "mg/L as N, total fraction, log scale");
   assertStringIncludes(html, '<a href="/?scale=linear&amp;lang=en">Linear</a>');
   assertStringIncludes(html, 'Nitrate%7Cmg%2FL%7CDissolved%7Cas+N&amp;lang=en">Dissolved (1)</a>');
   assertEquals(ticksOf(await chart([row("1"), row("100")], "scale=linear"))[0], "0");
@@ -302,6 +302,8 @@ Deno.test("measurementsTable() keeps the digits of the service, aligned at the d
     "&gt; 2419.6\u2007\u2007\u2007",
     "not detected",
   ]);
+  // No unit.
+  assertEquals(rows.at(-1), ["2020-06-01", "Lake 1", "not detected"]);
   const notDetected = row("", { ResultDetectionCondition: "Not Detected" });
   const french = await table([row("7.10"), notDetected], "lang=fr");
   assertEquals(french.rows.map(([, , value]) => value), ["7,10", "non détecté"]);
