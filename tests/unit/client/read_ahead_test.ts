@@ -3,81 +3,54 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { DataStream } from "../../../mod.ts";
 import { readAhead } from "../../../src/client/iterable_stream.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
-import { FakeClock } from "../../helpers/fake_clock.ts";
-import { ROOT } from "../../helpers/upstream.ts";
+import { pagedClient, range } from "./paged_service.ts";
 
-/** Length (bytes) of a text. Seven rows with one are a part: at least 256 KiB. */
-const TEXT_LENGTH = 40_000;
-const TEXT = "v".repeat(TEXT_LENGTH);
+const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
+
+for (const [name, limit, sent] of [["no limit", undefined, 2], ["a limit", 1_000, 1]] as const) {
+  test(`csv() sends ${sent} requests when its reader has taken one page and the query has ${name}`, async () => {
+    const { client, clock, requests } = pagedClient({ ids: range(1, 30) });
+    const reader = client.locations({ top: 10, limit }).csv().getReader();
+    await reader.read();
+    await clock.sleep(10_000);
+    assertEquals(requests.length, sent);
+    await reader.cancel();
+  });
+}
 
 /**
- * Reads the CSV of a service that sends each page without delay, and pauses after each part.
+ * Reads pages of parts of equal length, with a pause after each part.
  *
  * @returns Number of pages that were requested before the end of each pause
  */
 async function requestsAtPauses(
-  { pages, rows, pauses, limit }: { pages: number; rows: number; pauses: number; limit?: number },
+  { pages, parts, length }: { pages: number; parts: number; length: number },
 ): Promise<number[]> {
-  const clock = new FakeClock();
-  let requests = 0;
-  function* body(id: number) {
-    const encoder = new TextEncoder();
-    yield encoder.encode('{"value":[');
-    for (let row = 0; row < rows; row++) {
-      yield encoder.encode(`${row === 0 ? "" : ","}{"Id":${id + row},"DOI":"${TEXT}"}`);
-    }
-    const link = `?$skiptoken=Id:${id + rows - 1}`;
-    const hasMore = id + rows < pages * rows;
-    yield encoder.encode(hasMore ? `],"@odata.nextLink":"${link}"}` : "]}");
-  }
-  const respond = ({ url }: Request) => {
-    const { searchParams } = new URL(url);
-    if (searchParams.has("$count")) return Response.json({ value: pages * rows });
-    requests++;
-    const id = Number(searchParams.get("$skiptoken")?.slice(3) ?? 0) + 1;
-    return new Response(ReadableStream.from(body(id)), {
-      headers: { "content-type": "application/json" },
-    });
-  };
-  const client = new DataStream({
-    baseUrl: ROOT,
-    clock,
-    fetch: (request) => Promise.resolve(respond(request)),
-    requestsPerSecond: Infinity,
-  });
-  const reader = client.records({ select: ["Id", "DOI"], limit }).csv().getReader();
+  let sent = 0;
+  const take = readAhead(() => {
+    const isPageEnd = ++sent % parts === 0;
+    const part = { data: new Uint8Array(length), isPageEnd };
+    return Promise.resolve(sent > pages * parts ? undefined : part);
+  }, true);
   const found: number[] = [];
-  while (found.length < pauses) {
-    await reader.read();
-    await clock.sleep(10_000);
-    found.push(requests);
+  while (await take() !== undefined) {
+    await new Promise((resolve) => setTimeout(resolve));
+    found.push(Math.min(Math.ceil(sent / parts), pages));
   }
-  await reader.cancel();
   return found;
 }
 
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
-
-test("csv() requests one page ahead of its reader", async () => {
-  assertEquals(await requestsAtPauses({ pages: 3, rows: 1, pauses: 3 }), [2, 3, 3]);
-  // Each page has three parts.
-  const requests = await requestsAtPauses({ pages: 3, rows: 20, pauses: 6 });
-  assertEquals(requests, [2, 2, 2, 3, 3, 3]);
+test("readAhead() reads one page ahead, when its reader takes the page before it", async () => {
+  assertEquals(await requestsAtPauses({ pages: 3, parts: 1, length: 9 }), [2, 3, 3]);
+  assertEquals(await requestsAtPauses({ pages: 2, parts: 3, length: 9 }), [2, 2, 2, 2, 2, 2]);
 });
 
-test("csv() requests no page ahead when the query has a limit", async () => {
-  const requests = await requestsAtPauses({ pages: 3, rows: 20, pauses: 6, limit: 1_000 });
-  assertEquals(requests, [1, 1, 1, 2, 2, 2]);
-});
-
-test("csv() buffers at most 32 MiB when it requests a page ahead", async () => {
-  const rows = 450; // 18 MB
-  const requests = await requestsAtPauses({ pages: 2, rows, pauses: 12 });
-  const bytesToRead = 2 * rows * TEXT_LENGTH - 2 ** 25;
-  assertEquals(requests.indexOf(2), Math.floor(bytesToRead / (7 * TEXT_LENGTH)));
+test("readAhead() buffers at most 32 MiB when it reads a page ahead", async () => {
+  const requests = await requestsAtPauses({ pages: 2, parts: 20, length: 2 ** 20 });
+  // After eight parts, the other twelve and the next page are 32 MiB.
+  assertEquals(requests.indexOf(2), 7);
 });
 
 test("a part that the reader has taken is freed while the next one arrives", async () => {
