@@ -396,8 +396,13 @@ async function splitIfLarge(reading: Reading): Promise<void> {
 async function countGroup(reading: Reading): Promise<number | undefined> {
   const { run, query, position } = reading;
   const rows = await tryCount(run, query, groupOf(position.shards[0]!));
-  reading.countsLeft = rows === undefined ? 0 : Math.max(0, reading.countsLeft - 1);
-  if (rows !== undefined) setCount(reading, rows);
+  if (rows === undefined) {
+    reading.countsLeft = 0;
+    position.isSplitDecided = true; // without a count, the group is not split
+  } else {
+    reading.countsLeft = Math.max(0, reading.countsLeft - 1);
+    setCount(reading, rows);
+  }
   return rows;
 }
 
