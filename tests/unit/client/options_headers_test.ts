@@ -35,36 +35,6 @@ for (const userAgent of ["", "a\r\nx-api-key: b", "a\n", "é", "a/", "/1", "a (b
   });
 }
 
-for (
-  const [runtime, navigator, userAgent] of [
-    ["a browser", { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0" }, undefined],
-    ["a runtime without a name", {}, `my-app/1.0 ${WEIR}`],
-    ["a runtime without navigator", undefined, `my-app/1.0 ${WEIR}`],
-  ] as const
-) {
-  Deno.test(`DataStream sends ${userAgent ? "user-agent" : "no user-agent"} in ${runtime}`, async () => {
-    const own = Object.getOwnPropertyDescriptor(globalThis, "navigator")!;
-    Object.defineProperty(globalThis, "navigator", { configurable: true, value: navigator });
-    try {
-      const headers = await headersOf({ userAgent: "my-app/1.0" });
-      assertEquals(headers["user-agent"], userAgent);
-    } finally {
-      Object.defineProperty(globalThis, "navigator", own);
-    }
-  });
-}
-
-Deno.test("DataStream sends the key of its own client when two clients have different keys", async () => {
-  const { options, requests } = upstream(...Array.from({ length: 4 }, () => () => page([])));
-  const one = new DataStream({ ...options, apiKey: "one" });
-  const two = new DataStream({ ...options, apiKey: "two" });
-  const queries = [one.locations(), two.metadata(), one.locations(), two.metadata()];
-  await Promise.all(queries.map((query) => query.toArray()));
-  for (const { headers, url } of requests) {
-    assertEquals(headers.get("x-api-key"), url.includes("/Locations") ? "one" : "two");
-  }
-});
-
 Deno.test("DataStream.with() changes the given options, and keeps the others and the first client", async () => {
   const { options, requests } = upstream(page([]), page([]));
   const given = { ...options, apiKey: "first", userAgent: "my-app/1.0" };
@@ -76,11 +46,4 @@ Deno.test("DataStream.with() changes the given options, and keeps the others and
     ["x-api-key", "user-agent"].map((n) => headers.get(n))
   );
   assertEquals(sent, [["second", `my-app/1.0 ${WEIR}`], ["first", `my-app/1.0 ${WEIR}`]]);
-});
-
-Deno.test("DataStream.with() throws when an option is unknown or invalid", () => {
-  const client = new DataStream();
-  const unknown = { apikey: "k" } as DataStreamOptions;
-  assertThrows(() => client.with(unknown), ValidationError, '"apiKey"?');
-  assertThrows(() => client.with({ apiKey: "k\n" }), ValidationError, "apiKey");
 });
