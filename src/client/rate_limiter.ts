@@ -155,7 +155,7 @@ export interface AcquireMessage {
   waited: number;
 }
 
-export interface Ticket {
+interface Ticket {
   id: string;
   interval: number;
   since: number;
@@ -180,7 +180,7 @@ export interface ReleaseMessage {
  *
  * @param position Number of requests before it in the queue
  */
-export function acquire(
+function acquire(
   state: LimiterState,
   ticket: Ticket,
   position: number,
@@ -216,13 +216,13 @@ export function acquire(
   return { wait: state.holder === undefined ? wait : expiry - now }; // the release wakes it
 }
 
-export function extend(state: LimiterState, id: string, now: number): boolean {
+function extend(state: LimiterState, id: string, now: number): boolean {
   if (state.holder !== id) return false;
   state.seenAt = now;
   return true;
 }
 
-export function release(state: LimiterState, message: ReleaseMessage, now: number): void {
+function release(state: LimiterState, message: ReleaseMessage, now: number): void {
   // A request to a shared state may have been sent until now, because its messages take time.
   const { id, responseAge = state.isShared ? 0 : undefined, succeeded = false } = message;
   if (state.holder !== id) return;
@@ -238,7 +238,7 @@ export function release(state: LimiterState, message: ReleaseMessage, now: numbe
 }
 
 /** Source: DataStream Public API, "Errors", status 429 (RFC 6585). */
-export function penalize(state: LimiterState, blockTime: number, now: number): void {
+function penalize(state: LimiterState, blockTime: number, now: number): void {
   state.blockedUntil = Math.max(state.blockedUntil, now + blockTime);
   state.slowdown = Math.min(MAX_SLOWDOWN, state.slowdown * 2);
 }

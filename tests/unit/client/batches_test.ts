@@ -84,14 +84,6 @@ Deno.test("batches() end with a batch without rows, after one whose hasMore is f
   }
 });
 
-Deno.test("batches() begin again when they are iterated again", async () => {
-  const { client } = pagedClient({ ids: range(1, 20) });
-  const batches = client.records({ select: ["Id"], top: 10 }).batches({ format: "csv" });
-  const first = await Array.fromAsync(batches);
-  assertEquals([first.length, textOf(first).startsWith("Id\r\n")], [3, true]);
-  assertEquals(await Array.fromAsync(batches), first);
-});
-
 Deno.test("batches() request nothing after the only page when it ends before the limit and Id is not selected", async () => {
   const { sandbox, client } = sandboxAndClient({ records: 30 });
   const query = client.records({ select: ["DOI"], limit: 40 });

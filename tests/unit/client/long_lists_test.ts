@@ -60,7 +60,7 @@ Deno.test("observations() intersect a long list with a bounding box", async () =
   assertEquals(new Set(rows.map(({ Id }) => Id)).size, count);
 });
 
-/** Creates a service that has rows with one Id for each group of a list; a location is the first Id of its group. */
+/** Creates a client of a service that responds to the groups of a list, which it numbers by their filters. */
 function serveGroups(respond: (group: number, options: URLSearchParams) => Response) {
   const groups: (string | null)[] = [];
   const { options } = upstream();

@@ -43,6 +43,7 @@ const FILTER = "DOI%20eq%20%27a%20%26%20b%25%27%20and%20Name%20eq%20%27c%2Bd%27"
 const links: [name: string, link: string, token?: string][] = [
   ["encoded", `${ROOT}/Locations?%24skiptoken=Id%3A1`],
   ["relative", "/v1/odata/v4/Locations?$skiptoken=Id:1"],
+  ["followed by a fragment", `${ROOT}/Locations?$skiptoken=Id:1#x`],
   ["followed by another option", `${ROOT}/Locations?$skiptoken=Id:1&api.version=1`],
   ["one with a plus sign", `${ROOT}/Locations?$skiptoken=Id:1+2%2B3`, "Id:1+2+3"],
   ["one with the query, encoded", `?%24select=Id%2CDOI&%24filter=${FILTER}&$skiptoken=Id:1`],

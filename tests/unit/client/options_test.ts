@@ -36,8 +36,6 @@ const invalidOptions: [options: unknown, option: string, message: string][] = [
   [{ apiKey: `${SECRET}\n` }, "apiKey", "such as a line feed: pass apiKey.trim()"],
   [{ banana: SECRET }, "banana", "is not an option of DataStream: use one of apiKey, baseUrl,"],
   [{ retry: { atempts: 3 } }, "retry.atempts", 'did you mean "attempts"?'],
-  [SECRET, "options", "an object such as { apiKey: … }"],
-  [{ retry: 3 }, "retry", "an object such as { attempts: … }, got 3"],
   [{ retry: { attempts: 1001 } }, "retry.attempts", "a whole number from 1 to 1000, got 1001"],
   [{ retry: { backoff: -1 } }, "retry.backoff", "milliseconds from 0 to 3600000, got -1"],
   [{ retry: { retryAfter: 4e6 } }, "retry.retryAfter", "milliseconds from 0 to 3600000"],
@@ -54,14 +52,9 @@ for (const [options, option, message] of invalidOptions) {
 }
 
 Deno.test("new DataStream() throws when the rate is above 2 for DataStream", () => {
-  const urls = [PRODUCTION_URL, QA_URL, PRODUCTION_URL.replace(".org/", ".org./")];
-  for (const baseUrl of urls) {
-    const error = assertThrows(
-      () => new DataStream({ baseUrl, requestsPerSecond: 3 }),
-      ValidationError,
-      "requestsPerSecond must be at most 2 for DataStream, got 3",
-    );
-    assertEquals([error.option, error.received], ["requestsPerSecond", 3]);
+  for (const baseUrl of [PRODUCTION_URL, QA_URL, PRODUCTION_URL.replace(".org/", ".org./")]) {
+    const create = () => new DataStream({ baseUrl, requestsPerSecond: 3 });
+    assertThrows(create, ValidationError, "requestsPerSecond must be at most 2 for DataStream");
   }
   new DataStream({ baseUrl: "https://example.org", requestsPerSecond: 3 });
 });

@@ -28,8 +28,6 @@ export interface ServiceOptions {
   toToken?: (id: number) => string;
   /** Returns the Id in a skip token. Default: its digits. */
   idOf?: (token: string) => number;
-  /** Text after each link. Default: none. */
-  suffix?: string;
   /** Changes a page, or replaces the response. Default: no change. */
   change?: (page: PagedRows, request: RowsRequest) => PagedRows | Response | Promise<Response>;
   /** Responds to a count. Default: the number of rows. */
@@ -47,7 +45,7 @@ export interface PagedClient {
 
 /** Creates a client of a service of rows with an Id and a DOI. */
 export function pagedClient(service: ServiceOptions, options: DataStreamOptions = {}): PagedClient {
-  const { ids, suffix = "", change = (page) => page, count = () => ids.length } = service;
+  const { ids, change = (page) => page, count = () => ids.length } = service;
   const { toToken = (id) => `Id:${id}`, idOf = (token) => Number(/\d+/.exec(token)) } = service;
   const clock = new FakeClock();
   const requests: string[] = [];
@@ -71,7 +69,7 @@ export function pagedClient(service: ServiceOptions, options: DataStreamOptions 
     const changed = await change(page, { number: ++pages, token, top });
     if (changed instanceof Response) return changed;
     const link = changed.token &&
-      `${new URL(ROOT).origin}${pathname}?$skiptoken=${encodeURIComponent(changed.token)}${suffix}`;
+      `${new URL(ROOT).origin}${pathname}?$skiptoken=${encodeURIComponent(changed.token)}`;
     return Response.json({ value: rowsOf(changed.ids), "@odata.nextLink": link });
   };
   const client = new DataStream({

@@ -141,7 +141,8 @@ const TESTS: Record<string, ConformanceTest> = {
     const dead = await acquire(limiters[0]);
     const next = await acquire(limiters[1]);
     const waited = clock.now() - start;
-    assert(waited >= TTL - 100, `waited ${waited} ms`);
+    // Its isolate may have sent the request at any time while the permit was valid.
+    assert(waited >= TTL + INTERVAL - 100, `waited ${waited} ms`);
     // A late call for the expired permit does not affect the next one.
     await dead.release();
     const service = createService(clock);
@@ -172,23 +173,17 @@ const TESTS: Record<string, ConformanceTest> = {
     }
   },
 
-  async "refuses a request when its estimated wait exceeds maxWait"({ limiters, clock }) {
-    await limiters[0].penalize(REQUEST, 60_000);
-    const start = clock.now();
-    const refusal = await limiters[1].acquire({ ...REQUEST, maxWait: 20_000 }) as PermitRefusal;
-    assert(clock.now() - start < 20_000, `refused after ${clock.now() - start} ms`);
-    assert(refusal.retryAfter > 50_000 && refusal.retryAfter <= 60_000, `${refusal.retryAfter}`);
-  },
-
-  async "refuses a waiting request when its wait becomes too long"({ limiters, clock }) {
+  async "refuses requests when their wait becomes too long"({ limiters, clock }) {
     const permit = await acquire(limiters[0]);
     const start = clock.now();
-    const refused = limiters[1].acquire({ ...REQUEST, maxWait: 20_000 });
+    const waiting = limiters[1].acquire({ ...REQUEST, maxWait: 20_000 });
     await clock.sleep(100);
     await limiters[0].penalize(REQUEST, 60_000);
     await permit.release();
-    assert("retryAfter" in await refused);
+    assert("retryAfter" in await waiting);
+    const refusal = await limiters[1].acquire({ ...REQUEST, maxWait: 20_000 }) as PermitRefusal;
     assert(clock.now() - start < 20_000, `refused after ${clock.now() - start} ms`);
+    assert(refusal.retryAfter > 40_000 && refusal.retryAfter <= 60_000, `${refusal.retryAfter}`);
   },
 
   async "refuses a request after maxWait when another one is slow"({ limiters, clock }) {
@@ -231,16 +226,6 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     }
     // The client needs up to a second to notice it.
     assert(lostAt + 1_000 < await next, `lost at ${lostAt}, given at ${await next}`);
-  },
-
-  async "counts the interval from the end of a lost permit"({ limiters, clock, disconnect }) {
-    const start = clock.now();
-    await acquire(limiters[0]);
-    disconnect!(0);
-    await (await acquire(limiters[1])).release();
-    // Its isolate may have sent the request at any time while the permit was valid.
-    const waited = clock.now() - start;
-    assert(waited >= TTL + INTERVAL - 100, `waited ${waited} ms`);
   },
 
   async "skips the requests of an isolate that has died"({ limiters, clock, disconnect }) {

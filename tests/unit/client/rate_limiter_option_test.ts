@@ -166,16 +166,3 @@ test("a query applies the delay of a 429 itself when penalize() fails", async ()
   await client.metadata().toArray();
   assertEquals([times, penalties.length], [[0, 7_000], 1]);
 });
-
-test("a query rejects with the reason of its signal when penalize() hangs", async () => {
-  const stop = new AbortController();
-  const { limiter } = recordingLimiter({
-    penalize() {
-      stop.abort("enough");
-      return hang();
-    },
-  });
-  const { client } = retryingClient([tooManyRequests(7)], { rateLimiter: limiter });
-  const reason = await client.metadata({ signal: stop.signal }).toArray().catch((error) => error);
-  assertEquals(reason, "enough");
-});

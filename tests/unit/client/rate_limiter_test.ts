@@ -1,18 +1,14 @@
-// The rate limiter: its pure functions on random schedules, the limiter of the process, and queries that use it.
+// The rate limiter: random schedules, the limiter of the process, and queries that use it.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Clock, RateLimiter } from "../../../mod.ts";
-import type { Permit, PermitQueue, Ticket } from "../../../src/client/rate_limiter.ts";
+import type { Permit, PermitQueue } from "../../../src/client/rate_limiter.ts";
 import {
-  acquire,
   type Answer,
   createLimiter,
   createPermitQueue,
   createProcessLimiter,
-  extend,
   NEW_STATE,
-  penalize,
-  release,
   sendUntilAnswered,
 } from "../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -41,106 +37,73 @@ for (const [name, signOfLife] of [["", Infinity], [" in Workers", HEARTBEAT]] as
   }, DEADLINE);
 }
 
-function ticketOf(id: string, since = 0, deadline = Infinity, rate = 2): Ticket {
-  return { id, interval: 1_060 / rate, since, deadline, expiresAt: Infinity, wake() {} };
-}
-
-/** A request of a random schedule. */
-interface Request {
-  id: string;
-  since: number;
-  requestsPerSecond: number;
-  duration: number;
-  /** Time at which its runtime drops it, without a release. */
-  diesAt: number;
-  deadline: number;
-  startedAt?: number;
-  isDone?: boolean;
-}
-
-/** Time (ms) between two calls of each request in a random schedule. */
-const STEP = 50;
-
-/** Runs a random schedule. The state is copied in each step, as in a store. */
-function runSchedule(random: Random, isShared: boolean): void {
-  let state = { ...NEW_STATE, isShared };
+/** Runs random requests, some of which are never released, as if their runtime had dropped them. */
+async function runSchedule(random: Random, isShared: boolean): Promise<void> {
+  const clock = new FakeClock();
+  const state = { ...NEW_STATE, isShared };
+  const queue = createPermitQueue((apply) => apply(state, clock.now()), clock, Infinity);
+  const limiter = createLimiter(() => queue, clock);
   let blockedUntil = 0;
+  let running = 0;
   let last: { at: number; interval: number; slowdown: number } | undefined;
-  const requests = Array.from({ length: random.int(2, 12) }, (_, index): Request => {
-    const since = random.int(0, 8_000);
-    return {
-      id: `${index}`,
-      since,
-      requestsPerSecond: random.pick([2, 2, 2, 1, 5, Infinity]),
-      duration: random.pick([10, 200, 700, 6_000]),
-      diesAt: random.chance(0.2) ? since + random.int(0, 9_000) : Infinity,
-      deadline: random.chance(0.2) ? since + random.int(0, 20_000) : Infinity,
-    };
-  });
-  for (let now = 0; requests.some(({ isDone }) => !isDone); now += STEP) {
-    assert(now < 600_000, "the schedule does not end");
-    state = { ...state };
-    for (const request of random.shuffle(requests)) {
-      const { id, since, requestsPerSecond: rate, duration, diesAt, deadline, startedAt } = request;
-      if (request.isDone || now < since) continue;
-      if (now >= diesAt) request.isDone = true;
-      else if (startedAt === undefined) {
-        const isEarlier = (other: Request) =>
-          other.startedAt === undefined && !other.isDone && other.since <= now &&
-          (other.since - since || Number(other.id) - Number(id)) < 0;
-        const position = requests.filter(isEarlier).length;
-        const answer = acquire(state, ticketOf(id, since, deadline, rate), position, now);
-        if ("retryAfter" in answer) {
-          assert(deadline < Infinity && answer.retryAfter > 0);
-          request.isDone = true;
-        } else if ("granted" in answer) {
-          request.startedAt = now;
-          for (const other of requests) {
-            if (other === request || other.isDone) continue;
-            assertEquals(other.startedAt, undefined, "two requests run");
-          }
-          const interval = 1_060 / rate;
-          if (last !== undefined) {
-            const normal = Math.max(interval, last.interval, last.slowdown > 1 ? 500 : 0);
-            const least = normal * last.slowdown;
-            assert(now - last.at >= least, `started after ${now - last.at} instead of ${least} ms`);
-          }
-          assert(now >= blockedUntil, "started while the key was blocked");
-          last = { at: now, interval, slowdown: state.slowdown };
-        }
-      } else if (now >= startedAt + duration) {
-        request.isDone = true;
-        const responseAge = Math.min(duration, 50);
-        assertEquals(state.holder, id, "the permit was lost");
-        release(state, { id, responseAge, succeeded: true }, now);
-        if (isShared) last!.at = now - responseAge;
-        if (random.chance(0.2)) {
-          const blockTime = random.int(0, 5_000);
-          penalize(state, blockTime, now);
-          blockedUntil = Math.max(blockedUntil, now + blockTime);
-        }
-        last!.slowdown = state.slowdown;
-      } else if ((now - startedAt) % 1_000 === 0) assert(extend(state, id, now));
+  const send = async () => {
+    const requestsPerSecond = random.pick([2, 2, 2, 1, 5, Infinity]);
+    const duration = random.pick([10, 200, 700, 6_000]);
+    const maxWait = random.chance(0.2) ? random.int(0, 20_000) : Infinity;
+    await clock.sleep(random.int(0, 8_000));
+    const permit = await limiter.acquire({ ...REQUEST, requestsPerSecond, maxWait });
+    if ("retryAfter" in permit) {
+      assert(maxWait < Infinity && permit.retryAfter > 0);
+      return;
     }
-  }
+    const interval = 1_060 / requestsPerSecond;
+    if (last !== undefined) {
+      const normal = Math.max(interval, last.interval, last.slowdown > 1 ? 500 : 0);
+      const [gap, least] = [clock.now() - last.at, normal * last.slowdown];
+      assert(gap >= least, `started after ${gap} instead of ${least} ms`);
+    }
+    assert(clock.now() >= blockedUntil, "started while the key was blocked");
+    assertEquals(running, 0, "two requests run");
+    last = { at: clock.now(), interval, slowdown: state.slowdown };
+    if (random.chance(0.1)) return;
+    running++;
+    await clock.sleep(Math.min(duration, 50));
+    permit.responded();
+    if (isShared) last.at = clock.now();
+    for (let age = 50; age < duration; age += 850) {
+      await clock.sleep(Math.min(850, duration - age));
+      assert(await permit.extend(), "the permit was lost");
+    }
+    running--;
+    permit.release("success");
+    if (random.chance(0.2)) {
+      const blockTime = random.int(0, 5_000);
+      limiter.penalize(REQUEST, blockTime);
+      blockedUntil = Math.max(blockedUntil, clock.now() + blockTime);
+    }
+    last.slowdown = state.slowdown;
+  };
+  await Promise.all(Array.from({ length: random.int(2, 12) }, send));
 }
 
-Deno.test("acquire() never breaks the limits in 400 random schedules", () => {
-  for (let seed = 1; seed <= 400; seed++) runSchedule(new Random(seed), seed % 2 === 0);
+test("createLimiter() never breaks the limits in 400 random schedules", async () => {
+  for (let seed = 1; seed <= 400; seed++) await runSchedule(new Random(seed), seed % 2 === 0);
 });
 
-Deno.test("acquire() does not wait longer than an interval when the clock was set back", () => {
-  const state = { ...NEW_STATE };
-  assertEquals(acquire(state, ticketOf("1"), 0, 9e9), { granted: true });
-  release(state, { id: "1" }, 9e9);
-  const second = ticketOf("2");
-  assertEquals(acquire(state, second, 0, 1_000), { wait: INTERVAL });
-  assertEquals(acquire(state, second, 0, 1_000 + INTERVAL), { granted: true });
-  // The permit of a dead holder expires by the new time, too.
-  const third = ticketOf("3");
-  assertEquals(acquire(state, third, 0, 0), { wait: TTL });
-  assertEquals(acquire(state, third, 0, TTL), { wait: INTERVAL });
-  assertEquals(acquire(state, third, 0, TTL + INTERVAL), { granted: true });
+test("createProcessLimiter() does not wait longer than an interval, or the time of a permit, when the clock was set back", async () => {
+  const clock = new FakeClock();
+  let offset = 9e9;
+  const limiter = createProcessLimiter({
+    now: () => clock.now() + offset,
+    sleep: (time, signal) => clock.sleep(time, signal),
+  }, Infinity);
+  (await getPermit(limiter)).release();
+  offset = 1e6;
+  await getPermit(limiter);
+  assertEquals(clock.now(), INTERVAL);
+  offset = 0;
+  await getPermit(limiter);
+  assertEquals(clock.now(), 2 * INTERVAL + TTL);
 });
 
 async function getPermit(limiter: RateLimiter): Promise<Permit> {

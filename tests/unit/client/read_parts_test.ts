@@ -98,7 +98,7 @@ function onPage(
 const linkTo = (token: string) => onPage(1, () => ({ token }));
 
 const services: [name: string, options: Partial<ServiceOptions>, message?: string][] = [
-  ["opaque tokens and #x after each link", { ...opaque, suffix: "#x" }],
+  ["opaque tokens", opaque],
   [
     "opaque tokens and the first page a second time",
     { ...opaque, change: onPage(2, () => ({ ids: range(1, 40) })) },
