@@ -121,6 +121,14 @@ test("a query gives the limiter less time after each failure when maxWait is set
   assert(waits.length === 3 && waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
 });
 
+test("a query fails when Retry-After exceeds the rest of maxWait, and later queries have all of it", async () => {
+  const responses = [tooManyRequests(11), page([]), tooManyRequests(15), tooManyRequests(11)];
+  const { client, times } = retryingClient(responses, { maxWait: 20_000 });
+  await client.metadata().toArray();
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError, "429");
+  assertEquals([error.retryAfter, times.length], [11_000, 4]);
+});
+
 const losses = { "resolves to false": () => Promise.resolve(false), "rejects": unreachable };
 for (const [name, lose] of Object.entries(losses)) {
   test(`a query sends a request again without losing rows when extend() ${name}`, async () => {
