@@ -22,18 +22,17 @@ export function largeService(
 
   function createMatcher(filter: string | undefined): (row: number) => boolean {
     const tests = parseFilter(filter ?? "LocationId gt 0").map(({ field, operator, values }) => {
-      const operands = values.map(({ text }) => Number(text));
-      const set = new Set(operands);
-      const testsByOperator: Record<string, (value: number) => boolean> = {
-        gt: (value) => value > operands[0]!,
-        gte: (value) => value >= operands[0]!,
-        lt: (value) => value < operands[0]!,
-        in: (value) => set.has(value),
+      const operands = new Set(values.map(({ text }) => Number(text)));
+      const [first] = operands as Iterable<number> as [number];
+      const valueOf = field === "ActivityStartYear"
+        ? yearOf
+        : (row: number) => idOf(locationOf[row]!);
+      return (row: number) => {
+        const value = valueOf(row);
+        if (operator === "in") return operands.has(value);
+        if (operator === "lt") return value < first;
+        return operator === "gte" ? value >= first : value > first;
       };
-      const test = testsByOperator[operator]!;
-      if (field === "ActivityStartYear") return (row: number) => test(yearOf(row));
-      const isMatch = Array.from({ length: locations }, (_, location) => test(idOf(location)));
-      return (row: number) => isMatch[locationOf[row]!]!;
     });
     return (row) => tests.every((test) => test(row));
   }

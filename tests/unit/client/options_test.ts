@@ -82,8 +82,3 @@ Deno.test("new DataStream() accepts the lowest and the highest value of each num
   for (const time of [1, 3_600_000]) new DataStream({ timeouts: { headers: time, bytes: time } });
   for (const rate of [Number.MIN_VALUE, 2]) new DataStream({ requestsPerSecond: rate });
 });
-
-Deno.test("new DataStream() uses the default when an option is undefined", () => {
-  const options = { apiKey: undefined, retry: { attempts: undefined }, timeouts: undefined };
-  new DataStream(options as DataStreamOptions);
-});

@@ -19,26 +19,18 @@ test("records() sends nothing until its rows are read, and runs again each time"
   assertEquals(requests.length, 2);
 });
 
-test("pages() requests a page when it is pulled, and none ahead", async () => {
-  const { client, clock, requests } = pagedClient({ ids: range(1, 100) });
-  const reader = client.records({ top: 10 }).pages().getReader();
-  assertEquals((await reader.read()).value?.length, 10);
-  await clock.sleep(10_000);
-  assertEquals(requests.length, 1);
-  await reader.read();
-  assertEquals(requests.length, 3); // with a count
-  await reader.cancel();
-});
-
-test("rows() requests a page when the rows of the page before are read", async () => {
-  const { client, requests } = pagedClient({ ids: range(1, 60) });
-  const reader = client.locations({ top: 20 }).rows().getReader();
-  for (let row = 0; row < 20; row++) await reader.read();
-  assertEquals(requests.length, 1);
-  await reader.read();
-  assertEquals(requests.length, 2);
-  await reader.cancel();
-});
+for (const [method, chunks] of [["pages", 1], ["rows", 20]] as const) {
+  test(`${method}() requests a page when the rows of the page before are read`, async () => {
+    const { client, clock, requests } = pagedClient({ ids: range(1, 60) });
+    const reader = client.locations({ top: 20 })[method]().getReader();
+    for (let chunk = 0; chunk < chunks; chunk++) await reader.read();
+    await clock.sleep(10_000);
+    assertEquals(requests.length, 1);
+    await reader.read();
+    assertEquals(requests.length, 2);
+    await reader.cancel();
+  });
+}
 
 test("next() returns each row once when it is called concurrently", async () => {
   const { client } = pagedClient({ ids: range(1, 100) });
