@@ -119,14 +119,6 @@ Deno.test("batches() continue after each cursor of a split query", async () => {
   }
 });
 
-Deno.test("observations() apply limit and skipToken across shards", async () => {
-  const { client } = serve({ rows: 2_000, respond: refusePages(504) });
-  const query = { select: ["Id"], top: 100, limit: 1_500, skipToken: "Id:200" } as const;
-  const ids = (await client.observations(query).toArray()).map(({ Id }) => Id);
-  assertEquals([ids.length, new Set(ids).size], [1_500, 1_500]);
-  assert(ids.every((id) => id > 200));
-});
-
 Deno.test("observations() keep the meaning of an unchecked filter when they are split", async () => {
   const { client, requests } = serve({
     rows: 0,
