@@ -4,7 +4,6 @@ import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
-import { isJson } from "../../../src/client/transport.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
@@ -56,11 +55,6 @@ const accepted: [symbol: string, read: (text: string) => unknown, text: Text][] 
     "statusError",
     (body) => statusError(new Response(null, { status: 400 }), ROOT, body, (text) => text),
     (n) => `{"message":"${"\\n".repeat(n)}a"}`,
-  ],
-  [
-    "isJson",
-    (type) => isJson({ get: () => type } as unknown as Headers),
-    (n) => `application/${"a+".repeat(n)}`,
   ],
 ];
 for (const [symbol, read, text] of accepted) {
