@@ -35,7 +35,6 @@ Deno.test("onProgress() receives the error before each retry", async () => {
   assert(first!.retrying!.wait >= 500 && first!.retrying!.wait <= 1_000);
   assertEquals([second?.retrying?.fault.status, second?.retrying?.wait], [429, 9_000]);
   assertEquals([last?.retrying, last?.retries, last?.requests, last?.pages], [undefined, 2, 3, 1]);
-  assert(last!.waits >= 9_500, `waited ${last!.waits} ms`);
   assertEquals(last!.waits, clock.now());
 });
 

@@ -134,6 +134,19 @@ test("createProcessLimiter() has one timer for 20 waiters, and keeps the permit 
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => released + index * INTERVAL));
 });
 
+test("createPermitQueue() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
+  const clock = new FakeClock();
+  const state = { ...NEW_STATE, isShared: false };
+  const queue = createPermitQueue((apply) => apply(state, clock.now()), clock, HEARTBEAT);
+  const message = { interval: INTERVAL, maxWait: null };
+  await queue.acquire({ ...message, id: "holder", waited: 0 });
+  assertEquals(await queue.acquire({ ...message, id: "dropped", waited: 0 }), { wait: 0 });
+  await queue.release({ id: "holder" });
+  let waited = 0;
+  while ("wait" in await queue.acquire({ ...message, id: "next", waited })) waited += HEARTBEAT;
+  assertEquals(clock.now(), 3_000);
+});
+
 /** Sends a request to a limiter, and returns its start. `latency`: time until its headers arrive. */
 async function sendThrough(
   limiter: RateLimiter,
