@@ -12,23 +12,10 @@ import {
 const SECRET = "secret-key";
 
 const invalidOptions: [options: unknown, option: string, message: string][] = [
-  [
-    { baseUrl: "/v1" },
-    "baseUrl",
-    `baseUrl must be an absolute URL such as ${PRODUCTION_URL}, got another value (not shown)`,
-  ],
-  [
-    { baseUrl: "http://example.org", apiKey: SECRET },
-    "baseUrl",
-    'baseUrl must begin with https://, got "http://example.org": http:// is accepted for ' +
-    "loopback addresses, and for other hosts without apiKey",
-  ],
+  [{ baseUrl: "/v1" }, "baseUrl", `an absolute URL such as ${PRODUCTION_URL}, got another value`],
+  [{ baseUrl: "http://example.org", apiKey: SECRET }, "baseUrl", 'got "http://example.org": http:'],
   [{ baseUrl: "http://127.evil.org", apiKey: SECRET }, "baseUrl", 'got "http://127.evil.org"'],
-  [
-    { baseUrl: `https://:${SECRET}@example.org` },
-    "baseUrl",
-    "must have no user name, password, query or fragment: pass only the origin and the path",
-  ],
+  [{ baseUrl: `https://:${SECRET}@example.org` }, "baseUrl", "must have no user name"],
   [{ baseUrl: `https://${SECRET}@a.org` }, "baseUrl", "must have no user name"],
   [{ baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "must have no user name"],
   [{ apiKey: "" }, "apiKey", "apiKey must not be empty: omit it, or set it"],

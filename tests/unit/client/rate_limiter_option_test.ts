@@ -64,12 +64,9 @@ test("a query fails without a request when the limiter refuses a permit", async 
     acquire: () => Promise.resolve({ retryAfter: 21_500 }),
   });
   const { client, times } = retryingClient([], { rateLimiter: limiter });
-  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  const message = "The rate limit of DataStream delays the request for too long: try again in 22 s";
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError, message);
   assertEquals([error.kind, error.status, error.retryAfter], ["rate-limit", undefined, 21_500]);
-  assertEquals(
-    error.message,
-    "The rate limit of DataStream delays the request for too long: try again in 22 s",
-  );
   assertEquals([requests.length, times.length], [1, 0]);
 });
 
@@ -171,3 +168,20 @@ test("a query applies the delay of a 429 itself when penalize() fails", async ()
   await client.metadata().toArray();
   assertEquals([times, penalties.length], [[0, 7_000], 1]);
 });
+
+for (const [call, status] of [["responded", 200], ["penalize", 429]] as const) {
+  test(`a query cancels the body, and rejects with the reason of its signal, when that aborts in ${call}()`, async () => {
+    const stop = new AbortController();
+    const abort = () => {
+      stop.abort("enough");
+      return hang();
+    };
+    const { limiter } = recordingLimiter({ [call]: abort });
+    let isCancelled = false;
+    const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
+    const response = new Response(body, { status });
+    const { client } = retryingClient([response], { rateLimiter: limiter });
+    const rows = client.metadata({ signal: stop.signal }).toArray();
+    assertEquals([await rows.catch((error) => error), isCancelled], ["enough", true]);
+  });
+}

@@ -142,12 +142,7 @@ const retryAfterHeaders: [name: string, code: number, headers: HeadersInit, wait
   ["the maximum", 429, { "retry-after": "120" }, 120_000],
   ["more seconds than the backoff", 503, { "retry-after": "100" }, 100_000],
   ["a date", 429, { "retry-after": "Sat, 21 Nov 2026 10:01:00 GMT", date: DATE }, 60_000],
-  [
-    "a date in the past",
-    429,
-    { "retry-after": "Sat, 21 Nov 2026 09:01:00 GMT", date: DATE },
-    SHORTEST,
-  ],
+  ["a past date", 429, { "retry-after": DATE, date: "Sat, 21 Nov 2026 10:01:00 GMT" }, SHORTEST],
   ["a text", 429, { "retry-after": "soon" }, SHORTEST],
   ["a date of another form", 429, { "retry-after": "2026-11-21" }, SHORTEST],
 ];
