@@ -237,11 +237,7 @@ export class Feeds {
     for (const feed of this.#feeds) {
       if (this.#readersOf(feed).length === 0 && !this.#canJoin(feed)) this.#feeds.delete(feed);
     }
-    let feed = this.#find(key);
-    if (feed === undefined) {
-      feed = new Feed(key);
-      this.#feeds.add(feed);
-    }
+    const feed = this.#find(key) ?? new Feed(key);
     return new Reader(this, feed, source, client, ++this.#lastId);
   }
 

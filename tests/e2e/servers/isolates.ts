@@ -1,4 +1,4 @@
-import type { ObjectNamespace } from "../../../edge/cloudflare/mod.ts";
+import { assertEquals } from "@std/assert";
 import { sha256Hex } from "../../../src/bytes.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { workerd } from "../runtime_programs.ts";
@@ -36,30 +36,15 @@ export async function startIsolates(options: WorkerOptions): Promise<Isolates> {
   return { roots, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** Returns the Durable Objects of an isolate, for a rate limiter in this process. */
-export function objectsOf({ roots: [root] }: Isolates): ObjectNamespace<string> {
-  return {
-    idFromName: (name) => name,
-    get: (name) => ({
-      fetch: (url, init) => {
-        const { pathname } = new URL(url);
-        return fetch(`${root}/object${pathname}?name=${encodeURIComponent(name)}`, init);
-      },
-    }),
-  };
-}
-
-export async function sendToObject(
-  isolates: Isolates,
-  path: "/abort" | "/messages",
+/** Restarts the Durable Object of an origin and a key. */
+export async function restartObject(
+  { roots: [root] }: Isolates,
   origin: string,
   apiKey: string,
-): Promise<Response> {
-  const name = `${origin} ${await sha256Hex(apiKey)}`;
-  return await objectsOf(isolates).get(name).fetch(`http://object${path}`, {
-    method: "POST",
-    body: "{}",
-  });
+): Promise<void> {
+  const name = encodeURIComponent(`${origin} ${await sha256Hex(apiKey)}`);
+  const response = await fetch(`${root}/restart?name=${name}`);
+  assertEquals([response.status, await response.text()], [500, "Error: restart of a test"]);
 }
 
 /** Creates a temporary folder for the storage of Durable Objects. */

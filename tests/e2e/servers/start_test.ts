@@ -1,18 +1,9 @@
-// What the servers print when they start, and when they cannot.
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+// Where the servers listen, which settings they prefer, and what they print when they cannot start.
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runProgramWith } from "../../helpers/programs.ts";
 import { waitFor } from "../wait_for.ts";
-import {
-  COMMAND_LINES,
-  DEFAULT_EXPORTS,
-  type ServerProgram,
-  startProgram,
-  testPrograms,
-} from "./runtimes.ts";
+import { COMMAND_LINES, DEFAULT_EXPORTS, type ServerProgram, testPrograms } from "./runtimes.ts";
 import { startServer } from "./server.ts";
-
-const PROGRAMS = [...COMMAND_LINES, ...DEFAULT_EXPORTS];
-const TOKENS = "the-first-token-00,the-second-token-0";
 
 /** Runs a program that does not start; returns its exit code and its lines. */
 async function runToEnd(
@@ -33,34 +24,6 @@ async function runToEnd(
     await Deno.remove(folder, { recursive: true });
   }
 }
-
-testPrograms(
-  PROGRAMS,
-  "prints its settings without secrets and unknown variables",
-  async (program) => {
-    await using server = await startProgram(program, {
-      WEIR_ACCESS: "token",
-      DATASTREAM_API_KEY: "a-secret-key",
-      WEIR_TOKENS: TOKENS,
-      WEIR_MAX_ROW: "5",
-    });
-    assertEquals((await fetch(`${server.root}/healthz`)).status, 200);
-    const lines = server.log().split("\n");
-    assert(
-      lines.includes('Unknown variable WEIR_MAX_ROW: did you mean "WEIR_MAX_ROWS"?'),
-      server.log(),
-    );
-    const settings = lines.filter((line) => line.startsWith("Settings: "));
-    assertEquals(settings.length, 1);
-    assertStringIncludes(
-      settings[0]!,
-      "WEIR_ACCESS=token, DATASTREAM_API_KEY=(set), WEIR_SIGNING_SECRET=(not set), WEIR_TOKENS=(2), ",
-    );
-    for (const secret of ["a-secret-key", ...TOKENS.split(",")]) {
-      assertEquals(server.log().includes(secret), false);
-    }
-  },
-);
 
 for (const [programs, code] of [[COMMAND_LINES, 2], [DEFAULT_EXPORTS, 1]] as const) {
   testPrograms(

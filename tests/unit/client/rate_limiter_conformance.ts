@@ -245,33 +245,15 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
 interface ConformanceOptions extends Omit<Deno.TestDefinition, "name" | "fn"> {
   /** Whether the tests with an unreachable store run, too. Default false */
   hasStore?: boolean;
-  /** Whether all tests run concurrently, to save time with a real clock. Default false */
-  isConcurrent?: boolean;
 }
 
 /** Registers the conformance tests of an implementation. */
 export function testRateLimiter(
   name: string,
   open: () => LimiterSetup,
-  { hasStore = false, isConcurrent = false, ...definition }: ConformanceOptions = {},
+  { hasStore = false, ...definition }: ConformanceOptions = {},
 ): void {
-  const tests = Object.entries({ ...TESTS, ...(hasStore && STORE_TESTS) });
-  /** Settled promises, because a concurrent test can fail before Deno has run those before it. */
-  let started: Promise<PromiseSettledResult<void>>[] | undefined;
-  const start = async ([, test]: typeof tests[number]) => {
-    const [result] = await Promise.allSettled([test(open())]);
-    return result;
-  };
-  for (const [index, test] of tests.entries()) {
-    Deno.test({
-      ...definition,
-      ...(isConcurrent && { sanitizeOps: false, sanitizeResources: false }),
-      name: `${name} ${test[0]}`,
-      async fn() {
-        if (isConcurrent) started ??= tests.map(start);
-        const result = await (started?.[index] ?? start(test));
-        if (result.status === "rejected") throw result.reason;
-      },
-    });
+  for (const [test, run] of Object.entries({ ...TESTS, ...(hasStore && STORE_TESTS) })) {
+    Deno.test({ ...definition, name: `${name} ${test}`, fn: () => run(open()) });
   }
 }

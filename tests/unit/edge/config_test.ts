@@ -8,7 +8,6 @@ import {
   createReport,
   readConfig,
   readListenOptions,
-  sandboxOptions,
   settingsLine,
   unknownVariables,
 } from "../../../edge/config.ts";
@@ -94,29 +93,14 @@ Deno.test("readConfig() returns options over synthetic data, with the limits, wh
   assertEquals(await response.text(), "Id\r\n");
 });
 
-Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {
-  const limits = { requestsPerSecond: 0.001 };
-  const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions(limits);
-  assertEquals(requestsPerSecond, 0.001);
-  const getStatus = async () => {
-    const headers = { "x-api-key": apiKey! };
-    const response = await fetch!(new Request(`${baseUrl}/Metadata`, { headers }));
-    await response.text();
-    return response.status;
-  };
-  assertEquals([await getStatus(), await getStatus()], [200, 429]);
-});
-
 const wrong: [environment: Record<string, string>, message: string][] = [
   [{}, "WEIR_ACCESS must be one of caller, signed, token, public, got nothing"],
   [{ WEIR_ACCESS: "tokens" }, 'got "tokens": did you mean "token"?'],
   [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must be set"],
   [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
-  [{ WEIR_ACCESS: "caller", WEIR_REQUESTS_PER_SECOND: "fast" }, 'got "fast"'],
   [{ WEIR_ACCESS: "caller", WEIR_CACHE_TTL: "86401" }, "from 0 to 86400, got 86401"],
   [{ WEIR_ACCESS: "caller", WEIR_LOG: "jsn" }, 'got "jsn": did you mean "json"?'],
-  [{ WEIR_ACCESS: "caller", WEIR_PAGE_ROWS: "10001" }, "WEIR_PAGE_ROWS must be a whole number"],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public for synthetic data"],
 ];

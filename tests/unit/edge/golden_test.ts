@@ -1,9 +1,8 @@
 // Responses of the app, compared with recorded files: the methods of every path, the refused parameters and requests,
 // and the download of every resource in every format.
 import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
-import { type AppOptions, createApp, type EdgeApp, signUrl } from "../../../edge/app.ts";
+import { type AppOptions, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { FORMATS, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { headLines, overSandbox, SECRET } from "../../helpers/edge.ts";
 import { assertGolden } from "../../helpers/golden.ts";
@@ -261,35 +260,28 @@ test("EdgeApp.request() answers with the recorded headers in each access mode", 
   const common = headLines(await overSandbox().app.request("/healthz"))
     .filter((line) => !/^(\d|cache-control|content-type|access)/.test(line));
   const lines = ["# Headers of each response", "", ...common, ""];
-  const { apiKey, url: baseUrl, fetch } = createSandbox({
-    hostileNames: true,
-    records: 3,
-    requestsPerSecond: Infinity,
-  });
-  const credentials = { "x-api-key": apiKey, authorization: `Bearer ${token}` };
+  const corsOrigins = ["https://a.example"];
+  const headers = {
+    "x-api-key": "sandbox",
+    authorization: `Bearer ${token}`,
+    origin: corsOrigins[0]!,
+  };
   for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
-    const app = createApp({
-      access: "public",
-      apiKey,
-      baseUrl,
-      fetch,
-      requestsPerSecond: Infinity,
-      corsOrigins: ["https://a.example"],
-      ...options,
-    });
+    const { app } = overSandbox({ records: 3 }, { corsOrigins, ...options });
     for (const path of ["/Records.csv?limit=1", "/Records?limit=1"]) {
       const url = options.access === "signed"
         ? await signUrl(`http://localhost${path}`, { secret: SECRET, expires: NOW / 1000 + 60 })
         : path;
-      const headers = { ...credentials, origin: "https://a.example" };
       const response = await app.request(url, { headers });
       await response.body?.cancel();
       const own = headLines(response).filter((line) => !common.includes(line));
       lines.push(`# ${name}: ${path}`, "", ...own, "");
     }
   }
-  const headers = { origin: "https://a.example", "access-control-request-method": "GET" };
-  const preflight = await overSandbox().app.request("/Records.csv", { method: "OPTIONS", headers });
+  const preflight = await overSandbox().app.request("/Records.csv", {
+    method: "OPTIONS",
+    headers: { origin: "https://a.example", "access-control-request-method": "GET" },
+  });
   lines.push("# Preflight request", "", ...headLines(preflight));
   await assertGolden(lines.join("\n") + "\n", "edge/headers.txt");
 });

@@ -26,14 +26,9 @@ const statusOf = async (query: string) =>
 
 const queries: Record<string, Text> = {
   "an option of n characters": (n) => "a".repeat(n),
-  "n hints in an option's name": (n) => "give the query within: {".repeat(n),
   "n hints in an option's value": (n) => `$top=${"give the query within: {".repeat(n)}`,
   "n spaces in an option's value": (n) => `bom=${" ".repeat(n)}`,
-  "n quotes in a filter": (n) => `$filter=${"'".repeat(n)}`,
-  "a field of n characters in a filter": (n) => `$filter=${"a".repeat(n)} eq 1`,
-  "one field selected n times": (n) => `$select=${"Id,".repeat(n)}`,
   "n commas in a box": (n) => `bbox=${",".repeat(n)}`,
-  "n dots in a file name": (n) => `filename=${".".repeat(n)}a`,
   "a format of n characters": (n) => `$format=${"a".repeat(n)}`,
 };
 for (const [what, query] of Object.entries(queries)) {

@@ -17,8 +17,6 @@ export class MemoryObjects implements ObjectNamespace<string> {
   readonly messages: SentMessage[] = [];
   /** Number of writes to the storage so far. */
   writes = 0;
-  /** Error of all messages, if any. */
-  failure: Error | undefined;
   readonly #clock: Clock;
   readonly #stored = new Map<string, unknown>();
   #objects = new Map<string, RateLimiterObject>();
@@ -36,7 +34,6 @@ export class MemoryObjects implements ObjectNamespace<string> {
     return {
       fetch: async (url, init) => {
         this.messages.push({ name, path: new URL(url).pathname, body: String(init.body) });
-        if (this.failure !== undefined) throw this.failure;
         const answer = this.#objectOf(name).fetch(new Request(url, init));
         // The runtime rejects the messages to an object that it restarts.
         const response = await Promise.race([answer, this.#restart.promise]);

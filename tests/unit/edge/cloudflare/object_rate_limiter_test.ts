@@ -7,25 +7,26 @@ import type { Permit, RateLimiter } from "../../../../src/client/rate_limiter.ts
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { MemoryObjects } from "./memory_objects.ts";
-import { createObjectLimiters } from "./object_limiters.ts";
 import { testRateLimiter } from "../../client/rate_limiter_conformance.ts";
 
 const REQUEST = { origin: "https://api.invalid", keyHash: "0123", requestsPerSecond: 2 };
 /** Interval (ms) between two requests at two per second. */
 const INTERVAL = 530;
 
-/** Returns objects to and from which each message takes a time (ms). */
+/** Returns objects to and from which each message takes a time (ms), or fails if they cannot be reached. */
 function withLatency(
-  objects: ObjectNamespace<string>,
+  objects: MemoryObjects,
   latency: number,
   clock: Clock,
+  isReachable = () => true,
 ): ObjectNamespace<string> {
   return {
-    idFromName: (name) => objects.idFromName(name),
-    get: (id) => ({
+    idFromName: (name) => name,
+    get: (name) => ({
       async fetch(url, init) {
+        if (!isReachable()) throw new Error("disconnected");
         await clock.sleep(latency);
-        const response = await objects.get(id).fetch(url, init);
+        const response = await objects.get(name).fetch(url, init);
         await clock.sleep(latency);
         return response;
       },
@@ -35,7 +36,18 @@ function withLatency(
 
 testRateLimiter("durableObjectRateLimiter() with a latency of 100 ms", () => {
   const clock = new FakeClock();
-  return createObjectLimiters(withLatency(new MemoryObjects(clock), 100, clock), clock);
+  const objects = new MemoryObjects(clock);
+  const isReachable = [true, true, true];
+  const createIsolate = (isolate: number) =>
+    durableObjectRateLimiter(withLatency(objects, 100, clock, () => isReachable[isolate]!), {
+      clock,
+    });
+  return {
+    limiters: [createIsolate(0), createIsolate(1), createIsolate(2)],
+    clock,
+    disconnect: (isolate) => void (isReachable[isolate] = false),
+    reconnect: (isolate) => void (isReachable[isolate] = true),
+  };
 }, { ...DEADLINE, hasStore: true });
 
 function createLimiter(): { limiter: RateLimiter; objects: MemoryObjects; clock: FakeClock } {

@@ -111,15 +111,6 @@ Deno.test("createKvRateLimiter() gives one permit to a request when the answer t
   assert(clock.now() < 300, `waited ${clock.now()} ms`);
 });
 
-Deno.test("createKvRateLimiter() applies the remaining penalty when a process starts after a 429", async () => {
-  const { limiters, clock } = openLimiters([0, 0, 0]);
-  await limiters[0].penalize(REQUEST, 60_000);
-  await clock.sleep(50_000);
-  await limiters[1].acquire(REQUEST);
-  // Not before the end, and at most 5 s later, by which the clocks may differ.
-  assert(clock.now() >= 60_000 && clock.now() < 66_000, `started at ${clock.now()}`);
-});
-
 Deno.test("createKvRateLimiter() throws a ValidationError when the database or an option is invalid", () => {
   for (const kv of [undefined, null, {}, { get() {} }, "kv"]) {
     const create = () => createKvRateLimiter(kv as unknown as KvStore);

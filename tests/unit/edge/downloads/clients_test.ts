@@ -2,10 +2,9 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
-import { type AppOptions, createApp, signUrl } from "../../../../edge/app.ts";
+import { type AppOptions, signUrl } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
+import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -17,18 +16,11 @@ type ClientRequest = [connection: unknown, headers?: Record<string, string>, url
 
 /** Creates an app that gives each client one slot, over a service that never responds. */
 function overSilence(options: Partial<AppOptions> = {}) {
-  const clock = new FakeClock();
-  const log: string[] = [];
   const permit = { responded() {}, extend() {}, release() {} };
-  const app = createApp({
-    access: "public",
-    apiKey: "k3y-of-a-test",
-    cacheTtl: 0,
+  const { app, clock, log } = overUpstream([], {
     maxDownloadsPerClient: 1,
     fetch: () => new Promise(() => {}),
     rateLimiter: { acquire: () => Promise.resolve(permit), penalize() {} },
-    clock,
-    log: (line) => log.push(line),
     ...options,
   });
   /** Requests downloads concurrently; returns the number of those that have a slot. */
@@ -163,37 +155,6 @@ test("EdgeApp.request() delays a second client by two starts when another one ha
   assert(waited <= 3 * 530 + 100, `${waited} ms`);
   client.abort();
   await Promise.allSettled(many);
-});
-
-test("EdgeApp.request() serves five clients within 40 s while 20 others read 1 kB per second", async () => {
-  const limits = { pageRows: 100, maxCachedBytes: 640_000 };
-  const { app, clock } = overSandbox({ records: 600 }, limits);
-  const open = (client: number, limit: number) =>
-    app.fetch(
-      new Request(`http://localhost/Records.csv?limit=${limit}`),
-      at(`192.0.2.${client}`),
-    );
-  let isOver = false;
-  const slow = Array.from({ length: 20 }, async (_, client) => {
-    const reader = (await open(client, 580 + client)).body!.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || isOver) return await reader.cancel();
-      await clock.sleep(value.length);
-    }
-  });
-  const ended = Promise.allSettled(slow);
-  await clock.sleep(60_000);
-  const start = clock.now();
-  const others = Array.from({ length: 5 }, async (_, index) => {
-    const response = await open(100 + index, 120 + index);
-    await response.text();
-    return response.status;
-  });
-  assertEquals(await Promise.all(others), [200, 200, 200, 200, 200]);
-  assert(clock.now() - start < 40_000, `${clock.now() - start} ms`);
-  isOver = true;
-  await ended;
 });
 
 test("EdgeApp.request() sends the requests of the page before those of 20 downloads", async () => {

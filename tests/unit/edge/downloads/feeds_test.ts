@@ -41,7 +41,11 @@ test("Feeds wait for a slow reader of another document when the memory is full, 
   await stalled.read();
   await stalled.read(); // the run has fetched the second page
   const startedAt = clock.now();
-  const fast = await readText(open("fast"));
+  let mostBytes = 0;
+  const fast = await readText(open("fast"), () => {
+    mostBytes = Math.max(mostBytes, feeds.bytes);
+  });
+  assert(mostBytes <= 25_000 + 11_000, `${mostBytes} bytes`);
   assertEquals([fast.length > 40_000, feeds.disconnected > 0], [true, true]);
   assert(clock.now() - startedAt >= 10_000);
   const disconnected = [slow, stalled].filter(({ error }) => error !== undefined);
@@ -53,21 +57,6 @@ test("Feeds wait for a slow reader of another document when the memory is full, 
     "another client needed its memory",
   );
   for (const reader of [slow, stalled]) reader.close();
-});
-
-test("Feeds hold at most the limit of memory and one page when clients read at different speeds", async () => {
-  const rows = Array.from({ length: 200 }, (_, index) => `${index}`.padStart(1_000, "x"));
-  const { feeds, open, clock } = feedsOver({ rows, maxCachedBytes: 60_000 });
-  let most = 0;
-  const measure = () => void (most = Math.max(most, feeds.bytes));
-  const slowly = readText(open("a"), () => clock.sleep(700));
-  const texts = await Promise.all([
-    readText(open("b"), measure),
-    readText(open("c"), measure),
-    slowly,
-  ]);
-  assertEquals(new Set(texts).size, 1);
-  assert(most <= 71_000, `${most} bytes`);
 });
 
 test("Feeds wait for memory within a page when many pages are longer than expected", async () => {
@@ -106,19 +95,6 @@ test("Feeds need no slot for a client that does not read, and one slot for two c
   assertEquals(feeds.slots.running, 0);
   assertEquals(await readText(open("b")), service.text);
   idle.close();
-});
-
-test("Feeds fail with 503 after 60 s when no slot becomes free", async () => {
-  const { feeds, open, clock } = feedsOver({ maxDownloads: 1 });
-  const leave = await feeds.slots.enter("other", new AbortController().signal);
-  const error = await assertRejects(() => readText(open("a")), HttpProblem);
-  assertEquals([error.details.status, error.headers, Math.floor(clock.now() / 1000)], [
-    503,
-    { "retry-after": "30" },
-    60,
-  ]);
-  leave();
-  assertEquals((await readText(open("a"))).length > 0, true);
 });
 
 test("Feeds continue a download when its client reads again and 200 others wait", async () => {

@@ -13,7 +13,6 @@ const typeOf = async (path: string, accept?: string) => {
 
 const negotiated: [accept: string | undefined, type: string, resource?: string][] = [
   [undefined, "text/csv"],
-  ["text/html, */*;q=0.1", "text/csv"],
   ["text/csv;header=present;q=0.1, application/json;q=0.2", "application/json"],
   ["application/json;odata.metadata=minimal", "application/json"],
   ["application/geo+json, application/json;q=0.9", "application/json"],
@@ -27,7 +26,6 @@ for (const [accept, type, resource = "Records"] of negotiated) {
 
 const formats: [format: string, type: string][] = [
   ["parquet", "application/vnd.apache.parquet"],
-  ["text/csv", "text/csv"],
   ["application/json;odata.metadata=none", "application/json"],
   ["application/geo%2Bjson", "application/geo+json"],
   ["%20csv%20", "text/csv"],

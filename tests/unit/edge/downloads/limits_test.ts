@@ -1,4 +1,4 @@
-// Downloads end at maxRows, share the rate limit, and do not wait for clients that read nothing.
+// Downloads end at maxRows, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
@@ -70,16 +70,6 @@ test("EdgeApp.request() allows five million rows when access is public, and any 
   assertEquals(other.requests.map(isCount), [false]);
 });
 
-test("EdgeApp.request() breaks the transfer after maxRows when the service refuses to count", async () => {
-  const first = page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`);
-  const refusal = Response.json({}, { status: 413 });
-  const responses = [first, refusal, page([{ Id: 2 }], `${ROOT}/Records?$skiptoken=Id:2`)];
-  const { app } = overUpstream(responses, { maxRows: 1 });
-  const response = await app.request("/Records.csv?$select=Id");
-  assertEquals(response.status, 200);
-  await assertRejects(() => response.text());
-});
-
 test("EdgeApp.request() releases the permit when a download, a count or citations fail before the first row", async () => {
   for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.json"]) {
     const limits = { maxDownloads: 1, cacheTtl: 60_000 };
@@ -124,26 +114,4 @@ test("EdgeApp.request() completes a download when the client reads a chunk every
   assert(bytes > 1_000_000);
   assert(clock.now() > 900_000);
   assertEquals(log, []);
-});
-
-test("EdgeApp.request() alternates between concurrent downloads, page by page", async () => {
-  const order: string[] = [];
-  const { app } = overSandbox({ requestsPerSecond: Infinity, records: 900 }, {
-    requestsPerSecond: 2,
-    pageRows: 100,
-    cacheTtl: 0,
-  });
-  const read = async (name: string) => {
-    const { body } = await app.request(`/Records.csv?$select=Id&limit=300&filename=${name}`);
-    const reader = body!.getReader();
-    for (;;) {
-      const { done } = await reader.read();
-      if (done) return;
-      order.push(name);
-    }
-  };
-  await Promise.all(["a", "b", "c"].map(read));
-  for (let round = 0; round < 3; round++) {
-    assertEquals(order.slice(round * 3, round * 3 + 3).sort(), ["a", "b", "c"]);
-  }
 });

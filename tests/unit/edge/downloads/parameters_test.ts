@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { page } from "../../../helpers/upstream.ts";
 
 Deno.test("EdgeApp.request() accepts parameters that are not encoded, percent-encoded, or encoded as by a form", async () => {
   const plain = "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'";
@@ -23,20 +23,6 @@ Deno.test("EdgeApp.request() accepts parameters that are not encoded, percent-en
     assertEquals(header, ["Id", "ResultComment"]);
     assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
   }
-});
-
-Deno.test("EdgeApp.request() accepts a DOI in any usual form when $filter compares it", async () => {
-  const { app } = overSandbox();
-  const textOf = async (doi: string) => {
-    const filter = encodeURIComponent(`DOI eq '${doi}'`);
-    const response = await app.request(`/Locations.csv?$select=Id&$filter=${filter}`);
-    const [link] = response.headers.get("link")!.split(", ");
-    return [await response.text(), link];
-  };
-  const wanted = await textOf("10.25976/weir-aa00");
-  assert(wanted[0]!.length > 20);
-  assertStringIncludes(wanted[1]!, "https://doi.org/10.25976/weir-aa00");
-  assertEquals(await textOf("http://dx.doi.org/10.25976/WEIR-AA00"), wanted);
 });
 
 const sizes: [query: string, top: string, pageRows?: number][] = [
@@ -83,12 +69,4 @@ Deno.test("EdgeApp.request() sends no request when a parameter is refused", asyn
     await problemOf(response);
     assertEquals([response.status, stats.requests], [400, 0], query);
   }
-});
-
-Deno.test("EdgeApp.request() never splits a query with $skiptoken", async () => {
-  const next = page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`);
-  const { app, requests } = overUpstream([next, page([{ Id: 7 }]), page([])]);
-  const response = await app.request("/Records.csv?$select=Id&$skiptoken=Id:5");
-  assertEquals(await response.text(), "Id\r\n6\r\n7\r\n");
-  assertEquals(requests.some(({ url }) => url.includes("count")), false);
 });

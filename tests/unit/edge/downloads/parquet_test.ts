@@ -1,6 +1,6 @@
-// Parquet of the server: the cells of CSV, also when downloads take turns.
+// Parquet of the server: the cells of CSV, also when row groups need more than the memory.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { LONG_DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { cellsOf, readParquet } from "../../../helpers/parquet.ts";
@@ -19,26 +19,6 @@ Deno.test("EdgeApp.request() returns the cells of CSV for /Records.parquet", asy
   assertEquals([file.rows, file.schema.fields[0].name], [rows.length, "Id"]);
   assertStringIncludes(weir.url, "/Records");
 });
-
-Deno.test(
-  "EdgeApp.request() requests each page once when downloads of Parquet take turns page by page",
-  LONG_DEADLINE,
-  async () => {
-    const { app, stats } = overSandbox({ records: 1_000 }, { pageRows: 200, maxDownloads: 1 });
-    const paths = ["2012", "2013", "2014"].map((year) =>
-      `/Records.parquet?$filter=ActivityStartYear gte ${year}`
-    );
-    const files = await Promise.all(
-      paths.map(async (path) => await readParquet(await (await app.request(path)).arrayBuffer())),
-    );
-    const [all] = files;
-    assert(all!.rows.length > 950); // some rows have no date
-    assert(files.every(({ rows }) => new Set(rows.map(({ Id }) => Id)).size === rows.length));
-    const pages = files.reduce((sum, { rows }) => sum + Math.ceil(rows.length / 200), 0);
-    // With a count and, twice, the versions of the datasets for each.
-    assert(stats.requests <= pages + 9, `${stats.requests} requests for ${pages} pages`);
-  },
-);
 
 Deno.test(
   "EdgeApp.request() completes downloads of Parquet whose row groups need more than the memory",

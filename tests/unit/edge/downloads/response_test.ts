@@ -7,17 +7,11 @@ import { page } from "../../../helpers/upstream.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
-/** A reply that never arrives, and the request that waits for it. */
-function hanging(): { reply: (request: Request) => Promise<Response>; sent: Promise<Request> } {
-  const { promise: sent, resolve: tell } = Promise.withResolvers<Request>();
-  const reply = (request: Request) => {
-    tell(request);
-    return new Promise<Response>((_, reject) =>
-      request.signal.addEventListener("abort", () => reject(request.signal.reason))
-    );
-  };
-  return { reply, sent };
-}
+/** Never responds. */
+const hang = ({ signal }: Request) =>
+  new Promise<Response>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason))
+  );
 
 test("EdgeApp.request() sends each page when it arrives and requests one page ahead of the client", async () => {
   const { app, stats, clock } = overSandbox({ records: 3_000 });
@@ -40,16 +34,15 @@ for (const reason of [undefined, "Error: aborted"]) {
     for (
       const path of ["/Records.csv", "/Records?$count=true", "/Citations.txt", "/?endpoint=Records"]
     ) {
-      const { reply, sent } = hanging();
       const limits = { maxDownloads: 1, logRequests: true };
-      const { app, log } = overUpstream([reply, page([])], limits);
+      const { app, requests, clock, log } = overUpstream([hang, page([])], limits);
       const client = new AbortController();
       const answer = app.request(path, { signal: client.signal });
-      const request = await sent;
+      await clock.sleep(1_000);
       client.abort(reason);
       const { status, body } = await answer;
       await body?.cancel();
-      assertEquals([status, request.signal.aborted, log.length], [499, true, 1], path);
+      assertEquals([status, requests[0]!.signal.aborted, log.length], [499, true, 1], path);
       assertMatch(log[0]!, / info .* 499 aborted: 0 rows, .* 1 upstream request/);
       const next = await app.request("/Records.csv");
       assertEquals(next.status, 200);

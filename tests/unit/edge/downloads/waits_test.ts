@@ -62,30 +62,6 @@ test("EdgeApp.request() returns 503 without a request while the API key is block
   assertEquals(log.length, 1); // the status 429
 });
 
-test("EdgeApp.request() returns 503 after 20 s when the requests in the queue take longer", async () => {
-  const slow = async () => {
-    await clock.sleep(3_000);
-    return page([{ Id: 1 }]);
-  };
-  const { app, clock, log } = overUpstream(Array.from({ length: 50 }, () => slow), {
-    ...RETRY,
-    maxDownloads: 40,
-    maxCachedBytes: 400_000_000, // else downloads also wait for room
-  });
-  const results = await Promise.all(Array.from({ length: 30 }, async () => {
-    const response = await app.request("/Records.csv?$select=Id");
-    await response.text();
-    const retryAfter = Number(response.headers.get("retry-after"));
-    return { status: response.status, retryAfter, time: clock.now() };
-  }));
-  const refused = results.filter(({ status }) => status === 503);
-  const complete = results.filter(({ status }) => status === 200);
-  assertEquals(refused.length + complete.length, 30);
-  assertEquals(complete.length, 7);
-  assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
-  assertEquals(log, []);
-});
-
 test("EdgeApp.request() completes a download whose second page has to wait for 100 s", async () => {
   for (const status of [429, 503]) {
     const { app, clock } = overUpstream([

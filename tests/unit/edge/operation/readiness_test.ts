@@ -106,25 +106,15 @@ test("EdgeApp.request() returns 503 for /readyz when no response arrives within 
 });
 
 test("EdgeApp.request() shares one probe between concurrent requests for /readyz", async () => {
-  for (const [reply, wanted] of [[page([]), 200], [broken(), 503]] as const) {
-    const { app, requests, clock } = overUpstream([async () => {
-      await clock.sleep(1_000);
-      return reply;
-    }]);
-    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
-    assertEquals([new Set(statuses), requests.length], [new Set([wanted]), 1]);
-  }
+  const { app, requests, clock } = overUpstream([() => clock.sleep(1_000).then(() => page([]))]);
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(app)));
+  assertEquals([new Set(statuses), requests.length], [new Set([200]), 1]);
 });
 
 test("EdgeApp.request() returns 503 for /readyz when the runtime has dropped the request with the probe", async () => {
-  const sent = Promise.withResolvers<void>();
-  const never = () => {
-    sent.resolve();
-    return new Promise<Response>(() => {});
-  };
-  const { app, requests, clock } = overUpstream([never, page([])]);
+  const { app, requests, clock } = overUpstream([() => new Promise(() => {}), page([])]);
   void app.request("/readyz");
-  await sent.promise;
+  await clock.sleep(100);
   clock.dropTimers();
   const response = await app.request("/readyz");
   assertEquals([response.status, requests.length], [503, 1]);
