@@ -1,6 +1,6 @@
 // URL parameters mean what their names say. golden_test.ts has the problems of those that are refused.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
