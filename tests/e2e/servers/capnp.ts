@@ -8,8 +8,8 @@ export interface WorkerOptions {
   environment: Record<string, string>;
   /** Number of isolates, each with a socket of its own. Default 1 */
   count?: number;
-  /** Folder with the storage of the rate limiter. Default: the isolates have no common rate limiter. */
-  storage?: string;
+  /** Whether the isolates share a rate limiter, whose storage is in their folder. Default false */
+  hasStorage?: boolean;
 }
 
 /**
@@ -18,12 +18,12 @@ export interface WorkerOptions {
  */
 export function toCapnp(
   wrangler: string,
-  { environment, count = 1, storage }: WorkerOptions,
+  { environment, count = 1, hasStorage = false }: WorkerOptions,
 ): string {
   const names = Array.from({ length: count }, (_, index) => quote(`isolate${index}`));
   const bindings = Object.entries(environment)
     .map(([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`);
-  if (storage !== undefined) {
+  if (hasStorage) {
     bindings.push(`(name = "RATE_LIMITER", durableObjectNamespace = (${OBJECT}))`);
   }
   const { compatibility_date: date, compatibility_flags: flags } = JSON.parse(
@@ -36,7 +36,7 @@ export function toCapnp(
 const config :Workerd.Config = (
   services = [
     ${names.map((name) => `(name = ${name}, worker = .app),`).join("\n    ")}
-    ${storage === undefined ? "" : storageServices(storage)}
+    ${hasStorage ? STORAGE_SERVICES : ""}
     (name = "internet", network = (allow = ["private", "local"])),
   ],
   sockets = [
@@ -59,7 +59,5 @@ const limiter :Workerd.Worker = (
 
 const SOCKET = 'address = "127.0.0.1:0", http = ()';
 
-function storageServices(folder: string): string {
-  return `(name = "limiter", worker = .limiter),
-    (name = "storage", disk = (path = ${quote(folder)}, writable = true)),`;
-}
+const STORAGE_SERVICES = `(name = "limiter", worker = .limiter),
+    (name = "storage", disk = (path = ".", writable = true)),`;

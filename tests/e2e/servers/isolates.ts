@@ -4,28 +4,37 @@ import { PROJECT } from "../../helpers/project.ts";
 import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { bundleAsPublished } from "./bundle.ts";
-import { toCapnp, type WorkerOptions } from "./capnp.ts";
-import { type Server, startServer } from "./server.ts";
+import { toCapnp } from "./capnp.ts";
+import { startServer } from "./server.ts";
 
 const MODULE = "tests/e2e/servers/cloudflare_worker.ts";
+
+/** Key of the service. */
+export const API_KEY = "sandbox";
 
 /** Isolates in one process of workerd, each with a socket of its own. */
 export interface Isolates extends AsyncDisposable {
   /** URLs of the isolates without a trailing slash. */
   roots: string[];
-  server: Server;
 }
 
-/** Starts isolates of the published Worker, by default four, as the network of Cloudflare does. */
-export async function startIsolates(options: WorkerOptions): Promise<Isolates> {
-  const { count = 4 } = options;
+/** Starts isolates of the published Worker that share a Durable Object, as the network of Cloudflare does. */
+export async function startIsolates(baseUrl: string, count = 4): Promise<Isolates> {
+  const environment = {
+    DATASTREAM_API_KEY: API_KEY,
+    DATASTREAM_BASE_URL: baseUrl,
+    WEIR_ACCESS: "public",
+    // The downloads have the same URL, and come from the same client.
+    WEIR_CACHE_TTL: "0",
+    WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
+  };
   const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
   const server = await startServer({
     program: workerd!,
     args: ["serve", "--control-fd=1", "app.capnp"],
     files: {
       "app.js": await bundleAsPublished("worker.js", MODULE),
-      "app.capnp": toCapnp(wrangler, { ...options, count }),
+      "app.capnp": toCapnp(wrangler, { environment, count, hasStorage: true }),
     },
     port: /"port":(\d+)/,
   });
@@ -33,22 +42,12 @@ export async function startIsolates(options: WorkerOptions): Promise<Isolates> {
     const ports = [...server.log().matchAll(/"port":(\d+)/g)];
     return ports.length === count && ports.map(([, port]) => `http://127.0.0.1:${port}`);
   }, "the ports of all isolates");
-  return { roots, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return { roots, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** Restarts the Durable Object of an origin and a key. */
-export async function restartObject(
-  { roots: [root] }: Isolates,
-  origin: string,
-  apiKey: string,
-): Promise<void> {
-  const name = encodeURIComponent(`${origin} ${await sha256Hex(apiKey)}`);
+/** Restarts the Durable Object of a service. */
+export async function restartObject({ roots: [root] }: Isolates, origin: string): Promise<void> {
+  const name = encodeURIComponent(`${origin} ${await sha256Hex(API_KEY)}`);
   const response = await fetch(`${root}/restart?name=${name}`);
   assertEquals([response.status, await response.text()], [500, "Error: restart of a test"]);
-}
-
-/** Creates a temporary folder for the storage of Durable Objects. */
-export async function createStorage(): Promise<{ path: string } & AsyncDisposable> {
-  const path = await Deno.makeTempDir({ prefix: "weir-objects-" });
-  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
 }

@@ -4,8 +4,7 @@ import { needing } from "../needs.ts";
 import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
 import { baseUrlOf, startSandbox, statsOf } from "../../bench/processes.ts";
-import { createStorage, type Isolates, restartObject, startIsolates } from "./isolates.ts";
-import type { Server } from "./server.ts";
+import { type Isolates, restartObject, startIsolates } from "./isolates.ts";
 import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
 const needs = { workerd };
@@ -13,24 +12,7 @@ const needs = { workerd };
 const PATH = "/Records.csv?$select=Id&limit=5";
 /** Time (ms) after which a permit that is not extended expires. */
 const PERMIT_TTL = 5_000;
-const API_KEY = "sandbox";
 const encoder = new TextEncoder();
-
-/** Starts isolates that share a Durable Object with its storage in a folder. */
-function startWorkers(baseUrl: string, storage: string, count = 4): Promise<Isolates> {
-  return startIsolates({
-    environment: {
-      DATASTREAM_API_KEY: API_KEY,
-      DATASTREAM_BASE_URL: baseUrl,
-      WEIR_ACCESS: "public",
-      // The downloads have the same URL, and come from the same client.
-      WEIR_CACHE_TTL: "0",
-      WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
-    },
-    storage,
-    count,
-  });
-}
 
 /** Downloads concurrently, from one isolate after the other. Returns the number of complete downloads. */
 async function download({ roots }: Isolates, count: number): Promise<number> {
@@ -44,37 +26,19 @@ async function download({ roots }: Isolates, count: number): Promise<number> {
   return results.filter((isComplete) => isComplete).length;
 }
 
-async function requireWithinLimits(service: Server, requests: number): Promise<void> {
-  const stats = await statsOf(service);
-  assertEquals([stats.tooFast, stats.parallel], [0, 0]);
-  assert(stats.requests >= requests, `${stats.requests} requests`);
-}
-
 Deno.test(needing(
   needs,
-  "four isolates complete three rounds of 20 downloads within the limits when a Durable Object gives the permits",
+  "four isolates complete 20 downloads within the limits, also when the Durable Object restarts",
   async () => {
     await using service = await startSandbox(5, 2);
-    await using storage = await createStorage();
-    await using workers = await startWorkers(baseUrlOf(service), storage.path);
-    for (let round = 0; round < 3; round++) assertEquals(await download(workers, 20), 20);
-    await requireWithinLimits(service, 60);
-  },
-));
-
-Deno.test(needing(
-  needs,
-  "isolates continue within the limits, before a permit expires, when the Durable Object restarts",
-  async () => {
-    await using service = await startSandbox(5, 2);
-    await using storage = await createStorage();
-    await using workers = await startWorkers(baseUrlOf(service), storage.path);
-    const downloads = download(workers, 8);
+    await using workers = await startIsolates(baseUrlOf(service));
+    const downloads = download(workers, 20);
     await waitFor(async () => (await statsOf(service)).requests >= 3, "three requests");
-    await restartObject(workers, service.root, API_KEY);
-    assertEquals(await downloads, 8);
-    await requireWithinLimits(service, 8);
-    const { largestGap } = await statsOf(service);
+    await restartObject(workers, service.root);
+    assertEquals(await downloads, 20);
+    const { tooFast, parallel, requests, largestGap } = await statsOf(service);
+    assertEquals([tooFast, parallel], [0, 0]);
+    assert(requests >= 20, `${requests} requests`);
     assert(largestGap < PERMIT_TTL - 500, `no request for ${largestGap} ms`);
   },
 ));
@@ -98,8 +62,7 @@ Deno.test(needing(
         }, { highWaterMark: 0 }),
       );
     }, 1_000_000);
-    await using storage = await createStorage();
-    await using workers = await startWorkers(service.baseUrl, storage.path, 1);
+    await using workers = await startIsolates(service.baseUrl, 1);
     const client = new AbortController();
     const response = await fetch(`${workers.roots[0]}${DOWNLOAD}&limit=10000`, {
       signal: client.signal,
@@ -110,6 +73,6 @@ Deno.test(needing(
     await response.body?.cancel().catch(() => {});
     // Long before its permit expires.
     assertEquals(await download(workers, 1), 1);
-    assert(performance.now() - left < PERMIT_TTL - 1_000);
+    assert(performance.now() - left < PERMIT_TTL - 500);
   },
 ));

@@ -65,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   try {
     const found = await waitFor(
       async () => {
-        if (hasEnded) throw new Error(`${program} has ended: ${printed}`);
+        if (hasEnded) throw new Error(`${program} has ended with ${await ended}: ${printed}`);
         if (port instanceof RegExp) return port.exec(printed)?.[1];
         const response = await fetch(`http://127.0.0.1:${port}`).catch(() => undefined);
         await response?.body?.cancel();
