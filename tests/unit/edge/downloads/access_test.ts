@@ -2,15 +2,25 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { signUrl } from "../../../../edge/app.ts";
-import { overSandbox, overUpstream, problemOf, SECRET } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
 
 const NOW = 1_800_000_000_000;
-const tokens = ["the-token-of-a-test", "another.token~12"];
-const signedAccess = { access: "signed", signingSecret: SECRET, now: () => NOW } as const;
+/** Secrets with characters that JSON, URLs and regular expressions escape. One token begins with the other. */
+const secretsOfServer = {
+  apiKey: 'k3y"of\\a+test$1',
+  signingSecret: 'a "secret"  of\ta test \\ of 32 bytes & more é',
+  tokens: ["the-token-of-a-test", "the-token-of-a-test-and-more=="],
+  metricsToken: "metrics~token/of+a-test",
+};
+const { tokens } = secretsOfServer;
+const options = { ...secretsOfServer, now: () => NOW };
 
-const sign = (path: string, seconds = 60, secret = SECRET) =>
-  signUrl(new URL(path, "http://localhost"), { secret, expires: NOW / 1000 + seconds });
+const sign = (path: string) =>
+  signUrl(new URL(path, "http://localhost"), {
+    secret: secretsOfServer.signingSecret,
+    expires: NOW / 1000 + 60,
+  });
 
 Deno.test("EdgeApp.request() passes on a 401 or 403 of the service, and no other status, when access is caller", async () => {
   const given = [401, 403, 500, 404];
@@ -35,7 +45,7 @@ Deno.test("EdgeApp.request() uses the server's key when access is public and the
 });
 
 Deno.test("EdgeApp.request() accepts no token or key instead of a signature", async () => {
-  const { app, stats } = overSandbox({}, { ...signedAccess, tokens });
+  const { app, stats } = overSandbox({}, { ...options, apiKey: "sandbox", access: "signed" });
   const headers = { authorization: `Bearer ${tokens[0]}`, "x-api-key": "sandbox" };
   for (const path of ["/Records?$count=true", "/Citations.txt", "/Locations.geojson"]) {
     assertEquals((await app.request(path, { headers })).status, 403);
@@ -46,30 +56,63 @@ Deno.test("EdgeApp.request() accepts no token or key instead of a signature", as
   assertEquals(stats.requests, 3);
 });
 
-Deno.test("EdgeApp.request() shows no key, token, secret or signature in a response or in the log", async () => {
-  const apiKey = "k3y-of-a-test";
-  const secrets = [apiKey, SECRET, ...tokens];
-  const leaky = () => [
-    Response.json({ message: `wrong key ${apiKey} ${secrets.join()}` }, { status: 500 }),
-    new Error(`sent ${secrets.join()}`),
-    Response.json({ value: secrets.join() }),
+const CALLER_KEY = "the$caller's/key+1%41";
+
+/** Returns the forms of a secret that a client or the service may send. */
+function formsOf(secret: string): string[] {
+  return [
+    secret,
+    secret.replace(/\s+/g, " "),
+    secret.replaceAll("'", "''"),
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
   ];
-  for (const access of ["public", "token", "signed"] as const) {
-    const { app, log } = overUpstream(leaky(), { ...signedAccess, access, tokens });
-    const headers = { authorization: `Bearer ${tokens[0]}` };
-    for (let request = 0; request < 3; request++) {
-      const url = await sign("/Records.csv");
-      const response = await app.request(access === "signed" ? url : "/Records.csv", { headers });
-      assertEquals(response.status, 502);
-      const shown = JSON.stringify([await response.text(), [...response.headers]]);
-      // Only the key is sent to the service, so only the key can come back in its response.
-      assertEquals(shown.includes(apiKey), false, shown);
-    }
-    assertEquals(log.length, 3);
-    for (const secret of secrets) assertEquals(log.join().includes(secret), false, log.join());
-    assertEquals(/signature=/.test(log.join()), false);
+}
+
+function assertShowsNone(text: string, secrets: readonly string[]): void {
+  // The last one is the end of a token that begins with the other one.
+  const unencoded = secrets.map((secret) => secret.replaceAll("+", " "));
+  for (const form of [...secrets.flatMap(formsOf), ...unencoded, "-and-more"]) {
+    assertEquals(text.includes(form), false, `${form} is in ${text}`);
   }
-});
+}
+
+for (const access of ["public", "caller", "token", "signed"] as const) {
+  Deno.test(`EdgeApp.request() shows no key, token, secret or signature in a response or in the log when access is ${access}`, async () => {
+    const key = access === "caller" ? CALLER_KEY : secretsOfServer.apiKey;
+    const secrets = [...Object.values(secretsOfServer).flat(), CALLER_KEY];
+    const quoted = secrets.join(" ");
+    // A caller may forget to encode a secret.
+    const sent = [...secrets, ...secrets.flatMap(formsOf).map(encodeURIComponent)];
+    for (const logFormat of ["json", "text"] as const) {
+      const { app, log } = overUpstream([
+        Response.json({ message: quoted }, { status: 500 }),
+        new Error(quoted),
+        Response.json({ value: quoted }),
+        ...sent.map(() => page([])),
+      ], { ...options, access, logFormat, logRequests: true, requestsPerSecond: Infinity });
+      const headers = { "x-api-key": CALLER_KEY, authorization: `Bearer ${tokens[0]}` };
+      const get = async (path: string) => {
+        const url = access === "signed" ? await sign(path) : path;
+        const response = await app.request(url, { headers });
+        return `${await response.text()} ${[...response.headers]}`;
+      };
+      // Only the key is sent to the service, so only the key can come back in its response.
+      for (let fault = 0; fault < 3; fault++) assertShowsNone(await get("/Records.csv"), [key]);
+      for (const text of sent) {
+        await get(`/Records.csv?$filter=DOI eq '${text}'`);
+        await get(`/${text}?${text}=1`);
+      }
+      assertEquals(log.length, 2 * 3 + 2 * sent.length);
+      assertStringIncludes(log.join(), "DOI eq '[secret]'");
+      for (const line of log) {
+        const { message, query = {} } = logFormat === "json" ? JSON.parse(line) : {};
+        assertShowsNone([line, message, ...Object.values(query)].join(" "), secrets);
+        assertEquals(line.includes("signature="), false);
+      }
+    }
+  });
+}
 
 Deno.test("EdgeApp.request() sends requests only to the base URL, whatever the parameters are", async () => {
   const { app, requests } = overUpstream(Array.from({ length: 20 }, () => page([])));

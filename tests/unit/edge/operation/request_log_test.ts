@@ -22,14 +22,10 @@ const json: Partial<AppOptions> = { logRequests: true, logFormat: "json", now: (
 const text: Partial<AppOptions> = { ...json, logFormat: "text" };
 const headers = { "x-request-id": ID };
 
-/** Sends a request, reads the body, and returns the response and the length (bytes) of its body. */
-async function get(
-  app: EdgeApp,
-  path: string,
-  init: RequestInit = {},
-): Promise<[Response, number]> {
-  const response = await app.request(path, { ...init, headers: { ...headers, ...init.headers } });
-  return [response, (await response.arrayBuffer()).byteLength];
+/** Sends a request, and reads the body of the response. */
+async function get(app: EdgeApp, path: string, init: RequestInit = {}): Promise<void> {
+  const response = await app.request(path, { ...init, headers });
+  await response.arrayBuffer();
 }
 
 /** Sends requests of each kind to apps with the options; returns the log. */
@@ -156,60 +152,6 @@ Deno.test("EdgeApp.request() logs one short line when a client sends controls, q
     }
   }
 });
-
-/** Secrets of the server, with characters that JSON, URLs and regular expressions escape. One begins with another. */
-const secretsOfServer = {
-  apiKey: 'k3y"of\\a+test$1',
-  signingSecret: 'a "secret"  of\ta test \\ of 32 bytes & more é',
-  tokens: ["the-token-of-a-test", "the-token-of-a-test-and-more=="],
-  metricsToken: "metrics~token/of+a-test",
-};
-const CALLER_KEY = "the$caller's/key+1%41";
-
-/** Returns the forms of a secret that a reader of the log could use. */
-function formsOf(secret: string): string[] {
-  return [
-    secret,
-    secret.replaceAll("+", " "),
-    secret.replaceAll("'", "''"),
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-  ];
-}
-
-for (const logFormat of ["json", "text"] as const) {
-  Deno.test(`EdgeApp.request() logs no form of a secret when the service or a client sends it, and the format is ${logFormat}`, async () => {
-    const { apiKey, signingSecret, tokens, metricsToken } = secretsOfServer;
-    const secrets = [apiKey, signingSecret, ...tokens, metricsToken, CALLER_KEY];
-    // A caller may forget to encode a secret, or write it as a literal of a filter.
-    const sent = secrets.flatMap((secret) => [
-      secret,
-      encodeURIComponent(secret),
-      encodeURIComponent(secret.replaceAll("'", "''")),
-    ]);
-    const { app, log } = overUpstream([
-      Response.json({ message: secrets.join(" ") }, { status: 500 }),
-      new Error(secrets.join(" ")),
-      Response.json({ value: secrets.join(" ") }),
-      ...sent.map(() => page([])),
-    ], { ...json, ...secretsOfServer, logFormat, access: "caller", requestsPerSecond: Infinity });
-    const headers = { "x-api-key": CALLER_KEY };
-    for (let fault = 0; fault < 3; fault++) await get(app, "/Records.csv", { headers });
-    for (const text of sent) {
-      await get(app, `/Records.csv?$filter=DOI eq '${text}'`, { headers });
-      await get(app, `/${text}?${text}=1`, { headers });
-    }
-    assertEquals(log.length, 2 * 3 + 2 * sent.length);
-    assertStringIncludes(log.join(), "DOI eq '[secret]'");
-    for (const line of log) {
-      const { message, query = {} } = logFormat === "json" ? JSON.parse(line) : {};
-      const all = [line, message, ...Object.values(query)].join(" ");
-      for (const form of secrets.flatMap(formsOf)) {
-        assertEquals(all.includes(form), false, `${form} is in ${all}`);
-      }
-    }
-  });
-}
 
 Deno.test("EdgeApp.request() logs no path of the base URL when it is not DataStream's", async () => {
   const { app, log } = overUpstream([Response.json({}, { status: 418 })], {
