@@ -5,7 +5,6 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { ValidationError } from "../../../mod.ts";
 import { createApp } from "../../../edge/app.ts";
 import {
-  createReport,
   readConfig,
   readListenOptions,
   settingsLine,
@@ -138,15 +137,4 @@ Deno.test("unknownVariables() suggests the nearest known name, or lists all", ()
   const lines = unknownVariables(["WEIR_FOO", "WEIR_X=secret"]);
   assertEquals(lines.length, 1);
   assertStringIncludes(lines[0]!, "Unknown variable WEIR_FOO: use one of WEIR_ACCESS, ");
-});
-
-Deno.test("createReport() writes text, or JSON objects when WEIR_LOG is json", () => {
-  const written: unknown[] = [];
-  for (const WEIR_LOG of ["text", "json "]) {
-    createReport((...line) => written.push(...line), { WEIR_LOG })("It fails", "error");
-  }
-  const [text, json] = written;
-  const { time, ...members } = JSON.parse(String(json));
-  assertEquals([text, members], ["It fails", { level: "error", message: "It fails" }]);
-  assertEquals(new Date(time).toISOString(), time);
 });

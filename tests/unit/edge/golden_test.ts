@@ -84,15 +84,7 @@ async function refusals(app: EdgeApp, requests: Iterable<string>): Promise<strin
 /** Values of each option: the first is valid for records, and others are refused for some resource or format. */
 const VALUES: Record<string, string[]> = {
   $select: ["Id", "", ",", "Idd", "Id,DOI,Id", "Latitude", "id"],
-  $filter: [
-    "DOI eq '10.25976/weir-aa00'",
-    "",
-    "DOI eq",
-    "DOI eq “1”",
-    "Doi eq 'x'",
-    "DOI eq 'x' or DOI eq 'y'",
-    "Name eq 'x'",
-  ],
+  $filter: ["DOI eq '10.25976/weir-aa00'", "", "DOI eq", "Doi eq 'x'", "Name eq 'x'"],
   $top: ["5", "0", "10000", "10001", "1e3"],
   $skiptoken: ["Id:5", "", "5", "Id:-1"],
   $count: ["true", "0", "yes"],
@@ -106,25 +98,8 @@ const VALUES: Record<string, string[]> = {
   allowInvalid: ["true", "2"],
   filename: ["lakes", "...", "x".repeat(1_001)],
 };
-const UNKNOWN = [
-  "$orderby",
-  "$skip",
-  "$banana",
-  "select",
-  "Limit",
-  "columns",
-  "fields",
-  "rows",
-  "delimiter",
-  "within",
-  "unchecked",
-  "apikey",
-  "API_KEY",
-  "x-api-key",
-  "constructor",
-  "signature",
-  "",
-].map((name) => `${name}=1`);
+const UNKNOWN = ["$orderby", "$banana", "select", "Limit", "apikey", "constructor", "signature", ""]
+  .map((name) => `${name}=1`);
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
@@ -235,9 +210,6 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
     await add("/Records?limit=1", { "if-none-match": "*" }, method);
   }
   const queries = [
-    "bom=true",
-    "bom=0",
-    "separator=;",
     "header=false",
     "escapeFormulas=true",
     "$top=1",

@@ -9,7 +9,6 @@ export interface SentMessage {
   /** Name of the object. */
   name: string;
   path: string;
-  body: string;
 }
 
 /** Durable Objects in this process. Their storage outlives them. */
@@ -33,7 +32,7 @@ export class MemoryObjects implements ObjectNamespace<string> {
   get(name: string): ReturnType<ObjectNamespace["get"]> {
     return {
       fetch: async (url, init) => {
-        this.messages.push({ name, path: new URL(url).pathname, body: String(init.body) });
+        this.messages.push({ name, path: new URL(url).pathname });
         const answer = this.#objectOf(name).fetch(new Request(url, init));
         // The runtime rejects the messages to an object that it restarts.
         const response = await Promise.race([answer, this.#restart.promise]);

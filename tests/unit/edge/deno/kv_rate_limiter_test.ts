@@ -7,7 +7,7 @@ import { DEADLINE } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { Random, useRandom } from "../../../properties/random.ts";
 import { MemoryKv } from "./memory_kv.ts";
-import { type LimiterSetup, testRateLimiter } from "../../client/rate_limiter_conformance.ts";
+import { testRateLimiter } from "../../client/rate_limiter_conformance.ts";
 
 const REQUEST = {
   origin: "https://upstream.invalid",
@@ -15,47 +15,30 @@ const REQUEST = {
   requestsPerSecond: 2,
 };
 
-/** Creates limiters as in three processes, whose clocks differ by `skews` (ms). */
-function openLimiters(skews: readonly [number, number, number]) {
+/** Differences (ms) of the clocks of three processes. */
+const SKEWS = [-2_000, 2_000, 0];
+
+testRateLimiter("createKvRateLimiter() with clocks that differ by 4 s", () => {
   const clock = new FakeClock();
   const kv = new MemoryKv();
   const isReachable = [true, true, true];
-  const limiters = skews.map((_, isolate) => {
+  const createProcess = (isolate: number) => {
     const own: Clock = {
       now: () => clock.now() + 1e6 * isolate, // the time since the process started
       sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
     };
     const connection = kv.connect(clock, () => isReachable[isolate]!);
-    const now = () => 1_795_000_000_000 + clock.now() + skews[isolate]!;
+    const now = () => 1_795_000_000_000 + clock.now() + SKEWS[isolate]!;
     return createKvRateLimiter(connection, { clock: own, now });
-  });
-  return {
-    limiters: limiters as unknown as LimiterSetup["limiters"],
-    clock,
-    kv,
-    isOrdered: false,
-    disconnect: (isolate: number) => void (isReachable[isolate] = false),
-    reconnect: (isolate: number) => void (isReachable[isolate] = true),
   };
-}
-
-testRateLimiter(
-  "createKvRateLimiter() with clocks that differ by 4 s",
-  () => openLimiters([-2_000, 2_000, 0]),
-  { ...DEADLINE, hasStore: true },
-);
-
-Deno.test("createKvRateLimiter() stores one entry for an origin and the hash of a key", async () => {
-  const { limiters, kv } = openLimiters([0, 0, 0]);
-  const permit = await limiters[0].acquire(REQUEST);
-  assert(!("retryAfter" in permit));
-  assertEquals([...kv.entries.keys()], [
-    `weir,rate-limit-2,https://upstream.invalid,${REQUEST.keyHash}`,
-  ]);
-  await permit.release();
-  await limiters[1].penalize({ ...REQUEST, keyHash: undefined }, 10);
-  assertEquals([...kv.entries.keys()].at(-1), "weir,rate-limit-2,https://upstream.invalid,none");
-});
+  return {
+    limiters: [createProcess(0), createProcess(1), createProcess(2)],
+    clock,
+    isOrdered: false,
+    disconnect: (isolate) => void (isReachable[isolate] = false),
+    reconnect: (isolate) => void (isReachable[isolate] = true),
+  };
+}, { ...DEADLINE, hasStore: true });
 
 Deno.test("createKvRateLimiter() shares the limit fairly when six processes send thirty requests", async () => {
   const random = new Random(1);

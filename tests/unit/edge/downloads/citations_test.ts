@@ -32,13 +32,3 @@ test("EdgeApp.request() returns the citations of the matching locations when the
   const none = await app.request("/Citations.txt?$filter=Name eq 'none'&bbox=-64,46,-62,47");
   assertEquals(await none.text(), "No dataset matches.\n");
 });
-
-test("EdgeApp.request() allows no caching of citations when access is token", async () => {
-  const token = "the-token-of-a-test";
-  const { app } = overUpstream([page([])], { access: "token", tokens: [token] });
-  const headers = { authorization: `Bearer ${token}` };
-  const response = await app.request("/Citations.txt", { headers });
-  await response.text();
-  assertEquals(response.headers.get("cache-control"), "private, no-store, no-transform");
-  assertEquals(response.headers.get("vary"), "authorization");
-});

@@ -16,15 +16,11 @@ test("EdgeApp.request() describes the download of the same parameters for /Recor
     response.headers.get("content-type"),
     "application/vnd.datapackage+json; charset=utf-8",
   );
-  const { profile, sources, resources: [resource], weir } = await response.json();
-  const { schema, dialect, bytes, rows, hash } = resource;
-  assertEquals(profile, "tabular-data-package");
-  assertEquals([resource.path, resource.mediatype], ["records.csv", "text/csv"]);
-  assertEquals([dialect.delimiter, dialect.lineTerminator], ["\t", "\r\n"]);
-  assertEquals(
-    schema.fields.slice(0, 3).map(({ name }: { name: string }) => name),
-    ["Id", "ResultValue", "value"],
-  );
+  const { sources, resources: [resource], weir } = await response.json();
+  const { schema: { fields }, dialect, bytes, rows, hash } = resource;
+  assertEquals([resource.path, dialect.delimiter], ["records.csv", "\t"]);
+  const names = fields.map(({ name }: { name: string }) => name);
+  assertEquals(names.slice(0, 3), ["Id", "ResultValue", "value"]);
   assertEquals([bytes, rows, hash], [undefined, undefined, undefined]);
   assertEquals([weir.expectedRows, weir.datasets.length], [30, sources.length]);
   assertMatch(weir.url, /\/Records\?/);
@@ -54,13 +50,11 @@ test("EdgeApp.request() links to the package of the format, if the link is not t
   const { app } = overSandbox();
   const linkOf = async (path: string) =>
     (await app.request(path, { method: "HEAD" })).headers.get("link");
-  for (const path of ["/Locations.geojson?limit=2", "/Locations?limit=2&$format=geojson"]) {
-    assertEquals(
-      await linkOf(path),
-      '<Locations.datapackage.json?limit=2&$format=geojson>; rel="describedby"; ' +
-        'type="application/vnd.datapackage+json"',
-    );
-  }
+  assertEquals(
+    await linkOf("/Locations?limit=2&$format=geojson"),
+    '<Locations.datapackage.json?limit=2&$format=geojson>; rel="describedby"; ' +
+      'type="application/vnd.datapackage+json"',
+  );
   const many = Array.from({ length: 3_000 }, (_, index) => index);
   assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
 });

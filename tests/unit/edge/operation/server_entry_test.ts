@@ -33,7 +33,9 @@ Deno.test("the entry of Workers writes each line with its level", async () => {
     await get(entry, "/unknown", environment);
     assertEquals(lines.map(([level]) => level), ["warn", "info", "info", "warn"]);
     await get(createWorkersEntry(log), "/healthz", { WEIR_LOG });
-    assertEquals(lines.at(-1)![0], "error");
+    const [level, line] = lines.at(-1)!;
+    const { message } = WEIR_LOG === "json" ? JSON.parse(line!) : { message: line };
+    assertEquals([level, message.split(":")[0]], ["error", "Not serving"]);
     assertEquals(lines.map(({ length }) => length), [2, 2, 2, 2, 2]);
   }
 });
