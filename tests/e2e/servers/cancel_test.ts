@@ -49,7 +49,7 @@ for (const [page, point] of [[1, "before the headers"], [2, "within a page"]] as
       await using server = await startApp(runtime, appOptionsFor(upstream, options));
       await abortAt(page, upstream, server);
       await noticeAbort(runtime, stall);
-      await waitFor(() => / info .* aborted: (0|2000) rows, /.test(server.log()), "the log entry");
+      await waitFor(() => / info .* aborted: \d+ rows, /.test(server.log()), "the log entry");
       const csv = await waitFor(() => download(server), "a permit", 1_000);
       assert(isComplete(csv, shape));
       // Until the app notices the abort, it may have requested the next page ahead of the client.

@@ -61,6 +61,8 @@ Deno.test("settingsLine() has the defaults when variables are empty", () => {
   const expected = SETTINGS.map(([variable, , , shown]) => `${variable}=${shown}`);
   assertEquals(settingsOf({ ...empty, WEIR_ACCESS: "caller", WEIR_CORS_ORIGINS: "*" }), expected);
   assertEquals(settingsOf({ WEIR_ACCESS: "caller", WEIR_LOG: "errors" }).at(-2), "WEIR_LOG=errors");
+  const ofPublic = settingsOf({ WEIR_ACCESS: "public", DATASTREAM_API_KEY: "k" });
+  assert(ofPublic.includes("WEIR_MAX_ROWS=5000000"));
 });
 
 Deno.test("readConfig() trims values and the items of lists", () => {

@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, problemOf, SECRET } from "../../../helpers/edge.ts";
+import { overSandbox } from "../../../helpers/edge.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -57,16 +57,4 @@ test("EdgeApp.request() links to the package of the format, if the link is not t
   );
   const many = Array.from({ length: 3_000 }, (_, index) => index);
   assertEquals(await linkOf(`/Records.csv?$filter=LocationId in (${many})`), null);
-});
-
-test("EdgeApp.request() rejects a package of a count, of an invalid query, and without a signature", async () => {
-  const { app, stats } = overSandbox();
-  for (const query of ["$count=true", "$format=xml"]) {
-    const response = await app.request(`/Records.datapackage.json?${query}`);
-    assertEquals(response.status, 400, query);
-    await problemOf(response);
-  }
-  assertEquals(stats.requests, 0);
-  const signed = overSandbox({}, { access: "signed", signingSecret: SECRET });
-  assertEquals((await signed.app.request("/Records.datapackage.json")).status, 403);
 });

@@ -55,21 +55,6 @@ test("EdgeApp.request() sends the first rows of a box after four requests when 2
   await reader.cancel();
 });
 
-test("EdgeApp.request() allows five million rows when access is public, and any number otherwise", async () => {
-  const first = () => page(rowsOf(1), `${ROOT}/Records?$skiptoken=Id:1`);
-  const { app } = overUpstream([first(), Response.json({ value: 5_000_001 })], {
-    maxRows: undefined,
-  });
-  const response = await app.request("/Records.csv");
-  assertEquals(response.status, 413);
-  assertStringIncludes((await problemOf(response)).hint, "limit=5000000");
-  const access = { access: "token", tokens: ["the-token-of-a-test"], maxRows: undefined } as const;
-  const other = overUpstream([page(rowsOf(1))], access);
-  const headers = { authorization: "Bearer the-token-of-a-test" };
-  await (await other.app.request("/Records.csv", { headers })).text();
-  assertEquals(other.requests.map(isCount), [false]);
-});
-
 test("EdgeApp.request() releases the permit when a download, a count or citations fail before the first row", async () => {
   for (const path of ["/Records.csv", "/Records?$count=true", "/Citations.json"]) {
     const limits = { maxDownloads: 1, cacheTtl: 60_000 };

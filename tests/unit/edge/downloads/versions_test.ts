@@ -78,16 +78,13 @@ Deno.test("EdgeApp.request() returns 304 to HEAD, and an ETag, after a request f
 
 Deno.test("EdgeApp.request() returns another ETag for each query, format and option that changes the rows", async () => {
   const { get } = overDatasets([A]);
+  const queries = ["$select=Id", "limit=1", "separator=;", "tidy=true", "from=2020-01-01"];
   const paths = [
-    ...[
-      "/Records.csv",
-      "/Records.ndjson",
-      "/Observations.csv",
-      "/Locations.csv?bbox=-64,46,-62,47",
-    ],
-    ...["$select=Id", "$filter=DOI eq '10.25976/a'", "limit=1", "$skiptoken=Id:0", "separator=;"]
-      .map((query) => `/Records.csv?${query}`),
-    ...["tidy=true", "from=2020-01-01", "$count=true"].map((query) => `/Records.csv?${query}`),
+    "/Records.csv",
+    "/Records.ndjson",
+    "/Observations.csv",
+    ...queries.map((query) => `/Records.csv?${query}`),
+    "/Records.csv?$count=true",
   ];
   const etags: string[] = [];
   for (const path of paths) {
