@@ -1,16 +1,12 @@
 import { assertEquals } from "@std/assert";
 import { sha256Hex } from "../../../src/bytes.ts";
-import { PROJECT } from "../../helpers/project.ts";
-import { workerd } from "../runtime_programs.ts";
 import { waitFor } from "../wait_for.ts";
-import { bundleAsPublished } from "./bundle.ts";
-import { toCapnp } from "./capnp.ts";
-import { startServer } from "./server.ts";
+import { inWorkerd, startProgram } from "./runtimes.ts";
 
 const MODULE = "tests/e2e/servers/cloudflare_worker.ts";
 
 /** Key of the service. */
-export const API_KEY = "sandbox";
+const API_KEY = "sandbox";
 
 /** Isolates in one process of workerd, each with a socket of its own. */
 export interface Isolates extends AsyncDisposable {
@@ -28,16 +24,8 @@ export async function startIsolates(baseUrl: string, count = 4): Promise<Isolate
     WEIR_CACHE_TTL: "0",
     WEIR_MAX_DOWNLOADS_PER_CLIENT: "20",
   };
-  const wrangler = await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`);
-  const server = await startServer({
-    program: workerd!,
-    args: ["serve", "--control-fd=1", "app.capnp"],
-    files: {
-      "app.js": await bundleAsPublished("worker.js", MODULE),
-      "app.capnp": toCapnp(wrangler, { environment, count, hasStorage: true }),
-    },
-    port: /"port":(\d+)/,
-  });
+  const program = inWorkerd("workerd", MODULE, { count, hasStorage: true });
+  const server = await startProgram(program, environment);
   const roots = await waitFor(() => {
     const ports = [...server.log().matchAll(/"port":(\d+)/g)];
     return ports.length === count && ports.map(([, port]) => `http://127.0.0.1:${port}`);

@@ -2,7 +2,7 @@ import { PROJECT } from "../../helpers/project.ts";
 import { needing } from "../needs.ts";
 import { bun, node, workerd } from "../runtime_programs.ts";
 import { bundleAsPublished } from "./bundle.ts";
-import { toCapnp } from "./capnp.ts";
+import { toCapnp, type WorkerOptions } from "./capnp.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 /** A program that serves the app. */
@@ -59,7 +59,11 @@ const bundled = (
   }),
 });
 
-export const inWorkerd = (name: string, module: string): ServerProgram => ({
+export const inWorkerd = (
+  name: string,
+  module: string,
+  options: Omit<WorkerOptions, "environment"> = {},
+): ServerProgram => ({
   name,
   isInstalled: workerd !== undefined,
   detectsAbortOnWrite: true,
@@ -70,7 +74,7 @@ export const inWorkerd = (name: string, module: string): ServerProgram => ({
       "app.js": await bundleAsPublished("worker.js", module),
       "app.capnp": toCapnp(
         await Deno.readTextFile(`${PROJECT}examples/cloudflare/wrangler.jsonc`),
-        { environment },
+        { ...options, environment },
       ),
     },
     port: /"port":(\d+)/,

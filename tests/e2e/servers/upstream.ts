@@ -8,11 +8,11 @@ export interface Upstream extends AsyncDisposable {
   readonly pages: Request[];
 }
 
-/** Responds to a request for a page; the first one has number 1. */
-export type PageHandler = (request: Request, number: number) => Response | Promise<Response>;
-
-/** Serves pages, counts, and no versions of datasets. */
-export function serveUpstream(handlePage: PageHandler, count: number): Upstream {
+/** Serves pages (the first one has number 1), counts, and no versions of datasets. */
+export function serveUpstream(
+  handlePage: (request: Request, number: number) => Response | Promise<Response>,
+  count: number,
+): Upstream {
   const requests: Request[] = [];
   const pages: Request[] = [];
   const closing = new AbortController();

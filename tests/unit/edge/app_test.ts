@@ -3,22 +3,8 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { overSandbox, overUpstream, problemOf, SECRET } from "../../helpers/edge.ts";
-import { readCsv } from "../../helpers/rfc4180.ts";
-
-Deno.test("EdgeApp.request() returns every record with all columns for /Records.csv", async () => {
-  const { app, stats } = overSandbox({ records: 2_500 }, { pageRows: 1_000 });
-  const response = await app.request("/Records.csv");
-  assertEquals(response.status, 200);
-  const [header, ...rows] = readCsv(await response.text());
-  assertEquals(header, fieldsOf("Records"));
-  assertEquals(rows.length, 2_500);
-  assertEquals(new Set(rows.map(([id]) => id)).size, 2_500);
-  // With a count and, twice, the versions of the datasets.
-  assertEquals([stats.requests, stats.tooFast, stats.parallel], [6, 0, 0]);
-});
 
 /** A programming error, as it occurs in JavaScript. */
 const fail = () => (undefined as unknown as string).length;
@@ -57,16 +43,6 @@ Deno.test("createApp() logs to standard error, without the key, when it has no l
   assertStringIncludes(String(logged[1]), "Download of Records failed");
   assertStringIncludes(String(logged[2]), BUG);
   assertEquals(logged.join().includes("k3y-of-a-test"), false);
-});
-
-Deno.test("EdgeApp.request() allows only the origins of corsOrigins when it is set", async () => {
-  const { app } = overSandbox({ records: 1 }, { corsOrigins: ["https://a.example"] });
-  const allowed = { "https://a.example": "https://a.example", "https://a.example.evil": null };
-  for (const [origin, expected] of Object.entries(allowed)) {
-    const { headers } = await app.request("/healthz", { headers: { origin } });
-    assertStringIncludes(headers.get("vary") ?? "", "Origin");
-    assertEquals(headers.get("access-control-allow-origin"), expected);
-  }
 });
 
 const signed = { access: "signed", signingSecret: SECRET } as const;

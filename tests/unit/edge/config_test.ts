@@ -31,20 +31,10 @@ const SETTINGS: [variable: string, value: string, shown: string, shownDefault: s
   ["WEIR_MAX_CACHED_BYTES", "16000000", "16000000", "64000000"],
   ["WEIR_CACHE_TTL", "0", "0", "60"],
   ["WEIR_PAGE_ROWS", "2000", "2000", "10000"],
-  [
-    "WEIR_CORS_ORIGINS",
-    "https://a.example, https://b.example",
-    "https://a.example https://b.example",
-    "*",
-  ],
+  ["WEIR_CORS_ORIGINS", "https://a.ca, https://b.ca", "https://a.ca https://b.ca", "*"],
   ["WEIR_REQUESTS_PER_SECOND", "0.5", "0.5", "2"],
   ["WEIR_METRICS_TOKEN", "the-metrics-token\n", "(set)", "(not set)"],
-  [
-    "DATASTREAM_BASE_URL",
-    "https://example.org/the-path-of-a-proxy/",
-    "example.org",
-    "api.datastream.org",
-  ],
+  ["DATASTREAM_BASE_URL", "https://a.ca/path-of-a-proxy/", "a.ca", "api.datastream.org"],
   ["WEIR_LOG", "json", "json", "text"],
   ["WEIR_SANDBOX", "0", "0", "0"],
 ];
@@ -69,7 +59,7 @@ Deno.test("readConfig() trims values and the items of lists", () => {
   const { apiKey, tokens, corsOrigins } = readConfig(EVERY_VARIABLE);
   assertEquals(apiKey, "the-api-key");
   assertEquals(tokens, ["the-first-token-00", "the-second-token-0"]);
-  assertEquals(corsOrigins, ["https://a.example", "https://b.example"]);
+  assertEquals(corsOrigins, ["https://a.ca", "https://b.ca"]);
 });
 
 Deno.test("settingsLine() has smaller defaults when the runtime is Workers", () => {

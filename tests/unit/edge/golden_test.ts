@@ -248,8 +248,10 @@ test("EdgeApp.request() answers with the recorded headers of caching and access 
     await response.body?.cancel();
     add(name, response);
   }
+  const { app } = overSandbox({}, { corsOrigins });
+  const other = { origin: `${origin}.evil` };
+  add("Another origin", await app.request("/healthz", { headers: other }));
   const preflight = { origin, "access-control-request-method": "GET" };
-  const { app } = overSandbox();
   add("Preflight", await app.request(path, { method: "OPTIONS", headers: preflight }));
   await assertGolden(lines.join("\n"), "edge/headers.txt");
 });

@@ -5,15 +5,10 @@ import {
 } from "../../../../edge/cloudflare/mod.ts";
 import type { Clock } from "../../../../mod.ts";
 
-export interface SentMessage {
-  /** Name of the object. */
-  name: string;
-  path: string;
-}
-
 /** Durable Objects in this process. Their storage outlives them. */
 export class MemoryObjects implements ObjectNamespace<string> {
-  readonly messages: SentMessage[] = [];
+  /** Messages so far: the names of their objects, and their paths. */
+  readonly messages: { name: string; path: string }[] = [];
   /** Number of writes to the storage so far. */
   writes = 0;
   readonly #clock: Clock;

@@ -72,24 +72,18 @@ Deno.test("createKvRateLimiter() gives one permit to a request when the answer t
   const clock = new FakeClock();
   const kv = new MemoryKv();
   const connection = kv.connect(clock);
-  let isLost = true;
-  const losing: KvStore = {
-    get: (key) => connection.get(key),
-    atomic() {
-      const transaction = connection.atomic();
-      const { commit } = transaction;
-      transaction.commit = async () => {
-        const result = await commit();
-        if (isLost) {
-          isLost = false;
-          throw new Error("connection reset");
-        }
-        return result;
-      };
-      return transaction;
-    },
+  let commits = 0;
+  const atomic = () => {
+    const transaction = connection.atomic();
+    const { commit } = transaction;
+    transaction.commit = async () => {
+      const result = await commit();
+      if (++commits === 1) throw new Error("connection reset");
+      return result;
+    };
+    return transaction;
   };
-  const limiter = createKvRateLimiter(losing, { clock });
+  const limiter = createKvRateLimiter({ ...connection, atomic }, { clock });
   await limiter.acquire(REQUEST);
   assert(clock.now() < 300, `waited ${clock.now()} ms`);
 });

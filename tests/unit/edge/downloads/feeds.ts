@@ -107,8 +107,8 @@ export function feedsOver(
   return { feeds, clock, service, open };
 }
 
-export function textsOf(count: number, prefix = "a"): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+export function textsOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `a${index}`);
 }
 
 /** Reads a document to its end; the promise of `onPart` is awaited. */

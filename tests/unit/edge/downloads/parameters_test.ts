@@ -3,26 +3,23 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
-import { sandboxRequests } from "../../../helpers/sandbox.ts";
 import { page } from "../../../helpers/upstream.ts";
 
 Deno.test("EdgeApp.request() accepts parameters that are not encoded, percent-encoded, or encoded as by a form", async () => {
   const plain = "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'";
-  const [records, filter] = [3_000, "CharacteristicName eq 'Temperature, water'"];
-  const wanted = await sandboxRequests({ records }).rows("Records", { $filter: filter });
-  assert(wanted.length > 200);
-  for (
-    const query of [
-      plain,
-      "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27",
-      plain.replaceAll(" ", "+"),
-    ]
-  ) {
-    const { app } = overSandbox({ records });
-    const [header, ...rows] = readCsv(await (await app.request(`/Records.csv?${query}`)).text());
-    assertEquals(header, ["Id", "ResultComment"]);
-    assertEquals(rows, wanted.map((row) => [String(row.Id), String(row.ResultComment ?? "")]));
-  }
+  const queries = [
+    plain,
+    "%24select=Id%2CResultComment&%24filter=CharacteristicName%20eq%20%27Temperature%2C%20water%27",
+    plain.replaceAll(" ", "+"),
+  ];
+  const texts = await Promise.all(queries.map(async (query) => {
+    const { app } = overSandbox({ records: 3_000 });
+    return await (await app.request(`/Records.csv?${query}`)).text();
+  }));
+  const [header, ...rows] = readCsv(texts[0]!);
+  assertEquals(header, ["Id", "ResultComment"]);
+  assert(rows.length > 200 && rows.length < 3_000);
+  assertEquals(new Set(texts).size, 1);
 });
 
 const sizes: [query: string, top: string, pageRows?: number][] = [

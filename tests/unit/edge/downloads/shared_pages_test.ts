@@ -33,7 +33,8 @@ test("EdgeApp.request() sends the requests of one download when 100 identical on
   assert(Math.max(...begins) - Math.min(...begins) < 1_000);
   const texts = await Promise.all(responses.map(({ response }) => response.text()));
   assert(texts.every((text) => text === expected));
-  assertEquals(stats.requests, 7); // four pages, a count, and twice the versions of the datasets
+  // Four pages, a count, and twice the versions of the datasets.
+  assertEquals([stats.requests, stats.tooFast, stats.parallel], [7, 0, 0]);
 });
 
 test("EdgeApp.request() shares pages when only the name of the file or the page size differs", async () => {

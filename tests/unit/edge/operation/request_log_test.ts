@@ -61,25 +61,6 @@ test("EdgeApp.request() logs each kind of request with the recorded lines, as te
   await assertGolden(lines.join("\n") + "\n", "edge/log.txt");
 });
 
-Deno.test("createApp() logs no requests when logRequests is not set", async () => {
-  const { app, log } = overSandbox({}, { logFormat: "json" });
-  await get(app, "/nothing");
-  assertEquals(log, []);
-});
-
-test("EdgeApp.request() breaks a body with an error that the runtimes print as a line of the log", async () => {
-  const link = `${ROOT}/Records?$skiptoken=Id:1`;
-  const { app, log } = overUpstream(
-    [page([{ Id: 1 }], link), Response.json({}, { status: 500 })],
-    json,
-  );
-  const response = await app.request("/Records.csv?$select=Id&limit=5", { headers });
-  const thrown = await assertRejects(() => response.text(), Error, "was interrupted");
-  const { level, message, requestId } = JSON.parse(Deno.inspect(thrown));
-  assertEquals([level, message, requestId], ["info", thrown.message, ID]);
-  assertEquals([thrown.stack, log.length], [`Error: ${thrown.message}`, 2]);
-});
-
 Deno.test("EdgeApp.request() returns the x-request-id of the request when it is valid, else a random one", async () => {
   const { app } = overSandbox();
   const idOf = async (id: string | undefined, path = "/healthz") => {
