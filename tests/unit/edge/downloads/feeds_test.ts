@@ -74,16 +74,10 @@ test("Feeds wait for memory within a page when many pages are longer than expect
     },
     requestState: () => Promise.resolve({ digest: "", publishedAt: 0 }),
   };
-  const texts = await Promise.all(
-    Array.from(
-      { length: 30 },
-      (_, index) => readText(feeds.open(`${index}`, source, `${index}`), () => clock.sleep(20)),
-    ),
-  );
-  assertEquals([new Set(texts.map(({ length }) => length)), feeds.disconnected], [
-    new Set([200_000]),
-    0,
-  ]);
+  const read = (name: string) => readText(feeds.open(name, source, name), () => clock.sleep(20));
+  const texts = await Promise.all(Array.from({ length: 30 }, (_, index) => read(`${index}`)));
+  assertEquals(new Set(texts.map(({ length }) => length)), new Set([200_000]));
+  assertEquals(feeds.disconnected, 0);
   assert(most <= 1_500_000, `${most} bytes`);
 });
 
@@ -104,10 +98,8 @@ test("Feeds continue a download when its client reads again and 200 others wait"
   const text = readText(reader, ({ rows }) => rows > 0 && clock.sleep(5_000));
   await clock.sleep(1_000); // its run has paused
   const leave = await feeds.slots.enter("b", signal);
-  const others = Array.from(
-    { length: 200 },
-    () => feeds.slots.enter("b", signal).then((leave) => leave()),
-  );
+  const enterAndLeave = () => feeds.slots.enter("b", signal).then((leave) => leave());
+  const others = Array.from({ length: 200 }, enterAndLeave);
   await clock.sleep(20_000);
   leave();
   await Promise.all(others);
