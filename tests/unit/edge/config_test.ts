@@ -7,6 +7,7 @@ import { createApp } from "../../../edge/app.ts";
 import {
   readConfig,
   readListenOptions,
+  sandboxOptions,
   settingsLine,
   unknownVariables,
 } from "../../../edge/config.ts";
@@ -82,6 +83,17 @@ Deno.test("readConfig() returns options over synthetic data, with the limits, wh
   assertEquals([requestsPerSecond, maxRows], [2, 10]);
   const response = await createApp(config).request("/Records.csv?$select=Id&$filter=DOI eq 'x'");
   assertEquals(await response.text(), "Id\r\n");
+});
+
+Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {
+  const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions({ requestsPerSecond: 0.01 });
+  const getStatus = async () => {
+    const request = new Request(`${baseUrl}/Metadata`, { headers: { "x-api-key": apiKey! } });
+    const response = await fetch!(request);
+    await response.text();
+    return response.status;
+  };
+  assertEquals([requestsPerSecond, await getStatus(), await getStatus()], [0.01, 200, 429]);
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [

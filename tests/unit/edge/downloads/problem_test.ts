@@ -64,11 +64,14 @@ const addresses: [baseUrl: string, given: string, shown: string][] = [
     "not found: [secret]v1/odata/v4/Records",
   ],
 ];
-test("EdgeApp.request() shows no address of the service, and no path of a proxy, when the message of the service has it", async () => {
+test("EdgeApp.request() shows no address of the service, and no path of a proxy in the log either, when the message of the service has it", async () => {
   for (const [baseUrl, message, shown] of addresses) {
-    const { app } = overUpstream([Response.json({ message }, { status: 400 })], { baseUrl });
+    const responses = [400, 500].map((status) => Response.json({ message }, { status }));
+    const { app, log } = overUpstream(responses, { baseUrl });
     const { detail } = await problemOf(await app.request("/Records.csv"));
     assertEquals(detail, `DataStream responded with status 400 (${shown})`);
+    await problemOf(await app.request("/Records.csv")); // which is logged
+    assertEquals([log.length, log.join().includes("a-key")], [1, false]);
   }
 });
 
