@@ -53,6 +53,7 @@ const refused: [options: Partial<AppOptions>, message: string][] = [
   [{ access: "token" }, "tokens must be set for token access"],
   [{ access: "token", tokens: ["sixteen and more of them"] }, "(not shown)"],
   [{ access: "token", tokens: ["x".repeat(15)] }, "at least 16"],
+  [{ tokens: "a-token" as unknown as string[] }, "tokens must be a list of strings"],
   [{ access: "caller", apiKey: undefined, baseUrl: "http://example.org/v1" }, "https://"],
   [{ corsOrigins: ["https://a.example/"] }, "corsOrigins must be"],
   [{ maxRow: 1 } as object, 'maxRow is not an option of createApp(): did you mean "maxRows"?'],
