@@ -82,7 +82,7 @@ export function readDownloadParameters(
 }
 
 /** OData options that are not supported, common other names, and API keys. */
-const PARAMETER_HINTS = new Map([
+export const PARAMETER_HINTS: ReadonlyMap<string, string> = new Map([
   ["$orderby", "omit it: rows are ordered by Id"],
   ["$skip", 'use "$skiptoken=Id:<last Id>"'],
   ["columns", 'use "$select"'],

@@ -1,6 +1,7 @@
 // Responses of the app, compared with recorded files: the methods of every path, the refused parameters and requests,
 // and the download of every resource in every format.
 import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
+import { PARAMETER_HINTS } from "../../../edge/downloads/parameters.ts";
 import { type AppOptions, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { FORMATS, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
@@ -99,8 +100,8 @@ const VALUES: Record<string, string[]> = {
   allowInvalid: ["true", "2"],
   filename: ["lakes", "...", "x".repeat(1_001)],
 };
-const UNKNOWN = ["$orderby", "$banana", "select", "Limit", "apikey", "constructor", "signature", ""]
-  .map((name) => `${name}=1`);
+const OTHERS = ["$banana", "select", "Limit", "API_KEY", "constructor", "signature", ""];
+const UNKNOWN = [...PARAMETER_HINTS.keys(), ...OTHERS].map((name) => `${name}=1`);
 const pairOf = (name: string, value: string) => `${name}=${encodeURIComponent(value)}`;
 const first = Object.entries(VALUES).map(([name, values]) => pairOf(name, values[0]!));
 
@@ -213,9 +214,9 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
     await add("/Records?limit=1", { "if-none-match": "*" }, method);
   }
   const queries = [
+    "bom=0",
     "header=false",
     "escapeFormulas=true",
-    "$top=1",
     "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=1",
     "$filter=DOI in ('10.25976/weir-bb00')",
   ];
