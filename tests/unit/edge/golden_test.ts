@@ -214,10 +214,8 @@ test("EdgeApp.request() answers downloads as recorded", async () => {
     await add("/Records?limit=1", { "if-none-match": "*" }, method);
   }
   const queries = [
-    "bom=0",
-    "header=false",
-    "escapeFormulas=true",
-    "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=1",
+    "bom=0&header=false&separator=;",
+    "bom=1&separator=tab&header=true&escapeFormulas=1&filename=Rivière.tsv&limit=4",
     "$filter=DOI in ('10.25976/weir-bb00')",
   ];
   for (const query of queries) await add(`/Metadata.csv?$select=DOI,DatasetName&${query}`);
