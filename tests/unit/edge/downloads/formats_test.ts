@@ -5,6 +5,7 @@ import { overSandbox } from "../../../helpers/edge.ts";
 
 const cases: [path: string, accept: string | undefined, type: string][] = [
   ["/Records", undefined, "text/csv"],
+  ["/Records", "text/html, */*;q=0.1", "text/csv"],
   ["/Records", "text/csv;header=present;q=0.1, application/json;q=0.2", "application/json"],
   ["/Records", "application/json;odata.metadata=minimal", "application/json"],
   ["/Records", "application/geo+json, application/json;q=0.9", "application/json"],

@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
-import { page } from "../../../helpers/upstream.ts";
+import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -27,6 +27,15 @@ test("EdgeApp.request() sends the first rows of a box after four requests when 2
   assertEquals((await reader.read()).done, false);
   assert(stats.requests <= 4, `${stats.requests} requests`);
   await reader.cancel();
+});
+
+test("EdgeApp.request() breaks the transfer after maxRows when the service refuses to count", async () => {
+  const first = page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`);
+  const refusal = Response.json({}, { status: 413 });
+  const { app } = overUpstream([first, refusal, page([{ Id: 2 }])], { maxRows: 1 });
+  const response = await app.request("/Records.csv?$select=Id");
+  assertEquals(response.status, 200);
+  await assertRejects(() => response.text());
 });
 
 test("EdgeApp.request() releases the permit when a download, a count or citations fail before the first row", async () => {

@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
-import { page } from "../../../helpers/upstream.ts";
+import { page, ROOT } from "../../../helpers/upstream.ts";
 
 Deno.test("EdgeApp.request() accepts parameters that are not encoded, percent-encoded, or encoded as by a form", async () => {
   const plain = "$select=Id,ResultComment&$filter=CharacteristicName eq 'Temperature, water'";
@@ -66,4 +66,12 @@ Deno.test("EdgeApp.request() sends no request when a parameter is refused", asyn
     await problemOf(response);
     assertEquals([response.status, stats.requests], [400, 0], query);
   }
+});
+
+Deno.test("EdgeApp.request() never splits a query with $skiptoken", async () => {
+  const next = page([{ Id: 6 }], `${ROOT}/Records?$skiptoken=Id:6`);
+  const { app, requests } = overUpstream([next, page([{ Id: 7 }]), page([])]);
+  const response = await app.request("/Records.csv?$select=Id&$skiptoken=Id:5");
+  assertEquals(await response.text(), "Id\r\n6\r\n7\r\n");
+  assertEquals(requests.some(({ url }) => url.includes("count")), false);
 });

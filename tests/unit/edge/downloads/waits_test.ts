@@ -47,6 +47,20 @@ test("EdgeApp.request() returns 503 immediately when the service asks to wait fo
   }
 });
 
+test("EdgeApp.request() returns 503 after 20 s when the requests in the queue take longer", async () => {
+  const slow = () => clock.sleep(3_000).then(() => page([{ Id: 1 }]));
+  const { app, clock, log } = overUpstream(new Array(10).fill(slow), RETRY);
+  const results = await Promise.all(Array.from({ length: 10 }, async () => {
+    const { status, headers, body } = await app.request("/Records.csv?$select=Id");
+    await body?.cancel();
+    return { status, retryAfter: Number(headers.get("retry-after")), time: clock.now() };
+  }));
+  const refused = results.filter(({ status }) => status === 503);
+  assertEquals(refused.length, 3);
+  assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
+  assertEquals(log, []);
+});
+
 test("EdgeApp.request() completes a download whose second page has to wait for 100 s", async () => {
   for (const status of [429, 503]) {
     const { app, clock } = overUpstream([
