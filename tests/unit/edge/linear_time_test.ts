@@ -29,7 +29,6 @@ const queries: Record<string, Text> = {
   "an option of n characters": (n) => "a".repeat(n),
   "n hints in an option's value": (n) => `$top=${"give the query within: {".repeat(n)}`,
   "n spaces in an option's value": (n) => `bom=${" ".repeat(n)}`,
-  "n commas in a box": (n) => `bbox=${",".repeat(n)}`,
   "a format of n characters": (n) => `$format=${"a".repeat(n)}`,
 };
 for (const [what, query] of Object.entries(queries)) {

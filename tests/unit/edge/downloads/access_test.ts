@@ -13,7 +13,7 @@ const secretsOfServer = {
   tokens: ["the-token-of-a-test", "the-token-of-a-test-and-more=="],
   metricsToken: "metrics~token/of+a-test",
 };
-const { tokens } = secretsOfServer;
+const token = secretsOfServer.tokens[0]!;
 const options = { ...secretsOfServer, now: () => NOW };
 
 const sign = (path: string) =>
@@ -46,7 +46,7 @@ Deno.test("EdgeApp.request() uses the server's key when access is public and the
 
 Deno.test("EdgeApp.request() accepts no token or key instead of a signature", async () => {
   const { app, stats } = overSandbox({}, { ...options, apiKey: "sandbox", access: "signed" });
-  const headers = { authorization: `Bearer ${tokens[0]}`, "x-api-key": "sandbox" };
+  const headers = { authorization: `Bearer ${token}`, "x-api-key": "sandbox" };
   for (const path of ["/Records?$count=true", "/Citations.txt", "/Locations.geojson"]) {
     assertEquals((await app.request(path, { headers })).status, 403);
     const response = await app.request(await sign(path));
@@ -82,6 +82,8 @@ for (const access of ["public", "caller", "token", "signed"] as const) {
     const key = access === "caller" ? CALLER_KEY : secretsOfServer.apiKey;
     const secrets = [...Object.values(secretsOfServer).flat(), CALLER_KEY];
     const quoted = secrets.join(" ");
+    const authorization = `Bearer ${token}`;
+    const headers = { "x-api-key": CALLER_KEY, authorization, "x-request-id": token };
     // A caller may forget to encode a secret.
     const sent = [...secrets, ...secrets.flatMap(formsOf).map(encodeURIComponent)];
     for (const logFormat of ["json", "text"] as const) {
@@ -91,14 +93,15 @@ for (const access of ["public", "caller", "token", "signed"] as const) {
         Response.json({ value: quoted }),
         ...sent.map(() => page([])),
       ], { ...options, access, logFormat, logRequests: true, requestsPerSecond: Infinity });
-      const headers = { "x-api-key": CALLER_KEY, authorization: `Bearer ${tokens[0]}` };
       const get = async (path: string) => {
         const url = access === "signed" ? await sign(path) : path;
         const response = await app.request(url, { headers });
         return `${await response.text()} ${[...response.headers]}`;
       };
-      // Only the key is sent to the service, so only the key can come back in its response.
-      for (let fault = 0; fault < 3; fault++) assertShowsNone(await get("/Records.csv"), [key]);
+      for (let fault = 0; fault < 3; fault++) {
+        // Only the key is sent to the service, so only the key can come back in its response.
+        assertShowsNone(await get("/Records.csv"), [key, token]);
+      }
       for (const text of sent) {
         await get(`/Records.csv?$filter=DOI eq '${text}'`);
         await get(`/${text}?${text}=1`);

@@ -77,10 +77,7 @@ test("EdgeApp.request() completes a download whose second page has to wait for 1
 
 for (const path of PATHS) {
   test(`EdgeApp.request() returns 504 after 60 s when the service does not respond: ${path}`, async () => {
-    const { app, requests, clock, log } = overUpstream(
-      Array.from({ length: 6 }, () => never),
-      RETRY,
-    );
+    const { app, requests, clock, log } = overUpstream(new Array(6).fill(never), RETRY);
     const response = await app.request(path);
     assertEquals(response.status, 504);
     const text = await response.text();
@@ -107,8 +104,7 @@ test("EdgeApp.request() completes a download whose first page arrives slowly for
 });
 
 test("EdgeApp.request() returns 504 60 s after the client of a shared download has left when the service does not respond", async () => {
-  const silent = Array.from({ length: 9 }, () => () => new Promise<Response>(() => {}));
-  const { app, clock } = overUpstream(silent, { cacheTtl: 60_000, retry: {} });
+  const { app, clock } = overUpstream(new Array(9).fill(never), { cacheTtl: 60_000, retry: {} });
   const client = new AbortController();
   const first = app.request("/Records.csv", { signal: client.signal });
   const second = app.request("/Records.csv");
