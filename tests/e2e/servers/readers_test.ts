@@ -10,11 +10,9 @@ import {
   serveUpstream,
 } from "./upstream.ts";
 
-const MIB = 2 ** 20;
-
 /** Characters of a page that compress to half of their length. */
 const RANDOM_TEXT = (() => {
-  const bytes = new Uint8Array(12 * MIB);
+  const bytes = new Uint8Array(12 * 2 ** 20);
   for (let at = 0; at < bytes.length; at += 65_536) {
     crypto.getRandomValues(bytes.subarray(at, at + 65_536));
   }

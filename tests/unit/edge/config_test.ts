@@ -57,10 +57,9 @@ Deno.test("settingsLine() has the defaults when variables are empty", () => {
 });
 
 Deno.test("readConfig() trims values and the items of lists", () => {
-  const { apiKey, tokens, corsOrigins } = readConfig(EVERY_VARIABLE);
+  const { apiKey, tokens } = readConfig(EVERY_VARIABLE);
   assertEquals(apiKey, "the-api-key");
   assertEquals(tokens, ["the-first-token-00", "the-second-token-0"]);
-  assertEquals(corsOrigins, ["https://a.ca", "https://b.ca"]);
 });
 
 Deno.test("settingsLine() has smaller defaults when the runtime is Workers", () => {

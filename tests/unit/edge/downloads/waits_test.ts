@@ -9,7 +9,6 @@ import { page, ROOT } from "../../../helpers/upstream.ts";
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const RETRY = { retry: {} };
-const NEXT = `${ROOT}/Records?$skiptoken=Id:1`;
 /** Paths whose first request to the service is for a page, a count, citations and a preview. */
 const PATHS = ["/Records.csv", "/Records?$count=true", "/Citations.txt", "/?endpoint=Records"];
 
@@ -64,7 +63,7 @@ test("EdgeApp.request() returns 503 after 20 s when the requests in the queue ta
 test("EdgeApp.request() completes a download whose second page has to wait for 100 s", async () => {
   for (const status of [429, 503]) {
     const { app, clock } = overUpstream([
-      page([{ Id: 1 }], NEXT),
+      page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
       Response.json({ value: 2 }),
       busy(status, 100),
       page([{ Id: 2 }]),
