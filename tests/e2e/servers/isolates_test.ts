@@ -7,7 +7,6 @@ import { baseUrlOf, startSandbox, statsOf } from "../../bench/processes.ts";
 import { type Isolates, restartObject, startIsolates } from "./isolates.ts";
 import { DOWNLOAD, jsonResponse, serveUpstream } from "./upstream.ts";
 
-const needs = { workerd };
 /** A download of one page. */
 const PATH = "/Records.csv?$select=Id&limit=5";
 /** Time (ms) after which a permit that is not extended expires. */
@@ -27,7 +26,7 @@ async function download({ roots }: Isolates, count: number): Promise<number> {
 }
 
 Deno.test(needing(
-  needs,
+  { workerd },
   "four isolates complete 20 downloads within the limits, also when the Durable Object restarts",
   async () => {
     await using service = await startSandbox(5, 2);
@@ -44,7 +43,7 @@ Deno.test(needing(
 ));
 
 Deno.test(needing(
-  needs,
+  { workerd },
   "an isolate releases its permit when the client leaves before the page is complete",
   async () => {
     // Rows without end: 10 kB every 100 ms.
