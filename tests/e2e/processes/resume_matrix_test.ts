@@ -1,111 +1,83 @@
 // --resume completes only a download of the same query. However a download ends, the next run can use the files that
 // it leaves.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { createSandbox } from "../../../src/sandbox/service.ts";
-import { fileNames, readFile, runToEnd, serving, start } from "../command_line.ts";
 import { readParquet } from "../../helpers/parquet.ts";
-import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { BASE_URL, Download } from "./download.ts";
-
-const OTHER_URL = BASE_URL.replace("service", "other");
 
 const FILE = ["a.csv"];
 const PART = ["a.csv.part", "a.csv.part.json"];
 
-/** Pairs of command lines whose files differ, and the option that the message names. */
-const DIFFERENT: readonly (readonly [one: string, other: string, name: string])[] = [
-  ["", `--base-url=${OTHER_URL}`, "service"],
-  ["", `!base-url DATASTREAM_BASE_URL=${OTHER_URL}`, "service"],
-  ["", "!base-url --sandbox", "service"],
-  ["", "observations", "resource"],
-  ["", "--select=DOI,Id,ResultValue", "select"],
-  ["--doi=10.25976/weir-aa00", "--doi=10.25976/weir-bb00", "doi"],
-  ["--bbox=-68,44,-59,48", "--bbox=-68,44,-59,49", "bbox"],
-  ["", "--limit=13", "limit"],
-  ["--format=ndjson", "--format=json", "format"],
-  ["--separator=tab", "--separator=;", "separator"],
-  ["", "--no-header", "no-header"],
-];
+/** Flags that change the file of the download, by the option that the message names. */
+const DIFFERENT: Record<string, string> = {
+  "service": `--base-url=${BASE_URL.replace("service", "other")}`,
+  "resource": "observations",
+  "select": "--select=DOI,Id,ResultValue",
+  "doi": "--doi=10.25976/weir-aa00",
+  "limit": "--limit=13",
+  "format": "--format=json",
+  "no-header": "--no-header",
+};
 
-for (const [one, other, name] of DIFFERENT) {
-  Deno.test(`weir --resume keeps a part, and names ${name}, when "${one}" and "${other}" follow each other`, async () => {
-    for (const [before, after] of [[one, other], [other, one]]) {
-      // The sandbox of --sandbox cannot be made to fail.
-      if (before!.includes("--sandbox")) continue;
-      await using download = await Download.create();
-      await download.break(before);
-      const files = await download.files();
-      const says = [
-        `${download.path("a.csv.part")} belongs to another query (`,
-        `${name} was`,
-        "--force",
-      ];
-      const refused = await download.expect(`${after} --resume`, { code: 1, messages: 1, says });
-      assertEquals([refused.output, download.pages], ["", 0]);
-      assertEquals(await download.files(), files);
-      await download.expect(`${before} --resume`, { files: FILE });
-      await download.expect(`${after} --resume`, {
-        code: 1,
-        files: FILE,
-        says: ["a.csv is the result of another query (", `${name} was`],
-      });
-    }
+for (const [name, other] of Object.entries(DIFFERENT)) {
+  Deno.test(`weir --resume keeps the part and the file of another query, and names ${name}`, async () => {
+    await using download = await Download.create();
+    await download.break();
+    const files = await download.files();
+    await download.expect(`${other} --resume`, {
+      code: 1,
+      pages: 0,
+      messages: 1,
+      says: ["a.csv.part belongs to another query (", `${name} was`, "--force"],
+    });
+    assertEquals(await download.files(), files);
+    await download.expect("--resume", { files: FILE });
+    await download.expect(`${other} --resume`, {
+      code: 1,
+      pages: 0,
+      files: FILE,
+      says: ["a.csv is the result of another query (", `${name} was`],
+    });
   });
 }
 
-/** Pairs of command lines with the same file, and what differs. */
+/** Command lines with the same file, and what differs. */
 const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
-  ["nothing", "", ""],
   ["the size of pages", "", "--top=3"],
-  ["the messages", "", "!quiet"],
-  ["the checks", "", "--unchecked"],
-  ["--allow-incomplete", "", "--allow-incomplete"],
+  ["the checks", "", "--unchecked --allow-incomplete"],
   ["the key", "", "DATASTREAM_API_KEY=another"],
-  ["the way to set the service", "", `!base-url DATASTREAM_BASE_URL=${BASE_URL}`],
   ["the spelling of the service", "", `--base-url=${BASE_URL.replace("service", "SERVICE")}`],
   ["spaces", "", "--select=Id, DOI, ResultValue"],
-  ["the form of a DOI", "--doi=10.25976/weir-aa00", "--doi=https://doi.org/10.25976/weir-aa00"],
   ["the form of a filter", "--characteristic=pH", "--filter=CharacteristicName eq 'pH'"],
-  ["the path", "", "--output=./a.csv"],
 ];
 
 for (const [name, one, other] of SAME) {
   Deno.test(`weir --resume completes a part when its line differs in ${name}`, async () => {
-    for (const [before, after] of [[one, other], [other, one]]) {
-      await using download = await Download.create();
-      await download.expect(one, { files: FILE });
-      const whole = await download.text();
-      await Deno.remove(download.path());
-      await download.break(before);
-      const says = after === "!quiet" ? ["Continuing after 5 rows"] : [];
-      await download.expect(`${after} --resume`, { files: FILE, says });
-      assertEquals(await download.text(), whole);
-      const { errors } = await download.expect(`${before} --resume`, { pages: 0 });
-      assertEquals(errors.join().includes("a.csv is complete"), before === "!quiet");
-    }
+    await using download = await Download.create();
+    await download.expect(one);
+    const whole = await download.text();
+    await Deno.remove(download.path());
+    await download.break(one);
+    await download.expect(`${other} --resume`, { files: FILE });
+    assertEquals(await download.text(), whole);
+    await download.expect(`${one} --resume`, { pages: 0 });
   });
 }
 
-interface Start {
-  /** Whether a part exists. */
+interface Start extends Partial<Pick<Download, "failAt" | "interruptAt">> {
   hasPart?: true;
-  /** Whether the file exists. */
   hasFile?: true;
-  /** Faults at a request of rows. */
-  faults?: Partial<Pick<Download, "failAt" | "interruptAt">>;
 }
 
 /** Downloads, with their exit codes and the names of the files that they leave. */
 const ENDS: [name: string, start: Start, line: string, code: number, files: string[]][] = [
   ["finishes without rows", {}, "--filter=DOI eq 'none'", 0, FILE],
-  ["finishes with citations", {}, "--cite=b.txt", 0, [...FILE, "b.txt"]],
   ["resumes without a part", {}, "--resume", 0, FILE],
-  ["is interrupted at its first page", { faults: { interruptAt: 1 } }, "", 130, []],
-  ["is interrupted at its second page", { faults: { interruptAt: 2 } }, "", 130, PART],
-  ["fails at its first page", { faults: { failAt: 1 } }, "", 1, []],
-  ["fails before a row group", { faults: { failAt: 2 } }, "--output=a.parquet", 1, []],
-  ["replaces a file and fails", { hasFile: true, faults: { failAt: 1 } }, "--force", 1, FILE],
+  ["is interrupted at its first page", { interruptAt: 1 }, "", 130, []],
+  ["is interrupted at its second page", { interruptAt: 2 }, "", 130, PART],
+  ["fails at its first page", { failAt: 1 }, "", 1, []],
+  ["fails before a row group", { failAt: 2 }, "--output=a.parquet", 1, []],
+  ["replaces a file and fails", { hasFile: true, failAt: 1 }, "--force", 1, FILE],
   ["is refused because a file exists", { hasFile: true }, "", 1, FILE],
   ["is refused because a part exists", { hasPart: true }, "", 1, PART],
   ["resumes a part although the file exists", { hasPart: true, hasFile: true }, "--resume", 1, [
@@ -113,11 +85,10 @@ const ENDS: [name: string, start: Start, line: string, code: number, files: stri
     ...PART,
   ]],
   ["replaces a part", { hasPart: true }, "--force", 0, FILE],
-  ["resumes and fails", { hasPart: true, faults: { failAt: 1 } }, "--resume", 1, PART],
-  ["resumes and is stopped", { hasPart: true, faults: { interruptAt: 1 } }, "--resume", 130, PART],
+  ["resumes and fails", { hasPart: true, failAt: 1 }, "--resume", 1, PART],
 ];
 
-for (const [name, { hasPart, hasFile, faults }, line, code, files] of ENDS) {
+for (const [name, { hasPart, hasFile, ...faults }, line, code, files] of ENDS) {
   Deno.test(`weir leaves ${files.join(", ") || "no file"} when a download ${name}`, async () => {
     await using download = await Download.create();
     if (hasPart) await download.break();
@@ -134,25 +105,6 @@ Deno.test("weir leaves the part and the file when another program created the fi
   assertEquals(await download.text(), "of another program");
 });
 
-Deno.test("weir leaves the file when it is interrupted at the citations", async () => {
-  await using download = await Download.create();
-  download.metadataError = () => {
-    // The first request of datasets is for the package, and the second one for the citations.
-    if (download.metadata.length === 2) download.interrupt();
-    return undefined;
-  };
-  await download.expect("!quiet --limit=4", { code: 130, files: FILE });
-});
-
-for (const flag of ["--resume", "--force"]) {
-  Deno.test(`weir ${flag} removes files that a killed run did not rename`, async () => {
-    await using download = await Download.create();
-    await download.break();
-    for (const name of ["part", "datapackage"]) await download.write(`a.csv.${name}.json.new`, "{");
-    await download.expect(flag, { files: FILE });
-  });
-}
-
 Deno.test("weir --resume and --update complete a run that was killed while it renamed its file or its package", async () => {
   await using download = await Download.create();
   await download.run();
@@ -166,6 +118,7 @@ Deno.test("weir --resume and --update complete a run that was killed while it re
     await download.break("--force");
     await download.write("a.csv", "old");
     await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
+    for (const name of ["part", "datapackage"]) await download.write(`a.csv.${name}.json.new`, "{");
     const { errors } = await weir(["verify", download.path()]);
     assertStringIncludes(errors.at(-1)!, "a.csv.part is left of a download");
     await download.expect(flag, { files: FILE });
@@ -196,63 +149,80 @@ Deno.test("weir --no-package writes no package, and removes the package of a fil
   await download.expect("--update --no-package", { code: 2 });
 });
 
-const edit = async (path: string, change: (text: string) => string) =>
-  await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
-
-/** Changes of a finished file or a part, and the reason for which --resume refuses it. For a file, --update does, too. */
-const REFUSED: Record<string, [change: (path: string) => Promise<unknown>, reason: string]> = {
-  "a file without a package": [
-    (path) => Deno.remove(`${path}.datapackage.json`),
+/** Changes of a finished file, and the reason for which it is refused. */
+const CHANGED_FILES: Record<string, [change: (download: Download) => Promise<void>, string]> = {
+  "without a package": [
+    (download) => Deno.remove(download.path("a.csv.datapackage.json")),
     "a.csv already exists, without ",
   ],
-  "a file whose package is not JSON": [
-    (path) => Deno.writeTextFile(`${path}.datapackage.json`, "{"),
-    "a.csv already exists, without ",
-  ],
-  "a file with one more byte": [
-    (path) => edit(path, (text) => `${text}7`),
+  "with one more byte": [
+    async (download) => await download.write("a.csv", `${await download.text()}7`),
     "a.csv.datapackage.json does not belong to this file",
   ],
-  "a part with a byte overwritten": [
-    (path) => edit(`${path}.part`, (text) => `${text.slice(0, 20)}X${text.slice(21)}`),
-    "a.csv.part was changed",
+};
+for (const [name, [change, reason]] of Object.entries(CHANGED_FILES)) {
+  Deno.test(`weir --resume and --update refuse a file ${name}, and do not change it`, async () => {
+    await using download = await Download.create();
+    await download.run();
+    await change(download);
+    const before = await download.text();
+    for (const flag of ["--resume", "--update"]) {
+      await download.expect(flag, { code: 1, pages: 0, messages: 1, says: [reason, "--force"] });
+      assertEquals(await download.text(), before);
+    }
+  });
+}
+
+const editState = async (download: Download, from: string, to: string) =>
+  await download.write(
+    "a.csv.part.json",
+    (await download.text("a.csv.part.json")).replace(from, to),
+  );
+
+const NO_STATE = "a.csv.part.json is missing, damaged or of another version";
+/** Changes of a part, and the reason for which it cannot be continued. */
+const CHANGED_PARTS: Record<string, [change: (download: Download) => Promise<void>, string]> = {
+  "with another byte": [
+    async (download) => {
+      const text = await download.text("a.csv.part");
+      await download.write("a.csv.part", text.replace("D", "X"));
+    },
+    "a.csv.part was changed: its first",
   ],
-  "a part with a damaged state": [
-    (path) => Deno.writeTextFile(`${path}.part.json`, "null"),
-    "a.csv.part.json is missing, damaged or of another version",
+  "with less bytes": [
+    (download) => download.write("a.csv.part", "X"),
+    "it has 1 bytes, weir wrote",
   ],
-  "a part with a state without its query": [
-    (path) => edit(`${path}.part.json`, (text) => text.replace('"query":{', '"other":{')),
-    "a.csv.part.json is missing, damaged or of another version",
+  "without its state": [(download) => Deno.remove(download.path("a.csv.part.json")), NO_STATE],
+  "with a state that is null": [
+    (download) => download.write("a.csv.part.json", "null"),
+    NO_STATE,
   ],
-  "a part with a state of another version": [
-    (path) => edit(`${path}.part.json`, (text) => text.replace('"version":', '"version":1')),
-    "a.csv.part.json is missing, damaged or of another version",
-  ],
-  "a part that is a link": [
-    async (path) => {
-      await Deno.rename(`${path}.part`, `${path}.rows`);
-      await runProgram("ln", "-s", "a.csv.rows", `${path}.part`);
+  "without its query": [(download) => editState(download, '"query":{', '"other":{'), NO_STATE],
+  "of another version": [(download) => editState(download, '"version":', '"version":1'), NO_STATE],
+  "that is a link": [
+    async (download) => {
+      await Deno.rename(download.path("a.csv.part"), download.path("rows"));
+      await download.link("rows", "a.csv.part");
     },
     "a.csv.part is not a regular file",
   ],
-  "a part with its last byte missing": [
-    (path) => edit(`${path}.part`, (text) => text.slice(0, -1)),
-    "a.csv.part was changed",
-  ],
 };
-for (const [name, [change, reason]] of Object.entries(REFUSED)) {
-  Deno.test(`weir --resume refuses ${name}, and does not change it`, async () => {
+for (const [name, [change, reason]] of Object.entries(CHANGED_PARTS)) {
+  Deno.test(`weir --resume refuses a part ${name}, and --update starts again`, async () => {
     await using download = await Download.create();
-    const isPart = name.startsWith("a part");
-    await (isPart ? download.break() : download.run());
-    await change(download.path());
-    const read = () => download.text(isPart ? "a.csv.part" : "a.csv");
-    const before = await read();
-    for (const flag of isPart ? ["--resume"] : ["--resume", "--update"]) {
-      await download.expect(flag, { code: 1, pages: 0, messages: 1, says: [reason, "--force"] });
-      assertEquals(await read(), before);
-    }
+    await download.break("--update");
+    await change(download);
+    const before = await download.text("a.csv.part");
+    const says = [reason, "--force"];
+    await download.expect("--resume", { code: 1, pages: 0, messages: 1, says });
+    assertEquals(await download.text("a.csv.part"), before);
+    await download.expect("--update", {
+      pages: 3,
+      says: [reason, `: ${download.path()} is downloaded from its start`],
+    });
+    // A header, 12 rows, and the empty text after the last line break.
+    assertEquals((await download.text()).split("\r\n").length, 14);
   });
 }
 
@@ -271,40 +241,10 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   assertEquals([await download.text(), await download.names()], [whole, [...FILE, ...PART]]);
   // A newer version than that of the part.
   download.publish({ Version: "9.1.0" });
-  await download.expect("--resume", { code: 1 });
   await download.expect("--update", { pages: 3, files: FILE });
   assertEquals(await download.text(), whole);
   assertEquals((await download.package()).weir.datasets![0]![1], "9.1.0");
 });
-
-/** Parts that cannot be continued, and what the message says. */
-const UNUSABLE: Record<string, [change: (download: Download) => Promise<void>, reason: string]> = {
-  "is damaged": [(download) => download.write("a.csv.part", "X"), "part was changed"],
-  "has no state": [
-    (download) => Deno.remove(download.path("a.csv.part.json")),
-    "part.json is missing",
-  ],
-  "is of another version": [
-    (download) => download.write("a.csv.part.json", '{"version":1}'),
-    "part.json is missing, damaged or of another version",
-  ],
-};
-for (const [name, [change, reason]] of Object.entries(UNUSABLE)) {
-  Deno.test(`weir --update starts again when the part of a first download or a replacement ${name}`, async () => {
-    for (const isFirst of [true, false]) {
-      await using download = await Download.create();
-      if (!isFirst) await download.expect("--update");
-      download.publish({ Version: "9.0.0" });
-      await download.break("--update");
-      await change(download);
-      const says = [reason, `: ${download.path()} is downloaded from its start`];
-      await download.expect("--update", { pages: 3, files: FILE, says });
-      // A header, 12 rows, and the empty text after the last line break.
-      assertEquals((await download.text()).split("\r\n").length, 14);
-      await download.expect("--update", { pages: 0 });
-    }
-  });
-}
 
 Deno.test("weir --resume and --update ignore an empty part beside a finished file", async () => {
   await using download = await Download.create();
@@ -355,26 +295,26 @@ Deno.test("weir --resume --allow-invalid continues a Parquet file that failed at
   assertEquals(rows.map(({ Id }) => Number(Id)), Array.from({ length: 15 }, (_, row) => row + 6));
 });
 
-for (
-  const [name, message] of [
-    ["none/a.csv", "There is no directory "],
-    ["folder", "/folder is a directory: name a file in it"],
-    ["b.csv", "/b.csv.part.json.new is a directory: rename it, or choose another file"],
-    [`${"a".repeat(240)}.csv`, "aa.csv.datapackage.json (ENAMETOOLONG): the file name is too long"],
-    [`${"a".repeat(300)}.csv`, "aa.csv (ENAMETOOLONG): the file name is too long"],
-  ] as const
-) {
-  const label = name.length > 20 ? `${name.length} characters` : name;
-  Deno.test(`weir says "${message}" before its first request when --output is ${label}`, async () => {
-    await using download = await Download.create();
-    await Deno.mkdir(download.path("folder"));
-    await Deno.mkdir(download.path("b.csv.part.json.new"));
-    for (const flag of ["--force", "--resume"]) {
-      const end = { code: 1, pages: 0, messages: 1, says: [message] };
-      await download.expect(`--output=${name} ${flag}`, end);
-    }
-  });
-}
+Deno.test("weir names the problem of --output before its first request", async () => {
+  await using download = await Download.create();
+  await Deno.mkdir(download.path("folder"));
+  await Deno.mkdir(download.path("b.csv.part.json.new"));
+  const problems = {
+    "none/a.csv": "There is no directory ",
+    "folder": "/folder is a directory: name a file in it",
+    "b.csv": "/b.csv.part.json.new is a directory: rename it, or choose another file",
+    [`${"a".repeat(240)}.csv`]: "datapackage.json (ENAMETOOLONG): the file name is too long",
+    [`${"a".repeat(300)}.csv`]: "aa.csv (ENAMETOOLONG): the file name is too long",
+  };
+  for (const [name, message] of Object.entries(problems)) {
+    await download.expect(`--output=${name} --force`, {
+      code: 1,
+      pages: 0,
+      messages: 1,
+      says: [message],
+    });
+  }
+});
 
 Deno.test("weir writes path, size, hash, query and versions of a file into its package", async () => {
   await using download = await Download.create();
@@ -405,25 +345,22 @@ Deno.test("weir writes path, size, hash, query and versions of a file into its p
   });
 });
 
-for (const [name, isPublished] of [["was just published", true], ["cannot be requested", false]]) {
-  Deno.test(`weir writes the same datasets into a Parquet file and its package when a dataset ${name}`, async () => {
-    await using download = await Download.create();
-    if (isPublished) download.publish({ PublishedTimestamp: new Date().toISOString() });
-    else download.metadataError = () => new Response("", { status: 404 });
-    await download.expect("--limit=4 --output=a.parquet");
-    assertEquals(download.metadata.length, 1);
-    const separate = await download.package("a.parquet");
-    const bytes = await Deno.readFile(download.path("a.parquet"));
-    const { metadata } = await readParquet(bytes.buffer);
-    const embedded = JSON.parse(metadata.datapackage!);
-    assertEquals([separate.weir.datasets, embedded.weir.datasets], [undefined, undefined]);
-    assertEquals(embedded.sources, separate.sources);
-    assertEquals(embedded.sources?.[0].version, undefined);
-    // The bytes do not depend on the file name and the page size.
-    await download.run(`--limit=4 --top=${isPublished ? 3 : 4} --output=b.parquet`);
-    assertEquals(await Deno.readFile(download.path("b.parquet")), bytes);
-  });
-}
+Deno.test("weir writes no versions into a Parquet file and its package when a dataset was just published", async () => {
+  await using download = await Download.create();
+  download.publish({ PublishedTimestamp: new Date().toISOString() });
+  await download.expect("--limit=4 --output=a.parquet");
+  assertEquals(download.metadata.length, 1);
+  const separate = await download.package("a.parquet");
+  const bytes = await Deno.readFile(download.path("a.parquet"));
+  const { metadata } = await readParquet(bytes.buffer);
+  const embedded = JSON.parse(metadata.datapackage!);
+  assertEquals([separate.weir.datasets, embedded.weir.datasets], [undefined, undefined]);
+  assertEquals(embedded.sources, separate.sources);
+  assertEquals(embedded.sources[0].version, undefined);
+  // The bytes do not depend on the file name and the page size.
+  await download.run("--limit=4 --top=3 --output=b.parquet");
+  assertEquals(await Deno.readFile(download.path("b.parquet")), bytes);
+});
 
 Deno.test("weir describes the geometry, and counts invalid values and rows without geometry, in the package of locations", async () => {
   await using download = await Download.create();
@@ -441,14 +378,6 @@ Deno.test("weir describes the geometry, and counts invalid values and rows witho
   assertEquals([weir.invalidValues, weir.withoutGeometry], [1, 2]);
 });
 
-Deno.test("weir writes no versions into the package when datasets were published during the download", async () => {
-  await using download = await Download.create();
-  download.publish({ PublishedTimestamp: new Date().toISOString() });
-  await download.run();
-  assertEquals((await download.package()).weir.datasets, undefined);
-  await download.expect("--update", { pages: 3 });
-});
-
 Deno.test("weir --resume writes no versions into the package when datasets were published just before the part was started", async () => {
   await using download = await Download.create();
   const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
@@ -458,26 +387,5 @@ Deno.test("weir --resume writes no versions into the package when datasets were 
   await download.write("a.csv.part.json", JSON.stringify({ ...state, startedAt: minutesAgo(15) }));
   await download.expect("--resume", { files: FILE });
   assertEquals((await download.package()).weir.datasets, undefined);
+  await download.expect("--update", { pages: 3 });
 });
-
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  Deno.test(`weir leaves a part that can be resumed when it receives ${signal}`, () => {
-    const sandbox = createSandbox({ hostileNames: true, requestsPerSecond: Infinity });
-    let child: Deno.ChildProcess;
-    let pages = 0;
-    return serving(async (request) => {
-      if (!request.url.includes("/Locations") || ++pages !== 2) return await sandbox.fetch(request);
-      child.kill(signal);
-      await child.status;
-      return new Response(null, { status: 503 });
-    }, async (line, baseUrl) => {
-      const args = ["locations", baseUrl, "--select=Id", "--top=20", "--quiet", "--output=a.csv"];
-      child = start(line, ...args);
-      assertEquals((await child.output()).code, 130);
-      assertEquals(await fileNames(), PART);
-      assertEquals((await runToEnd(line, ...args, "--resume")).code, 0);
-      // A header, 60 rows, and the empty text after the last line break.
-      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
-    });
-  });
-}
