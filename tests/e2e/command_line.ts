@@ -1,8 +1,10 @@
-// Runs the command line as a process with the minimal permissions that the README lists.
+// Runs the command line as a process; in Deno, with the minimal permissions that the README lists.
 
 import { withDeadline } from "../helpers/deadline.ts";
+import { bundle } from "./bundle.ts";
 import { childCommand, type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
+import { bun, newestNode, node } from "./runtime_programs.ts";
 
 /**
  * Folder of the running test, which `withFiles()` creates empty and removes. Its name is random,
@@ -16,8 +18,20 @@ export const MAIN = `${PROJECT}src/cli/main.ts`;
 const TEST_LIMIT = 300_000;
 const running = new Map<Deno.ChildProcess, string>();
 
-/** Permissions and environment of a command line. */
+/** Programs that run the command line; `undefined` if not installed. */
+export const PROGRAMS = {
+  "Deno": Deno.execPath(),
+  "Node": node,
+  "the newest Node": newestNode,
+  "Bun": bun,
+};
+
+export type Runtime = keyof typeof PROGRAMS;
+
+/** Runtime, permissions and environment of a command line. */
 export interface CommandLine {
+  /** Default: Deno. The others run the file of `writeBundle()`. */
+  runtime?: Runtime;
   /** Port of the service on loopback; without it, there is no network permission. */
   port?: number;
   /** Whether it may read and write files. */
@@ -25,12 +39,20 @@ export interface CommandLine {
   environment?: Record<string, string>;
 }
 
-export function denoArguments(
-  { port, hasFiles, environment = {} }: CommandLine,
-  args: readonly string[],
-): string[] {
+/** Writes the command line as one file, for the runtimes without permissions. */
+export async function writeBundle(): Promise<void> {
+  await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
+}
+
+/** Returns the program of a command line and its arguments. */
+export function commandOf(
+  { runtime = "Deno", port, hasFiles, environment = {} }: CommandLine,
+  ...args: string[]
+): [program: string, ...args: string[]] {
+  if (runtime !== "Deno") return [PROGRAMS[runtime]!, `${PROJECT}${FOLDER}/weir.mjs`, ...args];
   const names = ["DATASTREAM_API_KEY", ...Object.keys(environment)];
   return [
+    PROGRAMS.Deno,
     "run",
     "--quiet",
     "--no-prompt",
@@ -44,8 +66,9 @@ export function denoArguments(
 
 /** Starts a command line. `withFiles()` kills it if it is still running after the test. */
 export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
-  const child = childCommand(Deno.execPath(), {
-    args: denoArguments(line, args),
+  const [program, ...programArgs] = commandOf(line, ...args);
+  const child = childCommand(program, {
+    args: programArgs,
     cwd: FOLDER,
     env: line.environment ?? {},
     stdin: "null",
@@ -63,14 +86,13 @@ export async function runToEnd(line: CommandLine, ...args: string[]): Promise<Pr
   return { success, code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** Runs a line of bash in `FOLDER`, in which "$@" is Deno with arguments. */
+/** Runs a line of bash in `FOLDER`, in which "$@" is a command. */
 export async function inShell(
   line: string,
-  args: readonly string[],
+  command: readonly string[],
   env: Record<string, string> = {},
 ): Promise<ProgramResult> {
-  const command = ["-c", line, "bash", Deno.execPath(), ...args];
-  return (await runProgramWith({ cwd: FOLDER, env }, "bash", ...command))!;
+  return (await runProgramWith({ cwd: FOLDER, env }, "bash", "-c", line, "bash", ...command))!;
 }
 
 /** Runs a test with an empty `FOLDER`, then kills the processes of `start()` and removes it. */

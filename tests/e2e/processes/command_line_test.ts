@@ -1,9 +1,8 @@
-// The command line uses pipes, files, permissions and exit codes as documented, in a process.
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+// The command line uses citations, keys and permissions as documented. runtimes_test.ts has pipes and signals.
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { BASE_URL, Download } from "./download.ts";
 import {
-  type CommandLine,
-  denoArguments,
+  commandOf,
   FOLDER,
   inShell,
   MAIN,
@@ -13,55 +12,17 @@ import {
   start,
   withFiles,
 } from "../command_line.ts";
-import { readCsv } from "../../helpers/rfc4180.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-const toFile: CommandLine = {
-  hasFiles: true,
-  environment: { WEIR_REQUESTS_PER_SECOND: "Infinity" },
-};
-
-Deno.test("weir writes to standard output with only the permission to read the key", () =>
-  withFiles(async () => {
-    const line = ["records", "--sandbox", "--select=Id", "--filter=LocationId eq 1015", "--quiet"];
-    const { code, stdout, stderr } = await runToEnd({}, ...line);
-    assertEquals([code, stderr, readCsv(stdout, "\n").length], [0, "", 1 + 450]);
-  }));
-
-Deno.test("weir exits with 0 when the reader closes the pipe", () =>
-  withFiles(async () => {
-    const child = start({}, "records", "--sandbox", "--top=1000", "--quiet");
-    const reader = child.stdout.getReader();
-    const { value } = await reader.read();
-    assert(new TextDecoder().decode(value).startsWith("Id,DOI,"));
-    await reader.cancel();
-    const { code } = await child.status;
-    assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
-  }));
-
-Deno.test("weir takes the format from the extension of the file", async () => {
-  await using download = await Download.create();
-  const texts = {
-    "a.csv": "Id\r\n500003\r\n",
-    "a.JSON": '{"value":[{"Id":500003}]}\n',
-    "a.jsonl": '{"Id":500003}\n',
-    "a.ndjson": '{"Id":500003}\n',
-  };
-  for (const [name, text] of Object.entries(texts)) {
-    await download.expect(`--select=Id --limit=1 --output=${name}`);
-    assertEquals(await download.text(name), text);
-  }
-});
-
 Deno.test("weir keeps the complete file and says so when the citations cannot be requested", async () => {
   await using download = await Download.create();
-  download.metadataError = () => new Response("", { status: 404 });
+  download.refusesMetadata = true;
   const line = "!quiet --limit=1 --select=Id";
   const { errors } = await download.expect(line);
   assertMatch(
     errors.join("\n"),
-    /a\.csv: 1 row, 1 kB, 1 s\n.*a\.csv is complete, but its citations are not/,
+    /a\.csv: 1 row, 1 kB, \d+ s\n.*a\.csv is complete, but its citations are not/,
   );
   const withCite = await download.expect(`${line} --cite=c.txt --force`, {
     code: 1,
@@ -70,12 +31,42 @@ Deno.test("weir keeps the complete file and says so when the citations cannot be
   assertMatch(withCite.errors.at(-1)!, /To print them: weir cite --base-url https:\S+$/);
 });
 
-Deno.test("weir names the permission when Deno may not read a variable", () =>
+Deno.test("weir names the permission that it does not have", () =>
   withFiles(async () => {
-    const args = denoArguments({}, ["records"]).filter((arg) => !arg.startsWith("--allow-env"));
-    const { stderr } = await inShell('"$@"', args);
+    const words = commandOf({}, "records").filter((word) => !word.startsWith("--allow-env"));
+    const { stderr } = await inShell('"$@"', words);
     assertStringIncludes(stderr, "permit reading it (--allow-env=DATASTREAM_API_KEY)");
+    const toFile = await runToEnd({}, "records", "--sandbox", "--limit=1", "--output=a.csv");
+    assertEquals(
+      toFile.stderr,
+      'Requires read access to ".", run again with the --allow-read flag\n',
+    );
+    const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
+    assertMatch(
+      (await runToEnd({ environment }, "records")).stderr,
+      /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
+    );
+    const allowed = await runToEnd({ environment, hasFiles: true }, "records");
+    assertMatch(allowed.stderr, /run weir setup; request a key/);
   }));
+
+Deno.test("weir exits on a second signal while the reader of a text is stalled", () => {
+  const Citation = "c".repeat(1_000_000);
+  const dataset = { DOI: "10.25976/weir-aa00", DatasetName: "D", Version: "1", Licence: "L" };
+  return serving(
+    () => Response.json({ value: [{ ...dataset, Citation }] }),
+    async (line, baseUrl) => {
+      const child = start(line, "cite", baseUrl);
+      const reader = child.stdout.getReader();
+      await reader.read(); // and no more: what is left fills the pipe
+      child.kill("SIGINT");
+      child.kill("SIGTERM"); // two of one kind may come as one
+      assertEquals((await child.status).code, 130);
+      await reader.cancel();
+      await child.stderr.cancel();
+    },
+  );
+});
 
 /** Returns the links in the file of citations. */
 const citedIn = async (download: Download) =>
@@ -106,14 +97,6 @@ Deno.test("weir --cite includes the datasets of rows that an interrupted run wro
   await download.break(line);
   await download.expect(`${line} --resume`);
   assertEquals(await citedIn(download), ["10.25976/weir-aa00", "10.25976/weir-bb00"]);
-});
-
-Deno.test("weir --cite says that citations may be unneeded when DOI is not a column", async () => {
-  await using download = await Download.create();
-  await download.expect("!quiet --limit=1 --select=Id --cite=cite.txt", {
-    says: ["cite.txt may have unneeded citations: all datasets that match"],
-  });
-  assertEquals((await citedIn(download))?.length, 5);
 });
 
 Deno.test("weir setup saves a key that only its owner can read, and weir uses it", async () => {
@@ -147,8 +130,8 @@ Deno.test("weir setup saves a key that only its owner can read, and weir uses it
 Deno.test("weir ignores a closed standard error", () =>
   withFiles(async () => {
     const line = '"$@" --select Id --limit 9 --top 3 --output a.csv 2> >(exec true); echo $?';
-    const weir = denoArguments(toFile, ["records", "--sandbox"]);
-    assertEquals((await inShell(line, weir, toFile.environment)).stdout, "0\n");
+    const weir = commandOf({ hasFiles: true }, "records", "--sandbox");
+    assertEquals((await inShell(line, weir)).stdout, "0\n");
     assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
   }));
 
@@ -157,8 +140,8 @@ Deno.test("weir setup reads the key from a pipe, and exits with 2 when there is 
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
     const inputs = { "printf key-of-a-test": 0, "printf '\\nkey\\n'": 0, "true": 2 };
     for (const [input, expected] of Object.entries(inputs)) {
-      const args = denoArguments({ hasFiles: true, environment }, ["setup", "--force"]);
-      const { code, stderr } = await inShell(`${input} | "$@"`, args, environment);
+      const weir = commandOf({ hasFiles: true, environment }, "setup", "--force");
+      const { code, stderr } = await inShell(`${input} | "$@"`, weir, environment);
       assertEquals(code, expected, stderr);
     }
   }));
@@ -195,8 +178,9 @@ Deno.test("weir needs only the permissions that the README documents", () => {
       const words = (text: string) =>
         text.replace("BASE", baseUrl).replace("PORT", `${port}`).replace("HOME/", `${HOME}/`)
           .split(" ").filter(Boolean);
-      const args = ["run", "--quiet", "--no-prompt", ...words(permissions), MAIN, ...words(use)];
-      const { code, stderr } = await inShell('echo sandbox | "$@"', args, environment);
+      const run = [Deno.execPath(), "run", "--quiet", "--no-prompt"];
+      const command = [...run, ...words(permissions), MAIN, ...words(use)];
+      const { code, stderr } = await inShell('echo sandbox | "$@"', command, environment);
       assertEquals(code, 0, `${use}: ${stderr}`);
     }
   });

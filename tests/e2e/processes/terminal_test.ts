@@ -1,20 +1,19 @@
 // Progress and prompts are readable in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
-import { type CommandLine, denoArguments, readFile, serving, withFiles } from "../command_line.ts";
+import { type CommandLine, commandOf, readFile, serving, withFiles } from "../command_line.ts";
 import { needing } from "../needs.ts";
 import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
-/** Opens a terminal that runs weir, uses it, and closes it. */
+/** Opens a terminal that runs a command, uses it, and closes it. */
 async function onTerminal(
-  line: CommandLine,
-  args: string[],
+  command: string[],
+  environment: Record<string, string> | undefined,
   use: (terminal: Terminal) => Promise<void>,
 ): Promise<void> {
   const terminal = new Terminal();
   try {
-    const words = [Deno.execPath(), ...denoArguments(line, args)];
-    await terminal.open(100, line.environment ?? {}, shell(words));
+    await terminal.open(100, environment ?? {}, shell(command));
     await use(terminal);
   } finally {
     await terminal.close();
@@ -34,7 +33,7 @@ Deno.test(needing(
       return new Response("", { status: 503, headers: { "retry-after": "2" } });
     }, async (line, baseUrl) => {
       const args = ["records", baseUrl, "--top=100", "--select=Id", "--output=a.csv"];
-      await onTerminal(line, args, async (terminal) => {
+      await onTerminal(commandOf(line, ...args), line.environment, async (terminal) => {
         const half = await terminal.shows(/rows \(\d+%\)/);
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, [^\n]* left$/);
         proceed();
@@ -52,11 +51,32 @@ Deno.test(needing(
 
 Deno.test(needing(
   { tmux: hasTmux },
+  "weir writes plain lines on a terminal when TERM is dumb, and does not ask when it may not read TERM",
+  () =>
+    withFiles(async () => {
+      const args = ["locations", "--sandbox", "--select=Id", "--limit=40", "--top=20"];
+      const environment = { TERM: "dumb", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+      const dumb = commandOf({ hasFiles: true, environment }, ...args, "--output=a.csv");
+      await onTerminal(["env", "TERM=dumb", ...dumb], environment, async (terminal) =>
+        assertMatch(
+          await terminal.shows(/exit 0/),
+          /^20 of 40 rows \(50%\), .*\n40 of 40 rows \(100%\), .*\na\.csv: 40 rows, /,
+        ));
+      const denied = commandOf({ hasFiles: true }, ...args, "--output=b.csv")
+        .filter((word) => !/^--(no-prompt|allow-env)/.test(word));
+      await onTerminal(denied, {}, async (terminal) =>
+        assertMatch(await terminal.shows(/exit 0/), /^(40 of .*\n)?b\.csv: 40 rows, .*\nexit 0$/));
+    }),
+));
+
+Deno.test(needing(
+  { tmux: hasTmux },
   "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
   async () => {
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
+    const command = commandOf({ hasFiles: true, environment }, "setup");
     const setup = (use: (terminal: Terminal) => Promise<void>) =>
-      onTerminal({ hasFiles: true, environment }, ["setup"], async (terminal) => {
+      onTerminal(command, environment, async (terminal) => {
         await terminal.shows(/API key \(not shown\):/);
         await use(terminal);
       });

@@ -1,25 +1,13 @@
 // Files that cannot be written: the message names the file and says what to do.
 import { assertEquals, assertMatch } from "@std/assert";
-import { bundle } from "../bundle.ts";
-import { denoArguments, FOLDER, withFiles, writeFile } from "../command_line.ts";
+import { commandOf, FOLDER, PROGRAMS, withFiles, writeBundle } from "../command_line.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
 import { needing } from "../needs.ts";
-import { bun, node } from "../runtime_programs.ts";
 
 const UNSHARE = ["--map-root-user", "--mount", "sh", "-c"];
 const canMount = (await runProgram("unshare", ...UNSHARE, "mount -t tmpfs tmpfs /mnt"))?.success ??
   false;
 
-/** The command line's program in each runtime, for a folder that it may read and write. */
-const runtimes: [name: string, program: string | undefined, ...args: string[]][] = [
-  [
-    "Deno",
-    Deno.execPath(),
-    ...denoArguments({ hasFiles: true, environment: { WEIR_REQUESTS_PER_SECOND: "" } }, []),
-  ],
-  ["Node", node, "../weir.mjs"],
-  ["Bun", bun, "../weir.mjs"],
-];
 const RECORDS = "records --sandbox --quiet --limit=2000 --top=100";
 const NO_SPACE = "\\(ENOSPC\\): no space left[^\\n]*";
 
@@ -52,23 +40,25 @@ const FAULTS: [options: string, command: string, message: RegExp][] = [
   ],
 ];
 
-for (const [name, program, ...args] of runtimes) {
+for (const runtime of ["Deno", "Node", "Bun"] as const) {
   Deno.test(needing(
-    { [name]: program, "unshare with the right to mount": canMount },
-    `weir names the file and its disk when the disk is full or read-only in ${name}`,
-    async () => {
-      for (const [options, command, message] of FAULTS) {
-        await withFiles(async () => {
-          await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
-          await Deno.mkdir(`${FOLDER}/disk`);
+    { [runtime]: PROGRAMS[runtime], "unshare with the right to mount": canMount },
+    `weir names the file and its disk when the disk is full or read-only in ${runtime}`,
+    () =>
+      withFiles(async () => {
+        await writeBundle();
+        await Deno.mkdir(`${FOLDER}/disk`);
+        const environment = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
+        const weir = commandOf({ runtime, hasFiles: true, environment });
+        for (const [options, command, message] of FAULTS) {
+          // Each command has a disk of its own, which ends with it.
           const script = `mount -t tmpfs -o ${options} tmpfs disk && cd disk && { ${command}; }`;
-          const env = { WEIR_REQUESTS_PER_SECOND: "Infinity" };
-          const line = [...UNSHARE, script, "sh", program!, ...args];
-          const ended = (await runProgramWith({ cwd: FOLDER, env }, "unshare", ...line))!;
+          const line = [...UNSHARE, script, "sh", ...weir];
+          const ended =
+            (await runProgramWith({ cwd: FOLDER, env: environment }, "unshare", ...line))!;
           assertEquals(ended.code, 1, command);
           assertMatch(ended.stderr, message);
-        });
-      }
-    },
+        }
+      }),
   ));
 }

@@ -1,7 +1,7 @@
 /** An HTTP proxy on loopback. */
 export class Proxy implements AsyncDisposable {
-  /** First lines of the received requests. */
-  readonly requests: string[] = [];
+  /** Number of the received requests. */
+  requests = 0;
   readonly url: string;
   readonly #listener: Deno.TcpListener;
   readonly #done: Promise<void>;
@@ -30,7 +30,7 @@ export class Proxy implements AsyncDisposable {
     const bytes = new Uint8Array(65_536);
     const length = await connection.read(bytes) ?? 0;
     const [line = ""] = new TextDecoder().decode(bytes.subarray(0, length)).split("\r\n");
-    this.requests.push(line);
+    this.requests++;
     const [, target = ""] = line.split(" ");
     const isConnect = line.startsWith("CONNECT ");
     const { hostname, port } = new URL(isConnect ? `http://${target}` : target);

@@ -1,17 +1,25 @@
-// Requests go through the proxy of HTTP_PROXY, and not through it for NO_PROXY, or a message says what to do.
+// Requests go through the proxy of HTTP_PROXY, and not through it for NO_PROXY; a version of Node that ignores it says
+// what to do.
 import { assertEquals, assertMatch } from "@std/assert";
-import { bundle } from "../bundle.ts";
-import { denoArguments, FOLDER, serving, withFiles, writeFile } from "../command_line.ts";
+import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram, runProgramWith } from "../../helpers/programs.ts";
+import { bundle } from "../bundle.ts";
+import {
+  commandOf,
+  FOLDER,
+  PROGRAMS,
+  type Runtime,
+  serving,
+  withFiles,
+  writeBundle,
+  writeFile,
+} from "../command_line.ts";
 import { needing } from "../needs.ts";
 import { Proxy } from "./proxy.ts";
-import { bun, newestNode, node } from "../runtime_programs.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
 
 /** Whether a version of Node can use a proxy, by a function or by a variable. */
-async function nodeCan(
-  program: string | undefined,
-): Promise<{ itself: boolean; hasFlag: boolean }> {
+async function nodeCan(runtime: Runtime): Promise<{ itself: boolean; hasFlag: boolean }> {
+  const program = PROGRAMS[runtime];
   if (program === undefined) return { itself: false, hasFlag: false };
   const script = `const flags = process.allowedNodeEnvironmentFlags;
     const itself = "setGlobalProxyFromEnv" in require("http");
@@ -19,72 +27,65 @@ async function nodeCan(
   return JSON.parse((await runProgram(program, "-e", script))!.stdout);
 }
 
-const runtimes = [
-  { name: "Deno", program: Deno.execPath(), itself: true, hasFlag: true },
-  { name: "Node", program: node, ...await nodeCan(node) },
-  { name: "the newest Node", program: newestNode, ...await nodeCan(newestNode) },
-  { name: "Bun", program: bun, itself: true, hasFlag: true },
-];
+for (const runtime of Object.keys(PROGRAMS) as Runtime[]) {
+  const isNode = runtime.endsWith("Node");
+  const { itself, hasFlag } = isNode ? await nodeCan(runtime) : { itself: true, hasFlag: true };
+  const needs = { [runtime]: PROGRAMS[runtime] };
 
-for (const { name, program, itself, hasFlag } of runtimes) {
-  const isNode = name.endsWith("Node");
-  const uses: [variables: Record<string, string>, isUsed: boolean][] = [
-    [{ HTTP_PROXY: "PROXY" }, itself],
-    [{ HTTP_PROXY: "PROXY", NODE_USE_ENV_PROXY: "1" }, itself || hasFlag],
-    [{ HTTP_PROXY: "PROXY", NO_PROXY: "127.0.0.1" }, false],
-  ];
   Deno.test(needing(
-    { [name]: program },
-    `weir in ${name} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
+    needs,
+    `weir in ${runtime} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
     () =>
       serving(createSandbox({ requestsPerSecond: Infinity }).fetch, async (line, baseUrl) => {
         await using proxy = new Proxy();
-        await writeFile("weir.mjs", await bundle("src/cli/bin.ts", "--platform", "deno"));
-        const args = name === "Deno" ? denoArguments(line, []) : ["weir.mjs"];
+        await writeBundle();
+        const uses: [variables: Record<string, string>, isUsed: boolean][] = [
+          [{}, itself],
+          [{ NODE_USE_ENV_PROXY: "1" }, itself || hasFlag],
+          [{ NO_PROXY: "127.0.0.1" }, false],
+        ];
+        const args = ["locations", baseUrl, "--limit=1", "--select=Id"];
+        const command = commandOf({ ...line, runtime }, ...args);
         for (const [variables, isUsed] of uses) {
-          proxy.requests.length = 0;
+          proxy.requests = 0;
           // Deno's own request for its newest version would go through the proxy, too.
-          const env: Record<string, string> = { ...line.environment, DENO_NO_UPDATE_CHECK: "1" };
-          for (const [variable, value] of Object.entries(variables)) {
-            env[variable] = value.replace("PROXY", proxy.url);
-          }
-          const command = [...args, "locations", baseUrl, "--limit=1", "--select=Id"];
-          const ran = await runProgramWith({ cwd: FOLDER, env }, program!, ...command);
+          const own = { HTTP_PROXY: proxy.url, DENO_NO_UPDATE_CHECK: "1" };
+          const env = { ...line.environment, ...own, ...variables };
+          const ran = await runProgramWith({ cwd: FOLDER, env }, ...command);
           assertEquals([ran?.code, ran?.stdout], [0, "Id\n1001\n"], ran?.stderr);
-          assertEquals(proxy.requests.length > 0, isUsed, JSON.stringify(variables));
+          assertEquals(proxy.requests > 0, isUsed, JSON.stringify(variables));
         }
       }),
   ));
 
   if (!isNode) continue;
-  Deno.test(needing(
-    { [name]: program },
-    `ignoredProxyHint() says what to do when a proxy is set and ignored in ${name}`,
-    () =>
-      withFiles(async () => {
-        await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
-        const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
-          const before = ignoredProxyHint();
-          await useProxy();
-          console.log(JSON.stringify([before ?? null, ignoredProxyHint() ?? null]));`;
-        const hintsFor = async (env: Record<string, string>) => {
-          const args = ["--input-type=module", "-e", script];
-          const ran = await runProgramWith({ cwd: FOLDER, env }, program!, ...args);
-          return JSON.parse(ran!.stdout);
-        };
-        assertEquals(await hintsFor({}), [null, null]);
-        const [before, after] = await hintsFor({ HTTPS_PROXY: "http://127.0.0.1:9" });
-        const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
-        assertMatch(before, new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}$`));
-        assertEquals(after, itself ? null : before);
-        const hints = await hintsFor({
-          HTTPS_PROXY: "http://127.0.0.1:9",
-          NODE_USE_ENV_PROXY: "1",
-        });
-        assertEquals(hints[0], hasFlag ? null : before);
-        if (!itself) return;
-        const [, invalid] = await hintsFor({ HTTPS_PROXY: "user:password of-a-test" });
-        assertEquals(invalid, "The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL");
-      }),
-  ));
+  Deno.test(
+    needing(
+      needs,
+      `ignoredProxyHint() says what to do with the proxy in ${runtime}`,
+      () =>
+        withFiles(async () => {
+          await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
+          const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
+        await useProxy();
+        console.log(ignoredProxyHint());`;
+          const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
+          const none = /^undefined\n$/;
+          const ignored = new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}\n$`);
+          const invalid = /^The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL\n$/;
+          const HTTPS_PROXY = "http://127.0.0.1:9";
+          const hints: [env: Record<string, string>, hint: RegExp][] = [
+            [{}, none],
+            [{ HTTPS_PROXY }, itself ? none : ignored],
+            [{ HTTPS_PROXY, NODE_USE_ENV_PROXY: "1" }, hasFlag ? none : ignored],
+            [{ HTTPS_PROXY: "user:password of-a-test" }, itself ? invalid : ignored],
+          ];
+          for (const [env, hint] of hints) {
+            const args = ["--input-type=module", "-e", script];
+            const ran = await runProgramWith({ cwd: FOLDER, env }, PROGRAMS[runtime]!, ...args);
+            assertMatch(ran!.stdout, hint);
+          }
+        }),
+    ),
+  );
 }
