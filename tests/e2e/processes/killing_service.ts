@@ -1,8 +1,9 @@
+import type { ProgramResult } from "../../helpers/programs.ts";
 import { killIfRunning, runToEnd, serving, start } from "../command_line.ts";
 
 export interface KillableCommandLine {
-  /** Runs a command line to its end; returns its exit code, its messages, and the number of its requests. */
-  run: (...args: string[]) => Promise<{ code: number; stderr: string; requests: number }>;
+  /** Runs a command line to its end. */
+  run: (...args: string[]) => Promise<ProgramResult>;
   /** Kills a command line some milliseconds after its request number `at`; resolves to false if it ended before. */
   runUntilKilled: (at: number, delay: number, ...args: string[]) => Promise<boolean>;
 }
@@ -27,10 +28,9 @@ export function withKillingService(
     return handler(request);
   }, (line, baseUrl) =>
     test({
-      async run(...args) {
-        [requests, killAt] = [0, undefined];
-        const ended = await runToEnd(line, ...args, baseUrl, "--quiet");
-        return { ...ended, requests };
+      run(...args) {
+        killAt = undefined;
+        return runToEnd(line, ...args, baseUrl, "--quiet");
       },
       async runUntilKilled(at, delay, ...args) {
         requests = 0;

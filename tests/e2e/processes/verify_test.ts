@@ -23,6 +23,13 @@ const environment = { DATASTREAM_API_KEY: "key-of-a-test" };
 const verify = (download: Download, name?: string, ...flags: string[]) =>
   weir(["verify", download.path(name), ...flags], { environment });
 
+/** Asserts that `verify` prints one message, which contains a text. */
+async function verifyFails(download: Download, name: string, message: string): Promise<void> {
+  const { code, errors } = await verify(download, name);
+  assertEquals([code, errors.length], [1, 1]);
+  assertStringIncludes(errors[0]!, message);
+}
+
 async function editPackage(download: Download, edit: (found: FilePackage) => unknown) {
   const found = await download.package();
   edit(found);
@@ -36,9 +43,8 @@ const FILES: readonly (readonly [name: string, rows: number, line: string])[] = 
   ["a.csv", 0, "--filter=CharacteristicName eq 'nothing'"],
   ["a.csv", 0, "locations --bom --no-header --select=Name --filter=Name eq 'nothing'"],
   ["a.csv", 9, "!select --limit=9 --tidy --separator=_"],
-  ["a.ndjson", 30, "--limit=30"],
-  ["a.json", 30, "observations --limit=30"],
-  ["a.geojson", 9, "locations !select --limit=9"],
+  ["a.jsonl", 30, "--limit=30"],
+  ["a.JSON", 30, "observations --limit=30"],
 ];
 for (const [name, rows, line] of FILES) {
   Deno.test(`weir verify accepts ${name} of ${line}, and counts its rows`, async () => {
@@ -84,19 +90,16 @@ for (const [kind, damage] of Object.entries(DAMAGES)) {
     await using download = await downloadTo("observations --limit=100 --select=Id,ResultValue");
     const bytes = await Deno.readFile(download.path());
     const random = new Random(kind.length);
-    let found = 0;
     for (let tried = 0; tried < 200; tried++) {
-      if (await isFound(download, "a.csv", damage(bytes, random))) found++;
+      assert(await isFound(download, "a.csv", damage(bytes, random)));
     }
-    assertEquals(found, 200);
-    assertEquals(await isFound(download, "a.csv", bytes), false);
   });
 }
 
 Deno.test("weir verify finds a file in gzip that was cut at each of its flushes, or has a flipped bit, other rows or more bytes", async () => {
   const name = "a.csv.gz";
   await using download = await downloadTo(
-    `observations !base-url --sandbox !select --limit=10000 --output=${name}`,
+    `observations !base-url --sandbox !select --limit=10000 --top=1000 --output=${name}`,
   );
   const bytes = await Deno.readFile(download.path(name));
   const random = new Random(1);
@@ -143,57 +146,34 @@ Deno.test("weir verify says which rows and columns a damaged or an empty file ha
   assertEquals((await verify(download)).errors[3], "  rows: 0 instead of 9");
 });
 
-/** Edits of a package, and the message of `verify`; none if the file is intact. */
-const EDITS: [name: string, edit: (found: FilePackage) => unknown, message: string][] = [
-  [
-    "no schema",
-    ({ resources: [resource] }) => delete (resource as { schema?: unknown }).schema,
-    "is not a data package of weir",
-  ],
-  ["no hash", ({ resources: [resource] }) => delete resource.hash, "has no hash: download the"],
-  ["no number of bytes", ({ resources: [resource] }) => delete resource.bytes, ""],
-];
-for (const [name, edit, message] of EDITS) {
-  Deno.test(`weir verify ${message ? "fails" : "succeeds"} when the package has ${name}`, async () => {
-    await using download = await downloadTo(LOCATIONS);
-    await editPackage(download, edit);
-    const { code, errors } = await verify(download);
-    assertEquals([code, errors.length], message ? [1, 1] : [0, 0]);
-    if (message) assertStringIncludes(errors[0]!, `a.csv.datapackage.json ${message}`);
-  });
-}
-
-for (const format of FORMAT_NAMES) {
-  Deno.test(`weir verify accepts a ${format} document of a server, and its package`, async () => {
-    await using download = await Download.create();
-    const { app } = overSandbox();
-    const name = `a.${format}`;
-    for (const ending of ["", ".datapackage.json"]) {
-      const response = await app.request(`/Locations${ending}?limit=12&$format=${format}`);
-      await Deno.writeFile(download.path(name + ending), await response.bytes());
-    }
-    const { code, output, errors } = await verify(download, name);
-    assertEquals([code, errors], [0, []]);
-    const rows = format === "parquet" ? "" : "12 rows, ";
-    assertMatch(output, new RegExp(`a\\.${format} is intact: ${rows}\\d+ bytes, sha256:`));
-  });
-}
-
-Deno.test("weir verify follows a symbolic link to a file, whose package is next to it", async () => {
+Deno.test("weir verify says what the package does not have", async () => {
   await using download = await downloadTo(LOCATIONS);
-  await download.link("a.csv", "link.csv");
-  const { code, output } = await verify(download, "link.csv");
-  assertEquals([code, output.startsWith(`${download.path()} is intact: 9 rows`)], [0, true]);
+  await editPackage(download, ({ resources: [resource] }) => delete resource.bytes);
+  assertEquals((await verify(download)).code, 0);
+  await editPackage(download, ({ resources: [resource] }) => delete resource.hash);
+  await verifyFails(download, "a.csv", "a.csv.datapackage.json has no hash: download the");
+  await download.write("a.csv.datapackage.json", "{}");
+  await verifyFails(download, "a.csv", "a.csv.datapackage.json is not a data package of weir");
+  await Deno.remove(download.path("a.csv.datapackage.json"));
+  await verifyFails(download, "a.csv", "a.csv.datapackage.json is missing");
+  for (const name of ["none.csv", ""]) {
+    await verifyFails(download, name, `${download.path(name)} is not a file`);
+  }
 });
 
-Deno.test("weir verify fails when there is no file or no package", async () => {
-  await using download = await downloadTo(`${LOCATIONS} --no-package`);
-  for (const name of ["a.csv", "none.csv", ""]) {
-    const { code, errors } = await verify(download, name);
-    assertEquals([code, errors.length], [1, 1]);
-    assertStringIncludes(errors[0]!, download.path(name));
+Deno.test("weir verify accepts a document of a server in each format, also over a link", async () => {
+  await using download = await Download.create();
+  const { app } = overSandbox();
+  for (const format of FORMAT_NAMES) {
+    for (const ending of ["", ".datapackage.json"]) {
+      const response = await app.request(`/Locations${ending}?limit=12&$format=${format}`);
+      await Deno.writeFile(download.path(`a.${format}${ending}`), await response.bytes());
+    }
+    await download.link(`a.${format}`, format);
+    const rows = format === "parquet" ? "" : "12 rows, ";
+    const text = `${download.path(`a.${format}`)} is intact: ${rows}`;
+    assertStringIncludes((await verify(download, format)).output, text);
   }
-  assertEquals((await weir(["verify"])).code, 2);
 });
 
 Deno.test("weir verify --online exits with 3 when a dataset has another version, or its version is not known", async () => {
@@ -220,12 +200,9 @@ Deno.test("weir verify --online exits with 3 when a dataset has another version,
 Deno.test("weir verify --online sends nothing to a service that only the package names", async () => {
   await using download = await downloadTo("");
   const sent = download.metadata.length;
-  for (const flags of [["--sandbox"], [], ["--qa"]]) {
-    const { code, errors } = await verify(download, "a.csv", "--online", ...flags);
+  for (const flag of ["--sandbox", "--qa"]) {
+    const { code, errors } = await verify(download, "a.csv", "--online", flag);
     assertEquals([code, download.metadata.length], [2, sent]);
-    assertMatch(
-      errors[0]!,
-      /is of https:\/\/service\.example\/\S*: pass --sandbox, --qa or --base-url/,
-    );
+    assertStringIncludes(errors[0]!, "v4: pass --sandbox, --qa or --base-url");
   }
 });
