@@ -3,26 +3,10 @@ import net from "node:net";
 import tls from "node:tls";
 import { LOOPBACK_CERTIFICATE } from "./loopback_certificate.ts";
 
-export interface ReceivedRequest {
-  /** Path and query. */
-  target: string;
-  /** Number of the connection that carried it, from 1. */
-  connection: number;
-  /** Arrival time in milliseconds, by `performance.now()`. */
-  time: number;
-}
-
-export interface ResettingServerOptions {
-  /** Whether to use TLS. It then offers HTTP/2 first, so a client that accepts it fails. Default false. */
-  secure?: boolean;
-  /** Path of the list of received requests; requests for it are not in the list. */
-  listPath?: string;
-}
-
 export interface ResettingServer extends AsyncDisposable {
   origin: string;
-  /** All requests in the order of arrival, including those without a response. */
-  readonly received: readonly ReceivedRequest[];
+  /** Path and query of all requests in the order of arrival, including those without a response. */
+  readonly received: readonly string[];
 }
 
 /**
@@ -30,45 +14,29 @@ export interface ResettingServer extends AsyncDisposable {
  * runtimes then repeat the request themselves.
  *
  * @param handle Responds to the first request of each connection; called without request headers
+ * @param secure Whether to use TLS. It then offers HTTP/2 first, so a client that accepts it fails
  */
 export async function serveResetting(
   handle: (request: Request) => Promise<Response>,
-  { secure = false, listPath }: ResettingServerOptions = {},
+  secure: boolean,
 ): Promise<ResettingServer> {
-  const received: ReceivedRequest[] = [];
+  const received: string[] = [];
   const sockets = new Set<net.Socket>();
-  let connections = 0;
-
-  const respond = async (socket: net.Socket, target: string) => {
-    const response = target === listPath
-      ? Response.json(received)
-      : await handle(new Request(new URL(target, origin)));
-    await write(socket, response);
-  };
   const serve = (socket: net.Socket) => {
-    const connection = ++connections;
     let requests = 0;
     let text = "";
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => {}); // clients may reset connections
-    socket.on("data", (bytes) => {
+    socket.on("data", async (bytes) => {
       text += bytes.toString("latin1");
       if (!text.includes("\r\n\r\n")) return;
       const [method, target] = text.split(" ", 2) as [string, string];
       text = "";
-      if (method === "OPTIONS") {
-        void write(socket, new Response(null, { status: 204 }));
-        return;
-      }
-      if (target !== listPath) {
-        received.push({ target, connection, time: performance.now() });
-        if (++requests > 1) {
-          socket.resetAndDestroy();
-          return;
-        }
-      }
-      void respond(socket, target);
+      if (method === "OPTIONS") return await write(socket, new Response(null, { status: 204 }));
+      received.push(target);
+      if (++requests > 1) socket.resetAndDestroy();
+      else await write(socket, await handle(new Request(new URL(target, origin))));
     });
   };
 

@@ -19,8 +19,11 @@ export const CLIENT_RUNTIMES: readonly ClientRuntime[] = [
   {
     name: "Deno",
     isInstalled: true,
-    run: (baseUrls) =>
-      runProcess(Deno.execPath(), "run", "--no-prompt", "--allow-net=127.0.0.1", PROCESS, baseUrls),
+    run(baseUrls) {
+      const flags = ["--no-prompt", "--allow-net=127.0.0.1"];
+      const certificate = "--unsafely-ignore-certificate-errors=127.0.0.1";
+      return runProcess(Deno.execPath(), "run", ...flags, certificate, PROCESS, baseUrls);
+    },
   },
   {
     name: "Node",

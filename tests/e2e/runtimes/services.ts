@@ -3,7 +3,7 @@ import { type RequestHead, serveAnyOrigin } from "../any_origin_server.ts";
 import { serveResetting } from "../resetting_server.ts";
 import { Stall } from "../servers/stall.ts";
 import { waitFor } from "../wait_for.ts";
-import { ABORTED_PATH, KEY, RECEIVED_PATH } from "./behaviours.ts";
+import { ABORTED_PATH, KEY } from "./behaviours.ts";
 
 export const SANDBOX_OPTIONS = {
   records: 300,
@@ -68,14 +68,14 @@ export function serve(handle: ServiceHandler = ({ respond }) => respond()): Serv
   };
 }
 
-/** Serves the sandbox's data and resets reused connections; lists repeated requests once. */
-export async function serveWithResets(): Promise<Service> {
+/** Serves the sandbox's data and resets reused connections. */
+export async function serveWithResets(secure: boolean): Promise<Service> {
   const sandbox = createSandbox(SANDBOX_OPTIONS);
   const withKey = (request: Request) => sandbox.fetch(request, { headers: { "x-api-key": KEY } });
-  const service = await serveResetting(withKey, { listPath: RECEIVED_PATH });
+  const service = await serveResetting(withKey, secure);
   return {
     baseUrl: service.origin + ROOT_PATH,
-    requests: () => [...new Set(service.received.map(({ target }) => decodeTarget(target)))],
+    requests: () => service.received.map(decodeTarget),
     requestsToOtherOrigin: () => [],
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
