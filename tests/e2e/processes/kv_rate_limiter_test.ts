@@ -2,7 +2,7 @@
 // requests.
 import { assert, assertEquals } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { childCommand } from "../../helpers/programs.ts";
+import { runProgram } from "../../helpers/programs.ts";
 
 const PROGRAM = "tests/e2e/processes/kv_program.ts";
 
@@ -16,14 +16,11 @@ Deno.test("three processes keep the limits of the service together when each has
   );
   const url = `http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
   const flags = ["--quiet", "--no-check", "--unstable-kv", "--allow-net", "--allow-read"];
-  const args = ["run", ...flags, "--allow-write", PROGRAM, url, `${folder}/kv.sqlite`, "3"];
+  const args = ["run", ...flags, "--allow-write", PROGRAM, url, `${folder}/kv.sqlite`];
   try {
-    const outputs = await Promise.all([1, 2, 3].map(async () => {
-      const { stdout } = await childCommand(Deno.execPath(), { args }).output();
-      return JSON.parse(new TextDecoder().decode(stdout));
-    }));
-    // Each file has a header and 60 locations.
-    assertEquals(outputs, Array(3).fill([61, 61, 61]));
+    const processes = [1, 2, 3].map(() => runProgram(Deno.execPath(), ...args));
+    const outputs = (await Promise.all(processes)).map((ended) => JSON.parse(ended!.stdout));
+    assertEquals(outputs, Array(3).fill([60, 60, 60]));
     assert(stats.requests >= 9);
     assertEquals([stats.tooFast, stats.parallel], [0, 0]);
   } finally {

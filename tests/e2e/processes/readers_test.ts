@@ -46,57 +46,49 @@ interface Reader {
   name: string;
   /** Whether it is installed. */
   check: [program: string, ...args: string[]];
+  extension: "csv" | "csv.gz";
   /** Prints the rows of a file, including the header, as JSON. */
   read(file: string): [program: string, ...args: string[]];
-  rows(output: string): string[][];
+  /** Parses what `read` prints, if it is not an array of arrays. */
+  parse?(output: string): string[][];
   /** Returns what it makes of a cell. Default: nothing else. */
   changed?(cell: string): string;
 }
-
-const duckdb = (query: string) =>
-  `const { DuckDBInstance } = require("@duckdb/node-api");
-  (async () => {
-    const connection = await (await DuckDBInstance.create(":memory:")).connect();
-    const result = await connection.runAndReadAll(${JSON.stringify(query)});
-    const rows = result.getRowsJson().map((row) => row.map((cell) => cell ?? ""));
-    console.log(JSON.stringify([result.columnNames(), ...rows]));
-  })();`;
 
 const readers: Reader[] = [
   {
     name: "Python's csv",
     check: ["python3", "--version"],
+    extension: "csv.gz",
     read: (file) => [
       "python3",
       "-c",
-      "import csv, gzip, json, sys; read = gzip.open if sys.argv[1].endswith('.gz') else open; " +
-      "print(json.dumps(list(csv.reader(read(sys.argv[1], 'rt', newline='', encoding='utf-8')))))",
+      "import csv, gzip, json, sys; " +
+      "file = gzip.open(sys.argv[1], 'rt', newline='', encoding='utf-8'); " +
+      "print(json.dumps(list(csv.reader(file))))",
       file,
     ],
-    rows: (output) => JSON.parse(output),
   },
   {
     name: "sqlite3 .import --csv",
     check: ["sqlite3", "--version"],
-    read: (
-      file,
-    ) => [
+    extension: "csv",
+    read: (file) => [
       "sqlite3",
       ":memory:",
-      `.import --csv ${file.endsWith(".gz") ? `"|zcat ${file}"` : `"${file}"`} t`,
+      `.import --csv "${file}" t`,
       ".mode json",
       "select * from t",
     ],
-    rows(output) {
+    parse(output) {
       const objects: Record<string, string>[] = JSON.parse(output);
       return [Object.keys(objects[0]!), ...objects.map((row) => Object.values(row))];
     },
   },
   {
     name: "R",
-    // It reads each end of a line as a line feed.
-    changed: (cell) => cell.replace(/\r\n?/g, "\n"),
     check: ["Rscript", "--version"],
+    extension: "csv.gz",
     read: (file) => [
       "Rscript",
       "-e",
@@ -106,20 +98,29 @@ const readers: Reader[] = [
       "for (row in c(list(names(rows)), split(as.matrix(rows), seq_len(nrow(rows))))) " +
       "cat(paste(sapply(row, hex), collapse = ','), '\\n', sep = '')",
     ],
-    rows: (output) =>
+    parse: (output) =>
       output.trim().split("\n").map((line) =>
         line.split(",").map((hex) => new TextDecoder().decode(Uint8Array.fromHex(hex)))
       ),
+    // It reads each end of a line as a line feed.
+    changed: (cell) => cell.replace(/\r\n?/g, "\n"),
   },
   {
     name: "DuckDB",
     check: ["node", "-e", 'require("@duckdb/node-api")'],
+    extension: "csv",
     read: (file) => [
       "node",
       "-e",
-      duckdb(`select * from read_csv('${file}', all_varchar = true, header = true)`),
+      `(async () => {
+        const { DuckDBInstance } = require("@duckdb/node-api");
+        const connection = await (await DuckDBInstance.create(":memory:")).connect();
+        const table = "read_csv('${file}', all_varchar = true, header = true)";
+        const result = await connection.runAndReadAll("select * from " + table);
+        const rows = result.getRowsJson().map((row) => row.map((cell) => cell ?? ""));
+        console.log(JSON.stringify([result.columnNames(), ...rows]));
+      })();`,
     ],
-    rows: (output) => JSON.parse(output),
   },
 ];
 
@@ -130,21 +131,16 @@ const FILES = {
   "csv.gz": concatBytes([writePage(gzip, page), await gzip.end()]),
 };
 
-for (const { name, check, read, rows: parse, changed = String } of readers) {
-  const isInstalled = (await runProgram(...check))?.success ?? false;
-  for (const [extension, bytes] of Object.entries(FILES)) {
-    Deno.test(needing(
-      { [name]: isInstalled },
-      `${name} reads the same cells from .${extension} when they are unusual`,
-      () =>
-        withFiles(async () => {
-          const file = `${FOLDER}/page.${extension}`;
-          await Deno.writeFile(file, bytes);
-          const result = await runProgram(...read(file));
-          assert(result?.success, result?.stderr);
-          const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
-          assertEquals(parse(result.stdout), [names, ...wanted]);
-        }),
-    ));
-  }
+for (const { name, check, extension, read, parse = JSON.parse, changed = String } of readers) {
+  const isInstalled = (await runProgram(...check))?.success;
+  const title = `${name} reads the same cells from .${extension} when they are unusual`;
+  Deno.test(needing({ [name]: isInstalled }, title, () =>
+    withFiles(async () => {
+      const file = `${FOLDER}/page.${extension}`;
+      await Deno.writeFile(file, FILES[extension]);
+      const result = await runProgram(...read(file));
+      assert(result?.success, result?.stderr);
+      const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
+      assertEquals(parse(result.stdout), [names, ...wanted]);
+    })));
 }
