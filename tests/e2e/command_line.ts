@@ -4,6 +4,7 @@ import { withDeadline } from "../helpers/deadline.ts";
 import { bundle } from "./bundle.ts";
 import { childCommand, type ProgramResult, runProgramWith } from "../helpers/programs.ts";
 import { PROJECT } from "../helpers/project.ts";
+import { needing } from "./needs.ts";
 import { bun, newestNode, node } from "./runtime_programs.ts";
 
 /**
@@ -107,6 +108,15 @@ export async function withFiles(test: () => Promise<void>): Promise<void> {
     await Promise.all(remaining.map(({ status }) => status));
     await Deno.remove(FOLDER, { recursive: true });
   }
+}
+
+/** Registers a test with `withFiles()`, which is skipped where something that it needs is missing. */
+export function testWithFiles(
+  name: string,
+  test: () => Promise<void>,
+  needs: Readonly<Record<string, unknown>> = {},
+): void {
+  Deno.test(needing(needs, name, () => withFiles(test)));
 }
 
 export function killIfRunning(child: Deno.ChildProcess): void {

@@ -13,3 +13,8 @@ export function needing(
   const suffix = missing.length === 0 ? "" : ` (needs ${missing.join(" and ")})`;
   return { name: name + suffix, ignore: missing.length > 0, fn };
 }
+
+/** Registers a test that is skipped where something is missing. */
+export function testNeeding(...definition: Parameters<typeof needing>): void {
+  Deno.test(needing(...definition));
+}

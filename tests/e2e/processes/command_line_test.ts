@@ -10,7 +10,7 @@ import {
   runToEnd,
   serving,
   start,
-  withFiles,
+  testWithFiles,
 } from "../command_line.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -31,24 +31,23 @@ Deno.test("weir keeps the complete file and says so when the citations cannot be
   assertMatch(withCite.errors.at(-1)!, /To print them: weir cite --base-url https:\S+$/);
 });
 
-Deno.test("weir names the permission that it does not have", () =>
-  withFiles(async () => {
-    const words = commandOf({}, "records").filter((word) => !word.startsWith("--allow-env"));
-    const { stderr } = await inShell('"$@"', words);
-    assertStringIncludes(stderr, "permit reading it (--allow-env=DATASTREAM_API_KEY)");
-    const toFile = await runToEnd({}, "records", "--sandbox", "--limit=1", "--output=a.csv");
-    assertEquals(
-      toFile.stderr,
-      'Requires read access to ".", run again with the --allow-read flag\n',
-    );
-    const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
-    assertMatch(
-      (await runToEnd({ environment }, "records")).stderr,
-      /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
-    );
-    const allowed = await runToEnd({ environment, hasFiles: true }, "records");
-    assertMatch(allowed.stderr, /run weir setup; request a key/);
-  }));
+testWithFiles("weir names the permission that it does not have", async () => {
+  const words = commandOf({}, "records").filter((word) => !word.startsWith("--allow-env"));
+  const { stderr } = await inShell('"$@"', words);
+  assertStringIncludes(stderr, "permit reading it (--allow-env=DATASTREAM_API_KEY)");
+  const toFile = await runToEnd({}, "records", "--sandbox", "--limit=1", "--output=a.csv");
+  assertEquals(
+    toFile.stderr,
+    'Requires read access to ".", run again with the --allow-read flag\n',
+  );
+  const environment = { XDG_CONFIG_HOME: "config", DATASTREAM_API_KEY: "" };
+  assertMatch(
+    (await runToEnd({ environment }, "records")).stderr,
+    /setup \(its file cannot be read: .*"config.weir.key", .* --allow-read flag\); request a key/,
+  );
+  const allowed = await runToEnd({ environment, hasFiles: true }, "records");
+  assertMatch(allowed.stderr, /run weir setup; request a key/);
+});
 
 Deno.test("weir exits on a second signal while the reader of a text is stalled", () => {
   const Citation = "c".repeat(1_000_000);
@@ -127,24 +126,12 @@ Deno.test("weir setup saves a key that only its owner can read, and weir uses it
   assertEquals((await weir(line, { environment })).output, "12\n");
 });
 
-Deno.test("weir ignores a closed standard error", () =>
-  withFiles(async () => {
-    const line = '"$@" --select Id --limit 9 --top 3 --output a.csv 2> >(exec true); echo $?';
-    const weir = commandOf({ hasFiles: true }, "records", "--sandbox");
-    assertEquals((await inShell(line, weir)).stdout, "0\n");
-    assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
-  }));
-
-Deno.test("weir setup reads the key from a pipe, and exits with 2 when there is none", () =>
-  withFiles(async () => {
-    const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
-    const inputs = { "printf key-of-a-test": 0, "printf '\\nkey\\n'": 0, "true": 2 };
-    for (const [input, expected] of Object.entries(inputs)) {
-      const weir = commandOf({ hasFiles: true, environment }, "setup", "--force");
-      const { code, stderr } = await inShell(`${input} | "$@"`, weir, environment);
-      assertEquals(code, expected, stderr);
-    }
-  }));
+testWithFiles("weir ignores a closed standard error", async () => {
+  const line = '"$@" --select Id --limit 9 --top 3 --output a.csv 2> >(exec true); echo $?';
+  const weir = commandOf({ hasFiles: true }, "records", "--sandbox");
+  assertEquals((await inShell(line, weir)).stdout, "0\n");
+  assertEquals((await readFile("a.csv")).split("\r\n").length, 11);
+});
 
 const READ_KEY = "--allow-env=DATASTREAM_API_KEY";
 const READ_HOME = "--allow-env=DATASTREAM_API_KEY,XDG_CONFIG_HOME,HOME";

@@ -17,25 +17,22 @@ const DOWNLOAD = {
     "top": "5",
     "quiet": "",
   },
-  environment: { DATASTREAM_API_KEY: "sandbox" },
 };
 
 /**
- * Returns the words and variables of `DOWNLOAD` after the changes in a line: another command, flags (`--limit=13`),
- * removed flags (`!quiet`) and variables (`DATASTREAM_API_KEY=another`). Example: `observations --limit=13 !quiet`.
+ * Returns the words of `DOWNLOAD` after the changes in a line: another command, flags (`--limit=13`) and removed flags
+ * (`!quiet`). Example: `observations --limit=13 !quiet`.
  *
  * @param folder Folder of the output files
  */
-function parse(line: string, folder: string) {
+function parse(line: string, folder: string): string[] {
   let { command } = DOWNLOAD;
   const flags: Record<string, string> = { ...DOWNLOAD.flags, output: "a.csv" };
-  const environment: Record<string, string> = { ...DOWNLOAD.environment };
   // Values may contain spaces.
-  for (const word of line.split(/ (?=--|!|[A-Z_]+=)/).filter(Boolean)) {
+  for (const word of line.split(/ (?=--|!)/).filter(Boolean)) {
     const [, mark, name, value = ""] = /^(--|!|)([\w-]+)=?(.*)$/s.exec(word)!;
     if (mark === "--") flags[name!] = value;
     else if (mark === "!") delete flags[name!];
-    else if (value) environment[name!] = value;
     else command = name!;
   }
   const words = Object.entries(flags).map(([name, value]) => {
@@ -43,7 +40,7 @@ function parse(line: string, folder: string) {
     const isRelativePath = ["output", "cite"].includes(name) && /^[^-/]/.test(value);
     return `--${name}=${isRelativePath ? `${folder}/${value}` : value}`;
   });
-  return { words: [command, ...words], environment };
+  return [command, ...words];
 }
 
 /** A dataset as the service describes it. */
@@ -99,7 +96,7 @@ export class Download implements AsyncDisposable {
       }
       if (/count=/.test(request.url)) return await answer();
       const number = ++this.pages;
-      if (number === this.interruptAt) this.interrupt();
+      if (number === this.interruptAt) this.#stop.abort(new Error("interrupted"));
       const replaced = this.onPage(number);
       request.signal.throwIfAborted();
       if (number === this.failAt) return new Response("", { status: 404 });
@@ -122,13 +119,8 @@ export class Download implements AsyncDisposable {
   run(line = ""): Promise<RunResult> {
     this.pages = 0;
     this.#stop = new AbortController();
-    const { words, environment } = parse(line, this.folder);
-    return weir(words, { environment, signal: this.#stop.signal });
-  }
-
-  /** Aborts the run, as a signal does. */
-  interrupt(): void {
-    this.#stop.abort(new Error("interrupted"));
+    const environment = { DATASTREAM_API_KEY: "sandbox" };
+    return weir(parse(line, this.folder), { environment, signal: this.#stop.signal });
   }
 
   /**
@@ -197,12 +189,5 @@ export class Download implements AsyncDisposable {
     const entries = await Array.fromAsync(Deno.readDir(this.folder));
     return entries.map(({ name }) => name)
       .filter((name) => !name.endsWith(".datapackage.json")).sort();
-  }
-
-  /** Returns the texts of these files by name. */
-  async files(): Promise<Record<string, string>> {
-    const names = await this.names();
-    const texts = names.map(async (name) => [name, await this.text(name)]);
-    return Object.fromEntries(await Promise.all(texts));
   }
 }

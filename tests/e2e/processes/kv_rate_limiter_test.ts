@@ -3,27 +3,22 @@
 import { assert, assertEquals } from "@std/assert";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
+import { FOLDER, serving } from "../command_line.ts";
 
 const PROGRAM = "tests/e2e/processes/kv_program.ts";
 
-Deno.test("three processes keep the limits of the service together when each has three downloads", async () => {
+Deno.test("three processes keep the limits of the service together when each has three downloads", () => {
   const { fetch, stats } = createSandbox();
-  await Deno.mkdir("tests/tmp", { recursive: true });
-  const folder = await Deno.makeTempDir({ dir: "tests/tmp", prefix: "kv_" });
-  await using server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    (request) => fetch(request),
-  );
-  const url = `http://127.0.0.1:${server.addr.port}/v1/odata/v4`;
-  const flags = ["--quiet", "--no-check", "--unstable-kv", "--allow-net", "--allow-read"];
-  const args = ["run", ...flags, "--allow-write", PROGRAM, url, `${folder}/kv.sqlite`];
-  try {
-    const processes = [1, 2, 3].map(() => runProgram(Deno.execPath(), ...args));
-    const outputs = (await Promise.all(processes)).map((ended) => JSON.parse(ended!.stdout));
-    assertEquals(outputs, Array(3).fill([60, 60, 60]));
+  return serving(fetch, async ({ port }) => {
+    const database = `${FOLDER}/kv.sqlite`;
+    const open = (program: string, ...args: string[]) =>
+      runProgram(Deno.execPath(), program, "--quiet", "--no-check", "--unstable-kv", ...args);
+    // Before the others, because a process that creates it locks it.
+    await open("eval", `(await Deno.openKv("${database}")).close()`);
+    const args = ["-A", PROGRAM, `http://127.0.0.1:${port}/v1/odata/v4`, database];
+    const ended = await Promise.all([1, 2, 3].map(() => open("run", ...args)));
+    assertEquals(ended.map((program) => program!.stdout), Array(3).fill("[60,60,60]\n"));
     assert(stats.requests >= 9);
     assertEquals([stats.tooFast, stats.parallel], [0, 0]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });

@@ -1,5 +1,5 @@
 // --output and --cite write to devices, pipes and symbolic links, and keep the permissions of files.
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   commandOf,
   fileNames,
@@ -8,10 +8,10 @@ import {
   MAIN,
   readFile,
   runToEnd,
-  withFiles,
+  testWithFiles,
   writeFile,
 } from "../command_line.ts";
-import { needing } from "../needs.ts";
+import { testNeeding } from "../needs.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { Download } from "./download.ts";
@@ -29,23 +29,18 @@ Deno.test("weir --resume exits with 2 when the output is a pipe or standard outp
   }
 });
 
-/** Deno requires all permissions for most files in /dev. */
-const withAllPermissions = (...args: string[]) => [Deno.execPath(), "run", "-A", MAIN, ...args];
-
-Deno.test("weir writes to devices and open file descriptors directly", () =>
-  withFiles(async () => {
-    const full = await inShell('"$@"', withAllPermissions(...LOCATIONS, "--output=/dev/full"));
-    assertEquals(full.code, 1);
-    assertMatch(full.stderr, /^Cannot write \/dev\/full: .*(ENOSPC|No space left).*\n$/);
-    const toFile = '{ echo one >&3; "$@"; } 3> fd.csv';
-    const direct = await inShell(toFile, withAllPermissions(...LOCATIONS, "--output=/dev/fd/3"));
-    assertEquals([direct.stderr, await readFile("fd.csv")], ["", `one\n${ROWS}`]);
-    // The rows are appended, as `echo` does.
-    const appended = '{ echo one; "$@"; echo two; } > out.csv';
-    await inShell(appended, commandOf({}, ...LOCATIONS, "--output=/dev/stdout", "--force"));
-    assertEquals(await readFile("out.csv"), `one\n${ROWS.replaceAll("\r", "")}two\n`);
-    assertEquals(await fileNames(), ["fd.csv", "out.csv"]);
-  }));
+testWithFiles("weir writes to open file descriptors directly", async () => {
+  const toFile = '{ echo one >&3; "$@"; } 3> fd.csv';
+  // Deno requires all permissions for most files in /dev.
+  const weir = [Deno.execPath(), "run", "--allow-all", MAIN];
+  const direct = await inShell(toFile, [...weir, ...LOCATIONS, "--output=/dev/fd/3"]);
+  assertEquals([direct.stderr, await readFile("fd.csv")], ["", `one\n${ROWS}`]);
+  // The rows are appended, as `echo` does.
+  const appended = '{ echo one; "$@"; echo two; } > out.csv';
+  await inShell(appended, commandOf({}, ...LOCATIONS, "--output=/dev/stdout", "--force"));
+  assertEquals(await readFile("out.csv"), `one\n${ROWS.replaceAll("\r", "")}two\n`);
+  assertEquals(await fileNames(), ["fd.csv", "out.csv"]);
+});
 
 Deno.test("weir replaces the target of a symbolic link, with the part beside the target", async () => {
   await using download = await Download.create();
@@ -105,7 +100,7 @@ Deno.test("weir --force keeps the permissions of a file, and gives the part no m
   }
 });
 
-Deno.test(needing(
+testNeeding(
   { "the user root": isRoot },
   "weir --force keeps the owner of a file when it may set the owner",
   async () => {
@@ -116,7 +111,7 @@ Deno.test(needing(
     const { uid, gid } = await Deno.stat(download.path());
     assertEquals([uid, gid], [1234, 2345]);
   },
-));
+);
 
 Deno.test("weir refuses a read-only file for --output and --cite, also with --force", async () => {
   await using download = await Download.create();
@@ -143,19 +138,18 @@ Deno.test("weir does not replace a file that became read-only during the downloa
   assertEquals(await download.text(), "of old");
 });
 
-Deno.test("weir --cite writes to a pipe or standard output directly", () =>
-  withFiles(async () => {
-    await runProgram("mkfifo", `${FOLDER}/cite.txt`);
-    const reader = runProgram("timeout", "20", "cat", `${FOLDER}/cite.txt`);
-    const args = [...LOCATIONS, "--doi=10.25976/weir-aa00"];
-    const toPipe = await runToEnd({ hasFiles: true }, ...args, "--cite=cite.txt");
-    assertEquals([toPipe.code, toPipe.stderr, await fileNames()], [0, "", ["cite.txt"]]);
-    const cited = (await reader)!.stdout;
-    assertStringIncludes(cited, "https://doi.org/10.25976/weir-aa00\n");
-    const both = [...args, "--cite=/dev/stdout", "--output=a.csv"];
-    assertEquals((await runToEnd({ hasFiles: true }, ...both)).stdout, cited);
-    assertEquals(await fileNames(), ["a.csv", "cite.txt"]);
-  }));
+testWithFiles("weir --cite writes to a pipe or standard output directly", async () => {
+  await runProgram("mkfifo", `${FOLDER}/cite.txt`);
+  const reader = runProgram("timeout", "20", "cat", `${FOLDER}/cite.txt`);
+  const args = [...LOCATIONS, "--doi=10.25976/weir-aa00"];
+  const toPipe = await runToEnd({ hasFiles: true }, ...args, "--cite=cite.txt");
+  assertEquals([toPipe.code, toPipe.stderr, await fileNames()], [0, "", ["cite.txt"]]);
+  const cited = (await reader)!.stdout;
+  assertStringIncludes(cited, "https://doi.org/10.25976/weir-aa00\n");
+  const both = [...args, "--cite=/dev/stdout", "--output=a.csv"];
+  assertEquals((await runToEnd({ hasFiles: true }, ...both)).stdout, cited);
+  assertEquals(await fileNames(), ["a.csv", "cite.txt"]);
+});
 
 Deno.test("weir refuses a --cite that leads to the file or the part of --output", async () => {
   await using download = await Download.create();
@@ -170,14 +164,13 @@ Deno.test("weir refuses a --cite that leads to the file or the part of --output"
   }
 });
 
-Deno.test("weir reads lists from files, also in the UTF-16 of Windows PowerShell", () =>
-  withFiles(async () => {
-    const text = "\uFEFFId,Name\r\n1001,a\r\n1008,b\r\n";
-    const bytes = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
-    await Deno.writeFile(`${FOLDER}/sites.csv`, bytes);
-    await writeFile("units.txt", "Nitrate=ug/L\n");
-    const lists = [`--location=@${FOLDER}/sites.csv`, `--unit=@${FOLDER}/units.txt`, "--tidy"];
-    const fields = ["--quiet", "--select=LocationId", "--limit=3", "--no-header"];
-    const { code, output } = await weir(["observations", "--sandbox", ...lists, ...fields]);
-    assertEquals([code, /^1001,/.test(output)], [0, true]);
-  }));
+testWithFiles("weir reads lists from files, also in the UTF-16 of Windows PowerShell", async () => {
+  const text = "\uFEFFId,Name\r\n1001,a\r\n1008,b\r\n";
+  const bytes = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
+  await Deno.writeFile(`${FOLDER}/sites.csv`, bytes);
+  await writeFile("units.txt", "Nitrate=ug/L\n");
+  const lists = [`--location=@${FOLDER}/sites.csv`, `--unit=@${FOLDER}/units.txt`, "--tidy"];
+  const fields = ["--quiet", "--select=LocationId", "--limit=3", "--no-header"];
+  const { code, output } = await weir(["observations", "--sandbox", ...lists, ...fields]);
+  assertEquals([code, /^1001,/.test(output)], [0, true]);
+});

@@ -11,7 +11,7 @@ import {
 import { CommandError } from "../../../src/cli/context.ts";
 import type { DownloadPage, Output } from "../../../src/cli/output.ts";
 import { type FileOptions, openFile, refuseRestart } from "../../../src/cli/part_file.ts";
-import { FOLDER, readFile, withFiles, writeFile } from "../command_line.ts";
+import { FOLDER, readFile, testWithFiles, writeFile } from "../command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
 const options: FileOptions = {
@@ -66,35 +66,33 @@ async function killed(): Promise<Output> {
 
 const resume = () => openFile(PATH, options);
 
-Deno.test("Output.write() fails when a later run has resumed the part", () =>
-  withFiles(async () => {
-    const first = await killed();
-    const { output: second } = await resume();
-    for (const step of [() => write(first, "b page 2\n", 2), () => first.finish()]) {
-      const error = await assertRejects(step, CommandError);
-      assertStringIncludes(error.message, "was taken over by another download");
-    }
-    assertEquals(await first.abandon(), undefined);
-    await write(second, "a page 2\n", 2);
-    await second.finish();
-    assertEquals(await readFile("a.csv"), "a page 1\na page 2\n");
-  }));
+testWithFiles("Output.write() fails when a later run has resumed the part", async () => {
+  const first = await killed();
+  const { output: second } = await resume();
+  for (const step of [() => write(first, "b page 2\n", 2), () => first.finish()]) {
+    const error = await assertRejects(step, CommandError);
+    assertStringIncludes(error.message, "was taken over by another download");
+  }
+  assertEquals(await first.abandon(), undefined);
+  await write(second, "a page 2\n", 2);
+  await second.finish();
+  assertEquals(await readFile("a.csv"), "a page 1\na page 2\n");
+});
 
-Deno.test("openFile() takes over the part before it hashes the bytes of the part", () =>
-  withFiles(async () => {
-    const first = await killed();
-    // The versions are requested after the bytes were hashed.
-    const { output } = await openFile(PATH, {
-      ...options,
-      async requestDatasets() {
-        await assertRejects(() => write(first, "b page 2\n", 2), CommandError, "taken over");
-        return await options.requestDatasets();
-      },
-    });
-    await write(output, "a page 2\n", 2);
-    await output.finish();
-    assertEquals(await readFile("a.csv"), "a page 1\na page 2\n");
-  }));
+testWithFiles("openFile() takes over the part before it hashes the bytes of the part", async () => {
+  const first = await killed();
+  // The versions are requested after the bytes were hashed.
+  const { output } = await openFile(PATH, {
+    ...options,
+    async requestDatasets() {
+      await assertRejects(() => write(first, "b page 2\n", 2), CommandError, "taken over");
+      return await options.requestDatasets();
+    },
+  });
+  await write(output, "a page 2\n", 2);
+  await output.finish();
+  assertEquals(await readFile("a.csv"), "a page 1\na page 2\n");
+});
 
 const STARTS: [name: string, prepare: () => Promise<unknown>, flags: Partial<FileOptions>][] = [
   ["without a part", () => Promise.resolve(), {}],
@@ -103,8 +101,9 @@ const STARTS: [name: string, prepare: () => Promise<unknown>, flags: Partial<Fil
   ["with --resume and rows", async () => await (await killed()).abandon(), { resume: true }],
 ];
 for (const [name, prepare, flags] of STARTS) {
-  Deno.test(`openFile() lets one of three concurrent runs complete the file ${name}`, () =>
-    withFiles(async () => {
+  testWithFiles(
+    `openFile() lets one of three concurrent runs complete the file ${name}`,
+    async () => {
       const download = async (run: string, start: number) => {
         await new Promise((resolve) => setTimeout(resolve, start));
         const { output, after } = await openFile(PATH, { ...options, resume: false, ...flags });
@@ -130,5 +129,6 @@ for (const [name, prepare, flags] of STARTS) {
           await Deno.remove(`${FOLDER}/${name}`);
         }
       }
-    }));
+    },
+  );
 }

@@ -4,17 +4,13 @@ import { csvFromPage } from "../../../mod.ts";
 import { createWriter } from "../../../src/formats/formats.ts";
 import { concatBytes } from "../../../src/bytes.ts";
 import { writePage } from "../../../src/formats/page_writer.ts";
-import { FOLDER, withFiles } from "../command_line.ts";
-import { needing } from "../needs.ts";
+import { FOLDER, testWithFiles } from "../command_line.ts";
 import { runProgram } from "../../helpers/programs.ts";
 
 const cells: [json: string, cell: string][] = [
   ["null", ""],
-  ["0.10", "0.10"],
   ["1e-7", "1e-7"],
   ["-12345678901234567.890", "-12345678901234567.890"],
-  ["true", "true"],
-  ['"plain"', "plain"],
   ['" with spaces "', " with spaces "],
   ['"a,b;c\\td"', "a,b;c\td"],
   [String.raw`"say \"ah\", \"oh\""`, 'say "ah", "oh"'],
@@ -24,7 +20,6 @@ const cells: [json: string, cell: string][] = [
   [String.raw`"both\r\nof them"`, "both\r\nof them"],
   [String.raw`"\u00e9 \ud83e\udd86"`, "é 🦆"],
   ['"Rivière-aux-Érables, à l’île nº 2"', "Rivière-aux-Érables, à l’île nº 2"],
-  ['"=1+1"', "=1+1"],
   ["\"'quoted'\"", "'quoted'"],
   ['["synthetic","rivers"]', "synthetic; rivers"],
   ['{"a":[1.0,null]}', '{"a":[1.0,null]}'],
@@ -134,13 +129,12 @@ const FILES = {
 for (const { name, check, extension, read, parse = JSON.parse, changed = String } of readers) {
   const isInstalled = (await runProgram(...check))?.success;
   const title = `${name} reads the same cells from .${extension} when they are unusual`;
-  Deno.test(needing({ [name]: isInstalled }, title, () =>
-    withFiles(async () => {
-      const file = `${FOLDER}/page.${extension}`;
-      await Deno.writeFile(file, FILES[extension]);
-      const result = await runProgram(...read(file));
-      assert(result?.success, result?.stderr);
-      const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
-      assertEquals(parse(result.stdout), [names, ...wanted]);
-    })));
+  testWithFiles(title, async () => {
+    const file = `${FOLDER}/page.${extension}`;
+    await Deno.writeFile(file, FILES[extension]);
+    const result = await runProgram(...read(file));
+    assert(result?.success, result?.stderr);
+    const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
+    assertEquals(parse(result.stdout), [names, ...wanted]);
+  }, { [name]: isInstalled });
 }

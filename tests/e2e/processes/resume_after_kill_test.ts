@@ -1,7 +1,6 @@
-// A download that is killed at any request or time continues to the same file, and never replaces another one.
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fileNames, FOLDER, readFile, writeFile } from "../command_line.ts";
-import { withKillingService } from "./killing_service.ts";
+// A download that is killed at any request or time continues to the same file.
+import { assert, assertEquals } from "@std/assert";
+import { fileNames, FOLDER, killIfRunning, runToEnd, serving, start } from "../command_line.ts";
 import { Random } from "../../properties/random.ts";
 import { largeService } from "../../unit/client/large_service.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -31,48 +30,46 @@ const DOWNLOADS: {
 const readBytes = async (name: string) => (await Deno.readFile(`${FOLDER}/${name}`)).toHex();
 
 for (const { name, service = sandbox, step = 1, file, args } of DOWNLOADS) {
-  const line = [...args, `--output=${file}`];
-  const { fetch } = service();
-
-  Deno.test(`weir --resume writes the same file when a download of ${name} is killed, and its continuation, too`, () =>
-    withKillingService(fetch, async (weir) => {
-      assertEquals((await weir.run(...line)).code, 0);
+  Deno.test(`weir --resume writes the same file when a download of ${name} is killed, and its continuation, too`, () => {
+    const { fetch } = service();
+    let requests = 0;
+    let onRequest = (_number: number): Response | undefined => undefined;
+    return serving((request) => onRequest(++requests) ?? fetch(request), async (weir, baseUrl) => {
+      const line = [...args, `--output=${file}`, baseUrl, "--quiet"];
+      /** Kills a download some milliseconds after its request number `at`; returns whether it did not end before. */
+      const runUntilKilled = async (at: number, delay: number, ...more: string[]) => {
+        const child = start(weir, ...line, ...more);
+        requests = 0;
+        onRequest = (number) => {
+          if (number !== at) return undefined;
+          if (delay === 0) {
+            killIfRunning(child);
+            return new Response(null, { status: 503 });
+          }
+          const timer = setTimeout(() => killIfRunning(child), delay);
+          child.status.finally(() => clearTimeout(timer));
+          return undefined;
+        };
+        return (await child.output()).signal === "SIGKILL";
+      };
+      await runToEnd(weir, ...line);
       const whole = await readBytes(file);
       const random = new Random(1);
       let killed = 0;
       for (let at = 1;; at += step) {
         await Deno.remove(`${FOLDER}/${file}`);
-        if (!await weir.runUntilKilled(at, 0, ...line)) break;
+        if (!await runUntilKilled(at, 0)) break;
         killed++;
-        // Some time after a request that follows. At the first request there may be no state yet to resume.
         const next = random.int(1, 3);
-        const isKilled = await weir.runUntilKilled(next, random.int(1, 60), ...line, "--resume");
-        const { code, stderr } = await weir.run(...line, "--resume");
+        const isKilled = await runUntilKilled(next, random.int(1, 60), "--resume");
+        onRequest = () => undefined;
+        const { code, stderr } = await runToEnd(weir, ...line, "--resume");
         const place = `killed at request ${at}${isKilled ? `, then at request ${next}` : ""}`;
         assertEquals(code, 0, `${place}: ${stderr}`);
         assert(await readBytes(file) === whole, place);
         assertEquals(await fileNames(), [file]);
       }
       assert(killed >= 3, `killed ${killed} times`);
-    }));
+    });
+  });
 }
-
-const LOCATIONS = ["locations", "--select=Id", "--top=20", "--output=a.csv"];
-
-Deno.test("weir --resume overwrites the file when the interrupted run had --force", () =>
-  withKillingService(sandbox().fetch, async (weir) => {
-    // At the first page, the dataset versions, and the second page.
-    for (const at of [1, 2, 3]) {
-      await writeFile("a.csv", "of old");
-      assert(await weir.runUntilKilled(at, 0, ...LOCATIONS, "--force"));
-      assertEquals(await readFile("a.csv"), "of old");
-      if (at === 1) {
-        const other = await weir.run(...LOCATIONS, "--limit=5", "--resume");
-        assertEquals([other.code, await readFile("a.csv")], [1, "of old"]);
-        assertStringIncludes(other.stderr, "a.csv already exists");
-      }
-      assertEquals((await weir.run(...LOCATIONS, "--resume")).code, 0, `killed at request ${at}`);
-      assertEquals((await readFile("a.csv")).split("\r\n").length, 62);
-      assertEquals(await fileNames(), ["a.csv"]);
-    }
-  }));

@@ -17,7 +17,7 @@ import {
   writeBundle,
   writeFile,
 } from "../command_line.ts";
-import { needing } from "../needs.ts";
+import { testNeeding } from "../needs.ts";
 
 /** Runtimes, and the signal that interrupts a download in each; all runtimes handle all of them. */
 const RUNTIMES: readonly (readonly [Runtime, Deno.Signal])[] = [
@@ -30,7 +30,7 @@ for (const [runtime, signal] of RUNTIMES) {
   let onRequest = (): Promise<Response> | undefined => undefined;
   /** Registers a test with a service of 60 locations and the arguments of their download. */
   const test = (does: string, use: (weir: CommandLine, args: string[]) => Promise<void>) =>
-    Deno.test(needing({ [runtime]: PROGRAMS[runtime] }, `weir in ${runtime} ${does}`, () => {
+    testNeeding({ [runtime]: PROGRAMS[runtime] }, `weir in ${runtime} ${does}`, () => {
       const sandbox = createSandbox({ requestsPerSecond: Infinity });
       onRequest = () => undefined;
       return serving((request) => onRequest() ?? sandbox.fetch(request), async (line, baseUrl) => {
@@ -38,7 +38,7 @@ for (const [runtime, signal] of RUNTIMES) {
         const args = ["locations", baseUrl, "--select=Id", "--top=10", "--quiet"];
         await use({ ...line, runtime }, args);
       });
-    }));
+    });
 
   test(`leaves a part when it receives ${signal}, and continues it`, async (weir, args) => {
     let requests = 0;
@@ -60,16 +60,6 @@ for (const [runtime, signal] of RUNTIMES) {
     assertEquals(await readFile("a.csv"), stdout.replaceAll("\n", "\r\n"));
     // A header, 60 rows, and the empty text after the last line break.
     assertEquals(stdout.split("\n").length, 62);
-  });
-
-  test("keeps the permissions of a file, and refuses a read-only one", async (weir, args) => {
-    await writeFile("a.csv", "of old");
-    await runProgram("ln", "-s", "a.csv", `${FOLDER}/link.csv`);
-    for (const [mode, code] of [[0o600, 0], [0o400, 1]] as const) {
-      await Deno.chmod(`${FOLDER}/a.csv`, mode);
-      assertEquals((await runToEnd(weir, ...args, "--output=link.csv", "--force")).code, code);
-      assertEquals((await Deno.stat(`${FOLDER}/a.csv`)).mode! & 0o777, mode);
-    }
   });
 
   test("writes to a named pipe, and ends when nobody reads it", async (weir, args) => {

@@ -1,7 +1,7 @@
 // Progress and prompts are readable in a real terminal, in tmux.
 import { assertEquals, assertMatch } from "@std/assert";
-import { type CommandLine, commandOf, readFile, serving, withFiles } from "../command_line.ts";
-import { needing } from "../needs.ts";
+import { commandOf, readFile, serving, testWithFiles, withFiles } from "../command_line.ts";
+import { testNeeding } from "../needs.ts";
 import { hasTmux, shell, Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 
@@ -20,7 +20,7 @@ async function onTerminal(
   }
 }
 
-Deno.test(needing(
+testNeeding(
   { tmux: hasTmux },
   "weir redraws one line of progress on a terminal: rows, percent, rate, time left, retries",
   () => {
@@ -47,29 +47,32 @@ Deno.test(needing(
       });
     });
   },
-));
+);
 
-Deno.test(needing(
-  { tmux: hasTmux },
+testWithFiles(
   "weir writes plain lines on a terminal when TERM is dumb, and does not ask when it may not read TERM",
-  () =>
-    withFiles(async () => {
-      const args = ["locations", "--sandbox", "--select=Id", "--limit=40", "--top=20"];
-      const environment = { TERM: "dumb", WEIR_REQUESTS_PER_SECOND: "Infinity" };
-      const dumb = commandOf({ hasFiles: true, environment }, ...args, "--output=a.csv");
-      await onTerminal(["env", "TERM=dumb", ...dumb], environment, async (terminal) =>
-        assertMatch(
-          await terminal.shows(/exit 0/),
-          /^20 of 40 rows \(50%\), .*\n40 of 40 rows \(100%\), .*\na\.csv: 40 rows, /,
-        ));
-      const denied = commandOf({ hasFiles: true }, ...args, "--output=b.csv")
-        .filter((word) => !/^--(no-prompt|allow-env)/.test(word));
-      await onTerminal(denied, {}, async (terminal) =>
-        assertMatch(await terminal.shows(/exit 0/), /^(40 of .*\n)?b\.csv: 40 rows, .*\nexit 0$/));
-    }),
-));
+  async () => {
+    const args = ["locations", "--sandbox", "--select=Id", "--limit=40", "--top=20"];
+    const environment = { TERM: "dumb", WEIR_REQUESTS_PER_SECOND: "Infinity" };
+    const dumb = commandOf({ hasFiles: true, environment }, ...args, "--output=a.csv");
+    await onTerminal(["env", "TERM=dumb", ...dumb], environment, async (terminal) =>
+      assertMatch(
+        await terminal.shows(/exit 0/),
+        /^20 of 40 rows \(50%\), .*\n40 of 40 rows \(100%\), .*\na\.csv: 40 rows, /,
+      ));
+    const denied = commandOf({ hasFiles: true }, ...args, "--output=b.csv")
+      .filter((word) => !/^--(no-prompt|allow-env)/.test(word));
+    await onTerminal(
+      denied,
+      {},
+      async (terminal) =>
+        assertMatch(await terminal.shows(/exit 0/), /^(40 of .*\n)?b\.csv: 40 rows, .*\nexit 0$/),
+    );
+  },
+  { tmux: hasTmux },
+);
 
-Deno.test(needing(
+testNeeding(
   { tmux: hasTmux },
   "weir setup on a terminal does not show the key, asks before it replaces one, and exits with 130 on Ctrl-C",
   async () => {
@@ -102,4 +105,4 @@ Deno.test(needing(
       });
     });
   },
-));
+);

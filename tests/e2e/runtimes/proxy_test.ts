@@ -10,12 +10,12 @@ import {
   PROGRAMS,
   type Runtime,
   serving,
-  withFiles,
+  testWithFiles,
   writeBundle,
   writeFile,
 } from "../command_line.ts";
-import { needing } from "../needs.ts";
-import { Proxy } from "./proxy.ts";
+import { testNeeding } from "../needs.ts";
+import { startProxy } from "./proxy.ts";
 
 /** Whether a version of Node can use a proxy, by a function or by a variable. */
 async function nodeCan(runtime: Runtime): Promise<{ itself: boolean; hasFlag: boolean }> {
@@ -32,12 +32,12 @@ for (const runtime of Object.keys(PROGRAMS) as Runtime[]) {
   const { itself, hasFlag } = isNode ? await nodeCan(runtime) : { itself: true, hasFlag: true };
   const needs = { [runtime]: PROGRAMS[runtime] };
 
-  Deno.test(needing(
+  testNeeding(
     needs,
     `weir in ${runtime} ${itself ? "uses HTTP_PROXY" : "ignores HTTP_PROXY"} and NO_PROXY`,
     () =>
       serving(createSandbox({ requestsPerSecond: Infinity }).fetch, async (line, baseUrl) => {
-        await using proxy = new Proxy();
+        await using proxy = await startProxy();
         await writeBundle();
         const uses: [variables: Record<string, string>, isUsed: boolean][] = [
           [{}, itself],
@@ -56,36 +56,29 @@ for (const runtime of Object.keys(PROGRAMS) as Runtime[]) {
           assertEquals(proxy.requests > 0, isUsed, JSON.stringify(variables));
         }
       }),
-  ));
+  );
 
   if (!isNode) continue;
-  Deno.test(
-    needing(
-      needs,
-      `ignoredProxyHint() says what to do with the proxy in ${runtime}`,
-      () =>
-        withFiles(async () => {
-          await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
-          const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
+  testWithFiles(`ignoredProxyHint() says what to do with the proxy in ${runtime}`, async () => {
+    await writeFile("proxy.mjs", await bundle("src/cli/proxy.ts", "--platform", "deno"));
+    const script = `import { ignoredProxyHint, useProxy } from "./proxy.mjs";
         await useProxy();
         console.log(ignoredProxyHint());`;
-          const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
-          const none = /^undefined\n$/;
-          const ignored = new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}\n$`);
-          const invalid = /^The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL\n$/;
-          const HTTPS_PROXY = "http://127.0.0.1:9";
-          const hints: [env: Record<string, string>, hint: RegExp][] = [
-            [{}, none],
-            [{ HTTPS_PROXY }, itself ? none : ignored],
-            [{ HTTPS_PROXY, NODE_USE_ENV_PROXY: "1" }, hasFlag ? none : ignored],
-            [{ HTTPS_PROXY: "user:password of-a-test" }, itself ? invalid : ignored],
-          ];
-          for (const [env, hint] of hints) {
-            const args = ["--input-type=module", "-e", script];
-            const ran = await runProgramWith({ cwd: FOLDER, env }, PROGRAMS[runtime]!, ...args);
-            assertMatch(ran!.stdout, hint);
-          }
-        }),
-    ),
-  );
+    const remedy = hasFlag ? "set NODE_USE_ENV_PROXY=1" : "use Node 24.14 or later, or Deno";
+    const none = /^undefined\n$/;
+    const ignored = new RegExp(`^Node v[\\d.]+ ignores HTTPS_PROXY .*: ${remedy}\n$`);
+    const invalid = /^The proxy was not used: HTTPS_PROXY or HTTP_PROXY is not a URL\n$/;
+    const HTTPS_PROXY = "http://127.0.0.1:9";
+    const hints: [env: Record<string, string>, hint: RegExp][] = [
+      [{}, none],
+      [{ HTTPS_PROXY }, itself ? none : ignored],
+      [{ HTTPS_PROXY, NODE_USE_ENV_PROXY: "1" }, hasFlag ? none : ignored],
+      [{ HTTPS_PROXY: "user:password of-a-test" }, itself ? invalid : ignored],
+    ];
+    for (const [env, hint] of hints) {
+      const args = ["--input-type=module", "-e", script];
+      const ran = await runProgramWith({ cwd: FOLDER, env }, PROGRAMS[runtime]!, ...args);
+      assertMatch(ran!.stdout, hint);
+    }
+  }, needs);
 }
