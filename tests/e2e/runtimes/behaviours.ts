@@ -50,16 +50,11 @@ async function countRequests(baseUrl: string): Promise<unknown> {
   return { rows: rows.length, counted };
 }
 
-/** Returns digests of the bytes of a query, to compare them between runtimes. */
-export async function digestsOf(query: Query<object>): Promise<number[][]> {
-  const digests: number[][] = [];
-  for (const stream of [() => query.csv({ bom: true }), () => query.json()]) {
-    const bytes = await new Response(stream()).arrayBuffer();
-    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-    digests.push([bytes.byteLength, ...hash]);
-  }
-  return digests;
-}
+/** Returns the text of a query in two formats, to compare it between runtimes. */
+export const textsOf = async (query: Query<object>): Promise<string[]> => [
+  await new Response(query.csv({ bom: true })).text(),
+  await new Response(query.json()).text(),
+];
 
 /** Behaviours by name. Each has a separate service at `baseUrl` and returns JSON-serialisable data. */
 export const BEHAVIOURS = {
@@ -72,8 +67,8 @@ export const BEHAVIOURS = {
     return { status: response.status, value };
   },
 
-  "csv() and json() give the same bytes when runtimes differ": (baseUrl) =>
-    digestsOf(createClient(baseUrl).records({ top: 100 })),
+  "csv() and json() give the same text when runtimes differ": (baseUrl) =>
+    textsOf(createClient(baseUrl).records({ top: 100 })),
 
   "pages() rejects with the reason when a signal aborts during a request": async (baseUrl) => {
     const { fetch, received } = countResponses(2);
@@ -86,16 +81,6 @@ export const BEHAVIOURS = {
     stop.abort(reason);
     const isReason = await next.catch((error) => error === reason);
     return { rows: value?.length, isReason, isAborted: await isAborted(baseUrl) };
-  },
-
-  "return() aborts the request when an iterator waits for a page": async (baseUrl) => {
-    const { fetch, received } = countResponses(2);
-    const rows = createQuery(baseUrl, { fetch })[Symbol.asyncIterator]();
-    for (let row = 0; row < 20; row++) await rows.next();
-    const next = rows.next();
-    await received;
-    await rows.return?.();
-    return { ...await next, isAborted: await isAborted(baseUrl) };
   },
 
   "toArray() rejects a redirect when its origin is different": (baseUrl) =>

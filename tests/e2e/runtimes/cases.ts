@@ -1,7 +1,7 @@
 // Expected results of each behaviour in every runtime, and the responses of its service.
 import { DataStream } from "../../../mod.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { type BehaviourName, digestsOf } from "./behaviours.ts";
+import { type BehaviourName, textsOf } from "./behaviours.ts";
 import { SANDBOX_OPTIONS, type ServiceHandler } from "./services.ts";
 
 export interface Case {
@@ -55,8 +55,8 @@ export const CASES: Record<BehaviourName, Case> = {
     result: { status: 200, value: [{ Id: 1001 }, { Id: 1008 }, { Id: 1015 }] },
     requests: ["Locations?$top=3&$select=Id"],
   },
-  "csv() and json() give the same bytes when runtimes differ": {
-    result: await digestsOf(createLocalClient().records({ top: 100 })),
+  "csv() and json() give the same text when runtimes differ": {
+    result: await textsOf(createLocalClient().records({ top: 100 })),
     requests: [...RECORDS, ...RECORDS],
   },
   "pages() rejects with the reason when a signal aborts during a request": {
@@ -64,13 +64,8 @@ export const CASES: Record<BehaviourName, Case> = {
     result: { rows: 20, isReason: true, isAborted: true },
     requests: second,
   },
-  "return() aborts the request when an iterator waits for a page": {
-    respond: stallSecondPage,
-    result: { done: true, isAborted: true },
-    requests: second,
-  },
   "toArray() rejects a redirect when its origin is different": {
-    respond: ({ otherOrigin }) => Response.redirect(`${otherOrigin}/v1/odata/v4/Locations`, 307),
+    respond: () => Response.redirect("https://other.invalid/v1/odata/v4/Locations", 307),
     result: {
       kind: "status",
       detail: "responded with a redirect",

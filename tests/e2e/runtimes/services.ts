@@ -20,8 +20,6 @@ export interface RequestContext {
   respond(): Promise<Response>;
   /** Stalls a response within its body. */
   stall: Stall;
-  /** Another origin, to which the client must not send requests. */
-  otherOrigin: string;
 }
 
 export type ServiceHandler = (context: RequestContext) => Response | Promise<Response>;
@@ -30,8 +28,6 @@ export interface Service extends AsyncDisposable {
   baseUrl: string;
   /** Returns the requests so far: path, decoded query, and a note if the key is missing or wrong. */
   requests(): string[];
-  /** Returns the requests to the other origin, to which the client must not send any. */
-  requestsToOtherOrigin(): string[];
 }
 
 const ROOT_PATH = "/v1/odata/v4";
@@ -39,7 +35,6 @@ const ROOT_PATH = "/v1/odata/v4";
 export function serve(handle: ServiceHandler = ({ respond }) => respond()): Service {
   const sandbox = createSandbox(SANDBOX_OPTIONS);
   const stall = new Stall("within a page");
-  const other = serveAnyOrigin(() => new Response("unexpected request", { status: 418 }));
   let number = 0;
   const service = serveAnyOrigin(async (request) => {
     if (request.url.endsWith(ABORTED_PATH)) {
@@ -51,7 +46,6 @@ export function serve(handle: ServiceHandler = ({ respond }) => respond()): Serv
       number: ++number,
       respond: () => sandbox.fetch(request),
       stall,
-      otherOrigin: other.origin,
     });
   });
   return {
@@ -60,11 +54,7 @@ export function serve(handle: ServiceHandler = ({ respond }) => respond()): Serv
       service.requests
         .filter(({ method, url }) => method !== "OPTIONS" && !url.endsWith(ABORTED_PATH))
         .map(describe),
-    requestsToOtherOrigin: () => other.requests.map(describe),
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await other[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
@@ -76,7 +66,6 @@ export async function serveWithResets(secure: boolean): Promise<Service> {
   return {
     baseUrl: service.origin + ROOT_PATH,
     requests: () => service.received.map(decodeTarget),
-    requestsToOtherOrigin: () => [],
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
