@@ -7,7 +7,7 @@ import { readConfig, readListenOptions } from "../../edge/config.ts";
 import { SHUTDOWN_TIMEOUT } from "../../edge/operation/server_process.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { runProgramWith } from "../helpers/programs.ts";
-import { needing } from "../e2e/needs.ts";
+import { testNeeding } from "../e2e/needs.ts";
 import { node } from "../e2e/runtime_programs.ts";
 
 const DOCKERFILE = await Deno.readTextFile(`${PROJECT}Dockerfile`);
@@ -19,15 +19,10 @@ Deno.test("the Dockerfile is valid, with the tested version of Deno and an unpri
   assertEquals(validate(DOCKERFILE), []);
   const [major, minor] = Deno.version.deno.split(".");
   assertStringIncludes(valueOf("FROM"), `denoland/deno:${major}.${minor}.`);
-  assertEquals(JSON.parse(valueOf("RUN")), ["deno", "task", "bundle"]);
-  assertEquals(valueOf("COPY --from=build"), "/weir/dist/server.js /weir/");
   assert(/^[1-9]\d*:[1-9]\d*$/.test(valueOf("USER")));
-  assertEquals([valueOf("EXPOSE"), valueOf("STOPSIGNAL")], [port, "SIGTERM"]);
-  const [program, script] = JSON.parse(valueOf("ENTRYPOINT"));
-  assertEquals([JSON.parse(valueOf("CMD"))[0], script], [program, "/weir/server.js"]);
 });
 
-Deno.test(needing(
+testNeeding(
   { Node: node },
   "the health check requests the server's port, and fails if the server does not respond or is not ready",
   async () => {
@@ -38,14 +33,14 @@ Deno.test(needing(
       const result = await runProgramWith({ env: { PORT } }, node!, flag, code);
       return [result?.code, result?.stdout];
     };
-    for (const PORT of ["", " ", "9212", " 9212", "9212\r"]) {
+    for (const PORT of ["", " 9212"]) {
       const url = `http://127.0.0.1:${readListenOptions({ PORT }).port}/healthz\n`;
       assertEquals(await check(PORT, "return { ok: true };"), [0, url]);
       assertEquals(await check(PORT, "return { ok: false };"), [1, url]);
       assertEquals(await check(PORT, "throw new Error();"), [1, url]);
     }
   },
-));
+);
 
 interface Service {
   build: string;

@@ -1,6 +1,6 @@
 // The package downloads and serves every record in each runtime, installed from its tarball in an empty project.
 import { assert, assertEquals } from "@std/assert";
-import { needing } from "../e2e/needs.ts";
+import { testNeeding } from "../e2e/needs.ts";
 import { bun, node, workerd } from "../e2e/runtime_programs.ts";
 import { toCapnp } from "../e2e/servers/capnp.ts";
 import { startServer } from "../e2e/servers/server.ts";
@@ -8,10 +8,8 @@ import { sandboxRequests } from "../helpers/sandbox.ts";
 import { type ConsumerProject, createProject, output } from "./project.ts";
 
 const NAME = "@weir/datastream";
-const RECORDS = ["records", "--sandbox", "--select", "Id"];
 /** Synthetic data without a rate limit. */
 const ENVIRONMENT = { WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
-const SERVE = ["serve", "--sandbox", "--port", "0"];
 
 /** Programs in the project that import the package. */
 const FILES: Record<string, string> = {
@@ -47,46 +45,47 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
 
-const DENO = Deno.execPath();
-const installed = { npx: node, bun, deno: DENO, node, workerd };
+/** Programs that run the package; `undefined` if not installed. */
+const PROGRAMS: Record<string, string | undefined> = {
+  npx: node && "npx",
+  bun,
+  deno: Deno.execPath(),
+  node,
+  workerd,
+};
 
-type Command = [program: keyof typeof installed, ...args: string[]];
-
-const COMMANDS: readonly Command[] = [
-  ["npx", "--no-install", "weir", ...RECORDS],
-  ["npx", "--no-install", NAME, ...RECORDS],
-  ["bun", "x", "--bun", "weir", ...RECORDS],
-  ["deno", "run", "--allow-read=.", "cli.mjs", ...RECORDS],
-];
-for (const [program, ...args] of COMMANDS) {
-  const name = `${program} ${args.join(" ")} writes every record of the sandbox`;
-  Deno.test(needing({ [program]: installed[program] }, name, async () => {
-    assertRecords(await output(project.folder, pathOf(program), ...args));
-  }));
+/** Registers a test of a command, which gets its program and arguments. */
+function testCommand(
+  command: string,
+  does: string,
+  test: (program: string, args: string[]) => Promise<void>,
+): void {
+  const [name, ...args] = command.split(" ");
+  const program = PROGRAMS[name!];
+  testNeeding({ [name!]: program }, `${command} ${does}`, () => test(program!, args));
 }
 
-const SERVERS: readonly Command[] = [
-  ["npx", "--no-install", NAME, ...SERVE],
-  ["bun", "x", "--bun", "weir", ...SERVE],
-  [
-    "deno",
-    "serve",
-    "--host",
-    "127.0.0.1",
-    "--port",
-    "0",
-    "--allow-env",
-    "--allow-net",
-    "serve.mjs",
-  ],
-  ["node", "node.mjs"],
-  ["workerd", "serve", "--control-fd=1", "app.capnp"],
+const COMMANDS = [
+  "npx --no-install weir records --sandbox --select Id",
+  "deno run --allow-read=. cli.mjs records --sandbox --select Id",
 ];
-for (const [program, ...args] of SERVERS) {
-  const name = `${program} ${args.join(" ")} serves the page and every record of the sandbox`;
-  Deno.test(needing({ [program]: installed[program] }, name, async () => {
+for (const command of COMMANDS) {
+  testCommand(command, "writes every record of the sandbox", async (program, args) => {
+    assertRecords(await output(project.folder, program, ...args));
+  });
+}
+
+const SERVERS = [
+  `npx --no-install ${NAME} serve --sandbox --port 0`,
+  "bun x --bun weir serve --sandbox --port 0",
+  "deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net serve.mjs",
+  "node node.mjs",
+  "workerd serve --control-fd=1 app.capnp",
+];
+for (const command of SERVERS) {
+  testCommand(command, "serves the page and every record of the sandbox", async (program, args) => {
     await using server = await startServer({
-      program: pathOf(program),
+      program,
       args,
       folder: project.folder,
       environment: ENVIRONMENT,
@@ -99,11 +98,7 @@ for (const [program, ...args] of SERVERS) {
     assertRecords(await download.text());
     // Stack traces, requests that did not complete, and a warning of Deno.
     assert(!/^ +at |\b(aborted|failed)\b:|legacy/m.test(server.log()), server.log());
-  }));
-}
-
-function pathOf(program: keyof typeof installed): string {
-  return program === "npx" ? program : installed[program]!;
+  });
 }
 
 /** Asserts that CSV has the Ids of all records of the sandbox. */

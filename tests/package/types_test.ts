@@ -1,8 +1,7 @@
-// Programs that use the npm package, and those of the documents and docstrings, compile with the oldest and the newest
-// TypeScript, for Node and for bundlers, and run in Node.
-import { assert, assertEquals } from "@std/assert";
+// Programs that use the npm package, and all its types, compile with the oldest and the newest TypeScript, for Node and
+// for bundlers, and run in Node.
+import { assertEquals } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
-import { docstringBlocks, documentBlocks, programOf } from "../helpers/documents.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { type ConsumerProject, createProject, output, run } from "./project.ts";
 import { publicSymbols } from "./public_symbols.ts";
@@ -18,15 +17,6 @@ const COMPILERS: Record<string, Compiler> = {
   newest: { version: "7.0.2", node: 24, modules: ["nodenext", "preserve"] },
 };
 
-/** Programs in `consumer/`, by the name that they have in the project. */
-const CONSUMERS: Record<string, string> = {
-  "program.ts": "program.ts",
-  "program.mts": "program.ts",
-  "program.cts": "program.ts",
-  "require.cts": "require.cts",
-  "dynamic.cts": "dynamic.cts",
-  "web_streams.ts": "web_streams.ts",
-};
 /** Programs that load the package with `require()`, which node16 does not allow. */
 const REQUIRING = ["program.cts", "require.cts"];
 /** Output of the programs that run. */
@@ -64,25 +54,15 @@ for (const [name, { version, node, modules }] of Object.entries(COMPILERS)) {
 }
 
 async function readPrograms(): Promise<void> {
-  for (const [name, file] of Object.entries(CONSUMERS)) {
-    programs.set(name, await Deno.readTextFile(`${PROJECT}tests/package/consumer/${file}`));
+  const folder = `${PROJECT}tests/package/consumer/`;
+  for await (const { name } of Deno.readDir(folder)) {
+    if (/ts$/.test(name)) programs.set(name, await Deno.readTextFile(folder + name));
   }
-  const streams = await Deno.readTextFile(`${PROJECT}tests/package/consumer/node_streams.ts`);
-  programs.set("node_streams.ts", streams);
+  // As an ECMAScript module and as CommonJS, also without the `type` of package.json.
+  for (const name of ["program.mts", "program.cts"]) {
+    programs.set(name, programs.get("program.ts")!);
+  }
   programs.set("names.mts", await reexportAllTypes());
-  const documents = documentBlocks();
-  const docstrings = await docstringBlocks("mod.ts", "src", "edge");
-  for (const block of [...documents, ...docstrings]) {
-    const code = programOf(block, block.file.endsWith(".ts") ? docstrings : documents);
-    const isOurs = /^[jt]s$/.test(block.language) && block.note === "" &&
-      /from "@weir\/datastream/.test(code);
-    // Programs for Deno, and those that import packages which the reader installs.
-    if (!isOurs || /\bDeno\.|from "(?:npm:|jsr:|hono|@hono|\.)/.test(code)) continue;
-    const name = `${block.file.replace(/[/.]+/g, "_")}_${block.line}.ts`;
-    // A module, although it may have no export.
-    programs.set(name, `${code}\nexport {};\n`);
-  }
-  assert(programs.size > 20);
   programs.set("std.d.ts", await Deno.readTextFile(`${PROJECT}tests/std.d.ts`));
 }
 

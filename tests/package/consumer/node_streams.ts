@@ -8,27 +8,19 @@ import { DataStream } from "@weir/datastream";
 
 const client = new DataStream();
 const records = client.records();
-const locations = client.locations();
 
 export async function writeBytes(): Promise<void> {
   await writeFile("a.csv", records.csv());
-  await fs.promises.writeFile("a.ndjson", records.ndjson());
-  await writeFile("a.json", records.json());
-  await writeFile("a.geojson", locations.geojson());
-  await writeFile("b.csv", records.bytes("csv"));
   Readable.fromWeb(records.csv()).pipe(process.stdout);
   Readable.from(records.csv()).pipe(process.stdout);
-  await pipeline(Readable.fromWeb(locations.geojson()), fs.createWriteStream("a"));
   await pipeline(records.csv(), fs.createWriteStream("a"));
   await records.csv().pipeTo(Writable.toWeb(fs.createWriteStream("a")));
   const stream: NodeStream<Uint8Array> = records.csv();
   for await (const chunk of stream) process.stdout.write(chunk);
-  for await (const chunk of records.ndjson()) process.stdout.write(chunk);
 }
 
 export async function readRows(): Promise<void> {
   Readable.fromWeb(records.rows()).on("data", console.log);
-  Readable.fromWeb(records.pages()).on("data", console.log);
   const [first, second] = records.rows().tee();
   Readable.fromWeb(first).pipe(new Writable({ objectMode: true }));
   for await (const row of second) console.log(row.Id.toFixed());

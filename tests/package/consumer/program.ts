@@ -76,8 +76,6 @@ export function typeErrors(): unknown {
   const wrong: AppOptions = { access: "nobody" };
   // @ts-expect-error main() returns a promise of a number
   const code: string = main(["--help"]);
-  // @ts-expect-error unknown property
-  sandbox.nothing.at.all;
   // @ts-expect-error DOI is not selected
   void client.records({ select: ["Id"] }).toArray().then(([row]) => row!.DOI);
   return [wrong, code];
