@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import maps from "../../../deno.json" with { type: "json" };
-import { FOLDER, MAIN, readFile, withFiles, writeFile } from "../command_line.ts";
+import { FOLDER, MAIN, readFile, testWithFiles, writeFile } from "../command_line.ts";
 import {
   type CodeBlock,
   documentBlocks,
@@ -14,8 +14,8 @@ import {
   lastParagraph,
   programOf,
 } from "../../helpers/documents.ts";
-import { type ProgramResult, runProgram, runProgramWith } from "../../helpers/programs.ts";
-import { needing } from "../needs.ts";
+import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
+import { hasR, python } from "./interpreters.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 const blocks = documentBlocks();
@@ -96,43 +96,34 @@ function permissionsOf(block: CodeBlock): string[] {
 
 const scripts = blocks.filter(({ language }) => language === "ts");
 
-Deno.test("the types of each script of the documents are right", () =>
-  withFiles(async () => {
-    await writeConfig();
-    const files = scripts.map(({ file, line }) => `${file.replaceAll("/", "_")}_${line}.ts`);
-    for (const [index, script] of scripts.entries()) {
-      await writeFile(files[index]!, programOf(script, blocks));
-    }
-    const { code, stderr } = await deno("check", "--quiet", ...files);
-    // The programs begin in the line that they have in their document.
-    const places = stderr.replaceAll(/file:\S*\/([\w.-]+)_\d+\.ts:(\d+):\d+/g, "$1, line $2");
-    assertEquals(code, 0, places);
-  }));
+testWithFiles("the types of each script of the documents are right", async () => {
+  await writeConfig();
+  const files = scripts.map(({ file, line }) => `${file.replaceAll("/", "_")}_${line}.ts`);
+  for (const [index, script] of scripts.entries()) {
+    await writeFile(files[index]!, programOf(script, blocks));
+  }
+  const { code, stderr } = await deno("check", "--quiet", ...files);
+  // The programs begin in the line that they have in their document.
+  const places = stderr.replaceAll(/file:\S*\/([\w.-]+)_\d+\.ts:(\d+):\d+/g, "$1, line $2");
+  assertEquals(code, 0, places);
+});
 
-for (const block of scripts) {
-  Deno.test(`the script in ${block.place} runs and prints what its comments say`, () =>
-    withFiles(async () => {
-      await writeConfig();
-      await writeFile("script.ts", programOf(block, blocks));
-      const flags = ["--quiet", "--no-prompt", "--no-check", "--preload", SERVICE];
-      const ran = await deno("run", ...flags, ...permissionsOf(block), "script.ts");
-      await assertRan(block, ran);
-    }));
-}
-
-for (const block of blocks.filter(({ language }) => language === "js")) {
+for (const block of blocks.filter(({ language }) => language === "ts" || language === "js")) {
   if (block.note in OTHER_JS) continue;
-  Deno.test(`the program in ${block.place} runs and prints what its comments say`, () =>
-    withFiles(async () => {
-      assertEquals(block.note, "", `${block.place}: unknown word after js`);
-      await writeConfig();
-      const name = /^import\b/m.test(programOf(block, blocks)) ? "script.mjs" : "script.cjs";
-      await writeFile(name, programOf(block, blocks));
-      // Node has no permissions: it may read and write files and the environment.
-      const permissions = ["--allow-env", "--allow-read=.", "--allow-write=."];
-      const flags = ["--quiet", "--no-prompt", "--preload", SERVICE];
-      await assertRan(block, await deno("run", ...flags, ...permissions, ...PERMISSIONS, name));
-    }));
+  testWithFiles(`the program in ${block.place} runs and prints what its comments say`, async () => {
+    const program = programOf(block, blocks);
+    const isNode = block.language === "js";
+    if (isNode) assertEquals(block.note, "", `${block.place}: unknown word after js`);
+    await writeConfig();
+    const name = `script.${isNode ? /^import\b/m.test(program) ? "mjs" : "cjs" : "ts"}`;
+    await writeFile(name, program);
+    // Node has no permissions: it may read and write files and the environment.
+    const permissions = isNode
+      ? ["--allow-env", "--allow-read=.", "--allow-write=.", ...PERMISSIONS]
+      : permissionsOf(block);
+    const flags = ["--quiet", "--no-prompt", "--no-check", "--preload", SERVICE];
+    await assertRan(block, await deno("run", ...flags, ...permissions, name));
+  });
 }
 
 /** Asserts that a program succeeded, printed what its comments say, and wrote its files. */
@@ -206,19 +197,18 @@ for (const [file, text] of DOCUMENTS) {
   const own = blocks.filter((block) => block.file === file);
   const commands = own.filter(({ language }) => language === "sh");
   if (commands.length === 0 && !text.includes("`weir ") || file in OTHER_DOCUMENTS) continue;
-  Deno.test(`the commands of ${file} run with the permissions that it names`, () =>
-    withFiles(async () => {
-      await using server = serveDemo();
-      await writeConfig();
-      await writeWrappers(`http://127.0.0.1:${server.addr.port}`);
-      for (const block of own) {
-        const name = fileNameOf(block);
-        if (name !== undefined) await writeFile(name, programOf(block, blocks));
-      }
-      const programs = commands.map(({ code, line }) => "\n".repeat(line) + code);
-      if (file === "docs/migrating.md") programs.push(...weirCommandsOf(text));
-      for (const program of programs) await runShell(file, program);
-    }));
+  testWithFiles(`the commands of ${file} run with the permissions that it names`, async () => {
+    await using server = serveDemo();
+    await writeConfig();
+    await writeWrappers(`http://127.0.0.1:${server.addr.port}`);
+    for (const block of own) {
+      const name = fileNameOf(block);
+      if (name !== undefined) await writeFile(name, programOf(block, blocks));
+    }
+    const programs = commands.map(({ code, line }) => "\n".repeat(line) + code);
+    if (file === "docs/migrating.md") programs.push(...weirCommandsOf(text));
+    for (const program of programs) await runShell(file, program);
+  });
 }
 
 /** Runs the lines of a shell program that are not run elsewhere. */
@@ -263,43 +253,24 @@ function weirCommandsOf(text: string): string[] {
 }
 
 /** Interpreters of the other languages, and what must be installed. */
-const INTERPRETERS: Record<string, { programs: string[]; probe: string[]; run: string[] }> = {
-  python: {
-    programs: ["python3", "/usr/bin/python3"],
-    probe: ["-c", "import pandas"],
-    run: ["-c"],
-  },
-  r: { programs: ["Rscript"], probe: ["--version"], run: ["-e"] },
+const INTERPRETERS: Record<string, [program: string | undefined, flag: string, needs: string]> = {
+  python: [python, "-c", "Python with pandas"],
+  r: [hasR ? "Rscript" : undefined, "-e", "R"],
 };
 
-for (const [language, { programs, probe, run }] of Object.entries(INTERPRETERS)) {
-  const own = blocks.filter((block) => block.language === language);
-  if (own.length === 0) continue;
-  let interpreter: string | undefined;
-  for (const program of programs) {
-    if (interpreter === undefined && (await runProgram(program, ...probe))?.success) {
-      interpreter = program;
-    }
-  }
-  for (const { code, place } of own) {
-    Deno.test(needing(
-      { [[programs[0], ...probe].join(" ")]: interpreter },
-      `the ${language} program in ${place} runs`,
-      () =>
-        withFiles(async () => {
-          await using server = serveDemo();
-          const address = `http://127.0.0.1:${server.addr.port}`;
-          const program = code.replaceAll(
-            /https?:\/\/(?:127\.0\.0\.1:8000|localhost:8000|weir\.example)/g,
-            address,
-          );
-          await writeConfig();
-          await writeWrappers(address);
-          const bin = `${await Deno.realPath(FOLDER)}/bin`;
-          const env = { ...ENVIRONMENT, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` };
-          const ran = (await runProgramWith({ cwd: FOLDER, env }, interpreter!, ...run, program))!;
-          assertEquals(ran.code, 0, `${place}:\n${ran.stderr}`);
-        }),
-    ));
+for (const [language, [interpreter, flag, needs]] of Object.entries(INTERPRETERS)) {
+  for (const { code, place } of blocks.filter((block) => block.language === language)) {
+    testWithFiles(`the ${language} program in ${place} runs`, async () => {
+      await using server = serveDemo();
+      const address = `http://127.0.0.1:${server.addr.port}`;
+      const example = /https?:\/\/(?:127\.0\.0\.1:8000|localhost:8000|weir\.example)/g;
+      await writeConfig();
+      await writeWrappers(address);
+      const bin = `${await Deno.realPath(FOLDER)}/bin`;
+      const env = { ...ENVIRONMENT, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin` };
+      const args = [flag, code.replaceAll(example, address)];
+      const ran = (await runProgramWith({ cwd: FOLDER, env }, interpreter!, ...args))!;
+      assertEquals(ran.code, 0, `${place}:\n${ran.stderr}`);
+    }, { [needs]: interpreter });
   }
 }

@@ -6,16 +6,11 @@ import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
-import { inBrowser, isInstalled as hasChromium, LOOPBACK } from "../browser/chromium.ts";
-import { needing } from "../needs.ts";
+import { inBrowser, isInstalled as hasChromium } from "../browser/chromium.ts";
+import { testNeeding } from "../needs.ts";
 import { provideClone, runCommand, startCommand } from "./clone.ts";
+import { hasNanoparquet, hasPyarrow, hasR, python } from "./interpreters.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
-
-/** Python with pandas: Debian installs pandas only for its own Python. */
-const python = await findPython();
-const hasR = await succeeds("Rscript", "-e", "library(survival)");
-const hasNanoparquet = await succeeds("Rscript", "-e", "library(nanoparquet)");
-const hasPyarrow = python !== undefined && await succeeds(python, "-c", "import pyarrow");
 
 const sandbox = createSandbox({ requestsPerSecond: Infinity });
 const client = new DataStream({
@@ -39,7 +34,7 @@ function testExample(
   tested.add(path);
   const example = EXAMPLES.find((example) => example.path === path);
   assert(example, `examples/README.md does not list ${path}`);
-  Deno.test(needing(needs, `examples/${path} runs`, () => fn(example)));
+  testNeeding(needs, `examples/${path} runs`, () => fn(example));
 }
 
 testExample("deno/download.ts", (example) =>
@@ -58,76 +53,53 @@ testExample("deno/download.ts", (example) =>
 
 testExample("deno/weekly_update.ts", async (example) => {
   const folder = clone();
-  const csv = `${folder}nutrients.csv`;
+  const [command] = example.commands;
   const query = client.records({
     select: ["DOI", "ActivityStartDate", "CharacteristicName", "ResultValue"],
     filter:
       "CharacteristicName in ('Nitrate','Total Phosphorus, mixed forms','Dissolved oxygen (DO)')",
   });
-  const [command] = example.commands;
-  assertEquals((await runCommand(folder, command!)).stdout, `${example.result}\n`);
-  await assertCsv(csv, query);
-  for (const name of ["csv", "json"]) await Deno.remove(`${folder}nutrients.${name}`);
+  const run = async (command: string) => (await runCommand(folder, command, KEY)).stdout;
+  assertEquals(await run(command!), `${example.result}\n`);
+  await assertCsv(`${folder}nutrients.csv`, query);
+  assertEquals(await run(command!), "nutrients.csv is up to date\n");
 
-  await using service = serveSandbox();
-  const real = await realCommand(example, ON_LOOPBACK);
-  const run = async () => {
-    service.requests.length = 0;
-    const { stdout } = await runCommand(folder, real, service.environment);
-    return stdout;
-  };
-  assertEquals(await run(), `${example.result}\n`);
-  await assertCsv(csv, query);
-
-  await Deno.writeTextFile(csv, "unchanged");
-  assertEquals(await run(), "nutrients.csv is up to date\n");
-  assertEquals(service.requests, ["Metadata"]);
-  assertEquals(await Deno.readTextFile(csv), "unchanged");
-
-  service.version = "1.0.1";
-  assertEquals(await run(), `${example.result}\n`);
-  await assertCsv(csv, query);
+  // As after a new version of a dataset.
+  const state = await Deno.readTextFile(`${folder}nutrients.json`);
+  await Deno.writeTextFile(`${folder}nutrients.json`, state.replace("1.0.0", "0.9.0"));
+  await Deno.writeTextFile(`${folder}nutrients.csv`, "old");
+  assertEquals(await run(await realCommand(example)), `${example.result}\n`);
+  await assertCsv(`${folder}nutrients.csv`, query);
 });
 
 testExample("deno/dashboard.ts", async (example) => {
-  const folder = clone();
-  const [command] = example.commands;
   const select = ["LocationId", "ActivityStartDate", "ResultValue", "ResultUnit"] as const;
-  const locations = await client.locations({ select: ["Id"] }).toArray();
-  const some = locations.slice(0, 3).map(({ Id }) => Id).join();
   // More than one URL of DataStream can contain.
   const many = Array.from({ length: 2_500 }, (_, index) => index + 1);
-  const check = async (root: string) => {
-    const request = async (parameters: string) => {
-      const response = await fetch(`${root}/${parameters}`);
+  const check = async (command: string) => {
+    await using server = await startCommand(clone(), command, KEY);
+    const request = async (search: string) => {
+      const response = await fetch(server.root + search);
       return { status: response.status, body: await response.json() };
     };
     const filters = {
-      [`${some}&characteristic=pH&from=2020`]:
-        `LocationId in (${some}) and CharacteristicName eq 'pH' and ActivityStartYear gte 2020`,
-      [`${some}&to=2015`]: `LocationId in (${some}) and ActivityStartYear lte 2015`,
-      [`${many}`]: isIn("LocationId", many),
+      [new URL(example.result!).search]:
+        "LocationId in (1064,1155) and CharacteristicName eq 'pH' and " +
+        "ActivityStartYear gte 2020 and ActivityStartYear lte 2022",
+      [`?locations=${many}`]: isIn("LocationId", many),
     };
-    for (const [parameters, filter] of Object.entries(filters)) {
+    for (const [search, filter] of Object.entries(filters)) {
       const body = await client.observations({ select, filter }).toArray();
       assert(body.length > 2);
-      assertEquals(await request(`?locations=${parameters}`), { status: 200, body });
+      assertEquals(await request(search), { status: 200, body });
     }
     assertEquals(await request(""), { status: 200, body: [] });
     const invalid = await request("?locations=x");
     assertEquals(invalid.status, 400);
     assertStringIncludes(invalid.body.error, "LocationId");
-    const { status, body } = await request(new URL(example.result!).search);
-    assertEquals([status, body.length > 2], [200, true]);
   };
-  {
-    await using server = await startCommand(folder, command!);
-    await check(server.root);
-  }
-  await using service = serveSandbox();
-  const real = await realCommand(example, ON_LOOPBACK);
-  await using server = await startCommand(folder, real, service.environment);
-  await check(server.root);
+  await check(example.commands[0]!);
+  await check(await realCommand(example));
 });
 
 testExample("deno/phosphorus_medians.ts", (example) =>
@@ -157,29 +129,18 @@ for (const name of ["join", "wide_table", "parquet"]) {
     }));
 }
 
-testExample("typescript", async (example) => {
-  const folder = await installPackage(example);
-  const check = async (stdout: string) => {
+testExample("typescript", (example) =>
+  testInNode(example, async (folder, stdout) => {
     const query = client.observations({
       select: ["LocationId", "ResultValue", "ResultUnit"],
       filter: "CharacteristicName eq 'Nitrate' and ActivityStartYear eq 2020",
     });
-    const rows = await query.toArray();
-    const locations = new Set(
-      rows.filter((row) => row.ResultValue !== null).map((row) => row.LocationId),
-    );
+    const rows = (await query.toArray()).filter((row) => row.ResultValue !== null);
     const lines = stdout.trim().split("\n");
+    const locations = new Set(rows.map((row) => row.LocationId));
     assertEquals([lines.length, lines[0]], [locations.size, example.result]);
     await assertCsv(`${folder}nitrate.csv`, query);
-  };
-  const [compile, run] = example.commands;
-  await runCommand(folder, compile!);
-  await check((await runCommand(folder, run!)).stdout);
-
-  await useRealData(`${folder}main.ts`);
-  await runCommand(folder, compile!);
-  await check((await runCommand(folder, withService(run!), KEY)).stdout);
-});
+  }));
 
 for (
   const [path, program, needs] of [
@@ -241,16 +202,16 @@ testExample("browser", async ({ commands: [command] }) => {
   });
 }, { Chromium: hasChromium });
 
-testExample("hono/main.ts", async ({ commands: [command], path }) => {
+testExample("hono/main.ts", async (example) => {
+  const [command] = example.commands;
   {
     await using server = await startCommand(clone(), command!);
     const hello = await fetch(`${server.root}/hello`);
     assertEquals([hello.status, await hello.text()], [200, "Hello"]);
     await assertServesApp(server.root);
   }
-  const file = `${clone()}examples/${path}`;
-  await useRealData(file);
-  await runCommand(clone(), `deno check examples/${path}`);
+  await useRealData(example);
+  await runCommand(clone(), `deno check examples/${example.path}`);
   await using server = await startCommand(clone(), command!);
   await assertRequiresKey(server.root);
 });
@@ -267,17 +228,6 @@ Deno.test("each example of examples/README.md has a test", () => {
 /** Environment of a program that uses the service, which the sandbox replaces. */
 const KEY = { DATASTREAM_API_KEY: "sandbox" };
 
-async function succeeds(program: string, ...args: string[]): Promise<boolean> {
-  return (await runProgram(program, ...args))?.success ?? false;
-}
-
-async function findPython(): Promise<string | undefined> {
-  for (const program of ["python3", "/usr/bin/python3"]) {
-    if (await succeeds(program, "-c", "import pandas")) return program;
-  }
-  return undefined;
-}
-
 /** Installs the package in the example's folder as the README says. Returns the folder. */
 async function installPackage({ path }: Example): Promise<string> {
   const folder = `${clone()}examples/${path.split("/")[0]}/`;
@@ -293,10 +243,16 @@ async function testInNode(
   check: (folder: string, stdout: string) => void | Promise<void>,
 ): Promise<void> {
   const folder = await installPackage(example);
-  const [command] = example.commands;
-  await check(folder, (await runCommand(folder, command!)).stdout);
-  await useRealData(`${clone()}examples/${example.path}`);
-  await check(folder, (await runCommand(folder, withService(command!), KEY)).stdout);
+  const run = async (node: string) => {
+    let stdout = "";
+    for (const command of example.commands) {
+      ({ stdout } = await runCommand(folder, command.replace("node ", node), KEY));
+    }
+    await check(folder, stdout);
+  };
+  await run("node ");
+  await useRealData(example);
+  await run("node --import ./service.mjs ");
 }
 
 /** Runs an example in Deno, then its line for real data with the sandbox as the service. */
@@ -308,13 +264,9 @@ async function testInDeno(
   await check((await runCommand(clone(), await realCommand(example), KEY)).stdout);
 }
 
-/** Replaces `fetch` by that of the sandbox in a command of Node. */
-function withService(command: string): string {
-  return command.replace("node ", `node --import ./service.mjs `);
-}
-
-/** Replaces the statements for synthetic data of a file by the one for real data. */
-async function useRealData(file: string): Promise<void> {
+/** Replaces the statements for synthetic data by the one for real data, and adds `service.mjs` to the folder. */
+async function useRealData({ path }: Example): Promise<void> {
+  const file = `${clone()}examples/${path}${path.includes(".") ? "" : "/main.ts"}`;
   const code = await Deno.readTextFile(file);
   const synthetic = /^\/\/ Synthetic data[^\n]*:\n(?:[^\n]+\n)+?\/\/ Real data[^\n]*:\n\/\/ /m;
   assert(synthetic.test(code), `${file} has no line for real data`);
@@ -323,45 +275,14 @@ async function useRealData(file: string): Promise<void> {
   await Deno.copyFile(service, file.replace(/[^/]+$/, "service.mjs"));
 }
 
-/** Flags of Deno for a program that requests the service of `serveSandbox()`. */
-const ON_LOOPBACK =
-  `--allow-env=SERVICE --allow-net=127.0.0.1 --preload ${PROJECT}tests/e2e/examples/loopback_service.ts`;
-
-/**
- * Replaces the statements for synthetic data. Returns the command with the permissions for real
- * data.
- */
-async function realCommand(
-  { path, commands: [command] }: Example,
-  service = `--preload ${PROJECT}tests/e2e/examples/readme_service.ts`,
-): Promise<string> {
-  await useRealData(`${clone()}examples/${path}`);
+/** Replaces the statements for synthetic data. Returns the command with the permissions for real data. */
+async function realCommand(example: Example): Promise<string> {
+  await useRealData(example);
   const flags = "--check --allow-env=DATASTREAM_API_KEY --allow-net=api.datastream.org";
-  return command!.replace("deno run", `deno run ${flags} ${service}`);
-}
-
-/** Serves the sandbox on loopback, records its requests, and can refuse them. */
-function serveSandbox() {
-  const { fetch } = createSandbox({ requestsPerSecond: Infinity });
-  const state = {
-    /** Resource of each request since the list was emptied. */
-    requests: [] as string[],
-    /** Version of the first dataset. */
-    version: "1.0.0",
-  };
-  const server = Deno.serve(LOOPBACK, async (request) => {
-    const { pathname, search } = new URL(request.url);
-    const name = pathname.split("/").at(-1)!;
-    state.requests.push(name);
-    // The links to further pages have the origin of the request.
-    const url = `https://api.datastream.org${pathname}${search}`;
-    const response = await fetch(new Request(url, request));
-    const text = await response.text();
-    const changed = text.replace('"Version":"1.0.0"', `"Version":"${state.version}"`);
-    return new Response(changed, response);
-  });
-  const environment = { ...KEY, SERVICE: `http://127.0.0.1:${server.addr.port}` };
-  return Object.assign(state, { environment, [Symbol.asyncDispose]: () => server.shutdown() });
+  return example.commands[0]!.replace(
+    "deno run",
+    `deno run ${flags} --preload examples/deno/service.mjs`,
+  );
 }
 
 async function assertCsv(file: string, query: Query<unknown>): Promise<void> {
