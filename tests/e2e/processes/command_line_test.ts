@@ -102,22 +102,21 @@ Deno.test("weir setup saves a key that only its owner can read, and weir uses it
   await using download = await Download.create();
   const environment = { XDG_CONFIG_HOME: download.folder };
   const path = download.path("weir/key");
-  const modeOf = async (name: string) => ((await Deno.stat(name)).mode ?? 0) & 0o777;
-  /** Runs `weir setup`; its last message matches. */
-  const setup = async (secret: string, flags: string[], code: number, message: RegExp) => {
-    const ended = await weir(["setup", ...flags], { environment, secret });
-    assertEquals(ended.code, code);
-    assertMatch(ended.errors.at(-1)!, message);
-    return await Deno.readTextFile(path);
+  const modeOf = async (name: string) => (await Deno.stat(name)).mode! & 0o777;
+  const setup = async (secret: string, ...flags: string[]) => {
+    const { errors } = await weir(["setup", ...flags], { environment, secret });
+    return { message: errors.at(-1)!, key: await Deno.readTextFile(path) };
   };
-  const isSaved = /^Saved in \S+weir.key, which only you can read\. /;
-  assertEquals(await setup("old-key\n", [], 0, isSaved), "old-key\n");
+  const first = await setup("old-key\n");
+  assertEquals(first.key, "old-key\n");
+  assertMatch(first.message, /^Saved in \S+weir.key, which only you can read\. /);
   assertEquals([await modeOf(download.path("weir")), await modeOf(path)], [0o700, 0o600]);
   // A file that others can read becomes private.
   await Deno.chmod(path, 0o644);
-  const exists = /weir.key already has a key: pass --force to replace it$/;
-  assertEquals(await setup("key-of-a-test", [], 1, exists), "old-key\n");
-  assertEquals(await setup("key-of-a-test", ["--force"], 0, isSaved), "key-of-a-test\n");
+  const refused = await setup("key-of-a-test");
+  assertEquals(refused.key, "old-key\n");
+  assertMatch(refused.message, /weir.key already has a key: pass --force to replace it$/);
+  assertEquals((await setup("key-of-a-test", "--force")).key, "key-of-a-test\n");
   assertEquals(await modeOf(path), 0o600);
   const failed = await weir(["setup"], { secret: "k", environment: { XDG_CONFIG_HOME: path } });
   assertEquals(failed.code, 1);

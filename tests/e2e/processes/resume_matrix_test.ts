@@ -71,7 +71,7 @@ interface Start extends Partial<Pick<Download, "failAt" | "interruptAt">> {
 
 /** Downloads, with their exit codes and the names of the files that they leave. */
 const ENDS: [name: string, start: Start, line: string, code: number, files: string[]][] = [
-  ["finishes without rows", {}, "--filter=DOI eq 'none'", 0, FILE],
+  ["finishes without rows", {}, "--filter=DOI eq 'none' --output=a.parquet", 0, ["a.parquet"]],
   ["resumes without a part", {}, "--resume", 0, FILE],
   ["is interrupted at its first page", { interruptAt: 1 }, "", 130, []],
   ["is interrupted at its second page", { interruptAt: 2 }, "", 130, PART],
@@ -250,7 +250,8 @@ Deno.test("weir --resume and --update ignore an empty part beside a finished fil
     await download.expect(flag, { pages: 0, messages: 0 });
   }
   download.publish({ Version: "9.0.0" });
-  await download.expect("--update", { pages: 3, files: FILE });
+  const says = [`${download.path()} is downloaded again: 10.25976/weir-aa00 was version 1.0.0`];
+  await download.expect("!quiet --update", { pages: 3, files: FILE, says });
 });
 
 Deno.test("weir replaces the citations when it replaces the rows, also after an interruption", async () => {
