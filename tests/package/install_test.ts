@@ -15,14 +15,6 @@ const ENVIRONMENT = { WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
 const FILES: Record<string, string> = {
   "cli.mjs": `import { main } from "${NAME}/cli"; process.exitCode = await main();`,
   "serve.mjs": `export { default } from "${NAME}/serve";`,
-  "node.mjs": `import { createApp } from "${NAME}/edge";
-    import { serveNode } from "${NAME}/node";
-    import { createSandbox } from "${NAME}/sandbox";
-    const { apiKey, url, fetch } = createSandbox({ requestsPerSecond: Infinity });
-    const options = { access: "public", apiKey, baseUrl: url, fetch, synthetic: true };
-    const app = createApp({ ...options, requestsPerSecond: Infinity });
-    const server = await serveNode(app, { port: 0 });
-    console.error("Weir listens on " + server.url);`,
   "app.capnp": toCapnp(
     JSON.stringify({ compatibility_date: "2026-05-03", compatibility_flags: [] }),
     { environment: ENVIRONMENT },
@@ -50,7 +42,6 @@ const PROGRAMS: Record<string, string | undefined> = {
   npx: node && "npx",
   bun,
   deno: Deno.execPath(),
-  node,
   workerd,
 };
 
@@ -79,7 +70,6 @@ const SERVERS = [
   `npx --no-install ${NAME} serve --sandbox --port 0`,
   "bun x --bun weir serve --sandbox --port 0",
   "deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net serve.mjs",
-  "node node.mjs",
   "workerd serve --control-fd=1 app.capnp",
 ];
 for (const command of SERVERS) {

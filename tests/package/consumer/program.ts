@@ -18,7 +18,7 @@ import {
   toRequest,
 } from "@weir/datastream";
 import { main } from "@weir/datastream/cli";
-import { type AppOptions, createApp, type EdgeApp, signUrl } from "@weir/datastream/edge";
+import { createApp, type EdgeApp, signUrl } from "@weir/datastream/edge";
 import type { RequestOptions } from "@weir/datastream/endpoint";
 import { createSandbox, type Sandbox } from "@weir/datastream/sandbox";
 
@@ -63,22 +63,7 @@ async function program(): Promise<void> {
     const status: number | undefined = error.status;
     console.log(typeof longitude, health.status, citations.length > 0, kind, status);
   }
-  void [signed, resources, paths];
-}
-
-/** Has type errors only; it is compiled but never called. */
-export function typeErrors(): unknown {
-  // @ts-expect-error Records have no such field
-  client.records({ select: ["Latitude"] });
-  // @ts-expect-error a year is a number
-  gte("ActivityStartYear", "2015");
-  // @ts-expect-error unknown access mode
-  const wrong: AppOptions = { access: "nobody" };
-  // @ts-expect-error main() returns a promise of a number
-  const code: string = main(["--help"]);
-  // @ts-expect-error DOI is not selected
-  void client.records({ select: ["Id"] }).toArray().then(([row]) => row!.DOI);
-  return [wrong, code];
+  void [signed, resources, paths, main];
 }
 
 void program();
