@@ -1,7 +1,6 @@
 // A copy of the clone, in which the commands of examples/README.md run.
 import { assert } from "@std/assert";
 import { copyClone } from "../../package/copy_clone.ts";
-import { findFreePort } from "./free_port.ts";
 import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
 import { type Server, startServer } from "../servers/server.ts";
 import { commandsFor } from "./readme.ts";
@@ -55,6 +54,12 @@ export function startCommand(
   const [program, ...args] = wordsOf(command.replace(/--port \d+/, `--port ${port}`));
   const variables = { ...OFFLINE_WRANGLER, ...environment, CI: "1", PORT: `${port}` };
   return startServer({ program: program!, args, folder, environment: variables, port });
+}
+
+/** Returns a port on which no program listens. */
+function findFreePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
 }
 
 /** Splits a command into words and replaces `deno` by the Deno that runs the test. */

@@ -1,12 +1,8 @@
 import { PROJECT } from "../../helpers/project.ts";
 
-/** What an example needs before its commands run. */
-export type Requirement = "" | "package" | "bundle" | "demo";
-
 export interface Example {
   /** Path of the file or folder in `examples/`. */
   path: string;
-  needs: Requirement;
   commands: string[];
   /** A line of the output, or the address of the server. */
   result: string | undefined;
@@ -17,18 +13,17 @@ const text = await Deno.readTextFile(`${PROJECT}examples/README.md`);
 export const EXAMPLES: readonly Example[] = text.split("\n")
   .filter((line) => line.startsWith("| ["))
   .map((line) => {
-    const [, name, , needs, commands, result] = line.split("|").map((cell) => cell.trim());
+    const [, name, , , commands, result] = line.split("|").map((cell) => cell.trim());
     const codeOf = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
     return {
       path: /^\[([^\]]+)\]/.exec(name!)![1]!,
-      needs: needs as Requirement,
       commands: codeOf(commands!),
       result: codeOf(result!)[0],
     };
   });
 
 /** Returns the shell commands of a requirement: those after the paragraph that starts with its name. */
-export function commandsFor(requirement: Requirement): string[] {
+export function commandsFor(requirement: "package" | "bundle" | "demo"): string[] {
   const [, code] = new RegExp(`^\\*\\*${requirement}\\*\\*:[^]*?^\`\`\`sh\n([^]*?)^\`\`\`$`, "m")
     .exec(text)!;
   return code!.trim().split("\n");
