@@ -1,12 +1,6 @@
 // Behaviours of the client that run in every runtime, with its own fetch(), streams and errors. They
 // use only the public API; `cases.ts` has the expected results.
-import {
-  DataStream,
-  type DataStreamOptions,
-  endpoint,
-  type Query,
-  toRequest,
-} from "../../../mod.ts";
+import { DataStream, type DataStreamOptions, type Query } from "../../../mod.ts";
 
 /** Path whose response arrives when a client has aborted the stalled request. */
 export const ABORTED_PATH = "/aborted";
@@ -58,15 +52,6 @@ export const textsOf = async (query: Query<object>): Promise<string[]> => [
 
 /** Behaviours by name. Each has a separate service at `baseUrl` and returns JSON-serialisable data. */
 export const BEHAVIOURS = {
-  "toRequest() returns a request for fetch() when endpoint() built the options": async (
-    baseUrl,
-  ) => {
-    const options = { baseUrl, headers: { "x-api-key": KEY }, $top: 3, $select: "Id" };
-    const response = await fetch(toRequest(endpoint("GET /Locations", options)));
-    const { value } = await response.json();
-    return { status: response.status, value };
-  },
-
   "csv() and json() give the same text when runtimes differ": (baseUrl) =>
     textsOf(createClient(baseUrl).records({ top: 100 })),
 
