@@ -1,8 +1,8 @@
-// The package downloads and serves every record in each runtime, installed from its tarball in an empty project.
+// The package downloads and serves every record in Node, Bun and Deno, installed from its tarball in an empty project.
+// tests/e2e/examples runs it in Wrangler.
 import { assert, assertEquals } from "@std/assert";
 import { testNeeding } from "../e2e/needs.ts";
-import { bun, node, workerd } from "../e2e/runtime_programs.ts";
-import { toCapnp } from "../e2e/servers/capnp.ts";
+import { bun, node } from "../e2e/runtime_programs.ts";
 import { startServer } from "../e2e/servers/server.ts";
 import { sandboxRequests } from "../helpers/sandbox.ts";
 import { type ConsumerProject, createProject, output } from "./project.ts";
@@ -15,24 +15,16 @@ const ENVIRONMENT = { WEIR_SANDBOX: "1", WEIR_REQUESTS_PER_SECOND: "1000" };
 const FILES: Record<string, string> = {
   "cli.mjs": `import { main } from "${NAME}/cli"; process.exitCode = await main();`,
   "serve.mjs": `export { default } from "${NAME}/serve";`,
-  "app.capnp": toCapnp(
-    JSON.stringify({ compatibility_date: "2026-05-03", compatibility_flags: [] }),
-    { environment: ENVIRONMENT },
-  ),
 };
-/** Bundles `serve.mjs` with the conditions and the platform of Wrangler. */
-const BUNDLE = "esbuild serve.mjs --bundle --format=esm --platform=browser " +
-  "--conditions=workerd,worker,browser --outfile=app.js";
 
 let project: ConsumerProject;
 let total: number;
 
 Deno.test.beforeAll(async () => {
-  project = await createProject("esbuild@0.28.2");
+  project = await createProject();
   for (const [name, code] of Object.entries(FILES)) {
     await Deno.writeTextFile(project.folder + name, code);
   }
-  await output(project.folder, "npx", ...BUNDLE.split(" "));
   total = await sandboxRequests().count("Records");
 });
 Deno.test.afterAll(() => Deno.remove(project.folder, { recursive: true }));
@@ -42,7 +34,6 @@ const PROGRAMS: Record<string, string | undefined> = {
   npx: node && "npx",
   bun,
   deno: Deno.execPath(),
-  workerd,
 };
 
 /** Registers a test of a command, which gets its program and arguments. */
@@ -70,7 +61,6 @@ const SERVERS = [
   `npx --no-install ${NAME} serve --sandbox --port 0`,
   "bun x --bun weir serve --sandbox --port 0",
   "deno serve --host 127.0.0.1 --port 0 --allow-env --allow-net serve.mjs",
-  "workerd serve --control-fd=1 app.capnp",
 ];
 for (const command of SERVERS) {
   testCommand(command, "serves the page and every record of the sandbox", async (program, args) => {
@@ -79,7 +69,7 @@ for (const command of SERVERS) {
       args,
       folder: project.folder,
       environment: ENVIRONMENT,
-      port: /(?:http:\/\/127\.0\.0\.1:|"port":)(\d+)/,
+      port: /http:\/\/127\.0\.0\.1:(\d+)/,
     });
     const page = await fetch(server.root);
     assertEquals([page.status, (await page.text()).includes("<form")], [200, true]);

@@ -1,11 +1,9 @@
 // DuckDB reads the cells of CSV from the same rows as Parquet, and the points of GeoParquet. The unit tests read the
 // files with hyparquet, and the examples with pandas and R.
 import { assert, assertEquals } from "@std/assert";
-import { RecordedRows } from "../bench/recorded_rows.ts";
 import { testNeeding } from "../e2e/needs.ts";
 import { cellOf, clientOf, readAll } from "../helpers/parquet.ts";
 import { runProgram } from "../helpers/programs.ts";
-import { fieldsOf } from "../helpers/resources.ts";
 import { readCsv } from "../helpers/rfc4180.ts";
 import { DataStream, type Query } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
@@ -77,12 +75,6 @@ const { apiKey, url, fetch } = createSandbox({
   requestsPerSecond: Infinity,
 });
 const sandbox = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
-const recorded = await RecordedRows.create(60_000);
-const recordedClient = new DataStream({
-  baseUrl: "https://service.example/v1/odata/v4",
-  requestsPerSecond: Infinity,
-  fetch: (request: Request) => Promise.resolve(recorded.respond(request)!),
-});
 
 const QUERIES: Record<string, Query<unknown>> = {
   "Records, tidy": sandbox.records().tidy(),
@@ -90,9 +82,6 @@ const QUERIES: Record<string, Query<unknown>> = {
   "unusual values": clientOf(unusual).records({ select: ["Id", ...Object.keys(VALUES)] as ["Id"] }),
   Metadata: sandbox.metadata(),
   "no rows": clientOf([]).records(),
-  "60,000 records in two row groups": recordedClient.records({
-    select: fieldsOf("Records").filter((_, index) => index % 4 === 0),
-  }),
 };
 
 for (const [name, query] of Object.entries(QUERIES)) {

@@ -1,8 +1,6 @@
 // Runs each example with the commands of examples/README.md, in a copy of the clone.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { createApp } from "../../../edge/app.ts";
-import { DataStream, isIn, type Query } from "../../../mod.ts";
-import { createSandbox } from "../../../src/sandbox/service.ts";
+import { overSandbox } from "../../helpers/edge.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
@@ -11,14 +9,6 @@ import { testNeeding } from "../needs.ts";
 import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { hasNanoparquet, hasPyarrow, hasR, python } from "./interpreters.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
-
-const sandbox = createSandbox({ requestsPerSecond: Infinity });
-const client = new DataStream({
-  apiKey: sandbox.apiKey,
-  baseUrl: sandbox.url,
-  fetch: sandbox.fetch,
-  requestsPerSecond: Infinity,
-});
 
 /** Returns the path of a copy of the clone with a trailing slash. */
 const clone = provideClone();
@@ -37,110 +27,65 @@ function testExample(
   testNeeding(needs, `examples/${path} runs`, () => fn(example));
 }
 
-testExample("deno/download.ts", (example) =>
-  testInDeno(example, async (stdout) => {
-    assertStringIncludes(stdout, `${example.result}\n`);
-    assertStringIncludes(stdout, "https://doi.org/10.25976/weir-aa00\n");
-    await assertCsv(
-      `${clone()}ph.csv`,
-      client.records({
-        select: ["DOI", "MonitoringLocationName", "ActivityStartDate", "ResultValue"],
-        filter: "CharacteristicName eq 'pH' and ActivityStartYear gte 2015",
-      }),
-    );
-    await Deno.remove(`${clone()}ph.csv`);
-  }));
+for (const path of ["deno/download.ts", "deno/phosphorus_medians.ts"]) {
+  testExample(path, async (example) => {
+    await assertPrints(example, example.commands[0]!);
+    await assertPrints(example, await realCommand(example));
+  });
+}
 
 testExample("deno/weekly_update.ts", async (example) => {
-  const folder = clone();
   const [command] = example.commands;
-  const query = client.records({
-    select: ["DOI", "ActivityStartDate", "CharacteristicName", "ResultValue"],
-    filter:
-      "CharacteristicName in ('Nitrate','Total Phosphorus, mixed forms','Dissolved oxygen (DO)')",
-  });
-  const run = async (command: string) => (await runCommand(folder, command, KEY)).stdout;
-  assertEquals(await run(command!), `${example.result}\n`);
-  await assertCsv(`${folder}nutrients.csv`, query);
-  assertEquals(await run(command!), "nutrients.csv is up to date\n");
-
+  await assertPrints(example, command!);
+  assertEquals((await runCommand(clone(), command!)).stdout, "nutrients.csv is up to date\n");
   // As after a new version of a dataset.
-  const state = await Deno.readTextFile(`${folder}nutrients.json`);
-  await Deno.writeTextFile(`${folder}nutrients.json`, state.replace("1.0.0", "0.9.0"));
-  await Deno.writeTextFile(`${folder}nutrients.csv`, "old");
-  assertEquals(await run(await realCommand(example)), `${example.result}\n`);
-  await assertCsv(`${folder}nutrients.csv`, query);
+  const path = `${clone()}nutrients.json`;
+  await Deno.writeTextFile(path, (await Deno.readTextFile(path)).replace("1.0.0", "0.9.0"));
+  await assertPrints(example, await realCommand(example));
 });
 
 testExample("deno/dashboard.ts", async (example) => {
-  const select = ["LocationId", "ActivityStartDate", "ResultValue", "ResultUnit"] as const;
-  // More than one URL of DataStream can contain.
-  const many = Array.from({ length: 2_500 }, (_, index) => index + 1);
   const check = async (command: string) => {
     await using server = await startCommand(clone(), command, KEY);
-    const request = async (search: string) => {
-      const response = await fetch(server.root + search);
-      return { status: response.status, body: await response.json() };
-    };
-    const filters = {
-      [new URL(example.result!).search]:
-        "LocationId in (1064,1155) and CharacteristicName eq 'pH' and " +
-        "ActivityStartYear gte 2020 and ActivityStartYear lte 2022",
-      [`?locations=${many}`]: isIn("LocationId", many),
-    };
-    for (const [search, filter] of Object.entries(filters)) {
-      const body = await client.observations({ select, filter }).toArray();
-      assert(body.length > 2);
-      assertEquals(await request(search), { status: 200, body });
-    }
-    assertEquals(await request(""), { status: 200, body: [] });
-    const invalid = await request("?locations=x");
+    const rows = await fetch(server.root + new URL(example.result!).search);
+    const [first] = await rows.json();
+    assertEquals(Object.keys(first), [
+      "LocationId",
+      "ActivityStartDate",
+      "ResultValue",
+      "ResultUnit",
+    ]);
+    const invalid = await fetch(`${server.root}?locations=x`);
     assertEquals(invalid.status, 400);
-    assertStringIncludes(invalid.body.error, "LocationId");
+    assertStringIncludes((await invalid.json()).error, "LocationId");
   };
   await check(example.commands[0]!);
   await check(await realCommand(example));
 });
 
-testExample("deno/phosphorus_medians.ts", (example) =>
-  testInDeno(example, (stdout) => {
-    assertStringIncludes(stdout, example.result!);
-    assert(stdout.split("\n").filter((line) => /^│ +\d/.test(line)).length > 5, stdout);
-  }));
-
-testExample("node/download.mjs", (example) =>
-  testInNode(example, async (folder, stdout) => {
-    assertEquals(stdout, `${example.result}\n`);
-    const query = client.locations({ filter: "RegionId eq 'admin.4.ca.pe'" });
-    await assertCsv(`${folder}locations.csv`, query);
-  }));
-
-testExample("node/minimum_ph.cjs", (example) =>
-  testInNode(example, (_folder, stdout) => {
-    const lines = stdout.trim().split("\n");
-    assertEquals([lines.length, lines[0]], [5, example.result]);
-  }));
-
-for (const name of ["join", "wide_table", "parquet"]) {
-  testExample(`duckdb/${name}.mjs`, (example) =>
-    testInNode(example, (_folder, stdout) => {
-      const lines = stdout.trim().split("\n");
-      assert(lines.includes(example.result!) && lines.length > 3, stdout);
-    }));
+for (
+  const path of [
+    "node/download.mjs",
+    "node/minimum_ph.cjs",
+    "duckdb/join.mjs",
+    "duckdb/wide_table.mjs",
+    "duckdb/parquet.mjs",
+    "typescript",
+  ]
+) {
+  testExample(path, async (example) => {
+    const folder = await installPackage(example);
+    const run = async (node: string) => {
+      const commands = example.commands.map((command) => command.replace("node ", node));
+      const run = commands.pop()!;
+      for (const command of commands) await runCommand(folder, command);
+      await assertPrints(example, run, folder);
+    };
+    await run("node ");
+    await useRealData(example);
+    await run("node --import ./service.mjs ");
+  });
 }
-
-testExample("typescript", (example) =>
-  testInNode(example, async (folder, stdout) => {
-    const query = client.observations({
-      select: ["LocationId", "ResultValue", "ResultUnit"],
-      filter: "CharacteristicName eq 'Nitrate' and ActivityStartYear eq 2020",
-    });
-    const rows = (await query.toArray()).filter((row) => row.ResultValue !== null);
-    const lines = stdout.trim().split("\n");
-    const locations = new Set(rows.map((row) => row.LocationId));
-    assertEquals([lines.length, lines[0]], [locations.size, example.result]);
-    await assertCsv(`${folder}nitrate.csv`, query);
-  }));
 
 for (
   const [path, program, needs] of [
@@ -169,14 +114,12 @@ Deno.test("the URL of examples/excel/yearly_ph.pq is a download", async () => {
   const query = new URLSearchParams(
     [...code.matchAll(/#"(\$\w+)" = "([^"]+)"/g)].map(([, name, value]) => [name!, value!]),
   );
-  const { apiKey, url: baseUrl, fetch } = sandbox;
-  const app = createApp({ access: "public", apiKey, baseUrl, fetch, requestsPerSecond: Infinity });
-  const response = await app.request(`/${path}?${query}`);
+  const response = await overSandbox().app.request(`/${path}?${query}`);
   const [header, ...rows] = readCsv(await response.text());
   assertEquals(header, ["ActivityStartDate", "ResultValue"]);
   const columns = [...code.matchAll(/\{"(\w+)", type/g)].map(([, name]) => name);
   assertEquals(columns.slice(0, 2), header);
-  assertEquals(rows.length, await client.records({ filter: query.get("$filter")! }).count());
+  assert(rows.length > 2);
 });
 
 testExample("browser", async ({ commands: [command] }) => {
@@ -192,13 +135,9 @@ testExample("browser", async ({ commands: [command] }) => {
     assertEquals(await download.failure(), null);
     assertEquals(download.suggestedFilename(), "ph.csv");
     await download.saveAs(`${folder}/ph.csv`);
-    await assertCsv(
-      `${folder}/ph.csv`,
-      client.records({
-        select: ["MonitoringLocationName", "ActivityStartDate", "ResultValue"],
-        filter: "CharacteristicName eq 'pH'",
-      }),
-    );
+    const [header, ...rows] = readCsv(await Deno.readTextFile(`${folder}/ph.csv`));
+    assertEquals(header, ["MonitoringLocationName", "ActivityStartDate", "ResultValue"]);
+    assert(rows.length > 2);
   });
 }, { Chromium: hasChromium });
 
@@ -237,31 +176,16 @@ async function installPackage({ path }: Example): Promise<string> {
   return folder;
 }
 
-/** Runs an example in Node, then its line for real data with the sandbox as the service. */
-async function testInNode(
-  example: Example,
-  check: (folder: string, stdout: string) => void | Promise<void>,
+/** Runs a command of an example, and asserts that it prints the result and writes the file that it names. */
+async function assertPrints(
+  { result }: Example,
+  command: string,
+  folder: string = clone(),
 ): Promise<void> {
-  const folder = await installPackage(example);
-  const run = async (node: string) => {
-    let stdout = "";
-    for (const command of example.commands) {
-      ({ stdout } = await runCommand(folder, command.replace("node ", node), KEY));
-    }
-    await check(folder, stdout);
-  };
-  await run("node ");
-  await useRealData(example);
-  await run("node --import ./service.mjs ");
-}
-
-/** Runs an example in Deno, then its line for real data with the sandbox as the service. */
-async function testInDeno(
-  example: Example,
-  check: (stdout: string) => void | Promise<void>,
-): Promise<void> {
-  await check((await runCommand(clone(), example.commands[0]!)).stdout);
-  await check((await runCommand(clone(), await realCommand(example), KEY)).stdout);
+  const { stdout } = await runCommand(folder, command, KEY);
+  assertStringIncludes(stdout, result!);
+  const [file] = /^\w+\.csv(?= )/.exec(result!) ?? [];
+  if (file) assert((await Deno.readTextFile(folder + file)).split("\r\n").length > 3);
 }
 
 /** Replaces the statements for synthetic data by the one for real data, and adds `service.mjs` to the folder. */
@@ -283,12 +207,6 @@ async function realCommand(example: Example): Promise<string> {
     "deno run",
     `deno run ${flags} --preload examples/deno/service.mjs`,
   );
-}
-
-async function assertCsv(file: string, query: Query<unknown>): Promise<void> {
-  const csv = await Deno.readTextFile(file);
-  assertEquals(readCsv(csv), readCsv(await new Response(query.csv()).text()));
-  assert(readCsv(csv).length > 2);
 }
 
 /** Asserts that a server has downloads, the page and its script. */
