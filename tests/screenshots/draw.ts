@@ -2,9 +2,9 @@
 import { createApp } from "../../edge/app.ts";
 import { sandboxOptions } from "../../edge/config.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
-import { denoArguments, withFiles } from "../e2e/command_line.ts";
+import { commandOf, withFiles } from "../e2e/command_line.ts";
 import { PROJECT } from "../helpers/project.ts";
-import { hasTmux, shell, Terminal } from "../e2e/processes/terminal.ts";
+import { hasTmux, onTerminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
 
@@ -34,16 +34,11 @@ async function drawPage(): Promise<void> {
 async function drawProgress(): Promise<void> {
   const line = "records --sandbox --doi 10.25976/weir-aa00 --top 4000 --output aa00.csv";
   const screens: string[] = [];
-  await withFiles(async () => {
-    const terminal = new Terminal();
-    try {
-      const command = [Deno.execPath(), ...denoArguments({ hasFiles: true }, line.split(" "))];
-      await terminal.open(140, {}, shell(command));
+  await withFiles(() =>
+    onTerminal(140, {}, commandOf({ hasFiles: true }, ...line.split(" ")), async (terminal) => {
       screens.push(await terminal.shows(/rows \(\d\d%\)/), await terminal.shows(/exit 0/));
-    } finally {
-      await terminal.close();
-    }
-  });
+    })
+  );
   const texts = screens.map((screen) => `$ weir ${line}\n${screen.replace(/\nexit 0$/, "")}`);
   await inBrowser(async (browser) => {
     const page = await browser.newPage({ viewport: { width: 1200, height: 100 } });

@@ -48,9 +48,22 @@ export class Terminal {
   }
 }
 
-/** Quotes a command for a shell that prints the exit code and then waits for input. */
-export const shell = (words: string[]): string =>
-  `${words.map(quote).join(" ")}; echo "exit $?"; read wait`;
+/** Opens a terminal that runs a command and then prints its exit code, uses it, and closes it. */
+export async function onTerminal<T>(
+  columns: number,
+  environment: Record<string, string>,
+  command: string[],
+  use: (terminal: Terminal) => Promise<T>,
+): Promise<T> {
+  const terminal = new Terminal();
+  try {
+    const shell = `${command.map(quote).join(" ")}; echo "exit $?"; read wait`;
+    await terminal.open(columns, environment, shell);
+    return await use(terminal);
+  } finally {
+    await terminal.close();
+  }
+}
 
 function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;

@@ -2,23 +2,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { commandOf, readFile, serving, testWithFiles, withFiles } from "../command_line.ts";
 import { testNeeding } from "../needs.ts";
-import { hasTmux, shell, Terminal } from "./terminal.ts";
+import { hasTmux, onTerminal, type Terminal } from "./terminal.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-
-/** Opens a terminal that runs a command, uses it, and closes it. */
-async function onTerminal(
-  command: string[],
-  environment: Record<string, string> | undefined,
-  use: (terminal: Terminal) => Promise<void>,
-): Promise<void> {
-  const terminal = new Terminal();
-  try {
-    await terminal.open(100, environment ?? {}, shell(command));
-    await use(terminal);
-  } finally {
-    await terminal.close();
-  }
-}
 
 testNeeding(
   { tmux: hasTmux },
@@ -33,7 +18,7 @@ testNeeding(
       return new Response("", { status: 503, headers: { "retry-after": "2" } });
     }, async (line, baseUrl) => {
       const args = ["records", baseUrl, "--top=100", "--select=Id", "--output=a.csv"];
-      await onTerminal(commandOf(line, ...args), line.environment, async (terminal) => {
+      await onTerminal(100, line.environment!, commandOf(line, ...args), async (terminal) => {
         const half = await terminal.shows(/rows \(\d+%\)/);
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, [^\n]* left$/);
         proceed();
@@ -55,19 +40,15 @@ testWithFiles(
     const args = ["locations", "--sandbox", "--select=Id", "--limit=40", "--top=20"];
     const environment = { TERM: "dumb", WEIR_REQUESTS_PER_SECOND: "Infinity" };
     const dumb = commandOf({ hasFiles: true, environment }, ...args, "--output=a.csv");
-    await onTerminal(["env", "TERM=dumb", ...dumb], environment, async (terminal) =>
-      assertMatch(
-        await terminal.shows(/exit 0/),
-        /^20 of 40 rows \(50%\), .*\n40 of 40 rows \(100%\), .*\na\.csv: 40 rows, /,
-      ));
     const denied = commandOf({ hasFiles: true }, ...args, "--output=b.csv")
       .filter((word) => !/^--(no-prompt|allow-env)/.test(word));
-    await onTerminal(
-      denied,
-      {},
-      async (terminal) =>
-        assertMatch(await terminal.shows(/exit 0/), /^(40 of .*\n)?b\.csv: 40 rows, .*\nexit 0$/),
+    const screenAfter = (...command: string[]) =>
+      onTerminal(100, environment, command, (terminal) => terminal.shows(/exit 0/));
+    assertMatch(
+      await screenAfter("env", "TERM=dumb", ...dumb),
+      /^20 of 40 rows \(50%\), .*\n40 of 40 rows \(100%\), .*\na\.csv: 40 rows, /,
     );
+    assertMatch(await screenAfter(...denied), /^(40 of .*\n)?b\.csv: 40 rows, .*\nexit 0$/);
   },
   { tmux: hasTmux },
 );
@@ -79,7 +60,7 @@ testNeeding(
     const environment = { XDG_CONFIG_HOME: "config", HOME: "", USERPROFILE: "" };
     const command = commandOf({ hasFiles: true, environment }, "setup");
     const setup = (use: (terminal: Terminal) => Promise<void>) =>
-      onTerminal(command, environment, async (terminal) => {
+      onTerminal(100, environment, command, async (terminal) => {
         await terminal.shows(/API key \(not shown\):/);
         await use(terminal);
       });
