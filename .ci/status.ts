@@ -11,14 +11,6 @@ export interface Status {
 const ON_JSR_AND_NPM =
   "on [JSR](https://jsr.io/@weir/datastream) and [npm](https://www.npmjs.com/package/@weir/datastream)";
 
-/** Phrases that are true only before the first release. Only the status may contain them. */
-export const PRE_RELEASE_PHRASES: readonly RegExp[] = [
-  /\bunreleased\b/,
-  /\bnot (?:yet )?(?:released|on JSR|on npm|published)\b/,
-  /\bafter the first release\b/i,
-  /\buntil (?:it is published|the package is published|the first release)\b/i,
-];
-
 /**
  * Returns the status of the package. Its line in README.md is the only text that a release changes.
  *

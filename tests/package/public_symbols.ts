@@ -14,28 +14,8 @@ export interface PublicSymbol {
   }[];
 }
 
-interface ModuleDoc {
-  module_doc?: {
-    /** Text before the tags. */
-    doc?: string;
-    tags?: { kind: string; doc?: string }[];
-  };
-  symbols: PublicSymbol[];
-}
-
-async function readDoc(entry: string): Promise<ModuleDoc> {
+export async function publicSymbols(entry: string): Promise<PublicSymbol[]> {
   const result = await runProgram(Deno.execPath(), "doc", "--json", PROJECT + entry);
   const { nodes } = JSON.parse(result!.stdout);
-  return (Object.values(nodes) as [ModuleDoc])[0];
-}
-
-export async function publicSymbols(entry: string): Promise<PublicSymbol[]> {
-  return (await readDoc(entry)).symbols;
-}
-
-/** Returns the documentation of an entry point's module, including its examples. */
-export async function moduleDoc(entry: string): Promise<string> {
-  const { doc = "", tags = [] } = (await readDoc(entry)).module_doc ?? {};
-  const examples = tags.filter(({ kind }) => kind === "example");
-  return [doc, ...examples.map(({ doc }) => doc ?? "")].join("\n\n");
+  return (Object.values(nodes) as [{ symbols: PublicSymbol[] }])[0].symbols;
 }
