@@ -45,7 +45,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^(?:apt-get|systemctl|journalctl|touch) /, "sets up a server; needs root and systemd"],
   [/^docker /, "needs an engine; tests/package/container_test.ts compares its flags"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
-  [/^weir setup\b/, "asks for a key; tests/unit/cli/key_test.ts"],
+  [/^weir setup\b/, "asks for a key; tests/e2e/processes/command_line_test.ts"],
   [
     /^(?:\w+=\S+ )*(?:deno task|deno serve|node dist|bun dist|(?:npx @weir\/datastream|weir) serve)\b/,
     "tests/e2e/servers and tests/package start the servers",

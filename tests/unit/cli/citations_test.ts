@@ -1,7 +1,6 @@
 // A download and `weir cite` cite each dataset of the rows, and say when citations may be unneeded.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatsOf } from "../../helpers/resources.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "./transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -16,27 +15,25 @@ function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
 }
 
-for (const format of formatsOf("Records")) {
-  test(`weir cites the dataset of one row when the format is ${format}`, async () => {
-    const { output, errors } = await weir([
-      "records",
-      "--sandbox",
-      "--limit=1",
-      `--format=${format}`,
-    ]);
-    assertStringIncludes(output, "10.25976/weir-aa00");
-    assertEquals(links(errors), ["10.25976/weir-aa00"]);
-    assert(errors.includes("Use of this data requires citing it:"));
-  });
-}
+test("weir cites the dataset of one row", async () => {
+  const { output, errors } = await weir(["records", "--sandbox", "--limit=1"]);
+  assertStringIncludes(output, "10.25976/weir-aa00");
+  assertEquals(links(errors), ["10.25976/weir-aa00"]);
+  assert(errors.includes("Use of this data requires citing it:"));
+});
 
-Deno.test("weir cite says that it cites whole years when a day is given", async () => {
+test("weir prints no citations after a download of locations, or with --quiet", async () => {
+  for (const line of [["locations"], ["records", "--quiet"]]) {
+    const { code, errors } = await weir([...line, "--sandbox", "--limit=2"]);
+    assertEquals([code, links(errors)], [0, []]);
+  }
+});
+
+test("weir cite says that it cites whole years when a day is given", async () => {
   for (const [date, isDay] of [["2019", false], ["2019-05-15", true]] as const) {
-    for (const flag of ["from", "to"]) {
-      const { code, errors } = await weir(["cite", "--sandbox", `--${flag}=${date}`]);
-      const note = errors.some((line) => line.startsWith("The citations are of whole years"));
-      assertEquals([code, note], [0, isDay]);
-    }
+    const { code, errors } = await weir(["cite", "--sandbox", `--to=${date}`]);
+    const note = errors.some((line) => line.startsWith("The citations are of whole years"));
+    assertEquals([code, note], [0, isDay]);
   }
 });
 

@@ -50,23 +50,3 @@ Deno.test("weir values --live asks before it reads more than 100,000 rows", asyn
     if (isRefused) assertEquals(errors[1], "Not read: pass --yes, or filters for fewer rows");
   }
 });
-
-for (
-  const [line, message] of [
-    [
-      ["banana"],
-      'Unknown field "banana": use one of characteristic, region, media, location-type, unit',
-    ],
-    [["unit"], "The values of unit are known only with --live"],
-    [
-      ["media", "--characteristic=pH"],
-      "--characteristic needs --live, which reads the values of rows",
-    ],
-    [["region", "--live", "--sandbox"], "No row has a region: --live is for the other fields"],
-  ] as const
-) {
-  Deno.test(`weir values ${line.join(" ")} exits with 2`, async () => {
-    const { code, errors } = await weir(["values", ...line]);
-    assertEquals([code, errors[0]], [2, message]);
-  });
-}
