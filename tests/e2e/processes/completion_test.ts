@@ -30,6 +30,7 @@ Deno.test("weir completion prints scripts for zsh and fish, and rejects other sh
   assert(zsh.output.includes("bashcompinit\n") && zsh.output.endsWith(SCRIPT));
   const fish = await weir(["completion", "fish"]);
   assert(fish.output.includes("-l select -r\n"));
+  assert(fish.output.includes("-l region -r -f -a '(weir values region)'\n"));
   assert(fish.output.includes("from completion' -f -a 'bash zsh fish'\n"));
   const { code, errors } = await weir(["completion", "tcsh"]);
   assertEquals([code, errors[0]], [2, 'Unknown shell "tcsh": use one of bash, zsh, fish']);

@@ -6,7 +6,7 @@ import { assertThrows } from "@std/assert";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { UsageError } from "../../../src/cli/context.ts";
-import { readFormat, readQuery } from "../../../src/cli/flags.ts";
+import { readQuery } from "../../../src/cli/flags.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 const parse = (args: readonly string[]) => parseArguments(args, COMMANDS);
@@ -32,10 +32,4 @@ Deno.test("readQuery() takes linear time when --doi is given n times", async () 
   await assertLinear(
     (n) => many(n, "--doi", "https://doi.org/10.25976/xxxx-xx00"),
     (args) => readQuery(parse(["records", ...args]).flags).filter,
-  ));
-
-Deno.test("readFormat() takes linear time when a file name has n dots", async () =>
-  await assertLinear(
-    (n) => `${".a".repeat(n)}/b.csv`,
-    (file) => readFormat("Records", undefined, file),
   ));
