@@ -101,75 +101,62 @@ for (const [flags, expected] of reasons) {
   });
 }
 
-const FLAGS = ["--doi=10.25976/a", "--characteristic=ph", "--region=PEI", "--from=2015"];
-const REGION = "RegionId eq 'PEI'";
-const CHARACTERISTIC = "CharacteristicName eq 'ph'";
-const NO_REGION = 'No row matches region "PEI": did you mean "admin.4.ca.pe"?';
-const TOGETHER = "No row matches all filters together: remove one of them";
-const CLAUSES = Array.from({ length: 22 }, (_, index) => `Field${index} eq 1`);
-
-interface Explanation {
-  flags: readonly string[];
-  /** Returns the count for a filter; a negative number for status 400. Default: 0 */
-  count?: (filter: string) => number;
-  reasons: readonly string[];
-  counts: readonly string[];
+/**
+ * Returns how the command line explains a result without rows: the reasons, and the filters that it counted.
+ *
+ * @param count Returns the count for a filter; a negative number for status 400
+ */
+async function explain(flags: readonly string[], count = (_filter: string) => 0) {
+  const { errors, requests } = await record({
+    line: ["records", "--quiet", ...flags],
+    answer({ url }) {
+      const { searchParams } = new URL(url);
+      if (!searchParams.has("$count")) return Response.json({ value: [] });
+      const value = count(searchParams.get("$filter")!);
+      return value < 0 ? Response.json({}, { status: 400 }) : Response.json({ value });
+    },
+  });
+  return {
+    reasons: errors.filter((line) => line.startsWith("No row ")),
+    counts: requests.flatMap((url) => /\$filter=(.*)&\$count=true$/.exec(url)?.[1] ?? []),
+  };
 }
 
-/** How the command line explains a result without rows, by its requests for counts. */
-const explanations: Record<string, Explanation> = {
-  "counts no condition when there is only one": {
-    flags: ["--region=admin.4.ca.pe"],
+Deno.test("weir counts no condition when there is only one, or it cannot read the filter", async () => {
+  assertEquals(await explain(["--region=admin.4.ca.pe"]), {
     reasons: ['No row matches region "admin.4.ca.pe" (Prince Edward Island)'],
     counts: [],
-  },
-  "counts nothing when it cannot read the filter": {
-    flags: ["--filter=a or b", "--unchecked"],
+  });
+  assertEquals(await explain(["--filter=a or b", "--unchecked"]), {
     reasons: ["No row matches the filter"],
     counts: [],
-  },
-  "counts only the conditions with unknown values when no row meets these": {
-    flags: FLAGS,
-    reasons: [NO_REGION, `No row matches characteristic "ph": ${CASE_HINT}`],
-    counts: [REGION, CHARACTERISTIC],
-  },
-  "counts the other conditions when rows meet those with unknown values": {
-    flags: FLAGS,
-    count: () => 1,
-    reasons: [TOGETHER],
-    counts: [REGION, CHARACTERISTIC, "DOI eq '10.25976/a'", "ActivityStartYear gte 2015"],
-  },
-  "counts at most twenty conditions": {
-    flags: [`--filter=${CLAUSES.join(" and ")}`, "--unchecked"],
-    count: () => 1,
-    reasons: [TOGETHER],
-    counts: CLAUSES.slice(0, 20),
-  },
-  "names the reasons that it knows when a count fails": {
-    flags: FLAGS,
-    count: (filter) => filter === REGION ? 0 : -1,
-    reasons: [NO_REGION],
-    counts: [REGION, CHARACTERISTIC],
-  },
-};
-for (const [name, { flags, count = () => 0, reasons, counts }] of Object.entries(explanations)) {
-  Deno.test(`weir ${name}`, async () => {
-    const { errors, requests } = await record({
-      line: ["records", "--quiet", ...flags],
-      answer({ url }) {
-        const { searchParams } = new URL(url);
-        if (!searchParams.has("$count")) return Response.json({ value: [] });
-        const value = count(searchParams.get("$filter")!);
-        return value < 0 ? Response.json({}, { status: 400 }) : Response.json({ value });
-      },
-    });
-    assertEquals(errors.filter((line) => line.startsWith("No row ")), reasons);
-    assertEquals(
-      requests.flatMap((url) => /\$filter=(.*)&\$count=true$/.exec(url)?.[1] ?? []),
-      counts,
-    );
   });
-}
+});
+
+Deno.test("weir counts the conditions with unknown values first, and others only if rows match these", async () => {
+  const flags = ["--doi=10.25976/a", "--characteristic=ph", "--region=PEI", "--from=2015"];
+  const unknown = ["RegionId eq 'PEI'", "CharacteristicName eq 'ph'"];
+  const region = 'No row matches region "PEI": did you mean "admin.4.ca.pe"?';
+  assertEquals(await explain(flags), {
+    reasons: [region, `No row matches characteristic "ph": ${CASE_HINT}`],
+    counts: unknown,
+  });
+  assertEquals(await explain(flags, () => 1), {
+    reasons: ["No row matches all filters together: remove one of them"],
+    counts: [...unknown, "DOI eq '10.25976/a'", "ActivityStartYear gte 2015"],
+  });
+  // The second count fails.
+  assertEquals(await explain(flags, (filter) => filter === unknown[0] ? 0 : -1), {
+    reasons: [region],
+    counts: unknown,
+  });
+});
+
+Deno.test("weir counts at most twenty conditions", async () => {
+  const clauses = Array.from({ length: 22 }, (_, index) => `Field${index} eq 1`);
+  const flags = [`--filter=${clauses.join(" and ")}`, "--unchecked"];
+  assertEquals((await explain(flags, () => 1)).counts, clauses.slice(0, 20));
+});
 
 /** Command lines with a list of values that match in part, and what is printed about the others. */
 const lists: [line: string[], lines: string[]][] = [

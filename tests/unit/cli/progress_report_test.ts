@@ -13,6 +13,7 @@ const PROGRESS: Progress = {
   retries: 0,
   waits: 0,
   expectedRows: undefined,
+  retrying: undefined,
 };
 
 interface Given {
