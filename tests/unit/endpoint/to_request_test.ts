@@ -27,12 +27,9 @@ const bodies: [data: unknown, text: string, type: string | null][] = [
   [new Blob(["b"], { type: "text/x-b" }), "b", "text/x-b"],
   [new URLSearchParams({ c: "d" }), "c=d", "application/x-www-form-urlencoded;charset=UTF-8"],
   [new Blob(["streamed"]).stream(), "streamed", null],
-  [new Uint8Array([97]).buffer, "a", null],
   [new Uint8Array([97]), "a", null],
   ["text", "text", "text/plain;charset=UTF-8"],
   [{ a: 1 }, '{"a":1}', JSON_TYPE],
-  [[1], "[1]", JSON_TYPE],
-  [0, "0", JSON_TYPE],
   [false, "false", JSON_TYPE],
   [null, "null", JSON_TYPE],
   [undefined, "", null],
@@ -54,18 +51,12 @@ Deno.test("toRequest() keeps the content type when one is set", () => {
   const type = "application/merge-patch+json";
   assertEquals(requestOf({ a: 1 }, { "Content-Type": type }).headers.get("content-type"), type);
   assertEquals(requestOf(null, { "content-type": "" }).headers.get("content-type"), "");
-  const options = { method: "post", url: "https://example.org/x", body: [1] };
-  const request = toRequest({ ...options, headers: { "CONTENT-TYPE": type } });
-  assertEquals(request.headers.get("content-type"), type);
 });
 
 const unencodable: [got: string, value: unknown][] = [
   ["Map", new Map([["a", 1]])],
-  ["SharedArrayBuffer", new SharedArrayBuffer(2)],
   ["Promise", Promise.resolve(1)],
-  ["Headers", new Headers()],
   ["Function", () => 1],
-  ["Symbol", Symbol("s")],
   ["BigInt", 1n],
   ["NaN", NaN],
 ];
@@ -73,11 +64,9 @@ for (const [got, value] of unencodable) {
   Deno.test(`toRequest() throws an error that names the place of a ${got} in the body`, () => {
     const error = assertThrows(() => requestOf(value), ValidationError, `got ${got}`);
     assertEquals(error.option, "body");
-    for (const thing of [value, [value], { deep: [{ value }] }]) {
-      const options = endpoint("POST https://example.org/x", { before: { a: 1 }, thing });
-      const { message } = assertThrows(() => toRequest(options), ValidationError, `got ${got}`);
-      assertMatch(message, /^body\.thing must contain only what JSON can represent, /);
-    }
+    const options = endpoint("POST https://example.org/x", { a: 1, thing: { deep: [{ value }] } });
+    const { message } = assertThrows(() => toRequest(options), ValidationError, `got ${got}`);
+    assertMatch(message, /^body\.thing must contain only what JSON can represent, /);
   });
 }
 
@@ -106,36 +95,32 @@ Deno.test("toRequest() streams bytes and text when the body is an async iterable
   assertEquals(await requestOf(Readable.from([Buffer.from("a"), "é"])).text(), "aé");
 });
 
-Deno.test("toRequest() closes the async iterable when the request's body is cancelled", async () => {
-  let closed = false;
-  const request = requestOf((async function* () {
+/** Returns a request that streams chunks again and again, and tells whether the iterable was closed. */
+function streaming(...chunks: unknown[]) {
+  const state = { closed: false };
+  const create = async function* () {
     try {
-      while (true) yield "a";
+      while (true) yield* chunks;
     } finally {
-      closed = true;
+      state.closed = true;
     }
-  })());
+  };
+  return { state, request: requestOf(create()) };
+}
+
+Deno.test("toRequest() closes the async iterable when the request's body is cancelled", async () => {
+  const { state, request } = streaming("a");
   const reader = request.body!.getReader();
   await reader.read();
   await reader.cancel();
-  assertEquals(closed, true);
+  assertEquals(state.closed, true);
 });
 
-for (const chunk of [{ a: 1 }, null]) {
-  const got = Object.prototype.toString.call(chunk).slice(8, -1);
-  Deno.test(`toRequest() rejects the read and closes the iterable when a chunk is a ${got}`, async () => {
-    let closed = false;
-    const request = requestOf((async function* () {
-      try {
-        yield* ["a", chunk];
-      } finally {
-        closed = true;
-      }
-    })());
-    await assertRejects(() => request.text(), ValidationError, got);
-    assertEquals(closed, true);
-  });
-}
+Deno.test("toRequest() rejects the read and closes the iterable when a chunk is an object", async () => {
+  const { state, request } = streaming("a", { a: 1 });
+  await assertRejects(() => request.text(), ValidationError, "Object");
+  assertEquals(state.closed, true);
+});
 
 Deno.test("toRequest() converts the method to upper case when fetch would not", () => {
   const { method } = toRequest(endpoint("patch https://example.org/x"));

@@ -61,19 +61,6 @@ Deno.test("endpoint() does not compile when neither the options nor a default su
   assertEquals(endpoint.merge({ method: "GET" }).url, undefined);
 });
 
-type Ten<Part extends string> =
-  `${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}${Part}`;
-type Sixty<Part extends string> = `${Ten<Part>}${Ten<Part>}${Ten<Part>}${Ten<
-  `${Part}${Part}${Part}`
->}`;
-
-Deno.test("PlaceholderName compiles when a route has 60 placeholders", () => {
-  same<PlaceholderName<Sixty<"/{a}/b">>, "a">();
-  same<PlaceholderName<Sixty<"/:a/b">>, "a">();
-  same<PlaceholderName<`/x{?${Sixty<"a*,b:3,c,">}d}`>, "a" | "b" | "c" | "d">();
-  same<PlaceholderName<`/${Sixty<"15:30">}`>, never>();
-});
-
 Deno.test("endpoint() compiles with any parameter when the route is a template literal with a variable", () => {
   const names: string[] = ["a"];
   const { body } = endpoint(`POST /x{?${names.join(",")}}`, { a: 1, b: { c: { d: 1 } } });
