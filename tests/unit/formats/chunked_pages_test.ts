@@ -4,8 +4,6 @@ import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { csvFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { assertSameInChunks } from "./chunked_pages.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { samplePage } from "./sample_pages.ts";
 
 const encoder = new TextEncoder();
 const nested = (depth: number) => "[".repeat(depth) + "1" + "]".repeat(depth);
@@ -21,37 +19,19 @@ const PAGES: readonly string[] = [
   String
     .raw`{"x":{"value":[{"a":1}]},"y":"\"value\":[","val\u0075e":[{"Id":7,"b":"\ud83e\udd86"}]}`,
   '{"value":[{"Id":1},{"Id":2}],"value":[{"Id":3}],"value":[]}',
-  '{"value":[{"Id":1},{"Id":2}],"value":{"a":1}}',
-  '{"value":[{"Id":1},7,{"Id":2}],"x":1}',
   '{"value":[{"Id":1},7],"value":[{"Id":2}]}',
   `{"value":[{"Id":1,"deep":${nested(150)}},{"Id":2,"Id":3}],"error":{"message":"é"}}`,
-  '{"value":[{"Id":1},{"Id":2}]}{}',
-  '{"value":[{"Id":1},{"Id":2},]}',
   '{"value":[{"Id":1}{"Id":2}]}',
   '{"value":[{"Id":1,"é":tru},{"Id":2}]}',
-  '{"value":[{"Id":1,"é":"\u0001"},{"Id":2}]}',
   '["value",[{"Id":1}]]',
-  '{"error":"none"}',
   "",
 ];
 
-/** Compares a page in two chunks, with steps between the cuts, and in chunks of equal size. */
-function assertSame(page: Uint8Array, step: number, size: number, message: string): void {
-  const offsets = [...page.keys(), page.length];
-  const cuts = offsets.filter((cut) => cut % step === 0).map((cut) => [cut]);
-  const chunks = offsets.filter((cut) => cut % size === 0);
-  assertSameInChunks(page, [...cuts, chunks], message);
-}
-
 for (const text of PAGES) {
   Deno.test(`each writer gives the same result when a page is cut at each offset: ${text.slice(0, 60)}`, () => {
-    assertSame(encoder.encode(text), 1, 1, text);
-  });
-}
-
-for (const resource of RESOURCE_NAMES) {
-  Deno.test(`each writer gives the same result when a page of ${resource} is cut anywhere`, async () => {
-    assertSame(encoder.encode(await samplePage(resource)), 61, 7, resource);
+    const page = encoder.encode(text);
+    const offsets = [...page.keys(), page.length];
+    assertSameInChunks(page, [...offsets.map((cut) => [cut]), offsets], text);
   });
 }
 
