@@ -3,12 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { ndjsonFromPage } from "../../../mod.ts";
-import { createGeojsonWriter } from "../../../src/formats/geojson.ts";
-import {
-  createJsonWriter,
-  createNdjsonWriter,
-  type JsonDocumentWriter,
-} from "../../../src/formats/json.ts";
+import { createJsonWriter, type JsonDocumentWriter } from "../../../src/formats/json.ts";
 import { writePage } from "../../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
@@ -39,12 +34,10 @@ Deno.test("createJsonWriter() writes one document when there are several, empty 
 
 Deno.test("writePage() throws and keeps the state when a page is malformed", () => {
   for (const page of ["", '{"value":[{"a":1},{"a":01}]}', '{"value":[{}]']) {
-    for (const writer of [createNdjsonWriter(), createJsonWriter(), createGeojsonWriter()]) {
-      const before = text(writePage(writer, bytes('{"value":[{"Id":1}]}')));
-      assertThrows(() => writePage(writer, bytes(page)), SyntaxError);
-      const after = text(writePage(writer, bytes('{"value":[{"Id":2}]}')));
-      const document = before + after + text(writer.end());
-      assertEquals(document.split("Id").length, before.split("Id").length * 2 - 1);
-    }
+    const writer = createJsonWriter();
+    const before = text(writePage(writer, bytes('{"value":[{"Id":1}]}')));
+    assertThrows(() => writePage(writer, bytes(page)), SyntaxError);
+    const after = text(writePage(writer, bytes('{"value":[{"Id":2}]}')));
+    assertEquals(before + after + text(writer.end()), '{"value":[{"Id":1},{"Id":2}]}\n');
   }
 });

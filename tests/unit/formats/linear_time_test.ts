@@ -5,7 +5,6 @@ import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { citationsText } from "../../../src/formats/citations.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
-import { writePage } from "../../../src/formats/page_writer.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 type Text = (size: number) => string;
@@ -18,12 +17,10 @@ const many = (size: number, item: (index: number) => string) =>
 const malformed: Record<string, Text> = {
   "an unclosed string of n characters": (n) => `{"value":[{"a":"${"a".repeat(n)}`,
   "n backslashes in an unclosed string": (n) => `{"value":[{"a":"${"\\".repeat(n)}`,
-  "n quotes": (n) => `{"value":[{"a":${'"'.repeat(n)}`,
   "n escaped quotes in an unclosed string": (n) => `{"value":[{"a":"${'\\"'.repeat(n)}`,
   "n opening brackets": (n) => `{"value":[{"a":${"[".repeat(n)}`,
   "n opening braces": (n) => `{"value":[{"a":${'{"a":'.repeat(n)}`,
   "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}`,
-  "n spaces": (n) => `{"value":[{"a":${" ".repeat(n)}`,
   "n lists of rows": (n) => `{${'"value":[{"a":1}],'.repeat(n)}`,
   "n rows": (n) => `{"value":[${'{"a":1},'.repeat(n)}`,
   "n members of one name": (n) => `{"value":[{${'"a":[1],'.repeat(n)}`,
@@ -34,8 +31,6 @@ const malformed: Record<string, Text> = {
 
 const wellFormed: Record<string, Text> = {
   "n escapes outside the rows": (n) => `{"b":"${"\\u0000".repeat(n)}","value":[{"a":1}]}`,
-  "n digits": (n) => `{"value":[{"a":${"1".repeat(n)}}]}`,
-  "n items of a list": (n) => `{"value":[{"a":[${'"a",'.repeat(n)}"a"]}]}`,
   "n fields": (n) => `{"value":[{${many(n, (i) => `"a${i}":1,`)}"a":1}]}`,
   "n rows, a field new on the last": (n) => `{"value":[${'{"a":1},'.repeat(n)}{"b":1}]}`,
 };
@@ -79,18 +74,9 @@ Deno.test("csvFromPage() throws in linear time when a page has n fields, then ma
 
 Deno.test("every writer throws a SyntaxError when a value is nested a million deep", () => {
   const open = "[".repeat(1_000_000);
-  const closed = open + "]".repeat(1_000_000);
-  const pages = [
-    `{"value":[{"a":${closed}}]}`,
-    `{"value":[{"a":1,"b":{"c":${closed}}}]}`,
-    `{"value":${closed}}`,
-    `{"value":[{"a":1}],"b":${open}}`,
-    open,
-  ];
-  for (const page of pages.map((text) => encoder.encode(text))) {
-    for (const make of [...Object.values(CONVERTERS), () => writePage(createJsonWriter(), page)]) {
-      assertThrows(() => make(page), SyntaxError);
-    }
+  for (const text of [`{"value":[{"a":${open}`, `{"value":[{"a":1}],"b":${open}`, open]) {
+    const page = encoder.encode(text);
+    for (const make of Object.values(CONVERTERS)) assertThrows(() => make(page), SyntaxError);
   }
 });
 

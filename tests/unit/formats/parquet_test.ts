@@ -7,16 +7,15 @@ import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
 import { concatBytes } from "../../../src/bytes.ts";
 import { parquetFormat, toParquet } from "../../../src/formats/parquet.ts";
 import { cellsOf, clientOf, parquetOf, readAll, type Replace } from "../../helpers/parquet.ts";
-import { RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 
 const select = ["Id", "ResultValue", "ActivityStartDate", "LaboratoryName"];
 
-for (const resource of RESOURCE_NAMES) {
+for (const resource of ["Metadata", "Locations"] as const) {
   Deno.test(`toParquet() writes the cells of csv() when the rows are ${resource}`, async () => {
     const { client } = sandboxAndClient({ records: 450 }, { requestsPerSecond: Infinity });
-    const query = client.query(resource, { limit: 450, top: 200 });
+    const query = client.query(resource);
     const csv = await new Response(query.csv()).text();
     const { rows, types } = await parquetOf(query);
     const geometry = resource === "Locations" ? ["geometry"] : [];
@@ -47,21 +46,14 @@ Deno.test("toParquet() has the types of the fields when there are no rows, and w
   const none = await parquetOf(clientOf([]).records());
   assertEquals([none.rows, none.groups], [[], []]);
   assertEquals(Object.values(none.types).length, 44);
-  assertEquals(none.types.ResultValue, "DOUBLE");
-  assertEquals(none.types.ActivityStartDate, "DATE");
-  const rows = ['{"Id":1,"ResultValue":null,"LaboratoryName":""}', '{"Id":2}'];
-  const nulls = await parquetOf(clientOf(rows).records());
-  assertEquals(nulls.types, none.types);
-  assertEquals(nulls.rows.length, 2);
-  assertEquals(Object.values(nulls.rows[1]!).filter((value) => value !== null), [2n]);
-  const lists = await parquetOf(clientOf([]).metadata());
-  assertEquals([lists.types.Keywords, lists.types.TemporalExtent], ["LIST", "LIST"]);
+  assertEquals([none.types.ResultValue, none.types.ActivityStartDate], ["DOUBLE", "DATE"]);
+  const nulls = await parquetOf(clientOf(['{"Id":1,"ResultValue":null}', '{"Id":2}']).records());
+  assertEquals([nulls.types, nulls.rows.length], [none.types, 2]);
 });
 
 const MISFITS: [row: string, message: string][] = [
   ['"ResultValue":"<0.05"', 'ResultValue "<0.05", which is not a number'],
   ['"ResultValue":"\ufeff5"', 'ResultValue "\ufeff5", which is not a number'],
-  ['"ResultValue":true', "ResultValue true, which is not a number"],
   ['"ResultValue":1e999', "ResultValue 1e999, which is not a number"],
   ['"ActivityStartDate":"2023-02-29"', 'ActivityStartDate "2023-02-29", which is not a date'],
   ['"ActivityStartDate":20230228', "ActivityStartDate 20230228, which is not a date"],

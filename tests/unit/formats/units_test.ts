@@ -76,12 +76,8 @@ Deno.test("records() convert units, count the others, and list forms and fractio
 });
 
 Deno.test("records() throw a ValidationError when a unit is unknown, or a value has no zero", () => {
-  const wrong: Record<string, string>[] = [
-    { Nitrate: "NTU" },
-    { "Temperature difference": "deg C" },
-  ];
-  for (const units of wrong) {
-    const make = () => new DataStream().records({ tidy: true, units });
+  for (const [name, unit] of [["Nitrate", "NTU"], ["Temperature difference", "deg C"]] as const) {
+    const make = () => new DataStream().records({ tidy: true, units: { [name]: unit } });
     assertEquals(assertThrows(make, ValidationError).option, "units");
   }
 });
