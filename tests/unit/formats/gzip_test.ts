@@ -57,22 +57,10 @@ Deno.test("createWriter() writes one gzip member with the bytes of the CSV", () 
   }
 });
 
-Deno.test("createWriter() flushes after each MiB of CSV, independent of pages", () => {
-  const [csv, gzip] = [write("csv", PAGES), write("csv.gz", PAGES)];
+Deno.test("createWriter() writes the same gzip member whatever the pages are", () => {
   const rows = PAGES.flatMap((page) => JSON.parse(new TextDecoder().decode(page)).value);
-  assertEquals(write("csv.gz", [encoder.encode(JSON.stringify({ value: rows }))]), gzip);
-  let [at, borders] = [10, 0];
-  for (; at < gzip.length; at++) {
-    const isFlush = gzip[at - 4] === 0 && gzip[at - 3] === 0 && gzip[at - 2] === 255 &&
-      gzip[at - 1] === 255;
-    if (!isFlush) continue;
-    // Up to a flush, a reader gets whole blocks.
-    const bytes = inflateRawSync(concatBytes([gzip.subarray(10, at), Uint8Array.of(3, 0)]));
-    borders++;
-    assertEquals(bytes.length, Math.min(borders * 2 ** 20, csv.length));
-  }
-  assertEquals(borders, Math.ceil(csv.length / 2 ** 20));
-  assert(borders > 2);
+  const whole = encoder.encode(JSON.stringify({ value: rows }));
+  assertEquals(write("csv.gz", [whole]), write("csv.gz", PAGES));
 });
 
 Deno.test("createWriter() writes the same gzip member when it continues from the state after any page", () => {

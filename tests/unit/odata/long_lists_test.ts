@@ -8,27 +8,12 @@ const numbers = (from: number, count: number) => Array.from({ length: count }, (
 
 const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] = [
   [
-    "Records",
-    isIn("RegionId", numbers(1, 20).map((id) => `hub.${id}`)),
-    "the list of RegionId cannot be split, because one row of Records can match several of its " +
-    "values: send several queries and keep each Id once, or use a list of DOI, LocationId, " +
-    "ActivityMediaName, CharacteristicName, MonitoringLocationType, ActivityStartYear, ActivityStartDateYear",
-  ],
-  [
-    "Locations",
-    isIn("CharacteristicName", numbers(1, 20).map((name) => `name ${name}`)),
-    "the list of CharacteristicName cannot be split, because one row of Locations can match several of " +
-    "its values: send several queries and keep each Id once, or use a list of DOI, LocationId, " +
-    "MonitoringLocationType, Name",
-  ],
-  [
     "Metadata",
     isIn("LocationId", numbers(1000, 30)),
     "the list of LocationId cannot be split, because one row of Metadata can match several of its " +
     "values: send several queries and keep each Id once, or use a list of DOI, DatasetName",
   ],
   ["Locations", eq("Name", "x".repeat(100)), "use shorter values, or several queries"],
-  ["Locations", isIn("Name", ["a", "x".repeat(100)]), "use shorter values, or several queries"],
 ];
 for (const [resource, filter, hint] of refused) {
   const [clause] = filter.clauses;

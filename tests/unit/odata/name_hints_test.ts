@@ -22,9 +22,7 @@ const SELECTED: Record<string, string> = {
   "Records.ID": 'did you mean "MonitoringLocationID"?',
   "Locations.MonitoringLocationName": 'did you mean "Name"?',
   "Locations.MonitoringLocationId": 'did you mean "ID"?',
-  "Metadata.DatasetId": 'did you mean "Id"?',
   "Metadata.processing": 'did you mean "DataProcessing"?',
-  "Records.LocationName": 'did you mean "MonitoringLocationName"?',
   "Records.ActivityDate": 'did you mean "ActivityStartDate" or "ActivityEndDate"?',
   // A field of another resource
   "Observations.LocationName": 'use "MonitoringLocationName" of Records',
@@ -39,7 +37,6 @@ const SELECTED: Record<string, string> = {
 /** Hints by resource and filter field. */
 const FILTERED: Record<string, string> = {
   "Records.charactristicName": 'did you mean "CharacteristicName"?',
-  "Records.locationid": 'did you mean "LocationId"?',
   "Records.Region": 'did you mean "RegionId"?',
   "Metadata.MonitoringLocationLatitude": 'did you mean "Latitude"?',
   "Records.banana": `use one of ${filtersOf(RESOURCES.Records)}`,
@@ -49,7 +46,6 @@ const FILTERED: Record<string, string> = {
   "Locations.MonitoringLocationID": "filter the returned rows instead",
   "Records.ResultValue": "filter the returned rows instead",
   "Records.LocationName": IN_LOCATIONS,
-  "Records.MonitoringLocationID": IN_LOCATIONS,
   "Locations.CreateTimestamp": IN_METADATA,
 };
 
