@@ -27,12 +27,6 @@ Deno.test("createSandbox() names datasets and locations as synthetic", async () 
   }
 });
 
-Deno.test("createSandbox() gives each of 200 locations its own name", async () => {
-  const { rows } = sandboxRequests({ locations: 200, records: 200, hostileNames: false });
-  const names = (await rows("Locations")).map(({ Name }) => Name);
-  assertEquals([names.length, new Set(names).size], [200, 200]);
-});
-
 /** The texts of all rows and their lists, except for time zones, which begin with a sign. */
 async function textsOf(hostileNames: boolean): Promise<string[]> {
   const { rows } = sandboxRequests({ records: 2_000, hostileNames });

@@ -14,11 +14,9 @@ async function statusOf(query: string): Promise<number> {
 
 const queries: [what: string, status: number, query: (size: number) => string][] = [
   ["n &", 200, (n) => "&".repeat(n)],
-  ["n percent signs", 400, (n) => "%".repeat(n)],
   ["n unknown options", 400, (n) => "a&".repeat(n)],
   ["n clauses", 200, (n) => `%24filter=${"RegionId%20eq%20'a'%20and%20".repeat(n)}DOI%20eq%20'a'`],
   ["a date of n digits", 400, (n) => `%24filter=CreateTimestamp%20gt%20'${"1".repeat(n)}'`],
-  ["n commas in a selection", 400, (n) => `%24select=${",".repeat(n)}`],
   ["one field selected n times", 200, (n) => `%24select=${"Id,".repeat(n)}Id`],
   ["n hyphens in a token", 400, (n) => `%24skiptoken=Id:${"a-".repeat(n)}`],
 ];
