@@ -39,6 +39,9 @@ const refused: [line: string[], ...expected: string[]][] = [
   [["records", "-n1", "--limit=2"], "--limit is given twice"],
   [["records", "-qn"], "--limit needs a value: --limit N"],
   [["records", "--limit", "--", "5"], "--limit needs a value"],
+  [["records", "--limit", "--quiet"], "--limit needs a value"],
+  [["records", "--limit= "], "--limit needs a value"],
+  [["records", "--quiet="], "--quiet takes no value"],
   // Unknown names
   [["help", "recrds"], '"recrds"', 'did you mean "records"?'],
   [["banana"], 'Unknown command "banana": use one of records, observations, locations, metadata, '],
