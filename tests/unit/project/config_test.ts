@@ -27,3 +27,8 @@ Deno.test("deno.json has the name, exports, version and packages of jsr.json", (
   };
   assertEquals(Object.entries(deno.imports), Object.entries(jsr.imports).map(toNpm));
 });
+
+Deno.test("the task doc checks the docstrings of every entry point", () => {
+  const paths = deno.tasks.doc.command.split(" ").filter((word) => word.endsWith(".ts"));
+  assertEquals(paths.sort(), Object.values(deno.exports).map((path) => path.slice(2)).sort());
+});

@@ -68,7 +68,6 @@ const TABLES: Record<string, readonly string[] | Cells> = {
     columns: [0, 1, 2],
     rows: VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
   },
-  "client | Install | entry": Object.keys(deno.exports).map((name) => deno.name + name.slice(1)),
   "architecture | Dependencies | package": Object.keys(deno.imports).map((name) =>
     /^(@[^/]+\/)?[^/]+/.exec(name)![0]
   ),
@@ -78,15 +77,6 @@ const TABLES: Record<string, readonly string[] | Cells> = {
       `client.${name.toLowerCase()}()`,
       fieldsOf(name),
       String(RESOURCES[name].pageSize),
-    ]),
-  },
-  "data | Resources | resource": {
-    columns: [0, 2, 3, 4],
-    rows: RESOURCE_NAMES.map((name) => [
-      name,
-      fieldsOf(name),
-      `weir ${name.toLowerCase()}`,
-      `/${name}.csv`,
     ]),
   },
   "client | Query options | option": membersOf("QueryOptions AnyResourceQuery"),
