@@ -11,10 +11,6 @@ const CASES: readonly (readonly [flags: readonly string[], filter: string | null
   [["--characteristic=it's"], "CharacteristicName eq 'it''s'"],
   [["--characteristic", "help"], "CharacteristicName eq 'help'"],
   [
-    ["--bbox=-170, 46,+5, 47. "],
-    "Longitude gt '-170' and Longitude lt '5' and Latitude gt '46' and Latitude lt '47'",
-  ],
-  [
     ["--location", "1008 ", "--location=1001", "--region= hub.pacific"],
     "RegionId eq 'hub.pacific' and LocationId in (1008,1001)",
   ],

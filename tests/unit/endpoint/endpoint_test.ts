@@ -55,6 +55,8 @@ Deno.test("endpoint() converts the case of the method, and prefers the options t
 
 const accepts: [accept: string, format: string, amended: string][] = [
   ["application/vnd.acme", "raw", "application/vnd.acme.raw"],
+  ["application/vnd.acme.diff", "raw", "application/vnd.acme.raw"],
+  ["application/vnd.acme+json-seq", "raw", "application/vnd.acme+json-seq"],
   ["application/vnd.acme+json", "raw", "application/vnd.acme.raw"],
   ["application/vnd.acme.v12+json", "text+json", "application/vnd.acme.v12.text+json"],
   [
@@ -251,6 +253,7 @@ const addresses: [url: string, baseUrl: string, expected: string][] = [
   ["{scheme}://evil.org", "https://b.org", "https://b.org/://evil.org"],
   ["//evil.org/x", "https://b.org", "https://b.org/evil.org/x"],
   ["httpbin/x", "https://b.org/c", "https://b.org/c/httpbin/x"],
+  ["/x", "https://b.org/c//", "https://b.org/c/x"],
   ["{/none}/x", "https://b.org", "https://b.org/x"],
 ];
 for (const [url, baseUrl, expected] of addresses) {

@@ -28,6 +28,7 @@ const bodies: [data: unknown, text: string, type: string | null][] = [
   [new URLSearchParams({ c: "d" }), "c=d", "application/x-www-form-urlencoded;charset=UTF-8"],
   [new Blob(["streamed"]).stream(), "streamed", null],
   [new Uint8Array([97]), "a", null],
+  [new Uint8Array([97]).buffer, "a", null],
   ["text", "text", "text/plain;charset=UTF-8"],
   [{ a: 1 }, '{"a":1}', JSON_TYPE],
   [false, "false", JSON_TYPE],

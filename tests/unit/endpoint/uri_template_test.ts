@@ -47,6 +47,7 @@ const expansions: [template: string, values: Record<string, unknown>, expanded: 
   // Percent-encoded triplets stay in reserved expansion, literals and names.
   ["/{+value}", { value: "50%25 of %az & 9%" }, "/50%25%20of%20%25az%20&%209%25"],
   ["/a%20b%zz{x}", {}, "/a%20b%25zz"],
+  ["/x{?%26:1}", { "%26": "ab" }, "/x?%26=a"],
   ["/x{;%c3%a9*}", { "%c3%a9": ["", 1] }, "/x;%c3%a9;%c3%a9=1"],
   ["/x{?a%62,ab}", { "a%62": "v", ab: "w" }, "/x?a%62=v&ab=w"],
   ["/x{?%24top}", { "%24top": 5 }, "/x?%24top=5"],
@@ -60,9 +61,11 @@ const expansions: [template: string, values: Record<string, unknown>, expanded: 
   ["/{id}:archive", { id: 7 }, "/7:archive"],
   ["/15:30:00", {}, "/15:30:00"],
   ["/a?b=:id", {}, "/a?b=:id"],
+  ["/a#:id", {}, "/a#:id"],
   ["/a{?id}/:other", { id: 7 }, "/a?id=7/:other"],
   ["/a?b{&id}/:other", { id: 7 }, "/a?b&id=7/:other"],
   ["/a/:", {}, "/a/:"],
+  ["/:9id", {}, "/:9id"],
   ["/a/:missing/x", {}, "/a//x"],
 ];
 for (const [template, values, expanded] of expansions) {

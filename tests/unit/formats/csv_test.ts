@@ -44,6 +44,7 @@ const FORMULAS: readonly (readonly [json: string, cell: string])[] = [
   [String.raw`"=\"x\""`, `"'=""x"""`],
   ['["=x"]', "'=x"],
   ["-1e5", "-1e5"],
+  ['"a=b"', "a=b"],
   ['"\'=1"', "'=1"],
 ];
 for (const [json, cell] of FORMULAS) {
@@ -102,7 +103,7 @@ Deno.test("csvFromPage() applies separator, header, byte order mark and columns"
 });
 
 const INVALID: readonly (readonly [options: object, option: string, message: string])[] = [
-  ...["", ",,", '"', "5", "é"].map((separator) =>
+  ...["", ",,", '"', "\n", ".", "5", "é"].map((separator) =>
     [{ separator }, "separator", `or a tab, got ${JSON.stringify(separator)}`] as const
   ),
   [{ columns: [] }, "columns", "must not be empty: omit it to write all columns"],

@@ -25,6 +25,8 @@ const ROWS = `
 ,,Below Detection/Quantification Limit,0.05,mg/L,2024-11-03,01:30:00,-04:00,Sample-Other|0.05,mg/L,left,,0.05,2024-11-03T05:30:00Z,false
 ,,Above Detection/Quantification Limit,2419.6,MPN/100mL,2024-07-01,10:00:00,Z,|2419.6,MPN/100mL,right,2419.6,,2024-07-01T10:00:00Z,false
 ,,Not Reported,,,2024-07-01,10:00:00,-0700,Sample-Other|,,missing,,,2024-07-01T17:00:00Z,false
+,,Not Detected,0.01,ug/L,,,,Sample-Other|0.01,ug/L,left,,0.01,,false
+,,Trace,0.05,mg/L,,,,Quality Control Sample-Reagent Blank|,,unknown,,,,true
 ,mg/L,Below Detection/Quantification Limit,5,ug/L,2024-02-30,10:00:00,Z,Sample-Other|5,ug/L,left,,5,,false
 7.2,None,Not Reported,,,,,,Quality Control-Calibration Check|7.2,None,unknown,,,,true
 <0.05,mg/L,,,,,,,Sample-Positive Control|,,unknown,,,,true
@@ -62,6 +64,10 @@ const TIMES = `
 2024-13-01 12:00 Z
 2024-06-31 12:00 Z
 2023-02-29 12:00 Z
+1900-02-29 12:00 Z
+2000-02-29 12:00 Z 2000-02-29T12:00:00Z
+2024-05-31 12:00 Z 2024-05-31T12:00:00Z
+2024-04-31 12:00 Z
 2024-06-00 12:00 Z
 2024-6-1 12:00 Z
 `.trim().split("\n").map((line) => line.split(" "));
@@ -163,6 +169,7 @@ Deno.test("records() apply the limit after the filters by day and quality contro
 Deno.test("records() throw a ValidationError when days or units are wrong, and tidy() for Locations", () => {
   const wrong: [options: object, message: string][] = [
     [{ from: "2024-02-30" }, "from"],
+    [{ to: "2024" }, "to"],
     [{ from: "2024-05-02", to: "2024-05-01" }, "2024-05-02"],
     [{ units: { Nitrate: "mg/L" } }, "tidy"],
   ];

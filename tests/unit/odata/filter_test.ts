@@ -60,6 +60,10 @@ for (const [filter, text] of forms) {
 const INJECTION = "DOI eq 'x' and Name";
 const NO_NAME = 'must be a name of letters, digits and "_", got';
 const wrong: [make: () => unknown, option: string, problem: string][] = [
+  [() => isIn("DOI", "x" as never), "values", 'must be an array, got "x"'],
+  [() => and(NaN as 0), "filters", "must be filters such as eq() makes, got NaN"],
+  [() => endsWith("DOI", 5 as never), "text", "must be a string, got 5"],
+  [() => endsWith("", "x"), "field", `${NO_NAME} ""`],
   [() => isIn(INJECTION, []), "field", `${NO_NAME} "${INJECTION}"`],
   [() => eq(INJECTION, "y"), "field", `${NO_NAME} "${INJECTION}"`],
   [() => and("x" as never), "filters", 'must be filters such as eq() makes, got "x"'],

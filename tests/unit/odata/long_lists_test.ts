@@ -14,6 +14,7 @@ const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] 
     "values: send several queries and keep each Id once, or use a list of DOI, DatasetName",
   ],
   ["Locations", eq("Name", "x".repeat(100)), "use shorter values, or several queries"],
+  ["Locations", isIn("Name", ["a", "x".repeat(100)]), "use shorter values, or several queries"],
 ];
 for (const [resource, filter, hint] of refused) {
   const [clause] = filter.clauses;

@@ -46,6 +46,7 @@ const FILTERED: Record<string, string> = {
   "Locations.MonitoringLocationID": "filter the returned rows instead",
   "Records.ResultValue": "filter the returned rows instead",
   "Records.LocationName": IN_LOCATIONS,
+  "Records.MonitoringLocationID": IN_LOCATIONS,
   "Locations.CreateTimestamp": IN_METADATA,
 };
 

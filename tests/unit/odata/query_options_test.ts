@@ -48,12 +48,14 @@ const WRONG: readonly (readonly [options: unknown, message: string])[] = [
   ],
   [{ filter: "" }, "filter must not be empty: omit it for all rows"],
   [{ select: "" }, "select must not be empty: omit it for all fields"],
+  [{ select: [] }, "select must not be empty: omit it for all fields"],
   [{ select: "Id,,DOI" }, 'select includes the empty name "": remove the extra comma'],
   [{ select: ["Id", "DOI", "Id"] }, 'select includes "Id" twice: list each field once'],
   [{ skipToken: "" }, 'skipToken must be "Id:" and an Id, got ""'],
   [{ top: 0 }, `${TOP} 0`],
   [{ top: 10_001 }, `${TOP} 10001`],
   [{ limit: -1 }, "limit must be a whole number of at least 0, got -1"],
+  [{ limit: 1.5 }, "limit must be a whole number of at least 0, got 1.5"],
   [{ maxRows: 0 }, "maxRows must be a whole number of at least 1, got 0"],
   [{ incomplete: "ignore" }, 'incomplete must be one of error, warn, got "ignore"'],
   [
@@ -134,6 +136,7 @@ Deno.test("locations() throws a ValidationError when it has a partition", () => 
 
 const WRONG_BOXES: readonly (readonly [side: string, degrees: unknown, problem: string])[] = [
   ["west", undefined, "must be a number of degrees from -180 to 180, got undefined"],
+  ["south", NaN, "must be a number of degrees from -90 to 90, got NaN"],
   ["east", 181, "must be a number of degrees from -180 to 180, got 181"],
   ["west", -62, "must be below east (-62), got -62"],
   ["south", 48, "must be below north (47), got 48"],
