@@ -11,7 +11,7 @@ export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly ResourceName[];
  * The table of formats, which no entry point exports. Tests that repeat for each format use it, so that
  * they also cover a new format.
  */
-export { FORMATS, formatsOf as fileFormatsOf } from "../../src/formats/formats.ts";
+export { FORMATS } from "../../src/formats/formats.ts";
 
 export type TextFormat = Exclude<FormatName, "csv.gz">;
 

@@ -15,10 +15,8 @@ const many = (size: number, ...args: string[]) => Array.from({ length: size }, (
 const wrong: Record<string, (size: number) => string[]> = {
   "a command of n characters": (n) => ["a".repeat(n)],
   "a flag of n characters": (n) => ["records", `--${"a".repeat(n)}`],
-  "n hyphens": (n) => ["records", `${"-".repeat(n)}`, "x"],
   "n letters of one flag": (n) => ["records", `-${"q".repeat(n)}x`],
   "n operands": (n) => ["records", ...many(n, "a")],
-  "n equals signs": (n) => ["records", `--quiet${"=".repeat(n)}`],
   "n values of one flag": (n) => ["records", ...many(n, "--top", "1")],
 };
 for (const [what, args] of Object.entries(wrong)) {

@@ -23,13 +23,10 @@ Deno.test("every place that names the version is in the list when the project is
 });
 
 Deno.test("headingProblems() names the line of a heading of another form", () => {
-  const start = "# Changelog\n\n## [Unreleased]\n\n- A thing.\n\n";
-  for (const heading of ["## 91.1.0 - 2026-01-02", "## [91.1.0]", "##[Unreleased]", "## Notes"]) {
-    assertEquals(headingProblems(`${start}${heading}\n`, "91.2.0"), [
-      `CHANGELOG.md, line 7, has the heading "${heading}": write "## [Unreleased]" or ` +
-      '"## [1.2.0] - 2026-12-31", without other characters',
-    ]);
-  }
+  assertEquals(headingProblems("# Changelog\n\n## [Unreleased]\n\n## Notes\n", "91.2.0"), [
+    'CHANGELOG.md, line 5, has the heading "## Notes": write "## [Unreleased]" or ' +
+    '"## [1.2.0] - 2026-12-31", without other characters',
+  ]);
 });
 
 Deno.test("versionProblem() refuses versions that are invalid or not greater than the released one", () => {

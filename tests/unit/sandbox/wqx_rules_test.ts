@@ -31,14 +31,6 @@ const RULES: Record<string, readonly [applies: Test, holds: Test]> = {
     (row) => isIn(WITH_LIMIT, row.ResultDetectionCondition),
     (row) => LIMIT_FIELDS.every((field) => row[field] !== null && row[field] !== 0),
   ],
-  "has a laboratory and a method if it is a sample": [
-    (row) => String(row.ActivityType).startsWith("Sample"),
-    (row) => row.LaboratoryName !== null && row.ResultAnalyticalMethodName !== null,
-  ],
-  "has a method speciation if it is of a nutrient": [
-    (row) => isIn(wqx.nutrients, row.CharacteristicName),
-    (row) => row.MethodSpeciation !== null,
-  ],
 };
 
 const all = await rows("Records");
