@@ -1,31 +1,27 @@
 // A download and `weir cite` cite each dataset of the rows, and say when citations may be unneeded.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../helpers/deadline.ts";
 import { record } from "./transcript.ts";
 import { weir } from "../../helpers/run_weir.ts";
-
-/** Registers a test that fails instead of hanging. */
-const test = (name: string, run: () => Promise<void>): void => Deno.test(name, DEADLINE, run);
 
 const links = (lines: readonly string[]) =>
   lines.flatMap((line) => [...line.matchAll(/https:\/\/doi\.org\/(\S+)/g)].map(([, doi]) => doi));
 
-test("weir cites the dataset of one row", async () => {
+Deno.test("weir cites the dataset of one row", async () => {
   const { output, errors } = await weir(["records", "--sandbox", "--limit=1"]);
   assertStringIncludes(output, "10.25976/weir-aa00");
   assertEquals(links(errors), ["10.25976/weir-aa00"]);
   assert(errors.includes("Use of this data requires citing it:"));
 });
 
-test("weir prints no citations after a download of locations, or with --quiet", async () => {
+Deno.test("weir prints no citations after a download of locations, or with --quiet", async () => {
   for (const line of [["locations"], ["records", "--quiet"]]) {
     const { code, errors } = await weir([...line, "--sandbox", "--limit=2"]);
     assertEquals([code, links(errors)], [0, []]);
   }
 });
 
-test("weir cite says that it cites whole years when a day is given", async () => {
+Deno.test("weir cite says that it cites whole years when a day is given", async () => {
   for (const [date, isDay] of [["2019", false], ["2019-05-15", true]] as const) {
     const { code, errors } = await weir(["cite", "--sandbox", `--to=${date}`]);
     const note = errors.some((line) => line.startsWith("The citations are of whole years"));
@@ -33,7 +29,7 @@ test("weir cite says that it cites whole years when a day is given", async () =>
   }
 });
 
-test("weir cites every dataset that matches when DOI is not a column, and says so", async () => {
+Deno.test("weir cites every dataset that matches when DOI is not a column, and says so", async () => {
   const line = ["records", "--sandbox", "--limit=1", "--select=Id"];
   const filter = ["--filter", "DOI ne '10.25976/weir-cc00'"];
   const { errors } = await weir([...line, ...filter]);
@@ -45,7 +41,7 @@ test("weir cites every dataset that matches when DOI is not a column, and says s
   );
 });
 
-test("weir shows three citations and a command for all when there are more", async () => {
+Deno.test("weir shows three citations and a command for all when there are more", async () => {
   const { errors } = await weir(["records", "--sandbox", "--limit=40"]);
   assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-cc00"]);
   const [, count, command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-1)!)!;
@@ -58,7 +54,7 @@ test("weir shows three citations and a command for all when there are more", asy
   assertEquals(links([(await weir(command!.split(" "))).output]).length, 5);
 });
 
-test("weir puts the flags of the filter in quotes in the command for all citations", async () => {
+Deno.test("weir puts the flags of the filter in quotes in the command for all citations", async () => {
   const flags = ["--characteristic", "Temperature, water", "--region", "hub.atlantic"];
   const line = ["records", "--sandbox", "--limit=1", "--select=Id", "--from=1990", ...flags];
   const { errors } = await weir([...line, "--bbox=-180,-90,180,90"]);
@@ -91,7 +87,7 @@ function withDatasets(count: number, ...line: string[]) {
   });
 }
 
-test("weir requests citations by DOI, a hundred in one request, and names those without", async () => {
+Deno.test("weir requests citations by DOI, a hundred in one request, and names those without", async () => {
   const line = ["observations", "--limit=1000", "--region=x"];
   const { errors, requests } = await withDatasets(250, ...line);
   const sent = requests.filter((url) => url.startsWith("Metadata"));
@@ -101,7 +97,7 @@ test("weir requests citations by DOI, a hundred in one request, and names those 
   assertEquals(errors.at(-1), "246 more. To print all: weir cite --region x");
 });
 
-test("weir prints the DOIs in the command for all citations when Metadata cannot take the filter", async () => {
+Deno.test("weir prints the DOIs in the command for all citations when Metadata cannot take the filter", async () => {
   const line = ["observations", "--limit=8", "--unchecked", "--filter=WellID eq 'x'"];
   const { errors } = await withDatasets(8, ...line);
   assertStringIncludes(errors.at(-1)!, "weir cite --doi 10.25976/0 --doi 10.25976/1 ");

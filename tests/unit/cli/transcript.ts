@@ -6,22 +6,23 @@ import { type RunOptions, type RunResult, weir } from "../../helpers/run_weir.ts
 const MAX_REQUESTS = 100;
 
 /** A command line and its environment. */
-export interface Scenario extends RunOptions {
+interface Scenario extends RunOptions {
   line: readonly string[];
   /** Replaces the responses of the service. */
   answer?: (request: Request) => Response | undefined;
 }
 
-export interface Recorded extends RunResult {
-  /** Decoded URLs of the requests, without the root address of the service. */
-  requests: string[];
-}
-
 /** Root address of the service that scenarios use unless a flag names another one. */
 const ROOT = "https://service.example/v1/odata/v4";
 
-/** Runs a command line against a service with 40 records at 8 locations, with hostile names. */
-export async function record({ line, answer, ...given }: Scenario): Promise<Recorded> {
+/**
+ * Runs a command line against a service with 40 records at 8 locations, with hostile names.
+ *
+ * @returns Also the decoded URLs of the requests, without the root address of the service
+ */
+export async function record(
+  { line, answer, ...given }: Scenario,
+): Promise<RunResult & { requests: string[] }> {
   const sandbox = createSandbox({
     records: 40,
     locations: 8,

@@ -1,14 +1,14 @@
 // Long inputs take linear time.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
-import { endpoint } from "../../../mod.ts";
+import { assert, assertThrows } from "@std/assert";
+import { endpoint, ValidationError } from "../../../mod.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 let calls = 0;
 const inputs: Record<string, (length: number) => () => unknown> = {
   "a route without a space": (length) => () => endpoint(`/${"a".repeat(length)}`),
   "a template of one long name": (length) => () => endpoint(`/{${"a".repeat(length)}}`),
-  "a template that opens and opens": (length) => () => caught(`/${"{".repeat(length)}`),
+  "a template that opens and opens": (length) => () => endpoint(`/${"{".repeat(length)}`),
   // Each call has another template: a short one that is repeated is not parsed again.
   "a template of percent signs": (length) => () => endpoint(`/${++calls}${"%".repeat(length)}`),
   "a base URL of slashes": (length) => () =>
@@ -24,9 +24,9 @@ const inputs: Record<string, (length: number) => () => unknown> = {
   "many prefixes of one value": (length) => () =>
     endpoint(`/{a${":1,a".repeat(length / 4)}:1}`, { a: "🌊é".repeat(length) }),
   "a template of dollar signs and commas": (length) => () =>
-    caught(`/{?${"$a,".repeat(length / 3)}`),
+    endpoint(`/{?${"$a,".repeat(length / 3)}`),
   "a host of scheme ends before an expression": (length) => () =>
-    caught(() => endpoint(`https://${"a://".repeat(length / 4)}:{+b}`, { b: 1 })),
+    endpoint(`https://${"a://".repeat(length / 4)}:{+b}`, { b: 1 }),
   "many query parameters": (length) => () => endpoint("/x", fieldsOf(length / 10)),
   // Without toRequest(): `Request` of Deno takes quadratic time for many header fields.
   "many header fields": (length) => () => endpoint("/x", { headers: fieldsOf(length / 20) }),
@@ -39,21 +39,13 @@ function fieldsOf(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, "v"]));
 }
 
-function caught(call: string | (() => unknown)): string {
-  try {
-    return String(typeof call === "string" ? endpoint(call).url : call());
-  } catch (error) {
-    return String(error);
-  }
-}
-
 for (const [name, of] of Object.entries(inputs)) {
   Deno.test(`endpoint() takes linear time when its input is ${name}`, () =>
     assertLinear(of, (call) => call()));
 }
 
 Deno.test("endpoint() throws an error with the start of an expression when it is long", () => {
-  const message = caught(`/{${"a".repeat(100_000)}!}`);
+  const call = () => endpoint(`/{${"a".repeat(100_000)}!}`);
+  const { message } = assertThrows(call, ValidationError);
   assert(message.length < 300);
-  assertEquals(caught("/{a!}").includes('"{a!}"'), true);
 });

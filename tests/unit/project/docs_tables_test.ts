@@ -34,51 +34,40 @@ function membersOf(types: string, except: string[] = [], entry = ".", prefix = "
 }
 
 const defaultsOf = (prefix: string, rules: Record<string, { default: number }>) =>
-  Object.entries(rules).map(([name, rule]) => [`${prefix}.${name}`, String(rule.default)]);
-const fieldsOf = (resource: typeof RESOURCE_NAMES[number]) =>
-  String(Object.keys(RESOURCES[resource].fields).length);
+  Object.entries(rules).map(([name, rule]) => [`${prefix}.${name}`, undefined, `${rule.default}`]);
 const errorKinds = JSON.stringify(
   symbols.get(".")!.find(({ name }) => name === "DataStreamErrorKind")!.declarations[0]!.def,
 );
 
-/** Cells of a table in the given columns. */
-interface Cells {
-  columns: readonly number[];
-  rows: readonly (readonly string[])[];
-}
-
 const operandOf = (name = "") => name.includes("|") ? "RESOURCE" : name;
 
-/** Cells of the first column, or of several, by page, heading and first header of the table. */
-const TABLES: Record<string, readonly string[] | Cells> = {
+/**
+ * Rows by page, heading and first header of the table: the cell of the first column, or those of several. A cell that is
+ * `undefined` is not compared.
+ */
+const TABLES: Record<string, readonly (string | readonly (string | undefined)[])[]> = {
   "cli | Commands | command": Object.entries(COMMANDS).map(([name, { operand }]) =>
     `${name} ${operandOf(operand?.name)}`.trim()
   ),
-  "edge | Formats | format": {
-    columns: [0, 1, 2],
-    rows: Object.entries(FORMATS).map(([name, format]) => [
-      name,
-      `.${format.extension}`,
-      format.mediaType,
-    ]),
-  },
+  "edge | Formats | format": Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
+    name,
+    `.${extension}`,
+    mediaType,
+  ]),
   "edge | URL parameters | parameter": [...DOWNLOAD_PARAMETERS],
   "deploying | Access modes | WEIR_ACCESS": [...ACCESS_MODES],
-  "deploying | Environment variables | variable": {
-    columns: [0, 1, 2],
-    rows: VARIABLES.map(({ variable, help, defaultText }) => [variable, help, defaultText]),
-  },
+  "deploying | Environment variables | variable": VARIABLES.map((
+    { variable, help, defaultText },
+  ) => [variable, help, defaultText]),
   "architecture | Dependencies | package": Object.keys(deno.imports).map((name) =>
     /^(@[^/]+\/)?[^/]+/.exec(name)![0]
   ),
-  "client | Resources | method": {
-    columns: [0, 2, 3],
-    rows: RESOURCE_NAMES.map((name) => [
-      `client.${name.toLowerCase()}()`,
-      fieldsOf(name),
-      String(RESOURCES[name].pageSize),
-    ]),
-  },
+  "client | Resources | method": RESOURCE_NAMES.map((name) => [
+    `client.${name.toLowerCase()}()`,
+    undefined,
+    String(Object.keys(RESOURCES[name].fields).length),
+    String(RESOURCES[name].pageSize),
+  ]),
   "client | Query options | option": membersOf("QueryOptions AnyResourceQuery"),
   "client | Query results | member": membersOf(
     "Query LocationsQuery",
@@ -107,20 +96,18 @@ const TABLES: Record<string, readonly string[] | Cells> = {
   "errors-and-limits | Kinds of `DataStreamError` | kind": [
     ...errorKinds.matchAll(/"repr":"([\w-]+)"/g),
   ].map(([, kind]) => kind!),
-  "errors-and-limits | Retries | option": {
-    columns: [0, 2],
-    rows: [...defaultsOf("retry", RETRY_OPTIONS), ...defaultsOf("timeouts", TIMEOUT_OPTIONS)],
-  },
+  "errors-and-limits | Retries | option": [
+    ...defaultsOf("retry", RETRY_OPTIONS),
+    ...defaultsOf("timeouts", TIMEOUT_OPTIONS),
+  ],
 };
 
 for (const [table, expected] of Object.entries(TABLES)) {
   const [page, heading, header] = table.split(" | ") as [string, string, string];
   Deno.test(`docs/${page}.md lists each ${header} of the code under "${heading}"`, () => {
-    const { columns, rows } = "rows" in expected
-      ? expected
-      : { columns: [0], rows: expected.map((name) => [name]) };
+    const rows = expected.map((row) => typeof row === "string" ? [row] : row);
     const listed = readTable(sectionOf(pageOf(page), heading), header)
-      .map((row) => columns.map((column) => textOf(row[column])))
+      .map((row) => rows[0]!.map((cell, column) => cell && textOf(row[column])))
       // The tables of members have calls, loops, functions, rows for all other keys, and inherited members.
       .map(([name, ...cells]) => [
         /^(?:query|sandbox|mediaType)\.\w+/.exec(name!)?.[0] ?? name,

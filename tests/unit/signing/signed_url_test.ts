@@ -37,45 +37,36 @@ Deno.test("signUrl() signs the path and the sorted pairs with HMAC-SHA-256", asy
   );
 });
 
-const spellings: [name: string, spell: (url: string) => string][] = [
-  ["decoded where possible", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
-  ["encoded with plus signs for spaces", (url) => url.replaceAll("%20", "+")],
-  ["encoded in lower case", (url) => url.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())],
-  ["encoded more than necessary", (url) => url.replace("limit", "%6Cimit")],
-  ["sorted differently", (url) => {
+const variants: [status: "valid" | "invalid", name: string, change: (url: string) => string][] = [
+  ["valid", "other characters decoded", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
+  ["valid", "plus signs for spaces", (url) => url.replaceAll("%20", "+")],
+  ["valid", "codes in lower case", (url) => url.replaceAll(/%../g, (code) => code.toLowerCase())],
+  ["valid", "more characters encoded", (url) => url.replace("limit", "%6Cimit")],
+  ["valid", "another order", (url) => {
     const { origin, pathname, searchParams } = new URL(url);
     return `${origin}${pathname}?${new URLSearchParams([...searchParams].reverse())}`;
   }],
-  ["on another host", (url) => url.replace("weir.example", "inner.invalid:8000")],
-];
-for (const [name, spell] of spellings) {
-  Deno.test(`verifyUrl() returns valid when the URL is ${name}`, async () => {
-    const signed = await signUrl(plain, { secret, expires });
-    assert(spell(signed) !== signed);
-    assertEquals(await verify(spell(signed)), "valid");
-  });
-}
-
-const changes: [name: string, change: (url: string) => string][] = [
-  ["another value", (url) => url.replace("limit=5", "limit=6")],
-  ["an additional parameter", (url) => `${url}&bom=true`],
-  ["another path", (url) => url.replace(".csv", ".json")],
-  ["a later expiry", (url) => url.replace("expires=1", "expires=2")],
-  ["an expiry with a leading zero", (url) => url.replace("expires=", "expires=0")],
-  ["no expiry", (url) => url.replace(/&expires=\d+/, "")],
-  ["two signatures", (url) => `${url}&signature=${"0".repeat(64)}`],
-  ["a signature in capitals", (url) => url.replace(/[0-9a-f]{64}$/, (hex) => hex.toUpperCase())],
+  ["valid", "another host", (url) => url.replace("weir.example", "inner.invalid:8000")],
+  ["invalid", "another value", (url) => url.replace("limit=5", "limit=6")],
+  ["invalid", "an additional parameter", (url) => `${url}&bom=true`],
+  ["invalid", "another path", (url) => url.replace(".csv", ".json")],
+  ["invalid", "a later expiry", (url) => url.replace("expires=1", "expires=2")],
+  ["invalid", "an expiry with a leading zero", (url) => url.replace("expires=", "expires=0")],
+  ["invalid", "no expiry", (url) => url.replace(/&expires=\d+/, "")],
+  ["invalid", "two signatures", (url) => `${url}&signature=${"0".repeat(64)}`],
   [
-    "one digit of the signature changed",
-    (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0"),
+    "invalid",
+    "a signature in capitals",
+    (url) => url.replace(/.{64}$/, (hex) => hex.toUpperCase()),
   ],
-  ["a character moved from a value to a name", (url) => url.replace("limit=5", "limit%3D5=")],
+  ["invalid", "another last digit", (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0")],
+  ["invalid", "a moved character", (url) => url.replace("limit=5", "limit%3D5=")],
 ];
-for (const [name, change] of changes) {
-  Deno.test(`verifyUrl() returns invalid when the URL has ${name}`, async () => {
+for (const [status, name, change] of variants) {
+  Deno.test(`verifyUrl() returns ${status} when the URL has ${name}`, async () => {
     const signed = await signUrl(plain, { secret, expires });
     assert(change(signed) !== signed);
-    assertEquals(await verify(change(signed)), "invalid");
+    assertEquals(await verify(change(signed)), status);
   });
 }
 
