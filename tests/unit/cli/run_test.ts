@@ -4,19 +4,13 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { signUrl } from "../../../edge/app.ts";
 import { RESOURCES } from "../../../mod.ts";
 import { DEFAULT_LIFETIME_DAYS } from "../../../src/signing/signed_url.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
+import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { screenOf } from "./screen.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
 import { record } from "./transcript.ts";
 
-for (
-  const [command, resource] of [
-    ["metadata", "Metadata"],
-    ["locations", "Locations"],
-    ["observations", "Observations"],
-    ["records", "Records"],
-  ] as const
-) {
+for (const resource of RESOURCE_NAMES) {
+  const command = resource.toLowerCase();
   Deno.test(`weir ${command} writes rows of ${resource} as CSV to standard output`, async () => {
     const line = [command, "--quiet", "--limit=3", "--select", "Id, DOI"];
     const { code, output, errors, requests } = await record({ line });
