@@ -141,21 +141,24 @@ Deno.test("toParquet() writes points of WGS 84 as GeoParquet when the rows are l
     `{"Id":3,${place}:null}`,
     '{"Id":4,"Longitude":-63.25,"HorizontalCoordinateReferenceSystem":"WGS84"}',
     `{"Id":5,${place}:"WGS\\u00384"}`,
+    '{"Id":6,"Longitude":[-63.25],"Latitude":46.5,"HorizontalCoordinateReferenceSystem":"WGS84"}',
   ];
   const client = clientOf(rows);
   const { rows: read, metadata, types } = await parquetOf(client.locations(), {
     metadata: { geo: "{}" },
+    invalidValues: "null",
   });
   const point = { type: "Point", coordinates: [-63.25, 46.5] };
-  assertEquals(read.map(({ geometry }) => geometry), [point, null, null, null, point]);
+  assertEquals(read.map(({ geometry }) => geometry), [point, null, null, null, point, null]);
   assertEquals(types.geometry, "GEOMETRY"); // by the metadata `geo`
   assertEquals(JSON.parse(metadata.geo!), {
     version: "1.1.0",
     primary_column: "geometry",
     columns: { geometry: { encoding: "WKB", geometry_types: ["Point"] } },
   });
-  assertEquals(JSON.parse(metadata.weir!).withoutGeometry, 3);
-  const others = await parquetOf(client.locations({ select: ["Id", "Longitude", "Latitude"] }));
+  assertEquals(JSON.parse(metadata.weir!).withoutGeometry, 4);
+  const query = client.locations({ select: ["Id", "Longitude", "Latitude"] });
+  const others = await parquetOf(query, { invalidValues: "null" });
   assertEquals(Object.keys(others.types), ["Id", "Longitude", "Latitude"]);
   assertEquals(others.metadata.geo, undefined);
 });
