@@ -50,7 +50,14 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
 
 const OMITTED: readonly (readonly [format: FormatName | undefined, data: unknown])[] = [
   ["csv", "Longitude,Latitude\r\n1,5.0\r\n2,5.0\r\n"],
-  ["ndjson", '{"Longitude":1,"Latitude":5.0}\n{"Longitude":2,"Latitude":5.0}\n'],
+  [
+    "geojson",
+    '{"type":"FeatureCollection","features":[' +
+    [1, 2].map((x) =>
+      `{"type":"Feature","geometry":{"type":"Point","coordinates":[${x},5.0]},` +
+      `"properties":{"Longitude":${x},"Latitude":5.0}}`
+    ).join() + "]}\n",
+  ],
   [undefined, [{ Longitude: 1, Latitude: 5 }, { Longitude: 2, Latitude: 5 }]],
 ];
 for (const [format, data] of OMITTED) {

@@ -1,10 +1,11 @@
-// The tables of docs/data.md list the fields and filter names of the code.
+// The tables of docs/data.md list the fields, filter names and values of the code.
 import { assert, assertEquals } from "@std/assert";
 import { DataStream, type ResourceName } from "../../../mod.ts";
 import { meaningOf } from "../../../src/odata/field_meanings.ts";
 import { FILTER_FIELDS, RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
 import { DOCUMENTS } from "../../helpers/documents.ts";
+import wqx from "../../fixtures/wqx_values.json" with { type: "json" };
 
 const page = DOCUMENTS.get("docs/data.md")!;
 const FIELD_HEADINGS = [...page.matchAll(/^### (.* fields)$/gm)].map(([, heading]) => heading!)
@@ -67,6 +68,22 @@ Deno.test("docs/data.md lists each filter name with its type, its resources and 
     for (const resource of resourcesWith(textOf(name))) {
       client.query(resource, { filter: textOf(example) });
     }
+  }
+});
+
+Deno.test("docs/data.md has the values of the schema for the fields that it lists", () => {
+  const values: Record<string, readonly string[]> = wqx.values;
+  const codeIn = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
+  const section = sectionOf(page, "Values");
+  for (const [field, list] of readTable(section, "field")) {
+    assertEquals(codeIn(list), values[textOf(field)], field);
+  }
+  const longer = section.slice(section.indexOf("Longer lists"));
+  for (const [field, count, examples] of readTable(longer, "field")) {
+    const all = values[textOf(field)]!;
+    assertEquals(codeIn(examples).filter((value) => !all.includes(value)), [], field);
+    // The fixture has only those CharacteristicNames that the sandbox uses.
+    if (field !== "`CharacteristicName`") assertEquals(Number(count), all.length, field);
   }
 });
 

@@ -1,7 +1,7 @@
 // The tables of docs/ list what the code has: commands, flags, options, members, variables, formats and resources.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { ACCESS_MODES, VARIABLES } from "../../../edge/options.ts";
+import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
@@ -9,10 +9,21 @@ import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
 import { DOCUMENTS } from "../../helpers/documents.ts";
+import { PROJECT, sourceFiles } from "../../helpers/project.ts";
 import { publicSymbols } from "../../package/public_symbols.ts";
 
 const pageOf = (name: string) => DOCUMENTS.get(`docs/${name}.md`)!;
 const textOf = (cell = "") => cell.replaceAll("`", "").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+
+/** Returns what each match of an expression captures in the code of folders. */
+async function capturesIn(expression: RegExp, folder: string): Promise<string[]> {
+  const codes = await Promise.all(
+    (await sourceFiles(folder)).map((path) => Deno.readTextFile(PROJECT + path)),
+  );
+  return codes.flatMap((code) =>
+    [...code.matchAll(expression)].map(([, ...groups]) => groups.find(Boolean)!)
+  );
+}
 
 const symbols = new Map<string, Awaited<ReturnType<typeof publicSymbols>>>();
 for (const entry of [".", "./endpoint", "./sandbox"] as const) {
@@ -39,6 +50,9 @@ const errorKinds = JSON.stringify(
   symbols.get(".")!.find(({ name }) => name === "DataStreamErrorKind")!.declarations[0]!.def,
 );
 
+/** Texts that other tests compare with the output. */
+const recorded = (name: string) => Deno.readTextFile(`${PROJECT}tests/fixtures/${name}.txt`);
+
 const operandOf = (name = "") => name.includes("|") ? "RESOURCE" : name;
 
 /**
@@ -49,12 +63,19 @@ const TABLES: Record<string, readonly (string | readonly (string | undefined)[])
   "cli | Commands | command": Object.entries(COMMANDS).map(([name, { operand }]) =>
     `${name} ${operandOf(operand?.name)}`.trim()
   ),
+  "cli | Exit codes | code": /^Exit codes: (.*)\.$/m.exec(await recorded("transcripts/help"))![1]!
+    .split(", ").map((code) => code.split(" ")[0]!),
   "edge | Formats | format": Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
     name,
     `.${extension}`,
     mediaType,
   ]),
   "edge | URL parameters | parameter": [...DOWNLOAD_PARAMETERS],
+  // The status of a problem, and a key of the titles of problems.
+  "edge | Errors | status": await capturesIn(
+    /^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm,
+    "edge",
+  ),
   "deploying | Access modes | WEIR_ACCESS": [...ACCESS_MODES],
   "deploying | Environment variables | variable": VARIABLES.map((
     { variable, help, defaultText },
@@ -136,4 +157,32 @@ Deno.test("docs/cli.md names each flag, and its tables have the letters and valu
     `${letter ? `-${letter}, ` : ""}--${name}${value ? ` ${value}` : ""}`
   );
   assertEquals(listed.filter((flag) => !forms.includes(flag)), []);
+});
+
+Deno.test("docs/cli.md lists each environment variable that the command line reads", async () => {
+  const reads = /\benvironment(?:IfAllowed)?\("([A-Z_]+)"\)|\benv\.([A-Z_]+)/g;
+  // The others are read through a condition, and by the runtime.
+  const names = new Set(["HOME", "NO_PROXY", ...await capturesIn(reads, "src/cli")]);
+  const rows = readTable(sectionOf(pageOf("cli"), "Environment variables"), "variable");
+  const listed = rows.flatMap(([cell]) => textOf(cell).split(", "));
+  assertEquals(listed.sort(), [...names].sort());
+});
+
+Deno.test("weir serve --help and docs/cli.md have the defaults of the server", () => {
+  for (const [flag, value] of [["host", DEFAULT_HOST], ["port", DEFAULT_PORT]] as const) {
+    const row = readTable(sectionOf(pageOf("cli"), "Server"), "flag")
+      .find(([name]) => name!.includes(`--${flag} `));
+    for (const text of [COMMANDS.serve!.flags[flag]!.help, textOf(row?.[1])]) {
+      assertMatch(text, new RegExp(`else ${value}(?!\\d)`));
+    }
+  }
+});
+
+Deno.test("docs/deploying.md shows a log line with the members of the server's", async () => {
+  const membersOf = (line = "") => Object.keys(JSON.parse(line));
+  const line = (await recorded("edge/log")).split("\n").find((line) =>
+    line.startsWith("{") && line.includes('"outcome":"complete"')
+  );
+  const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pageOf("deploying"), "Log"))!;
+  assertEquals(membersOf(example), membersOf(line));
 });
