@@ -33,13 +33,13 @@ Deno.test("messageFor() replaces options of a DataStreamError when an interface 
 });
 
 Deno.test("DataStreamError has no line end or control character when the cause has them", async () => {
-  for (
-    const [cause, text] of [[new Error("a\r\n b\tc\x1b]0;d\x07"), "a b c ]0;d "], ["text", "text"]]
-  ) {
-    const client = new DataStream({ fetch: () => Promise.reject(cause), retry: { attempts: 1 } });
-    const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
-    assertEquals(error.detail, `No complete response from https://api.datastream.org (${text})`);
-  }
+  const cause = new Error("a\r\n b\tc\x1b]0;d\x07");
+  const client = new DataStream({ fetch: () => Promise.reject(cause), retry: { attempts: 1 } });
+  const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+  assertEquals(
+    error.detail,
+    "No complete response from https://api.datastream.org (a b c ]0;d )",
+  );
 });
 
 Deno.test("messageFor() replaces the options in hints of a ValidationError, and has no hint on an unchecked query", () => {

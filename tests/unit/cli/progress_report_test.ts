@@ -22,11 +22,10 @@ interface Given {
   before?: number;
   /** Width of the terminal, if there is one. */
   columns?: number;
-  mayDraw?: boolean;
 }
 
 /** Starts a report, and returns functions that show it and what it printed and drew. */
-function show({ limit = Infinity, before, columns, mayDraw = true }: Given) {
+function show({ limit = Infinity, before, columns }: Given) {
   const lines: string[] = [];
   let drawn = "";
   const context = {
@@ -37,7 +36,7 @@ function show({ limit = Infinity, before, columns, mayDraw = true }: Given) {
     },
   };
   const after = before === undefined ? undefined : { rows: before };
-  const report = startReport(context, { isQuiet: false, mayDraw, limit, after });
+  const report = startReport(context, { isQuiet: false, mayDraw: true, limit, after });
   const update = (progress: Partial<Progress>) => report.update({ ...PROGRESS, ...progress });
   return { report, lines, drawn: () => drawn, update };
 }
@@ -83,13 +82,6 @@ Deno.test("ProgressReport prints which page it requests, without a terminal, whe
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   assertMatch(lines.join(), /^Requesting the first page…/);
   report.end();
-});
-
-Deno.test("ProgressReport draws nothing when rows are written to the same terminal", () => {
-  const { report, lines, drawn, update } = show({ columns: 80, mayDraw: false, limit: 20 });
-  update({ rows: 10 });
-  report.finish();
-  assertEquals([lines, drawn()], [[], ""]);
 });
 
 // It is never set back, because reports have stored times.

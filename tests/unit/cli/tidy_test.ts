@@ -19,10 +19,12 @@ Deno.test("weir adds the columns of --tidy, converts --unit, and reports the row
   assertStringIncludes(errors.join("\n"), "265 rows left out: outside of --from and --to");
 });
 
-Deno.test("weir says that --count includes whole years when --from is a day", async () => {
+Deno.test("weir says that --count and url include whole years when --from is a day", async () => {
   const { code, output, errors } = await weir([...QUERY, "--count"]);
   assertEquals([code, output], [0, "346\n"]);
   assertStringIncludes(errors[0]!, "whole years");
+  const url = await weir(["url", "records", "--from=2020-05-15"]);
+  assertStringIncludes(url.errors[0]!, "The URL selects whole years");
 });
 
 Deno.test("weir summary prints groups as CSV", async () => {

@@ -57,12 +57,3 @@ Deno.test("endpoint() does not compile when neither the options nor a default su
   assertEquals(endpoint.defaults({ org: "a" }).defaults({ url })({}).url, `${url}?org=a`);
   assertEquals(endpoint.merge({ method: "GET" }).url, undefined);
 });
-
-Deno.test("endpoint() returns a type without any when the route is a literal", () => {
-  const { method, url, headers, body, request } = endpoint("/x");
-  same<typeof method, string>();
-  same<typeof url, string>();
-  same<typeof headers, Record<string, string>>();
-  same<typeof body, unknown>();
-  same<typeof request, object | undefined>();
-});

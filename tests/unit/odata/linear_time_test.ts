@@ -6,7 +6,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
 import { parseFilter } from "../../../src/odata/parse_filter.ts";
-import { checkQuery, toMetadataFilter } from "../../../src/odata/query_options.ts";
+import { checkQuery } from "../../../src/odata/query_options.ts";
 import { assertLinear } from "../../helpers/doubling.ts";
 
 type Text = (size: number) => string;
@@ -40,12 +40,7 @@ const others: Record<string, [text: Text, read: (text: string) => unknown]> = {
     (n) => Array.from({ length: n }, (_, index) => `a${index}`).join(),
     (select) => checkQuery("Records", { select, unchecked: true }),
   ],
-  "toMetadataFilter() takes linear time when a filter has n clauses": [
-    (n) => `${"DOI ne 'a' and ".repeat(n)}DOI eq 'a'`,
-    (filter) => toMetadataFilter({ filter }),
-  ],
   "parseBox() takes linear time when a side has n digits": [(n) => "1".repeat(n), parseBox],
-  "parseBox() takes linear time when there are n commas": [(n) => ",".repeat(n), parseBox],
 };
 for (const [name, [text, read]] of Object.entries(others)) {
   Deno.test(name, async () => await assertLinear(text, read));

@@ -1,14 +1,8 @@
 // Wrong options of a query are errors before any request, and right ones are in its URL.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import {
-  DataStream,
-  eq,
-  PRODUCTION_URL,
-  type ResourceName,
-  ValidationError,
-} from "../../../mod.ts";
-import { fieldsOf } from "../../helpers/resources.ts";
+import { DataStream, eq, PRODUCTION_URL, ValidationError } from "../../../mod.ts";
+import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 
 const box = { west: -64, south: 46, east: -62, north: 47 };
 const BOX_FILTER =
@@ -18,13 +12,9 @@ const client = new DataStream();
 const loose = client as unknown as Record<string, (query: unknown) => { url: string }>;
 const records = (query: unknown) => loose.records!(query);
 
-const sizes: [method: string, resource: ResourceName, size: number][] = [
-  ["metadata", "Metadata", 100],
-  ["locations", "Locations", 10_000],
-  ["observations", "Observations", 10_000],
-  ["records", "Records", 10_000],
-];
-for (const [method, resource, size] of sizes) {
+for (const resource of RESOURCE_NAMES) {
+  const method = resource.toLowerCase();
+  const size = resource === "Metadata" ? 100 : 10_000;
   Deno.test(`${method}() requests pages of ${size} rows, and any of its fields`, () => {
     const { url } = loose[method]!({ filter: undefined, select: undefined });
     assertEquals(url, `${PRODUCTION_URL}/${resource}?%24top=${size}`);

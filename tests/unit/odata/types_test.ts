@@ -71,16 +71,6 @@ Deno.test("query() and filters do not compile when a field, a value or a partiti
   assertEquals(wrong.length, 9);
 });
 
-Deno.test("and() accepts conditions that may be absent", () => {
-  const search = (name?: string, since?: number | null) =>
-    and(
-      name && eq("CharacteristicName", name),
-      since && gt("ActivityStartYear", since),
-      name === undefined ? undefined : eq("DOI", "x"),
-    );
-  assertEquals(String(search("", null)), "DOI eq 'x'");
-});
-
 Deno.test("query() has untyped rows when it is unchecked", () => {
   same<Record<string, unknown>>()(
     client.records({ unchecked: true, select: ["Id", "New"], filter: eq("Newer", 5) }),

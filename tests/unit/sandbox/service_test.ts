@@ -120,10 +120,8 @@ Deno.test("fetch() rejects no request and counts concurrent ones when there is n
   const get = () => fetch(`${url}/Metadata`, { headers: key });
   const answers = await Promise.all([get(), get(), get()]);
   assertEquals(answers.map(({ status }) => status), [200, 200, 200]);
-  assertEquals([stats.mostInFlight, stats.tooFast, stats.parallel], [3, 0, 0]);
   for (const answer of answers) await answer.text();
-  await (await get()).text();
-  assertEquals(stats.mostInFlight, 3);
+  assertEquals([stats.mostInFlight, stats.tooFast, stats.parallel], [3, 0, 0]);
 });
 
 for (const options of [{ records: -1 }, { records: 1.5 }, { locations: 0 }]) {

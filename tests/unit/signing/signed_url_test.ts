@@ -78,9 +78,11 @@ Deno.test("verifyUrl() returns invalid when the secret is another, and unsigned 
 
 Deno.test("signUrl() accepts the earliest and the latest expiry, and rounds a date down to seconds", async () => {
   for (const expires of [0, 32_503_680_000]) {
-    for (const given of [expires, new Date(expires * 1000 + 999)]) {
-      assert((await signUrl(plain, { secret, expires: given })).includes(`&expires=${expires}&`));
-    }
+    const date = new Date(expires * 1000 + 999);
+    assertEquals(
+      await signUrl(plain, { secret, expires: date }),
+      await signUrl(plain, { secret, expires }),
+    );
   }
 });
 
