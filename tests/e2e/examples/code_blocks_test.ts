@@ -1,5 +1,5 @@
 // Runs the code blocks of the documents unchanged, except that the sandbox replaces DataStream.
-// tests/unit/project/documents_test.ts checks their form.
+// tests/unit/project/documents_test.ts checks their languages.
 import { assert, assertEquals } from "@std/assert";
 import { pathToFileURL } from "node:url";
 import { createApp } from "../../../edge/app.ts";
