@@ -11,8 +11,8 @@ Deno.test("DataStreamError() has its properties when status and wait are 0", () 
   assert(error instanceof Error);
   const { name, message, detail, kind, url, hint, status, retryAfter } = error;
   assertEquals({ kind, url, hint, status, retryAfter }, facts);
-  assertEquals([name, message, detail], ["DataStreamError", "detail: do this", "detail"]);
-  assertEquals(error.cause, cause);
+  const texts = [name, message, detail, error.cause];
+  assertEquals(texts, ["DataStreamError", "detail: do this", "detail", cause]);
 });
 
 Deno.test("messageFor() replaces options of a DataStreamError when an interface has its own names", () => {

@@ -3,18 +3,12 @@ import "../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { weir } from "../../helpers/run_weir.ts";
 
-const spelled: [row: string, spellings: string[][]][] = [
-  ["limits the rows", [["-q", "-n2"], ["-q", "-n=2"], ["-q", "-n", "2"], ["-q", "--limit", "2"]]],
-  ["reads each letter", [["-qn2"], ["-q", "-qn", "2"], ["-qn2", "-o-"], ["-qn2", "-o", "-"]]],
-];
-for (const [does, spellings] of spelled) {
-  for (const flags of spellings) {
-    Deno.test(`run() ${does} when given ${flags.join(" ")}`, async () => {
-      const line = ["locations", "--sandbox", "--select=Id", ...flags];
-      const { code, output, errors } = await weir(line);
-      assertEquals([code, output, errors], [0, "Id\n1001\n1008\n", []]);
-    });
-  }
+for (const words of ["-q -n2", "-q -n=2", "-q -n 2", "-q --limit 2", "-qn2", "-qn 2 -o-"]) {
+  Deno.test(`run() limits the rows when given ${words}`, async () => {
+    const line = ["locations", "--sandbox", "--select=Id", ...words.split(" ")];
+    const { code, output, errors } = await weir(line);
+    assertEquals([code, output, errors], [0, "Id\n1001\n1008\n", []]);
+  });
 }
 
 Deno.test("run() reads every argument after -- as an operand", async () => {

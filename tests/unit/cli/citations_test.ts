@@ -44,14 +44,11 @@ Deno.test("weir cites every dataset that matches when DOI is not a column, and s
 Deno.test("weir shows three citations and a command for all when there are more", async () => {
   const { errors } = await weir(["records", "--sandbox", "--limit=40"]);
   assertEquals(links(errors), ["10.25976/weir-aa00", "10.25976/weir-bb00", "10.25976/weir-cc00"]);
-  const [, count, command] = /^(\d+) more\. To print all: weir (.*)$/.exec(errors.at(-1)!)!;
-  assertEquals(count, "2");
   assertEquals(
-    command,
-    "cite --doi 10.25976/weir-aa00 --doi 10.25976/weir-bb00 --doi 10.25976/weir-cc00 " +
-      "--doi 10.25976/weir-dd00 --doi 10.81029/weir-ee00 --sandbox",
+    errors.at(-1),
+    "2 more. To print all: weir cite --doi 10.25976/weir-aa00 --doi 10.25976/weir-bb00 " +
+      "--doi 10.25976/weir-cc00 --doi 10.25976/weir-dd00 --doi 10.81029/weir-ee00 --sandbox",
   );
-  assertEquals(links([(await weir(command!.split(" "))).output]).length, 5);
 });
 
 Deno.test("weir puts the flags of the filter in quotes in the command for all citations", async () => {

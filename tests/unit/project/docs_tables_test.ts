@@ -17,12 +17,10 @@ const textOf = (cell = "") => cell.replaceAll("`", "").replace(/\[([^\]]*)\]\([^
 
 /** Returns what each match of an expression captures in the code of folders. */
 async function capturesIn(expression: RegExp, folder: string): Promise<string[]> {
-  const codes = await Promise.all(
-    (await sourceFiles(folder)).map((path) => Deno.readTextFile(PROJECT + path)),
-  );
-  return codes.flatMap((code) =>
-    [...code.matchAll(expression)].map(([, ...groups]) => groups.find(Boolean)!)
-  );
+  return (await sourceFiles(folder)).flatMap((path) => {
+    const matches = Deno.readTextFileSync(PROJECT + path).matchAll(expression);
+    return [...matches].map(([, ...groups]) => groups.find(Boolean)!);
+  });
 }
 
 const symbols = new Map<string, Awaited<ReturnType<typeof publicSymbols>>>();
