@@ -89,6 +89,8 @@ Deno.test("weir sign prints a URL that is valid until --expires, by default as l
   assertEquals(Math.round((await sign("--expires", "2h") - now) / 60), 120);
   assertEquals(Math.round((await sign() - now) / 86_400), DEFAULT_LIFETIME_DAYS);
   assertEquals(await sign("--expires=2999-01-31"), Date.parse("2999-01-31T00:00:00Z") / 1000);
+  const time = "2999-01-31T12:30:00-05:00";
+  assertEquals(await sign(`--expires=${time}`), Date.parse(time) / 1000);
   const { errors } = await weir(["sign", target, "--expires=soon"], { environment });
   assertMatch(errors[0]!, /^--expires must be .*, got "soon"$/);
 });

@@ -3,6 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
+import { parquetMetadata } from "hyparquet";
 import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
 import { concatBytes } from "../../../src/bytes.ts";
 import { parquetFormat, toParquet } from "../../../src/formats/parquet.ts";
@@ -118,6 +119,16 @@ Deno.test("batches() continues a Parquet file with equal bytes when it is interr
     read.push(...await Array.fromAsync(query.batches({ format, after })));
     assert(Buffer.from(concatBytes(read.map(({ data }) => data))).equals(expected), `${last}`);
   }
+});
+
+Deno.test("toParquet() gives the least and the greatest text of a row group, also when one begins another", async () => {
+  const rows = ["ab", "abc", "a", "abcd"].map((text, index) =>
+    `{"Id":${index},"LaboratoryName":"${text}"}`
+  );
+  const query = clientOf(rows).records({ select: ["LaboratoryName"] });
+  const { row_groups } = parquetMetadata(await readAll(toParquet(query)));
+  const { min_value, max_value } = row_groups[0]!.columns[0]!.meta_data!.statistics!;
+  assertEquals([min_value, max_value], ["a", "abcd"]);
 });
 
 Deno.test("toParquet() adds a column of text when rows have a field that Weir does not know", async () => {

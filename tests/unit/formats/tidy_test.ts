@@ -157,6 +157,12 @@ for (const format of ["csv", undefined] as const) {
   });
 }
 
+Deno.test("records() send a clause for a year once when the filter has it, too", () => {
+  const filter = "ActivityStartYear gte 2024";
+  const url = new URL(new DataStream().records({ ...FILTERED, filter }).url);
+  assertEquals(url.searchParams.get("$filter"), `${filter} and ActivityStartYear lte 2024`);
+});
+
 Deno.test("records() apply the limit after the filters by day and quality control", async () => {
   const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
   const query = new DataStream(options).records({ ...FILTERED, limit: 1 });

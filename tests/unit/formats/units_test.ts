@@ -52,6 +52,7 @@ Deno.test("records() convert units, count the others, and list forms and fractio
   const rows: Row[] = [
     ["Nitrate", "0.0041", "mg/L", "as N"],
     ["Nitrate", "5.0", "µg/l"],
+    ["Nitrate", "2e-3", "mg/L"],
     ["Nitrate", "1", "mg/kg"],
     ["Depth", "1", "in"],
     ["Temperature, water", "32.1", "deg F"],
@@ -62,6 +63,7 @@ Deno.test("records() convert units, count the others, and list forms and fractio
     values: [
       "4.1 ug/L",
       "5.0 ug/L",
+      "2 ug/L",
       "1 mg/kg",
       "0.0254 m",
       "0.0555555555555556 deg C",

@@ -66,6 +66,7 @@ const FAULTS: readonly [
   ["endswith(DOI 'x')", '","', 14, "\"'x'\""],
   ["endswith(DOI, 'x'", '")"', 18, "the end"],
   ["DOI eq 'x", "a closing quote", 8, "the end", CLOSING],
+  ["'x", "a closing quote", 1, "the end", CLOSING],
   ["DOI eq 'x'y'", "a closing quote", 12, "the end", CLOSING],
   ["DOI eq 'x' AND Name eq 'y'", '"and"', 12, '"AND"', 'use "and"'],
   ["DOI eq 'x' or DOI eq 'y'", '"and"', 12, '"or"', NO_OR],

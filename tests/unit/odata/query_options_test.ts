@@ -1,6 +1,6 @@
 // Wrong options of a query are errors before any request, and right ones are in its URL.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { DataStream, eq, PRODUCTION_URL, ValidationError } from "../../../mod.ts";
 import { fieldsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 
@@ -92,6 +92,9 @@ Deno.test("records() throws when the request has more than 8000 bytes", () => {
   const filter = (length: number) => `CharacteristicName ne '${"x".repeat(length)}'`;
   const { url } = records({ filter: filter(7_880) });
   assert(url.length - "https://api.datastream.org".length <= 8_000);
+  const select = "x".repeat(8_000);
+  const error = assertThrows(() => records({ select, unchecked: true }), ValidationError);
+  assertStringIncludes(error.message, "select makes a request of 8049 bytes, more than 8000");
   // The request to Locations does not have this clause, and is short.
   for (const query of [{ filter: filter(7_980) }, { filter: filter(7_880), within: box }]) {
     assertEquals(assertThrows(() => records(query), ValidationError).option, "filter");

@@ -82,6 +82,7 @@ Deno.test("drawMap() merges points until none are closer than 20 pixels, and lin
   const layer = wideOf(await draw({ list, query: "view=-97,50,804" }));
   assertEquals(layer.match(/class="map-point"/g)?.length, 2);
   assertStringIncludes(layer, ">3</text>");
+  assertEquals(layer.match(/ r="\d+"/g), [' r="12"', ' r="6"']);
   assertStringIncludes(layer, 'href="/?view=-97%2C50%2C804&amp;selected=3&amp;lang=en"');
   assertStringIncludes(layer, 'href="/?view=-96.823%2C50%2C120&amp;lang=en"');
 });
