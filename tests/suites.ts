@@ -13,7 +13,7 @@ export const isTimed = (path: string): boolean => path.endsWith("/linear_time_te
 /** Unit tests that the gate leaves out: they measure time, or try each byte of a page. */
 const isLong = (path: string): boolean =>
   path.startsWith("tests/unit/") &&
-  (isTimed(path) || /\/(?:chunked|malformed)_pages_test\.ts$/.test(path));
+  (isTimed(path) || /\/(?:chunked|cut|malformed)_pages_test\.ts$/.test(path));
 
 /** Whether a path of the command line, or the word `long`, selects a file. */
 const isIn = (file: string, path: string): boolean =>

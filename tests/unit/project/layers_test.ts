@@ -1,4 +1,4 @@
-// Each folder imports only lower ones, without a cycle, and unit tests have no permissions.
+// Each folder imports only lower ones, without a cycle, and test files are what the runner of the tests expects.
 import { assert, assertEquals } from "@std/assert";
 import { importsOf, resolve, sourceFiles } from "../../helpers/project.ts";
 
@@ -83,10 +83,21 @@ Deno.test("no imports form a cycle", () => {
   assertEquals(cycles, []);
 });
 
-Deno.test("unit tests revoke their permissions, except those of the project itself", async () => {
-  for (const path of await sourceFiles("tests/unit")) {
-    if (!path.endsWith("_test.ts") || path.startsWith("tests/unit/project/")) continue;
-    const isRestricted = importsOf(path).some((name) => /\/(no_permission|golden)\.ts$/.test(name));
-    assert(isRestricted, `${path}: import no_permission.ts`);
+Deno.test("each test file says what it promises; unit tests have no permissions, and time nothing", async () => {
+  for (const path of (await sourceFiles("tests")).filter((path) => path.endsWith("_test.ts"))) {
+    assert(/^(?:\/\/ |\/\*\*)/.test(Deno.readTextFileSync(path)), `${path}: begin with a comment`);
+    if (!path.startsWith("tests/unit/")) continue;
+    const imports = importsOf(path);
+    const isRestricted = imports.some((name) => /\/(no_permission|golden)\.ts$/.test(name));
+    assert(
+      isRestricted || path.startsWith("tests/unit/project/"),
+      `${path}: import no_permission.ts`,
+    );
+    // The gate runs these files one after another.
+    const isTimed = imports.some((name) => name.endsWith("/doubling.ts"));
+    assert(
+      !isTimed || path.endsWith("/linear_time_test.ts"),
+      `${path}: name it linear_time_test.ts`,
+    );
   }
 });
