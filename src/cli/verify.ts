@@ -58,7 +58,7 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
     differences.forEach((line) => context.printError(`  ${line}`));
     // A run writes the package before the file gets its name.
     if (await statIfExists(partPath(path)) !== undefined) {
-      context.printError(`${partPath(path)} is left of a download: repeat it with --resume`);
+      context.printError(`${partPath(path)} is left over from a download: repeat it with --resume`);
     }
     return 1;
   }

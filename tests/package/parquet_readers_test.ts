@@ -1,4 +1,4 @@
-// DuckDB reads the cells of CSV from the same rows as Parquet, and the points of GeoParquet. The unit tests read the
+// DuckDB reads the values that CSV has from Parquet, and the points of GeoParquet. The unit tests read the
 // files with hyparquet, and the examples with pandas and R.
 import { assert, assertEquals } from "@std/assert";
 import { testNeeding } from "../e2e/needs.ts";
@@ -11,11 +11,11 @@ import { createSandbox } from "../../src/sandbox/service.ts";
 
 const hasDuckdb = (await runProgram("node", "-e", 'require("@duckdb/node-api")'))?.success;
 
-/** Returns the names and rows of a query, in which TABLE is the Parquet file of another query. */
-async function inDuckdb(sql: string, rows: Query<unknown>) {
+/** Runs SQL in DuckDB, in which TABLE is a Parquet file of the query. Returns the names of the columns, and the rows. */
+async function inDuckdb(sql: string, query: Query<unknown>) {
   const file = await Deno.makeTempFile({ suffix: ".parquet" });
   try {
-    await Deno.writeFile(file, new Uint8Array(await readAll(toParquet(rows))));
+    await Deno.writeFile(file, new Uint8Array(await readAll(toParquet(query))));
     const program = `const { DuckDBInstance } = require("@duckdb/node-api");
     (async () => {
       const connection = await (await DuckDBInstance.create(":memory:")).connect();
@@ -63,7 +63,7 @@ const VALUES: Record<string, readonly string[]> = {
   ActivityStartDate: ["null", '"1970-01-01"', '"1969-12-31"', '"0001-01-01"', '"9999-12-31"'],
   LaboratorySampleID: ["null"],
 };
-const unusual = Array.from({ length: 130 }, (_, index) => {
+const unusualRows = Array.from({ length: 130 }, (_, index) => {
   const members = Object.entries(VALUES).map(([name, values]) =>
     `,"${name}":${values[index % values.length]}`
   );
@@ -79,7 +79,9 @@ const sandbox = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond:
 const QUERIES: Record<string, Query<unknown>> = {
   "Records, tidy": sandbox.records().tidy(),
   Locations: sandbox.locations(),
-  "unusual values": clientOf(unusual).records({ select: ["Id", ...Object.keys(VALUES)] as ["Id"] }),
+  "unusual values": clientOf(unusualRows).records({
+    select: ["Id", ...Object.keys(VALUES)] as ["Id"],
+  }),
   Metadata: sandbox.metadata(),
   "no rows": clientOf([]).records(),
 };
@@ -89,17 +91,18 @@ for (const [name, query] of Object.entries(QUERIES)) {
   testNeeding({ DuckDB: hasDuckdb }, title, async () => {
     const [header = [], ...lines] = readCsv(await new Response(query.csv()).text());
     const { names, rows } = await inDuckdb("select * from TABLE", query);
-    // Its names are equal in any case, so it changes the name `ID` of Locations, which has `Id` too.
+    // Its names are not case-sensitive, so it changes the name `ID` of Locations, which has `Id` too.
     const columns = names.map((column) => column.replace(/_1$/, ""));
     assertEquals(columns.filter((column) => column !== "geometry"), header);
-    assertEquals([rows.length, lines.length > 0], [lines.length, name !== "no rows"]);
+    assertEquals(rows.length, lines.length);
+    assertEquals(lines.length > 0, name !== "no rows");
     const time = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;
-    const plain = (value: unknown) => {
+    const toDate = (value: unknown) => {
       const [, day, clock] = typeof value === "string" ? time.exec(value) ?? [] : [];
       return day ? new Date(`${day}T${clock}Z`) : value;
     };
     for (const [at, line] of lines.entries()) {
-      assertEquals(line.map((cell, index) => cellOf(plain(rows[at]![index]), cell)), line);
+      assertEquals(line.map((cell, index) => cellOf(toDate(rows[at]![index]), cell)), line);
     }
   });
 }

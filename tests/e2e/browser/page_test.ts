@@ -58,7 +58,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.locator(".tools").getByLabel("Python").check();
     await page.getByRole("button", { name: "Download for Python" }).waitFor();
     assertEquals((await clickAndDownload(page)).rows, count);
-    // What is selected can be removed, and more can be added.
+    // A characteristic is removed, and another one added.
     await page.locator(".chip").click();
     await page.locator("#what").fill("Nitrate");
     await pressShow(page);
@@ -79,7 +79,7 @@ pageTest("page blocks the download of a changed form until the change is undone"
   await page.locator("#where").fill("");
   await notice.waitFor({ state: "hidden" });
   assertEquals(await button.isDisabled(), false);
-  // A name that is being typed is not a change yet.
+  // A name that is typed is a change only when the focus leaves its field.
   await page.locator("#what").pressSequentially("phos");
   assertEquals(await notice.isVisible(), false);
   await page.locator("#where").focus();
@@ -89,9 +89,9 @@ pageTest("page blocks the download of a changed form until the change is undone"
 });
 
 pageTest("page keeps what the user typed while results were loading", async (page) => {
-  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   await page.route("/?*", async (route) => {
-    await isReleased;
+    await released;
     await route.continue();
   });
   await page.locator("#where").fill("Alberta");
@@ -131,7 +131,7 @@ pageTest(
   { fetch: (request) => Promise.resolve(failure?.clone() ?? sandbox.fetch(request)) },
 );
 
-pageTest("page makes a box of what is drawn on the map", async (page) => {
+pageTest("page filters by the box that is drawn on the map", async (page) => {
   const before = await countOf(page);
   await page.locator(".map-draw").click();
   const { x, y, width, height } = (await page.locator(".map").boundingBox())!;

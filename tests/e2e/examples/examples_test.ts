@@ -10,10 +10,10 @@ import { provideClone, runCommand, startCommand } from "./clone.ts";
 import { hasNanoparquet, hasPyarrow, hasR, python } from "./interpreters.ts";
 import { commandsFor, type Example, EXAMPLES } from "./readme.ts";
 
-/** Returns the path of a copy of the clone with a trailing slash. */
+/** Returns the path, with a trailing slash, of a copy of the clone. */
 const clone = provideClone();
 
-/** Examples that `testExample()` or another file tests, or that no test runs. */
+/** Examples with a test: of `testExample()`, of `cloudflare_test.ts`, and of the URL for Excel below. */
 const tested = new Set(["cloudflare", "excel/yearly_ph.pq"]);
 
 function testExample(
@@ -38,7 +38,7 @@ testExample("deno/weekly_update.ts", async (example) => {
   const [command] = example.commands;
   await assertPrints(example, command!);
   assertEquals((await runCommand(clone(), command!)).stdout, "nutrients.csv is up to date\n");
-  // As after a new version of a dataset.
+  // As if a dataset had a new version.
   const path = `${clone()}nutrients.json`;
   await Deno.writeTextFile(path, (await Deno.readTextFile(path)).replace("1.0.0", "0.9.0"));
   await assertPrints(example, await realCommand(example));
@@ -75,15 +75,14 @@ for (
 ) {
   testExample(path, async (example) => {
     const folder = await installPackage(example);
-    const run = async (node: string) => {
-      const commands = example.commands.map((command) => command.replace("node ", node));
-      const run = commands.pop()!;
-      for (const command of commands) await runCommand(folder, command);
-      await assertPrints(example, run, folder);
+    const runAll = async (node: string) => {
+      const commands = example.commands.map((command) => command.replace("node ", `${node} `));
+      for (const command of commands.slice(0, -1)) await runCommand(folder, command);
+      await assertPrints(example, commands.at(-1)!, folder);
     };
-    await run("node ");
+    await runAll("node");
     await useRealData(example);
-    await run("node --import ./service.mjs ");
+    await runAll("node --import ./service.mjs");
   });
 }
 
@@ -108,7 +107,7 @@ for (
   }, needs);
 }
 
-Deno.test("the URL of examples/excel/yearly_ph.pq is a download", async () => {
+Deno.test("the URL of examples/excel/yearly_ph.pq returns the columns of its query", async () => {
   const code = await Deno.readTextFile(`${PROJECT}examples/excel/yearly_ph.pq`);
   const [, path] = /RelativePath = "([^"]+)"/.exec(code)!;
   const query = new URLSearchParams(
@@ -143,7 +142,7 @@ testExample("browser", async ({ commands: [command] }) => {
 
 testExample("hono/main.ts", async (example) => {
   const [command] = example.commands;
-  {
+  { // Stops the first server before its file changes.
     await using server = await startCommand(clone(), command!);
     const hello = await fetch(`${server.root}/hello`);
     assertEquals([hello.status, await hello.text()], [200, "Hello"]);
@@ -164,7 +163,7 @@ Deno.test("each example of examples/README.md has a test", () => {
   assertEquals(EXAMPLES.map(({ path }) => path).filter((path) => !tested.has(path)), []);
 });
 
-/** Environment of a program that uses the service, which the sandbox replaces. */
+/** Environment of programs for the real service, which the sandbox replaces. */
 const KEY = { DATASTREAM_API_KEY: "sandbox" };
 
 /** Installs the package in the example's folder as the README says. Returns the folder. */

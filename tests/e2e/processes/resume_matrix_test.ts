@@ -1,5 +1,4 @@
-// --resume completes only a download of the same query. However a download ends, the next run can use the files that
-// it leaves.
+// --resume completes only a download of the same query, whatever the way in which the download ended.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readParquet } from "../../helpers/parquet.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -8,7 +7,7 @@ import { BASE_URL, Download } from "./download.ts";
 const FILE = ["a.csv"];
 const PART = ["a.csv.part", "a.csv.part.json"];
 
-/** Flags that change the file of the download, by the option that the message names. */
+/** Arguments that change the file of the download, by the option that the message names. */
 const DIFFERENT: Record<string, string> = {
   "service": `--base-url=${BASE_URL.replace("service", "other")}`,
   "resource": "observations",
@@ -20,7 +19,7 @@ const DIFFERENT: Record<string, string> = {
 };
 
 for (const [name, other] of Object.entries(DIFFERENT)) {
-  Deno.test(`weir --resume keeps the part and the file of another query, and names ${name}`, async () => {
+  Deno.test(`weir --resume refuses the part and the file of another query when ${name} differs`, async () => {
     await using download = await Download.create();
     await download.break();
     const state = await download.text("a.csv.part.json");
@@ -52,7 +51,7 @@ const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
 ];
 
 for (const [name, one, other] of SAME) {
-  Deno.test(`weir --resume completes a part when its line differs in ${name}`, async () => {
+  Deno.test(`weir --resume completes a part when the command differs only in ${name}`, async () => {
     await using download = await Download.create();
     await download.expect(one);
     const whole = await download.text();
@@ -113,14 +112,14 @@ Deno.test("weir --resume and --update complete a run that was killed while it re
   await download.write("a.csv.part.json", "{}");
   await download.expect("--resume", { pages: 0, files: FILE });
   assertEquals(await download.text(), whole);
-  // Killed between the package and the file: the package of the part is beside an earlier file.
+  // Killed between two renames: the package is the new one, and the file the old one.
   for (const flag of ["--resume", "--update"]) {
     await download.break("--force");
     await download.write("a.csv", "old");
     await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
     for (const name of ["part", "datapackage"]) await download.write(`a.csv.${name}.json.new`, "{");
     const { errors } = await weir(["verify", download.path()]);
-    assertStringIncludes(errors.at(-1)!, "a.csv.part is left of a download");
+    assertStringIncludes(errors.at(-1)!, "a.csv.part is left over from a download");
     await download.expect(flag, { files: FILE });
     assertEquals(await download.text(), whole);
     assertEquals({ ...await download.package(), created: dataPackage.created }, dataPackage);
@@ -130,7 +129,7 @@ Deno.test("weir --resume and --update complete a run that was killed while it re
 Deno.test("weir writes no file without its package", async () => {
   await using download = await Download.create();
   const obstacle = download.path("a.csv.datapackage.json.new");
-  // The package cannot be written, as if the run were killed before: a directory has its name.
+  // The package cannot be written, because a directory has its name.
   download.onPage = () => Deno.mkdirSync(obstacle, { recursive: true });
   assertEquals((await download.run()).code, 1);
   assertEquals(await download.names(), ["a.csv.datapackage.json.new", ...PART]);
@@ -183,7 +182,7 @@ const CHANGED_PARTS: Record<string, [change: (download: Download) => Promise<voi
     },
     "a.csv.part was changed: its first",
   ],
-  "with less bytes": [
+  "with fewer bytes": [
     (download) => download.write("a.csv.part", "X"),
     "it has 1 bytes, weir wrote",
   ],

@@ -1,4 +1,4 @@
-// The rate limiter: random schedules, the limiter of the process, and queries that use it.
+// The rate limiter: random schedules, the limiter of the process, stores that fail, and queries that use it.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Clock, RateLimiter } from "../../../mod.ts";
@@ -22,17 +22,17 @@ import { page, retryingClient } from "../../helpers/upstream.ts";
 const INTERVAL = 530;
 /** Time (ms) after which a permit that is not extended expires. */
 const TTL = 5_000;
-/** Time (ms) between two signs of life of a waiter in Cloudflare Workers. */
-const HEARTBEAT = 1_000;
+/** Time (ms) after which a waiter in Cloudflare Workers asks again. */
+const POLL_TIME = 1_000;
 const REQUEST = { origin: "https://upstream.invalid", keyHash: undefined, requestsPerSecond: 2 };
 
-/** Registers a test that fails if it never gets a permit. */
+/** Registers a test with a time limit, because a permit that is never given would stop the run of the tests. */
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
-for (const [name, signOfLife] of [["", Infinity], [" in Workers", HEARTBEAT]] as const) {
+for (const [name, pollTime] of [["", Infinity], [" in Workers", POLL_TIME]] as const) {
   testRateLimiter(`createProcessLimiter()${name}`, () => {
     const clock = new FakeClock();
-    const limiter = createProcessLimiter(clock, signOfLife);
+    const limiter = createProcessLimiter(clock, pollTime);
     return { limiters: [limiter, limiter, limiter], clock };
   }, DEADLINE);
 }
@@ -56,11 +56,11 @@ async function runSchedule(random: Random, isShared: boolean): Promise<void> {
       assert(maxWait < Infinity && permit.retryAfter > 0);
       return;
     }
-    const interval = 1_060 / requestsPerSecond;
+    const interval = 2 * INTERVAL / requestsPerSecond;
     if (last !== undefined) {
-      const normal = Math.max(interval, last.interval, last.slowdown > 1 ? 500 : 0);
-      const [gap, least] = [clock.now() - last.at, normal * last.slowdown];
-      assert(gap >= least, `started after ${gap} instead of ${least} ms`);
+      const unslowed = Math.max(interval, last.interval, last.slowdown > 1 ? 500 : 0);
+      const [gap, minGap] = [clock.now() - last.at, unslowed * last.slowdown];
+      assert(gap >= minGap, `started after ${gap} instead of ${minGap} ms`);
     }
     assert(clock.now() >= blockedUntil, "started while the key was blocked");
     assertEquals(running, 0, "two requests run");
@@ -90,7 +90,7 @@ test("createLimiter() never breaks the limits in 400 random schedules", async ()
   for (let seed = 1; seed <= 400; seed++) await runSchedule(new Random(seed), seed % 2 === 0);
 });
 
-test("createProcessLimiter() does not wait longer than an interval, or the time of a permit, when the clock was set back", async () => {
+test("createProcessLimiter() waits for one interval, after the expiry of a permit that is held, when the clock was set back", async () => {
   const clock = new FakeClock();
   let offset = 9e9;
   const limiter = createProcessLimiter({
@@ -134,16 +134,16 @@ test("createProcessLimiter() has one timer for 20 waiters, and keeps the permit 
   assertEquals(starts, Array.from({ length: 20 }, (_, index) => released + index * INTERVAL));
 });
 
-test("createPermitQueue() skips a waiter after 2.5 s when its runtime has dropped it", async () => {
+test("createPermitQueue() skips a waiter that its runtime has dropped at the first poll after 2.5 s", async () => {
   const clock = new FakeClock();
   const state = { ...NEW_STATE, isShared: false };
-  const queue = createPermitQueue((apply) => apply(state, clock.now()), clock, HEARTBEAT);
+  const queue = createPermitQueue((apply) => apply(state, clock.now()), clock, POLL_TIME);
   const message = { interval: INTERVAL, maxWait: null };
   await queue.acquire({ ...message, id: "holder", waited: 0 });
   assertEquals(await queue.acquire({ ...message, id: "dropped", waited: 0 }), { wait: 0 });
   await queue.release({ id: "holder" });
   let waited = 0;
-  while ("wait" in await queue.acquire({ ...message, id: "next", waited })) waited += HEARTBEAT;
+  while ("wait" in await queue.acquire({ ...message, id: "next", waited })) waited += POLL_TIME;
   assertEquals(clock.now(), 3_000);
 });
 
@@ -172,7 +172,7 @@ test("createProcessLimiter() counts the interval from the response when a reques
   assertEquals(await send(0), start + 120 + INTERVAL);
 });
 
-test("penalize() doubles the interval at most three times, until responses succeed for 10 s", async () => {
+test("penalize() doubles the interval at most three times, and each 10 s of successful responses halve it", async () => {
   const clock = new FakeClock();
   const limiter = createProcessLimiter(clock, Infinity);
   const send = () => sendThrough(limiter, clock);
@@ -187,11 +187,11 @@ test("penalize() doubles the interval at most three times, until responses succe
   assert(factors.filter((factor) => factor === 2).length * 2 * INTERVAL >= 10_000, `${factors}`);
 });
 
-/** Creates a limiter whose store answers in a given way. */
+/** Creates a limiter whose store has these functions; the others succeed. */
 function sharedLimiter(answers: Pick<PermitQueue, "acquire"> & Partial<PermitQueue>) {
   const clock = new FakeClock();
-  const answer = () => Promise.resolve();
-  const queue = { extend: () => true, release: answer, penalize: answer, ...answers };
+  const succeed = () => Promise.resolve();
+  const queue = { extend: () => true, release: succeed, penalize: succeed, ...answers };
   return { limiter: createLimiter(() => queue, clock, sendUntilAnswered(clock)), clock };
 }
 
@@ -207,7 +207,7 @@ const failures: [name: string, fail: () => Promise<never>, message: string][] = 
   ["fails", () => Promise.reject(new Error("connect ECONNREFUSED")), "ECONNREFUSED"],
 ];
 for (const [name, fail, message] of failures) {
-  test(`createLimiter() rejects within 10 s when its store ${name}`, async () => {
+  test(`createLimiter() tries for 9 to 10 s, then rejects, when its store ${name}`, async () => {
     const { limiter, clock } = sharedLimiter({ acquire: fail, release: fail, penalize: fail });
     await assertRejects(() => limiter.acquire(REQUEST), Error, message);
     assert(clock.now() > 9_000 && clock.now() <= 10_000, `rejected at ${clock.now()}`);
@@ -244,6 +244,7 @@ test("createLimiter() forgets a key after an hour without a request when there a
   const use = async (key: number) => await limiter.penalize({ ...REQUEST, keyHash: `${key}` }, 0);
   for (let key = 0; key < 1_000; key++) await use(key);
   clock.advance(3_700_000);
+  // Key 1 is used again, and key 1,000 is one too many.
   for (const key of [1, 1_000, 0, 1]) await use(key);
   assertEquals(created.slice(1_000), ["1000", "0"]);
 });
@@ -265,6 +266,7 @@ test("locations() sends no request when the signal aborts as the permit is given
   const permit = { responded() {}, extend() {}, release() {} };
   const acquire = () => {
     const given = Promise.resolve(permit);
+    // After the permit is given, and before the client goes on.
     given.then(() => queueMicrotask(() => stop.abort("enough")));
     return given;
   };

@@ -135,7 +135,7 @@ const DATED = DAYS.map((day, index) =>
 const FILTERED = { from: "2024-05-15", to: "2024-05-16", excludeQualityControl: true } as const;
 
 for (const format of ["csv", undefined] as const) {
-  Deno.test(`records() leave out rows of other days and of quality control when the format is ${format}`, async () => {
+  Deno.test(`records() leaves out rows of other days and of quality control ${format ? `in ${format}` : "in toArray()"}`, async () => {
     const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
     let notes: Progress["notes"];
     const query = new DataStream(options).records({
@@ -157,20 +157,20 @@ for (const format of ["csv", undefined] as const) {
   });
 }
 
-Deno.test("records() send a clause for a year once when the filter has it, too", () => {
+Deno.test("records() sends a clause for a year once when the filter has it, too", () => {
   const filter = "ActivityStartYear gte 2024";
   const url = new URL(new DataStream().records({ ...FILTERED, filter }).url);
   assertEquals(url.searchParams.get("$filter"), `${filter} and ActivityStartYear lte 2024`);
 });
 
-Deno.test("records() apply the limit after the filters by day and quality control", async () => {
+Deno.test("records() applies the limit after the filters by day and quality control", async () => {
   const { options, requests } = upstream(pageOf(`{"value":[${DATED.join()}]}`));
   const query = new DataStream(options).records({ ...FILTERED, limit: 1 });
   assertEquals((await query.toArray()).map(({ Id }) => Id), [2]);
   assertEquals(requests.length, 1);
 });
 
-Deno.test("records() throw a ValidationError when days or units are wrong, and tidy() for Locations", () => {
+Deno.test("records() throws a ValidationError when days are wrong or units lack tidy, and tidy() for Locations", () => {
   const wrong: [options: object, message: string][] = [
     [{ from: "2024-02-30" }, "from"],
     [{ to: "2024" }, "to"],

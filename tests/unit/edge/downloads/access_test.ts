@@ -7,22 +7,22 @@ import { page } from "../../../helpers/upstream.ts";
 
 const NOW = 1_800_000_000_000;
 /** Secrets with characters that JSON, URLs and regular expressions escape. One token begins with the other. */
-const secretsOfServer = {
+const serverSecrets = {
   apiKey: 'k3y"of\\a+test$1',
   signingSecret: 'a "secret"  of\ta test \\ of 32 bytes & more é',
   tokens: ["the-token-of-a-test", "the-token-of-a-test-and-more=="],
   metricsToken: "metrics~token/of+a-test",
 };
-const token = secretsOfServer.tokens[0]!;
-const options = { ...secretsOfServer, now: () => NOW };
+const token = serverSecrets.tokens[0]!;
+const options = { ...serverSecrets, now: () => NOW };
 
 const sign = (path: string) =>
   signUrl(new URL(path, "http://localhost"), {
-    secret: secretsOfServer.signingSecret,
+    secret: serverSecrets.signingSecret,
     expires: NOW / 1000 + 60,
   });
 
-Deno.test("EdgeApp.request() passes on a 401 or 403 of the service, and no other status, when access is caller", async () => {
+Deno.test("EdgeApp.request() forwards a 401 or 403 of the service, and no other status, when access is caller", async () => {
   const given = [401, 403, 500, 404];
   const { app } = overUpstream(given.map((status) => Response.json({}, { status })), {
     access: "caller",
@@ -59,7 +59,7 @@ Deno.test("EdgeApp.request() accepts no token or key instead of a signature", as
 const CALLER_KEY = "the$caller's/key+1%41";
 
 /** Returns the forms of a secret that a client or the service may send. */
-function formsOf(secret: string): string[] {
+function encodingsOf(secret: string): string[] {
   return [
     secret,
     secret.replace(/\s+/g, " "),
@@ -69,23 +69,23 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-function assertShowsNone(text: string, secrets: readonly string[]): void {
-  // The last one is the end of a token that begins with the other one.
-  const unencoded = secrets.map((secret) => secret.replaceAll("+", " "));
-  for (const form of [...secrets.flatMap(formsOf), ...unencoded, "-and-more"]) {
+function assertNoSecrets(text: string, secrets: readonly string[]): void {
+  // `-and-more` would be left of the longer token if the shorter one were replaced first.
+  const formDecoded = secrets.map((secret) => secret.replaceAll("+", " "));
+  for (const form of [...secrets.flatMap(encodingsOf), ...formDecoded, "-and-more"]) {
     assertEquals(text.includes(form), false, `${form} is in ${text}`);
   }
 }
 
 for (const access of ["public", "caller", "token", "signed"] as const) {
   Deno.test(`EdgeApp.request() shows no key, token, secret or signature in a response or in the log when access is ${access}`, async () => {
-    const key = access === "caller" ? CALLER_KEY : secretsOfServer.apiKey;
-    const secrets = [...Object.values(secretsOfServer).flat(), CALLER_KEY];
+    const key = access === "caller" ? CALLER_KEY : serverSecrets.apiKey;
+    const secrets = [...Object.values(serverSecrets).flat(), CALLER_KEY];
     const quoted = secrets.join(" ");
     const authorization = `Bearer ${token}`;
     const headers = { "x-api-key": CALLER_KEY, authorization, "x-request-id": token };
     // A caller may forget to encode a secret.
-    const sent = [...secrets, ...secrets.flatMap(formsOf).map(encodeURIComponent)];
+    const sent = [...secrets, ...secrets.flatMap(encodingsOf).map(encodeURIComponent)];
     for (const logFormat of ["json", "text"] as const) {
       const { app, log } = overUpstream([
         Response.json({ message: quoted }, { status: 500 }),
@@ -99,18 +99,19 @@ for (const access of ["public", "caller", "token", "signed"] as const) {
         return `${await response.text()} ${[...response.headers]}`;
       };
       for (let fault = 0; fault < 3; fault++) {
-        // Only the key is sent to the service, so only the key can come back in its response.
-        assertShowsNone(await get("/Records.csv"), [key, token]);
+        // The request has the key and the token, so the response could repeat these.
+        assertNoSecrets(await get("/Records.csv"), [key, token]);
       }
       for (const text of sent) {
         await get(`/Records.csv?$filter=DOI eq '${text}'`);
         await get(`/${text}?${text}=1`);
       }
+      // Two lines for each of the three failures, and one for each other request.
       assertEquals(log.length, 2 * 3 + 2 * sent.length);
       assertStringIncludes(log.join(), "DOI eq '[secret]'");
       for (const line of log) {
         const { message, query = {} } = logFormat === "json" ? JSON.parse(line) : {};
-        assertShowsNone([line, message, ...Object.values(query)].join(" "), secrets);
+        assertNoSecrets([line, message, ...Object.values(query)].join(" "), secrets);
         assertEquals(line.includes("signature="), false);
       }
     }
