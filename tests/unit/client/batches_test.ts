@@ -136,7 +136,11 @@ const CURSOR: Cursor = await (async () => {
 })();
 
 const rejected: [what: string, after: unknown, query?: Query<unknown>, options?: BatchOptions][] = [
-  ["is of another resource", CURSOR, new DataStream({ baseUrl: ROOT }).records({ select: ["Id"] })],
+  [
+    "is of another resource",
+    CURSOR,
+    new DataStream({ baseUrl: ROOT }).records({ select: ["Id", "DOI"] }),
+  ],
   ["is of another baseUrl", CURSOR, locations({}, "https://other.invalid/v1")],
   ["is of another select", CURSOR, locations({ select: ["Id"] })],
   ["is of another filter", CURSOR, locations({ filter: "DOI eq 'x'" })],
@@ -163,6 +167,14 @@ for (const [what, after, query = locations(), options] of rejected) {
     assertEquals(error.option, "after");
   });
 }
+
+Deno.test("batches() run the query again in each loop", async () => {
+  const { client } = pagedClient({ ids: range(1, 30) });
+  const batches = client.records({ top: 10, select: ["Id"] }).batches({ format: "csv" });
+  const text = textOf(await Array.fromAsync(batches));
+  assertEquals(text.split("\r\n").length, 32);
+  assertEquals(textOf(await Array.fromAsync(batches)), text);
+});
 
 Deno.test("batches() accept a cursor when only top, maxRows, incomplete and onProgress differ", () => {
   locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} })

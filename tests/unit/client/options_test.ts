@@ -18,6 +18,7 @@ const invalidOptions: [options: unknown, option: string, message: string][] = [
   [{ baseUrl: `https://:${SECRET}@example.org` }, "baseUrl", "must have no user name"],
   [{ baseUrl: `https://${SECRET}@a.org` }, "baseUrl", "must have no user name"],
   [{ baseUrl: `https://a.org/#${SECRET}` }, "baseUrl", "must have no user name"],
+  [SECRET, "options", "an object such as { apiKey: … }"],
   [{ apiKey: "" }, "apiKey", "apiKey must not be empty: omit it, or set it"],
   [{ apiKey: "secret key" }, "apiKey", "must be visible ASCII characters, got others (not shown)"],
   [{ apiKey: `${SECRET}\n` }, "apiKey", "such as a line feed: pass apiKey.trim()"],

@@ -31,6 +31,16 @@ for (const body of [{ value: [] }, { value: "1,234" }, { value: -1 }, { value: 1
   });
 }
 
+Deno.test("count() rejects when its signal aborts while the count arrives", async () => {
+  const stop = new AbortController();
+  const { options } = upstream(() => {
+    stop.abort("enough");
+    return Response.json({ value: 1 });
+  });
+  const query = new DataStream(options).records({ signal: stop.signal });
+  assertEquals(await query.count().catch((error) => error), "enough");
+});
+
 Deno.test("count() ignores limit, page size and position when it counts a resource", async () => {
   const { client } = sandboxAndClient({ records: 500 });
   assertEquals(await client.records({ limit: 3, top: 2, skipToken: "Id:500500" }).count(), 500);

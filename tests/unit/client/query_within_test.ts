@@ -32,13 +32,14 @@ Deno.test("records() takes one request when a bounding box has no location", asy
   assertEquals(sandbox.stats.requests, 3);
 });
 
-Deno.test("records() requests locations with the clauses that Locations takes when the filter is unchecked", () => {
+Deno.test("records() requests locations with the clauses that mean the same in Locations when the filter is unchecked", () => {
   const filterOf = (filter: string) => {
     const { url } = new DataStream().records({ unchecked: true, filter, within: maritimes });
     return new URL(url).searchParams.get("$filter")!;
   };
   assert(filterOf("New eq 5 and DOI eq 'x'").startsWith("DOI eq 'x' and Longitude gt '-68'"));
   assert(filterOf("DOI eq 'x' or DOI eq 'y'").startsWith("Longitude gt '-68'"));
+  assert(filterOf("DOI ne 'x'").startsWith("Longitude gt '-68'"));
 });
 
 Deno.test("observations() fails when a location has no Id to filter by", async () => {

@@ -49,6 +49,7 @@ const steps: [facts: Partial<typeof FACTS>, step: Step][] = [
   // The group is counted.
   [{ groupCount: 100 }, "next shard"],
   [{ groupCount: 101 }, "next page"],
+  [{ groupCount: 101, isProbe: true }, "next page"],
   [{ groupCount: 101, tokens: "other" }, "count"],
   [{ groupCount: 101, length: 0, isProbe: true }, "count"],
   [{ groupCount: 101, length: 0, isProbe: true, countsLeft: 0 }, "fail"],
@@ -204,7 +205,7 @@ const rejectsToken = {
     token === null ? page : Response.json({ message: "Invalid skiptoken" }, { status: 400 }),
 };
 
-Deno.test("records() try the position after a full page once, for all groups of a list, when counts are refused", async () => {
+Deno.test("records() request no position after a full page again, in any group of a list, when the service has rejected one", async () => {
   const { client, requests } = pagedClient({ ...rejectsToken, count: refused });
   const filter = isIn("LocationId", range(1_000_000, 1_001_500));
   const { ids, error } = await readIds(client.records({ ...QUERY, filter }));
@@ -296,6 +297,15 @@ Deno.test("records() start counting the attempts again when rows were delivered"
   const { ids, error } = await readIds(client.records({ top: 100, limit: 20 }));
   assertEquals([ids, error], [range(1, 20), undefined]);
   assert(requests.length > 15, requests.join());
+});
+
+Deno.test("records() fail after maxRows rows when the groups of a list have more together", async () => {
+  const { client } = pagedClient({ ids: range(1, 40) });
+  const filter = isIn("LocationId", range(1_000_000, 1_001_500));
+  const query = client.records({ top: 100, select: ["Id"], filter, maxRows: 60 });
+  const { ids, error } = await readIds(query);
+  assert(error instanceof DataStreamError);
+  assertEquals([ids.length, error.kind], [40, "too-many-rows"]);
 });
 
 Deno.test("records() fail before the first row when the service counts more than maxRows", async () => {

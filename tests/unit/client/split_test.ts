@@ -206,6 +206,13 @@ Deno.test("observations() are split when the service answers 408 after some page
   await assertEachOnce(serve({ rows: 200, respond }).client.observations({ top: 20 }), 200);
 });
 
+Deno.test("observations() are split when the service refuses pages with more than 700 locations", async () => {
+  const refuse = refusePages(504);
+  const respond: Service["respond"] = (resource, options) =>
+    resource === "Locations" && Number(options.get("$top")) > 700 ? 413 : refuse(resource, options);
+  await assertEachOnce(serve({ rows: 200, respond }).client.observations({ top: 40 }), 200);
+});
+
 Deno.test("observations() are split when the service refuses even pages of one row, and once the locations", async () => {
   const refuse = refusePages(413);
   let lists = 0;

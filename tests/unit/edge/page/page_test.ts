@@ -423,6 +423,7 @@ Deno.test("GET / has the selection in its form, and opens the further filters wh
   assertMatch(elementOf(one, 'name="medium"'), /^TousAir ambiant.*Slush$/);
   assertMatch(one, /<option value="Slush" selected>/);
   const french = await get(app, "/?characteristic=phosphorus&lang=fr");
+  assertEquals(headingOf(await get(app, "/?lang=fr")), "300 mesures");
   assertEquals(elementOf(french, 'class="chip"'), "Phosphore total, formes mixtes ×");
   assertMatch(french, /placeholder="Ajouter …"/);
 });
@@ -528,6 +529,10 @@ Deno.test("GET / and POST / require a token, and sign the links until the time t
   for (const path of ["/", "/?characteristic=pH"]) {
     assertEquals((await get(app, path)).includes(name), false, path);
   }
+  const { app: other } = overSandbox({ hostileNames: false }, { access: "token", tokens });
+  const headers = { authorization: `Bearer ${token}` };
+  assertStringIncludes(await get(other, "/?characteristic=pH", { headers }), name);
+  assertEquals((await get(other, "/?characteristic=pH")).includes(name), false);
   const file = await app.request("/download", { method: "POST", body });
   await file.body?.cancel();
   const link = file.headers.get("content-location")!;
