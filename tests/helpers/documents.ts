@@ -1,5 +1,5 @@
-// Reads the documents for users and contributors, and the code blocks in them and in docstrings.
-import { filesIn, PROJECT, sourceFiles } from "./project.ts";
+// Reads the documents for users and contributors, and the code blocks in them.
+import { filesIn, PROJECT } from "./project.ts";
 
 export interface CodeBlock {
   file: string;
@@ -54,17 +54,6 @@ export function blocksOf(file: string, text: string): CodeBlock[] {
     const place = `${file}:${line}`;
     return { file, line, place, language: language!, note: note!, code: code!, before };
   });
-}
-
-export async function docstringBlocks(...paths: string[]): Promise<CodeBlock[]> {
-  const blocks: CodeBlock[] = [];
-  for (const file of await sourceFiles(...paths)) {
-    const text = await Deno.readTextFile(PROJECT + file);
-    // Keeps the number of lines, so that places are right.
-    const lines = text.split("\n").map((line) => /^\s*\* ?(.*)$/.exec(line)?.[1] ?? "");
-    blocks.push(...blocksOf(file, lines.join("\n")));
-  }
-  return blocks;
 }
 
 /**

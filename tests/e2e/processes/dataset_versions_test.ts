@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { Download } from "./download.ts";
 
 const NEW = { Version: "9.0.0", PublishedTimestamp: "2026-10-01T00:00:00.000Z" };
+const { PublishedTimestamp } = NEW;
 const AGAIN = "start again with --force";
 
 /** Changes of the datasets, and what the message says. */
@@ -12,11 +13,15 @@ const CHANGES: Record<string, [change: Download["edit"], message: string]> = {
     "10.25976/weir-aa00 was version 1.0.0, published 2020-03-04T08:00:00.000Z, and is now " +
     "version 9.0.0, published 2026-10-01T00:00:00.000Z",
   ],
+  "the same version, published again": [
+    ([first, ...others]) => [{ ...first!, PublishedTimestamp }, ...others],
+    "and is now version 1.0.0, published 2026-10-01T00:00:00.000Z",
+  ],
   "a new dataset": [
     (datasets) => [...datasets, { ...datasets[0]!, DOI: "10.25976/weir-zz00", Id: "new" }],
     "10.25976/weir-zz00 was added",
   ],
-  "a dataset less": [([, ...others]) => others, "10.25976/weir-aa00 was removed"],
+  "a dataset removed": [([, ...others]) => others, "10.25976/weir-aa00 was removed"],
 };
 for (const [name, [edit, message]] of Object.entries(CHANGES)) {
   Deno.test(`weir --resume stops before it requests rows, and leaves the part, when the service has ${name}`, async () => {

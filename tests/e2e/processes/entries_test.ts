@@ -1,5 +1,5 @@
 // The demo explains why it does not start, and the server starts with few permissions, or imported by a program.
-// `.ci/run` runs the commands that the demo prints.
+// `.ci/run` runs curl and opens the URL as the demo prints them.
 import { pathToFileURL } from "node:url";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand, runProgramWith } from "../../helpers/programs.ts";

@@ -29,7 +29,7 @@ Deno.test("weir --resume exits with 2 when the output is a pipe or standard outp
   }
 });
 
-testWithFiles("weir writes to open file descriptors directly", async () => {
+testWithFiles("weir writes to open file descriptors and devices directly", async () => {
   const toFile = '{ echo one >&3; "$@"; } 3> fd.csv';
   // Deno requires all permissions for most files in /dev.
   const weir = [Deno.execPath(), "run", "--allow-all", MAIN];
@@ -40,6 +40,10 @@ testWithFiles("weir writes to open file descriptors directly", async () => {
   await inShell(appended, commandOf({}, ...LOCATIONS, "--output=/dev/stdout", "--force"));
   assertEquals(await readFile("out.csv"), `one\n${ROWS.replaceAll("\r", "")}two\n`);
   assertEquals(await fileNames(), ["fd.csv", "out.csv"]);
+  // It could not replace the device: the permissions do not allow that.
+  const flags = ["--allow-read", "--allow-write=/dev/null,.", "--allow-env=DATASTREAM_API_KEY"];
+  const toDevice = [Deno.execPath(), "run", ...flags, MAIN, ...LOCATIONS, "--output=/dev/null"];
+  assertEquals((await inShell('"$@"', [...toDevice, "--force"])).code, 0);
 });
 
 Deno.test("weir replaces the target of a symbolic link, with the part beside the target", async () => {

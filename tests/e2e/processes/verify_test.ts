@@ -200,8 +200,8 @@ Deno.test("weir verify --online exits with 3 when a dataset has another version,
 Deno.test("weir verify --online sends nothing to a service that only the package names", async () => {
   await using download = await downloadTo("");
   const sent = download.metadata.length;
-  for (const flag of ["--sandbox", "--qa"]) {
-    const { code, errors } = await verify(download, "a.csv", "--online", flag);
+  for (const flags of [["--sandbox"], ["--qa"], []]) {
+    const { code, errors } = await verify(download, "a.csv", "--online", ...flags);
     assertEquals([code, download.metadata.length], [2, sent]);
     assertStringIncludes(errors[0]!, "v4: pass --sandbox, --qa or --base-url");
   }

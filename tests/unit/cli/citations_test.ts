@@ -14,6 +14,19 @@ Deno.test("weir cites the dataset of one row", async () => {
   assert(errors.includes("Use of this data requires citing it:"));
 });
 
+Deno.test("weir exits with 130 when it is interrupted before its citations", async () => {
+  const stop = new AbortController();
+  const { code } = await record({
+    line: ["records", "--limit=1"],
+    signal: stop.signal,
+    answer({ url }) {
+      if (url.includes("/Metadata")) stop.abort(new Error("interrupted"));
+      return undefined;
+    },
+  });
+  assertEquals(code, 130);
+});
+
 Deno.test("weir prints no citations after a download of locations, or with --quiet", async () => {
   for (const line of [["locations"], ["records", "--quiet"]]) {
     const { code, errors } = await weir([...line, "--sandbox", "--limit=2"]);

@@ -202,6 +202,7 @@ Deno.test("weir --count --strict exits with 1 when a known value of a list has n
 
 const notes: [line: string[], message: string][] = [
   [["summary", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
+  [["values", "unit", "--live", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
   [["records", "--from=2020-05-15", "--to=2020-05-15"], "Rows match the filters, but all are left"],
   [
     ["records", "--characteristic=Nitrate", "--tidy", "--unit=nitrate=mg/L"],
@@ -209,7 +210,7 @@ const notes: [line: string[], message: string][] = [
   ],
 ];
 for (const [line, message] of notes) {
-  Deno.test(`weir ${line.join(" ")} says what does not match`, async () => {
+  Deno.test(`weir ${line.join(" ")} prints a note on values, days or units that match nothing`, async () => {
     const { code, errors } = await weir([...line, "--location=1008", "--sandbox"]);
     assertEquals([code, errors.some((text) => text.includes(message))], [0, true], errors.join());
   });

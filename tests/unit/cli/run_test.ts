@@ -115,6 +115,7 @@ Deno.test("weir sends the key of DATASTREAM_API_KEY without white space, and say
 for (
   const [secret, message] of [
     ["clé", "(value not shown)"],
+    ["\n", "No key: type it"],
     ["key-of-a-test", "No directory for the key: set "],
   ] as const
 ) {
@@ -153,10 +154,12 @@ Deno.test("run() prints one line and returns 1 when a request fails", async () =
 });
 
 Deno.test("run() refuses to print a binary format on a terminal", async () => {
-  const line = ["records", "--sandbox", "--format=csv.gz"];
-  const { code, errors, output } = await weir(line, { isStdoutTerminal: true });
-  assertEquals([code, output], [2, ""]);
-  assertStringIncludes(errors[0]!, "CSV in gzip is not text: pass --output FILE");
+  for (const [format, name] of [["csv.gz", "CSV in gzip"], ["parquet", "Parquet"]]) {
+    const line = ["records", "--sandbox", `--format=${format}`];
+    const { code, errors, output } = await weir(line, { isStdoutTerminal: true });
+    assertEquals([code, output], [2, ""]);
+    assertStringIncludes(errors[0]!, `${name} is not text: pass --output FILE`);
+  }
 });
 
 Deno.test("run() leaves no progress on a terminal when it ends within a second", async () => {

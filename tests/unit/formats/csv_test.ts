@@ -46,6 +46,7 @@ const FORMULAS: readonly (readonly [json: string, cell: string])[] = [
   ["-1e5", "-1e5"],
   ['"a=b"', "a=b"],
   ['"\'=1"', "'=1"],
+  ['"-1"', "'-1"],
 ];
 for (const [json, cell] of FORMULAS) {
   Deno.test(`csvFromPage() writes ${JSON.stringify(cell)} for ${json} when it escapes formulas`, () => {

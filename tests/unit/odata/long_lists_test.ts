@@ -16,6 +16,16 @@ const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] 
   ["Locations", eq("Name", "x".repeat(100)), "use shorter values, or several queries"],
   ["Locations", isIn("Name", ["a", "x".repeat(100)]), "use shorter values, or several queries"],
 ];
+for (
+  const [resource, field] of [["Records", "RegionId"], ["Locations", "CharacteristicName"]] as const
+) {
+  Deno.test(`splitLongLists() splits no list of ${field}, because one row of ${resource} can match several of its values`, () => {
+    const { clauses } = isIn(field, Array.from({ length: 20 }, (_, index) => `x.${index}`));
+    const error = assertThrows(() => splitLongLists(resource, clauses, 100), ValidationError);
+    assertEquals(error.hint.startsWith(`the list of ${field} cannot be split`), true);
+  });
+}
+
 for (const [resource, filter, hint] of refused) {
   const [clause] = filter.clauses;
   const name = `${resource} has a long ${clause!.operator} of ${clause!.field}`;

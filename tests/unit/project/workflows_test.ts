@@ -1,6 +1,7 @@
 // The workflows in .github have the least rights, and publish after all checks. GitHub runs them.
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml/parse";
+import config from "../../../deno.json" with { type: "json" };
 
 /** Permissions of each job that needs more than to read the repository, and why. */
 const PERMISSIONS: Record<string, Record<string, string>> = {
@@ -51,6 +52,9 @@ Deno.test("each job has the least permissions, pinned actions, no secrets, and n
     if (uses?.includes("/checkout@")) assertEquals(options?.["persist-credentials"], false, place);
     // GitHub inserts expressions as text; the name of a branch or a tag could be a program.
     assert(!run?.includes("${{"), `${place}: pass the value in an environment variable`);
+    for (const [, task] of run?.matchAll(/\bdeno task ([\w:]+)/g) ?? []) {
+      assert(task! in config.tasks, `${place}: deno.json has no task ${task}`);
+    }
   }
 });
 

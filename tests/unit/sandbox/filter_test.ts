@@ -136,6 +136,10 @@ Deno.test("fetch() counts the rows that it finds when a location has more record
   assertEquals(await count("Records", $filter), (await rows("Records", { $filter })).length);
 });
 
+Deno.test("fetch() compares only the end of a text when the filter has endswith", async () => {
+  assertEquals(await count("Records", "endswith(DOI, '10.25976')"), 0);
+});
+
 Deno.test("fetch() filters by country, province and hub when the filter has RegionId", async () => {
   const idsIn = async (filter: string, resource = "Locations") =>
     (await rows(resource, { $filter: `RegionId ${filter}`, $select: "Id" })).map(({ Id }) => Id);

@@ -38,7 +38,7 @@ Deno.test("signUrl() signs the path and the sorted pairs with HMAC-SHA-256", asy
 });
 
 const variants: [status: "valid" | "invalid", name: string, change: (url: string) => string][] = [
-  ["valid", "other characters decoded", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
+  ["valid", "$ and ' decoded", (url) => url.replaceAll("%24", "$").replaceAll("%27", "'")],
   ["valid", "plus signs for spaces", (url) => url.replaceAll("%20", "+")],
   ["valid", "codes in lower case", (url) => url.replaceAll(/%../g, (code) => code.toLowerCase())],
   ["valid", "more characters encoded", (url) => url.replace("limit", "%6Cimit")],
@@ -49,6 +49,7 @@ const variants: [status: "valid" | "invalid", name: string, change: (url: string
   ["valid", "another host", (url) => url.replace("weir.example", "inner.invalid:8000")],
   ["invalid", "another value", (url) => url.replace("limit=5", "limit=6")],
   ["invalid", "an additional parameter", (url) => `${url}&bom=true`],
+  ["invalid", "a repeated parameter", (url) => `${url}&limit=5`],
   ["invalid", "another path", (url) => url.replace(".csv", ".json")],
   ["invalid", "a later expiry", (url) => url.replace("expires=1", "expires=2")],
   ["invalid", "an expiry with a leading zero", (url) => url.replace("expires=", "expires=0")],
@@ -59,8 +60,16 @@ const variants: [status: "valid" | "invalid", name: string, change: (url: string
     "a signature in capitals",
     (url) => url.replace(/.{64}$/, (hex) => hex.toUpperCase()),
   ],
-  ["invalid", "another last digit", (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0")],
-  ["invalid", "a moved character", (url) => url.replace("limit=5", "limit%3D5=")],
+  [
+    "invalid",
+    "another last digit of its signature",
+    (url) => url.replace(/.$/, (last) => last === "0" ? "1" : "0"),
+  ],
+  [
+    "invalid",
+    "a character moved from a value to a name",
+    (url) => url.replace("limit=5", "limit%3D5="),
+  ],
 ];
 for (const [status, name, change] of variants) {
   Deno.test(`verifyUrl() returns ${status} when the URL has ${name}`, async () => {
