@@ -158,7 +158,7 @@ function formatValue(value: number): string {
   return value === Infinity ? "+Inf" : String(value);
 }
 
-/** No value has a character that the format escapes: all are routes, known methods, numbers or words of this server. */
+/** No value has a character that the format escapes: all are routes, known methods, numbers, words of this server, or its version. */
 function formatLabels(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   return `{${pairs.join(",")}}`;

@@ -41,7 +41,7 @@ async function download({ root }: Server): Promise<string | undefined> {
 
 for (const [page, point] of [[1, "before the headers"], [2, "within a page"]] as const) {
   testOnEach(
-    `the app aborts its request, and logs that, when a client leaves during a stall ${point} of page ${page}`,
+    `the app aborts its request to the service and logs the download as aborted when a client leaves during a stall ${point} of page ${page}`,
     async (runtime) => {
       const stall = new Stall(point);
       await using upstream = stallAt(page, stall, shape);

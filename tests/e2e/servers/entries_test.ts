@@ -24,7 +24,7 @@ const withFlag = PROGRAMS.filter(({ name }) => /deno/i.test(name))
 
 testPrograms(
   [...PROGRAMS, ...withFlag, PUBLISHED_IN_WORKERD],
-  "serves the sandbox when WEIR_SANDBOX is set, and prints settings, unknown variables and no warning",
+  "serves the sandbox when WEIR_SANDBOX is set, and prints its settings and unknown variables, and neither an error nor Deno's warning of aborts",
   async (program) => {
     await using server = await startProgram(program, {
       WEIR_SANDBOX: "1",

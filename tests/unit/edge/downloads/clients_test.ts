@@ -57,7 +57,7 @@ const connections = [
   { requestIP: () => ({ address: "192.0.2.1", port: 5_000, family: "IPv4" }) },
   { incoming: { socket: { remoteAddress: "192.0.2.1" } } },
 ];
-test("EdgeApp.fetch() counts the forms of an IPv4 address, and a /64 network of IPv6, as one client, also through a Hono app", async () => {
+test("EdgeApp.fetch() counts the forms in which runtimes pass an IPv4 address, and a /64 network of IPv6, as one client, also through a Hono app", async () => {
   const { app, countRunning, log } = overSilence();
   const outer = new Hono();
   outer.mount("/", app.fetch);

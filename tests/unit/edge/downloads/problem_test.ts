@@ -65,7 +65,7 @@ const addresses: [baseUrl: string, given: string, shown: string][] = [
     "not found: [secret]v1/odata/v4/Records",
   ],
 ];
-test("EdgeApp.request() shows no address of the service, and no path of a proxy in the log either, when the message of the service has it", async () => {
+test("EdgeApp.request() shows no address of the service in a response, and no path of a proxy there or in the log, when the message of the service has it", async () => {
   for (const [baseUrl, message, shown] of addresses) {
     const responses = [400, 500].map((status) => Response.json({ message }, { status }));
     const { app, log } = overUpstream(responses, { baseUrl });

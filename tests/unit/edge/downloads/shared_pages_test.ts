@@ -64,6 +64,7 @@ Deno.test("EdgeApp.request() shares rows for a minute, and allows caching only f
       const [time, requests, seconds] of [[0, 1, 60], [41_000, 1, 19], [19_000, 2, 60]] as const
     ) {
       clock.advance(time);
+      // Requests share rows whatever their token and the case of "Bearer" (RFC 9110, section 11.1) are.
       const authorization = time === 0 ? `Bearer ${tokens[0]}` : `bearer ${tokens[1]}`;
       const response = await app.request("/Records.csv", { headers: { authorization } });
       await response.text();
