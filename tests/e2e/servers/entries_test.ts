@@ -46,6 +46,6 @@ testPrograms(
     const log = server.log();
     assert(log.includes('Unknown variable WEIR_MAX_ROW: did you mean "WEIR_MAX_ROWS"?\n'), log);
     assertEquals(log.match(/^Settings: .*, WEIR_SANDBOX=1$/gm)?.length, 1, log);
-    assertEquals(/legacy|warning|error |aborted|failed/i.test(log), false, log);
+    assertEquals(/legacy|warn|error|aborted|failed/i.test(log), false, log);
   },
 );

@@ -41,11 +41,11 @@ testPrograms(
   async (program) => {
     const command = await program.command({ WEIR_SANDBOX: "1" });
     const addresses = ["127.0.0.1", "127.0.0.2"];
-    for (const [host, ...flags] of [["127.0.0.1"], ["127.0.0.2", "--host", "127.0.0.2"]]) {
+    for (const [host, ...flags] of [["127.0.0.2"], ["127.0.0.1", "--host", "127.0.0.1"]]) {
       await using server = await startServer({
         ...command,
         args: [...command.args, ...flags],
-        environment: { ...command.environment, HOST: "127.0.0.1" },
+        environment: { ...command.environment, HOST: "127.0.0.2" },
       });
       const { port } = new URL(server.root);
       assertStringIncludes(server.log(), `Weir listens on http://${host}:${port}/\n`);

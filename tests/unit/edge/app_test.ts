@@ -48,6 +48,7 @@ Deno.test("createApp() logs to standard error, without the key, when it has no l
 const signed = { access: "signed", signingSecret: SECRET } as const;
 const refused: [options: Partial<AppOptions>, message: string][] = [
   [{ access: "all" as "public" }, '"all"'],
+  [{ access: undefined as unknown as "public" }, "access must be one of"],
   [{ ...signed, apiKey: "" }, "apiKey must be set for signed access"],
   [{ ...signed, signingSecret: "é".repeat(15) + "x" }, "got 31"],
   [{ access: "token" }, "tokens must be set for token access"],

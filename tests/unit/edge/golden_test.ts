@@ -242,10 +242,12 @@ test("EdgeApp.request() answers with the recorded headers of caching and access 
   const path = "http://localhost/Records?limit=1";
   const url = await signUrl(path, { secret: SECRET, expires: NOW / 1000 + 60 });
   for (const [name, options] of [...modes, ["synthetic", { synthetic: true }] as const]) {
-    const { app } = overSandbox({ records: 3 }, { corsOrigins, ...options });
-    const response = await app.request(options.access === "signed" ? url : path, { headers });
-    await response.body?.cancel();
-    add(name, response);
+    for (const address of options.access === "signed" ? [url] : [path, "/Citations.txt"]) {
+      const { app } = overSandbox({ records: 3 }, { corsOrigins, ...options });
+      const response = await app.request(address, { headers });
+      await response.body?.cancel();
+      add(address === "/Citations.txt" ? `${name}, ${address}` : name, response);
+    }
   }
   const { app } = overSandbox({}, { corsOrigins });
   const other = { origin: `${origin}.evil` };

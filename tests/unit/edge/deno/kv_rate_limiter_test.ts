@@ -88,6 +88,18 @@ Deno.test("createKvRateLimiter() gives one permit to a request when the answer t
   assert(clock.now() < 300, `waited ${clock.now()} ms`);
 });
 
+Deno.test("createKvRateLimiter() waits for the rest of a penalty when another process stored it 50 s ago", async () => {
+  const clock = new FakeClock();
+  const kv = new MemoryKv();
+  const createProcess = () =>
+    createKvRateLimiter(kv.connect(clock), { clock, now: () => clock.now() });
+  await createProcess().penalize(REQUEST, 60_000);
+  await clock.sleep(50_000);
+  await createProcess().acquire(REQUEST);
+  // An age can be 5 s too short, because clocks may differ by 5 s.
+  assert(clock.now() >= 60_000 && clock.now() < 66_000, `waited until ${clock.now()} ms`);
+});
+
 Deno.test("createKvRateLimiter() throws a ValidationError when the database or an option is invalid", () => {
   for (const kv of [undefined, null, {}, { get() {} }, "kv"]) {
     const create = () => createKvRateLimiter(kv as unknown as KvStore);

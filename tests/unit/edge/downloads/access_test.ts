@@ -80,10 +80,11 @@ function assertNoSecrets(text: string, secrets: readonly string[]): void {
 for (const access of ["public", "caller", "token", "signed"] as const) {
   Deno.test(`EdgeApp.request() shows no key, token, secret or signature in a response or in the log when access is ${access}`, async () => {
     const key = access === "caller" ? CALLER_KEY : serverSecrets.apiKey;
-    const secrets = [...Object.values(serverSecrets).flat(), CALLER_KEY];
+    const bearer = access === "token" ? token : "token-of-another-server";
+    const secrets = [...Object.values(serverSecrets).flat(), CALLER_KEY, bearer];
     const quoted = secrets.join(" ");
-    const authorization = `Bearer ${token}`;
-    const headers = { "x-api-key": CALLER_KEY, authorization, "x-request-id": token };
+    const authorization = `Bearer ${bearer}`;
+    const headers = { "x-api-key": CALLER_KEY, authorization, "x-request-id": bearer };
     // A caller may forget to encode a secret.
     const sent = [...secrets, ...secrets.flatMap(encodingsOf).map(encodeURIComponent)];
     for (const logFormat of ["json", "text"] as const) {
@@ -100,7 +101,7 @@ for (const access of ["public", "caller", "token", "signed"] as const) {
       };
       for (let fault = 0; fault < 3; fault++) {
         // The request has the key and the token, so the response could repeat these.
-        assertNoSecrets(await get("/Records.csv"), [key, token]);
+        assertNoSecrets(await get("/Records.csv"), [key, bearer]);
       }
       for (const text of sent) {
         await get(`/Records.csv?$filter=DOI eq '${text}'`);

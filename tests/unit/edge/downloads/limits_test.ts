@@ -1,4 +1,4 @@
-// Downloads end at maxRows, and do not wait for clients that read nothing.
+// Downloads end at maxRows, take turns, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
@@ -82,4 +82,15 @@ test("EdgeApp.request() completes a download when the client reads a chunk every
   assert(bytes > 1_000_000);
   assert(clock.now() > 900_000);
   assertEquals(log, []);
+});
+
+test("EdgeApp.request() alternates between concurrent downloads of one client, page by page", async () => {
+  const order: string[] = [];
+  const { app } = overSandbox({ records: 900 }, { pageRows: 100, cacheTtl: 0 });
+  await Promise.all(["a", "b", "c"].map(async (name) => {
+    const response = await app.request(`/Records.csv?$select=Id&limit=300&filename=${name}`);
+    for await (const _ of response.body!) order.push(name);
+  }));
+  const rounds = [0, 3, 6].map((start) => order.slice(start, start + 3).sort().join(""));
+  assertEquals(rounds, ["abc", "abc", "abc"]);
 });

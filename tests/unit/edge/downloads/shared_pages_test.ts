@@ -45,6 +45,20 @@ test("EdgeApp.request() shares pages when only the name of the file or the page 
   assertStringIncludes(app.metrics(), "\nweir_page_cache_misses_total 1\n");
 });
 
+test("EdgeApp.request() shares nothing between queries whose rows differ", async () => {
+  const { app, stats } = overSandbox({ records: 20 });
+  const queries = ["", "$filter=DOI eq 'x'", "bbox=-64,46,-62,47", "$skiptoken=Id:500003"];
+  const paths = [
+    ...queries.map((query) => `/Records.csv?${query}`),
+    ...queries.slice(0, 3).map((query) => `/Citations.txt?${query}`),
+  ];
+  for (const path of paths) {
+    const { requests } = stats;
+    await readAll(app, [path]);
+    assert(stats.requests > requests, path);
+  }
+});
+
 Deno.test("EdgeApp.request() shares the rows of callers with the same API key, and no others", async () => {
   const { app, stats } = overSandbox({ records: 20 }, { access: "caller", apiKey: undefined });
   const statuses = [];

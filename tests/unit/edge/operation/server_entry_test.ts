@@ -1,7 +1,7 @@
 // The entry of Workers reads its environment, and answers 503 if it is invalid. tests/e2e/servers tests the entries of
 // the other runtimes.
 import "../../../helpers/no_permission.ts";
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createWorkersEntry, type ServerEntry } from "../../../../edge/operation/server_entry.ts";
 
 /** Download of a header without rows. */
@@ -32,6 +32,11 @@ Deno.test("the entry of Workers writes each line with its level", async () => {
     await get(entry, "/healthz", environment);
     await get(entry, "/unknown", environment);
     assertEquals(lines.map(([level]) => level), ["warn", "info", "info", "warn"]);
+    for (const [level, line] of WEIR_LOG === "json" ? lines : []) {
+      const entry = JSON.parse(line!);
+      assertEquals(entry.level, level);
+      assert(Date.parse(entry.time) > 0, entry.time);
+    }
     await get(createWorkersEntry(log), "/healthz", { WEIR_LOG });
     const [level, line] = lines.at(-1)!;
     const { message } = WEIR_LOG === "json" ? JSON.parse(line!) : { message: line };
