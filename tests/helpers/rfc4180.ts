@@ -1,5 +1,3 @@
-import type { TextFormat } from "./resources.ts";
-
 /** Parses CSV strictly: cells without quotes contain neither quotes nor line breaks. */
 export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   const rows: string[][] = [];
@@ -16,16 +14,3 @@ export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
   }
   return rows;
 }
-
-type ReadRow = Record<string, unknown>;
-
-export const READ_ROWS: Record<TextFormat, (text: string) => ReadRow[]> = {
-  csv(text) {
-    const [header = [], ...rows] = readCsv(text);
-    return rows.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at]])));
-  },
-  ndjson: (text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line)),
-  json: (text) => JSON.parse(text).value,
-  geojson: (text) =>
-    JSON.parse(text).features.map(({ properties }: { properties: ReadRow }) => properties),
-};
