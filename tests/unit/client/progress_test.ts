@@ -21,6 +21,14 @@ Deno.test("onProgress() receives rows, requests, waits and expected rows after e
   assertEquals(reports.slice(3).map(({ requests }) => requests), [1, 3, 4]);
 });
 
+Deno.test("onProgress() receives the expected rows also when all are left out", async () => {
+  const { client } = pagedClient({ ids: range(1, 250) });
+  let last: Progress | undefined;
+  const onProgress = (progress: Progress) => void (last = progress);
+  await client.records({ top: 100, from: "2020-01-01", onProgress }).toArray();
+  assertEquals([last?.rows, last?.expectedRows], [0, 250]);
+});
+
 Deno.test("onProgress() receives the error before each retry", async () => {
   const { client, clock } = retryingClient([
     Response.json({}, { status: 500 }),

@@ -70,6 +70,12 @@ for (const [member, message] of MISFITS) {
   });
 }
 
+Deno.test("toParquet() rejects an object in a field of texts", async () => {
+  const query = clientOf(['{"Id":1,"Keywords":{"a":1}}']).metadata();
+  const message = 'Keywords {"a":1}, which is not text or a list of texts';
+  await assertRejects(() => readAll(toParquet(query)), DataStreamError, message);
+});
+
 /** Rows of three row groups: the first has 50,000 rows, and long texts end the second one. */
 const manyRows = Array.from({ length: 50_400 }, (_, index) => {
   const text = index < 50_000 ? index % 7 : `${index} ${"x".repeat(60_000)}`;
