@@ -58,7 +58,7 @@ async function readPrograms(): Promise<void> {
   for await (const { name } of Deno.readDir(folder)) {
     if (/ts$/.test(name)) programs.set(name, await Deno.readTextFile(folder + name));
   }
-  // As an ECMAScript module and as CommonJS, also without the `type` of package.json.
+  // As an ECMAScript module and as CommonJS, by their extensions, whatever `type` package.json has.
   for (const name of ["program.mts", "program.cts"]) {
     programs.set(name, programs.get("program.ts")!);
   }

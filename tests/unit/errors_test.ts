@@ -42,7 +42,7 @@ Deno.test("DataStreamError has no line end or control character when the cause h
   );
 });
 
-Deno.test("messageFor() replaces the options in hints of a ValidationError, and has no hint on an unchecked query", () => {
+Deno.test("messageFor() replaces the options in hints of a ValidationError, and leaves out the hint to pass unchecked", () => {
   const facts = { received: "{top} eq 1", hint: "use {within} instead" };
   const error = suggestUnchecked(new ValidationError("filter", 'has "{top}"', facts));
   assertEquals(

@@ -13,7 +13,7 @@ Deno.test("three processes keep the limits of the service together when each has
     const database = `${FOLDER}/kv.sqlite`;
     const open = (program: string, ...args: string[]) =>
       runProgram(Deno.execPath(), program, "--quiet", "--no-check", "--unstable-kv", ...args);
-    // Before the others, because a process that creates it locks it.
+    // Creates the database first, because the process that creates it locks it meanwhile.
     await open("eval", `(await Deno.openKv("${database}")).close()`);
     const args = ["-A", PROGRAM, `http://127.0.0.1:${port}/v1/odata/v4`, database];
     const ended = await Promise.all([1, 2, 3].map(() => open("run", ...args)));

@@ -72,7 +72,7 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
   assertEquals(data.sort(), ["2026.csv", "2026.csv.datapackage.json"]);
 });
 
-Deno.test("weir refuses a symbolic link to no file", async () => {
+Deno.test("weir refuses a symbolic link that leads to no file", async () => {
   await using download = await Download.create();
   await download.link("none.csv", "missing.csv");
   await download.link("loop.csv", "loop.csv");

@@ -19,7 +19,7 @@ import {
 } from "../command_line.ts";
 import { testNeeding } from "../needs.ts";
 
-/** Runtimes, and the signal that interrupts a download in each; all runtimes handle all of them. */
+/** Runtimes, and the signal that interrupts a download in each; every runtime handles all three signals. */
 const RUNTIMES: readonly (readonly [Runtime, Deno.Signal])[] = [
   ["Deno", "SIGHUP"],
   ["Node", "SIGINT"],

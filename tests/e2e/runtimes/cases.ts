@@ -7,7 +7,7 @@ import { SANDBOX_OPTIONS, type ServiceHandler } from "./services.ts";
 export interface Case {
   /** Responds to requests; default: the sandbox. */
   respond?: ServiceHandler;
-  /** Whether the service resets a connection when a second request arrives on it. Requests are then repeated. */
+  /** Whether the service resets a connection when a second request arrives on it. The runtime may repeat the request. */
   resets?: true;
   /** Expected result, or a function of the runtime and the requests; `BASE` replaces the base URL of the service. */
   result: unknown;

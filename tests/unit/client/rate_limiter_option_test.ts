@@ -116,7 +116,7 @@ test("a query gives the limiter less time after each failure when maxWait is set
   assert(waits.length === 3 && waits[1]! <= 12_000 && waits[2]! <= 4_000, `waits of ${waits}`);
 });
 
-test("a query fails when Retry-After exceeds the rest of maxWait, and later queries have all of it", async () => {
+test("maxWait limits the sum of the waits of each query, also those of Retry-After", async () => {
   const responses = [busy(15), page([]), busy(8, 503), busy(8), busy(8)];
   const { client, times } = retryingClient(responses, { maxWait: 20_000 });
   await client.metadata().toArray();

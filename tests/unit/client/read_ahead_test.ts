@@ -23,32 +23,32 @@ for (const [name, limit, sent] of [["no limit", undefined, 2], ["a limit", 1_000
 /**
  * Reads pages of parts of equal length, with a pause after each part.
  *
- * @returns Number of pages that were requested before the end of each pause
+ * @returns Number of pages that were begun before the end of each pause
  */
-async function requestsAtPauses(
+async function pagesBegunAtPauses(
   { pages, parts, length }: { pages: number; parts: number; length: number },
 ): Promise<number[]> {
-  let sent = 0;
+  let partsRead = 0;
   const take = readAhead(() => {
-    const isPageEnd = ++sent % parts === 0;
+    const isPageEnd = ++partsRead % parts === 0;
     const part = { data: new Uint8Array(length), isPageEnd };
-    return Promise.resolve(sent > pages * parts ? undefined : part);
+    return Promise.resolve(partsRead > pages * parts ? undefined : part);
   }, true);
   const found: number[] = [];
   while (await take() !== undefined) {
     await new Promise((resolve) => setTimeout(resolve));
-    found.push(Math.min(Math.ceil(sent / parts), pages));
+    found.push(Math.min(Math.ceil(partsRead / parts), pages));
   }
   return found;
 }
 
 test("readAhead() reads one page ahead, when its reader takes the page before it", async () => {
-  assertEquals(await requestsAtPauses({ pages: 3, parts: 1, length: 9 }), [2, 3, 3]);
-  assertEquals(await requestsAtPauses({ pages: 2, parts: 3, length: 9 }), [2, 2, 2, 2, 2, 2]);
+  assertEquals(await pagesBegunAtPauses({ pages: 3, parts: 1, length: 9 }), [2, 3, 3]);
+  assertEquals(await pagesBegunAtPauses({ pages: 2, parts: 3, length: 9 }), [2, 2, 2, 2, 2, 2]);
 });
 
 test("readAhead() buffers at most 32 MiB when it reads a page ahead", async () => {
-  const requests = await requestsAtPauses({ pages: 2, parts: 20, length: 2 ** 20 });
+  const requests = await pagesBegunAtPauses({ pages: 2, parts: 20, length: 2 ** 20 });
   // After eight parts, the other twelve and the next page are 32 MiB.
   assertEquals(requests.indexOf(2), 7);
 });
