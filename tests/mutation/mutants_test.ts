@@ -18,7 +18,6 @@ const CASES: readonly [text: string, mutants: readonly string[]][] = [
   ["const a = b && c;", ["const a = b || c;"]],
   ["const a = b ?? c;", ["const a = b!;"]],
   ["const a = !b;", ["const a = b;"]],
-  ["const a = -b;", ["const a = b;"]],
   ["a++;", [";", "a--;"]],
   ["const a = true;", ["const a = false;"]],
   ['const a = "b";', ['const a = "";']],
@@ -31,7 +30,6 @@ const CASES: readonly [text: string, mutants: readonly string[]][] = [
   ["const a = { b };", ["const a = {};"]],
   ["[a, b] = c;", [";"]],
   ["for (;;) break;", ["for (;;) ;"]],
-  ["throw a;", [";"]],
   ["const a = () => b;", ["const a = () => (undefined as never);"]],
   ["function a() { return b; }", ["function a() { return (undefined as never); }"]],
   ["const a = b.some(c);", ["const a = b.every(c);"]],
@@ -54,11 +52,6 @@ for (const [text, mutants] of CASES) {
     assertEquals(mutated(text).sort(), mutants.toSorted());
   });
 }
-
-Deno.test("findMutants() returns line numbers when a program has several lines", () => {
-  const lines = findMutants("a.ts", "let a = b;\n\na = 1;").map(({ line }) => line);
-  assertEquals(lines, [3, 3]);
-});
 
 Deno.test("randomSample() returns the same items when the seed is the same", () => {
   const items = Array.from({ length: 100 }, (_, index) => index);

@@ -48,6 +48,7 @@ const refused: [line: string[], ...expected: string[]][] = [
   [["records", "--Dataset"], 'Unknown flag "--Dataset": use --doi'],
   [["records", "--char=pH"], 'Unknown flag "--char": did you mean "--characteristic"?'],
   [["records", "-limit", "3"], 'Unknown flag "-limit": did you mean "--limit"?'],
+  [["records", "--my-api-key=x"], "set DATASTREAM_API_KEY"],
   [["records", "--apikey=x"], "set DATASTREAM_API_KEY, or save the key with weir setup"],
   [["records", "-q💧"], 'Unknown flag "-💧"'],
   [["records", "--=x"], 'Unknown flag "--"'],

@@ -8,10 +8,12 @@ const links = (lines: readonly string[]) =>
   lines.flatMap((line) => [...line.matchAll(/https:\/\/doi\.org\/(\S+)/g)].map(([, doi]) => doi));
 
 Deno.test("weir cites the dataset of one row", async () => {
-  const { output, errors } = await weir(["records", "--sandbox", "--limit=1"]);
-  assertStringIncludes(output, "10.25976/weir-aa00");
-  assertEquals(links(errors), ["10.25976/weir-aa00"]);
-  assert(errors.includes("Use of this data requires citing it:"));
+  for (const select of [[], ["--select=Id, DOI"]]) {
+    const { output, errors } = await weir(["records", "--sandbox", "--limit=1", ...select]);
+    assertStringIncludes(output, "10.25976/weir-aa00");
+    assertEquals(links(errors), ["10.25976/weir-aa00"]);
+    assert(errors.includes("Use of this data requires citing it:"));
+  }
 });
 
 Deno.test("weir exits with 130 when it is interrupted before its citations", async () => {

@@ -26,6 +26,9 @@ test("EdgeApp.request() describes the download of the same parameters for /Recor
   assertMatch(weir.url, /\/Records\?/);
   // The datasets and the number of rows.
   assertEquals(stats.requests, 2);
+  // The service cannot count rows without quality control.
+  const other = await (await app.request(`${path}&excludeQualityControl=true`)).json();
+  assertEquals([other.weir.expectedRows, stats.requests], [undefined, 3]);
 });
 
 test("EdgeApp.request() has bytes, rows and hash in a package while the document is in memory", async () => {

@@ -151,7 +151,8 @@ Deno.test("drawMap() has a scale bar that is right at the centre of the map", as
   const [, south] = toPixel({ longitude: -97, latitude: 59.5 });
   const [, north] = toPixel({ longitude: -97, latitude: 60.5 });
   const map = await draw({ query: "view=-97,60,804" });
-  const length = Number(/v6h-(\d+)v-6/.exec(pathOf(map, "scale"))![1]);
+  const [, right, length] = /^M(\d+) .*v6h-(\d+)v-6$/.exec(pathOf(map, "scale"))!.map(Number);
+  assert(right! < LEAD_SIZE.width);
   assertEquals(length, Math.round(50 * (south - north) / 111.19));
   assertStringIncludes(map, ">50 km</text>");
 });

@@ -312,6 +312,7 @@ Deno.test("GET / has code for six programs, without a key or token", async () =>
     const html = await get(app, "/?characteristic=pH", { headers });
     const code = [...html.matchAll(/<pre[^>]*><code>(.*?)<\/code>/gs)].map(([, text]) => text!);
     assertEquals(code.length, 6);
+    assertMatch(html, /<input type="radio" name="code" id="code-r" checked/);
     for (const [index, text] of code.entries()) {
       assertStringIncludes(text, index === 2 ? "/Records.parquet?" : "/Records.csv?");
       assertStringIncludes(text, variable);
@@ -419,7 +420,7 @@ Deno.test("GET / has the selection in its form, and opens the further filters wh
   const [all, one] = [await get(app, "/"), await get(app, "/?location=1001&medium=Slush&lang=fr")];
   assertMatch(all, /placeholder="Anything: pH.*<details class="more" >/s);
   assertStringIncludes(all, '<option value="Atlantic (basin)"');
-  assertMatch(one, /<details class="more" open>/);
+  assertMatch(await get(app, "/?location=1001"), /<details class="more" open>/);
   assertMatch(elementOf(one, 'name="medium"'), /^TousAir ambiant.*Slush$/);
   assertMatch(one, /<option value="Slush" selected>/);
   const french = await get(app, "/?characteristic=phosphorus&lang=fr");
