@@ -187,7 +187,7 @@ export class ChunkWriter {
     let distinctBytes = 0;
     for (let code = 1; code <= size; code++) distinctBytes += lengthOf(distinct, code);
     this.#uncompressed = this.#pages = 0;
-    // Some readers cannot read codes of true and false.
+    // parquetjs, a reader for JavaScript, cannot read codes of true and false.
     const isCoded = distinct.physical !== "BOOLEAN" && count > 0 &&
       2 * (distinctBytes + Math.ceil(codeBits(size) * count / 8)) <= bytes;
     if (isCoded) this.#writeDictionary(distinct, size);

@@ -25,7 +25,6 @@ const CASES: readonly [text: string, mutants: readonly string[]][] = [
   ["const a = `b${c}`;", ["const a = ``;"]],
   ["const a = b?.c;", ["const a = b!.c;"]],
   ["const a = b?.[c];", ["const a = b![c];"]],
-  ["const a = b?.(c);", ["const a = b!(c);"]],
   ["const a = [b];", ["const a = [];"]],
   ["const a = { b };", ["const a = {};"]],
   ["[a, b] = c;", [";"]],

@@ -1,6 +1,6 @@
 // Rows are delivered while their page arrives, and rows that are not in order only with their complete page.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { DataStreamError } from "../../../mod.ts";
 import { arrivingPage, pagedClient, range, readIds, splitBody } from "./paged_service.ts";
 
@@ -19,14 +19,14 @@ Deno.test("records() deliver rows before their page ends", async () => {
   assertEquals([await read(), clock.now()], ["4\r\n6\r\n", 10_200]);
 });
 
-const unordered: [name: string, ids: number[], end: number, delivered: number[], rows?: number][] =
-  [
-    ["has unordered Ids after its first rows", [2, 6, 8, 4], Infinity, [2, 6, 8, 4]],
-    ["has unordered Ids after its first rows, and breaks", [2, 6, 4, 8], -12, [2], 1],
-    ["repeats its first row", [2, 6, 8, 2], Infinity, [2], 1],
-  ];
-for (const [name, ids, end, delivered, rows] of unordered) {
-  Deno.test(`records() ${rows ? "fail" : "give each row once"} when a page ${name}`, async () => {
+type UnorderedPage = [ids: number[], end: number, delivered: number[], failsAfter?: number];
+const unordered: Record<string, UnorderedPage> = {
+  "has unordered Ids after its first rows": [[2, 6, 8, 4], Infinity, [2, 6, 8, 4]],
+  "has unordered Ids after its first rows, and breaks": [[2, 6, 4, 8], -12, [2], 1],
+  "repeats its first row": [[2, 6, 8, 2], Infinity, [2], 1],
+};
+for (const [name, [ids, end, delivered, failsAfter]] of Object.entries(unordered)) {
+  Deno.test(`records() ${failsAfter ? "fail" : "give each row once"} when a page ${name}`, async () => {
     const { client, clock, requests } = pagedClient({
       ids: ids.toSorted(),
       change() {
@@ -37,7 +37,8 @@ for (const [name, ids, end, delivered, rows] of unordered) {
     const { ids: found, error } = await readIds(client.records({ top: 10 }));
     assertEquals([found, requests], [delivered, ["null 10"]]);
     const failure = error as DataStreamError | undefined;
-    assertEquals([failure?.rows, failure?.hint.includes("start again")], [rows, rows && true]);
+    assertEquals(failure?.rows, failsAfter);
+    if (failure) assertStringIncludes(failure.hint, "start again");
   });
 }
 
