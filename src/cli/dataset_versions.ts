@@ -1,9 +1,8 @@
 // The versions of the datasets of a file. They are requested after the first of several pages, and compared on resuming
 // and before FILE is complete, because a file must not contain rows of two versions.
-import { requestDatasets } from "../client/dataset_versions.ts";
+import { describeChanges, recentlyPublished, requestDatasets } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
-import { PUBLICATION_TIME } from "../service_constants.ts";
 
 type RequestDatasets = () => Promise<readonly Citation[]>;
 
@@ -29,13 +28,13 @@ export async function knownDatasets(
     if (error instanceof DataStreamError) return {};
     throw error;
   }
-  const isRecent = ({ published }: Citation) =>
-    Date.parse(published) > startedAt - PUBLICATION_TIME;
-  if (!citations.some(isRecent)) return { citations, datasets: versionsOf(citations) };
+  const datasets = versionsOf(citations);
+  const recent = recentlyPublished(datasets, startedAt).map(([doi]) => doi);
+  if (recent.length === 0) return { citations, datasets };
   const withoutVersion = { version: "", published: "" };
   return {
     citations: citations.map((citation) =>
-      isRecent(citation) ? { ...citation, ...withoutVersion } : citation
+      recent.includes(citation.doi) ? { ...citation, ...withoutVersion } : citation
     ),
   };
 }
@@ -60,26 +59,4 @@ export async function findChanges(
   requestLatest: RequestDatasets,
 ): Promise<string | undefined> {
   return datasets && describeChanges(datasets, versionsOf(await requestLatest()));
-}
-
-const MAX_CHANGES = 3;
-
-/** Describes how versions differ; `undefined` if they are equal. */
-export function describeChanges(
-  before: readonly DatasetVersion[],
-  after: readonly DatasetVersion[],
-): string | undefined {
-  const byDoi = (list: readonly DatasetVersion[]) => new Map(list.map((one) => [one[0], one]));
-  const [earlier, later] = [byDoi(before), byDoi(after)];
-  const texts = [...new Set([...later.keys(), ...earlier.keys()])].flatMap((doi) => {
-    const [old, now] = [earlier.get(doi), later.get(doi)];
-    if (old === undefined) return `${doi} was added`;
-    if (now === undefined) return `${doi} was removed`;
-    if (old[1] === now[1] && old[2] === now[2]) return [];
-    return `${doi} was version ${old[1]}, published ${old[2]}, and is now version ${now[1]}, ` +
-      `published ${now[2]}`;
-  });
-  const others = texts.length - MAX_CHANGES;
-  const shown = [...texts.slice(0, MAX_CHANGES), ...others > 0 ? [`and ${others} more`] : []];
-  return texts.length === 0 ? undefined : shown.join("; ");
 }

@@ -1,5 +1,6 @@
 // The commands that write the rows of a query, or count them.
 import { basename, resolve } from "node:path";
+import { describeChanges } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor, Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
@@ -49,7 +50,7 @@ import {
   readFinished,
   refuseRestart,
 } from "./part_file.ts";
-import { describeChanges, requestCheckedDatasets } from "./dataset_versions.ts";
+import { requestCheckedDatasets } from "./dataset_versions.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
 
 export async function download(
