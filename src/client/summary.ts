@@ -1,4 +1,5 @@
 import { stringify } from "@std/csv/stringify";
+import { checkCsvOptions, formatHeader } from "../formats/csv.ts";
 import { classifyRow, RESULT_AND_LIMIT_FIELDS, type TidyRow } from "../formats/tidy.ts";
 import type { Row, SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
@@ -168,7 +169,7 @@ function add(list: string[], text: string | null): void {
   if (text !== null && text.trim() !== "" && !list.includes(text)) list.push(text);
 }
 
-/** RFC 4180. Lists are joined with `; `. */
+/** CSV with the default options. Lists are joined with `; `. */
 export function summaryCsv(rows: readonly SummaryRow[], by: SummaryOptions["by"]): string {
   const first = rows[0] ?? newGroup(GROUP_COLUMNS[by ?? "default"]({} as SummarizedRow));
   const columns = Object.keys(first) as (keyof SummaryRow)[];
@@ -178,5 +179,5 @@ export function summaryCsv(rows: readonly SummaryRow[], by: SummaryOptions["by"]
       return Array.isArray(value) ? value.join("; ") : value ?? "";
     })
   );
-  return stringify([columns, ...cells]);
+  return formatHeader(columns, checkCsvOptions()) + stringify(cells);
 }

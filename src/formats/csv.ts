@@ -50,7 +50,7 @@ export type CsvColumn = string | readonly [field: string, header: string];
  *   escapeFormulas: true,
  * };
  * const page = new TextEncoder().encode('{"value":[{"Id":1,"ResultValue":7.10}]}');
- * assertEquals(new TextDecoder().decode(csvFromPage(page, options)), "Id;value\r\n1;7.10\r\n");
+ * assertEquals(new TextDecoder().decode(csvFromPage(page, options)), '"Id";"value"\r\n1;7.10\r\n');
  * ```
  */
 export interface CsvOptions {
@@ -128,8 +128,8 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
 /**
  * Converts one page of the service to CSV, for callers that request pages themselves.
  *
- * Lines end in CRLF. A cell is quoted if it contains the separator, a quote, a line feed or a carriage
- * return. Numbers keep the digits that the service sent; null becomes an empty cell; an array of strings
+ * Lines end in CRLF. The names in the header are quoted; another cell is quoted if it contains the separator, a quote, a
+ * line feed or a carriage return. Numbers keep the digits that the service sent; null becomes an empty cell; an array of strings
  * is joined with `; `; other arrays and objects become JSON.
  * Source: RFC 4180.
  *
@@ -147,7 +147,7 @@ function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, 
  *
  * const page = new TextEncoder().encode('{"value":[{"Id":7,"ResultValue":0.10,"ResultUnit":null}]}');
  * const csv = csvFromPage(page, { columns: ["Id", ["ResultValue", "value"], "ResultUnit"] });
- * assertEquals(new TextDecoder().decode(csv), "Id,value,ResultUnit\r\n7,0.10,\r\n");
+ * assertEquals(new TextDecoder().decode(csv), '"Id","value","ResultUnit"\r\n7,0.10,\r\n');
  * ```
  */
 export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Array<ArrayBuffer> {
@@ -239,7 +239,7 @@ export class CsvWriter extends PageWriter {
       ...this.rules?.tidy ? TIDY_COLUMNS : [],
     ];
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
-    const line = header && cells.length > 0 ? formatRecord(cells, this.#csv) : "";
+    const line = header && cells.length > 0 ? formatHeader(cells, this.#csv) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
   }
 }
@@ -433,13 +433,16 @@ function escapeFormula(text: string): string {
   return text !== "" && startsFormula(text.charCodeAt(0)) ? `'${text}` : text;
 }
 
-/** A single empty cell has quotes, because many CSV readers skip a blank line. */
-function formatRecord(
-  cells: readonly string[],
+/**
+ * Formats the header. Each cell has quotes: DuckDB detects them in the first 20,480 rows only, and Excel takes a file that
+ * begins with `ID` for SYLK.
+ */
+export function formatHeader(
+  names: readonly string[],
   { separator, eol }: Pick<CheckedCsvOptions, "separator" | "eol">,
 ): string {
-  if (cells.length === 1 && cells[0] === "") return `""${eol}`;
-  return `${cells.map((cell) => quoteCell(cell, separator)).join(separator)}${eol}`;
+  const cells = names.map((name) => `"${name.replaceAll('"', '""')}"`);
+  return `${cells.join(separator)}${eol}`;
 }
 
 /** `@std/csv` does not quote a carriage return. */

@@ -240,7 +240,7 @@ async function runShell(file: string, program: string): Promise<void> {
 Deno.test("deno task weir, which the status of README.md names, runs the command line", async () => {
   const args = ["task", "--quiet", "weir", "locations", "--sandbox", "--select=Id", "--limit=1"];
   const ran = (await runProgramWith({ cwd: PROJECT, env: ENVIRONMENT }, Deno.execPath(), ...args))!;
-  assertEquals([ran.code, ran.stdout], [0, "Id\n1001\n"], ran.stderr);
+  assertEquals([ran.code, ran.stdout], [0, '"Id"\n1001\n'], ran.stderr);
 });
 
 /** Returns the commands in the tables for users of other clients; `…` is a filter. */

@@ -42,5 +42,5 @@ Deno.test("edge/serve.ts responds when a program imports it", async () => {
   const module = `data:application/javascript,${encodeURIComponent(program)}`;
   const args = [...RUN, "--config=deno.json", "--allow-env", module];
   const ended = await runProgramWith({ env: { WEIR_SANDBOX: "1" } }, Deno.execPath(), ...args);
-  assertEquals([ended?.code, ended?.stdout], [0, "Id\r\n1001\r\n1008\r\n\n"]);
+  assertEquals([ended?.code, ended?.stdout], [0, '"Id"\r\n1001\r\n1008\r\n\n']);
 });

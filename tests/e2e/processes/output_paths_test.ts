@@ -18,7 +18,7 @@ import { Download } from "./download.ts";
 
 const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quiet"];
-const ROWS = "Id\r\n1001\r\n1008\r\n1015\r\n";
+const ROWS = '"Id"\r\n1001\r\n1008\r\n1015\r\n';
 
 Deno.test("weir --resume exits with 2 when the output is a pipe or standard output", async () => {
   await using download = await Download.create();

@@ -50,6 +50,21 @@ interface Reader {
   changed?(cell: string): string;
 }
 
+const checkDuckdb: Reader["check"] = ["node", "-e", 'require("@duckdb/node-api")'];
+
+/** Prints the names of columns and the rows, with an empty text for null. */
+const inDuckdb = (sql: string): Reader["check"] => [
+  "node",
+  "-e",
+  `(async () => {
+    const { DuckDBInstance } = require("@duckdb/node-api");
+    const connection = await (await DuckDBInstance.create(":memory:")).connect();
+    const result = await connection.runAndReadAll(${JSON.stringify(sql)});
+    const rows = result.getRowsJson().map((row) => row.map((cell) => cell ?? ""));
+    console.log(JSON.stringify([result.columnNames(), ...rows]));
+  })();`,
+];
+
 const readers: Reader[] = [
   {
     name: "Python's csv",
@@ -102,20 +117,10 @@ const readers: Reader[] = [
   },
   {
     name: "DuckDB",
-    check: ["node", "-e", 'require("@duckdb/node-api")'],
+    check: checkDuckdb,
     extension: "csv",
-    read: (file) => [
-      "node",
-      "-e",
-      `(async () => {
-        const { DuckDBInstance } = require("@duckdb/node-api");
-        const connection = await (await DuckDBInstance.create(":memory:")).connect();
-        const table = "read_csv('${file}', all_varchar = true, header = true)";
-        const result = await connection.runAndReadAll("select * from " + table);
-        const rows = result.getRowsJson().map((row) => row.map((cell) => cell ?? ""));
-        console.log(JSON.stringify([result.columnNames(), ...rows]));
-      })();`,
-    ],
+    read: (file) =>
+      inDuckdb(`select * from read_csv('${file}', all_varchar = true, header = true)`),
   },
 ];
 
@@ -137,4 +142,20 @@ for (const { name, check, extension, read, parse = JSON.parse, changed = String 
     const wanted = rows.map((row) => row.map(([, cell]) => changed(cell)));
     assertEquals(parse(result.stdout), [names, ...wanted]);
   }, { [name]: isInstalled });
+}
+
+const hasDuckdb = (await runProgram(...checkDuckdb))?.success;
+for (const text of ["Smith, Jones", 'say "ah"', "line\nfeed", 'both\r\nof, "them"']) {
+  const title = `DuckDB reads ${
+    JSON.stringify(text)
+  } after the 20,480 rows in which it detects quotes`;
+  testWithFiles(title, async () => {
+    const rows = Array(25_000).fill({ a: "x" }).concat(Array(5_000).fill({ a: text }));
+    const late = csvFromPage(new TextEncoder().encode(JSON.stringify({ value: rows })));
+    await Deno.writeFile(`${FOLDER}/late.csv`, late);
+    const sql = `select a, count(*)::int from '${FOLDER}/late.csv' group by a order by 2`;
+    const result = await runProgram(...inDuckdb(sql));
+    assert(result?.success, result?.stderr);
+    assertEquals(JSON.parse(result.stdout).slice(1), [[text, 5_000], ["x", 25_000]]);
+  }, { DuckDB: hasDuckdb });
 }

@@ -137,7 +137,7 @@ Deno.test("weir verify names the error of a file that cannot be read", async () 
 Deno.test("weir verify says which rows and columns a damaged or an empty file has instead", async () => {
   await using download = await downloadTo(LOCATIONS);
   const text = await download.text();
-  await download.write("a.csv", text.replace("Id,DOI", "DOI,Id").replace(/.*\r\n$/, ""));
+  await download.write("a.csv", text.replace('"Id","DOI"', '"DOI","Id"').replace(/.*\r\n$/, ""));
   assertEquals((await verify(download)).errors.slice(-2), [
     "  rows: 8 instead of 9",
     '  header: column 1 is "DOI" instead of "Id"',

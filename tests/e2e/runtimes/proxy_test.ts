@@ -52,7 +52,7 @@ for (const runtime of Object.keys(PROGRAMS) as Runtime[]) {
           const own = { HTTP_PROXY: proxy.url, DENO_NO_UPDATE_CHECK: "1" };
           const env = { ...line.environment, ...own, ...variables };
           const ran = await runProgramWith({ cwd: FOLDER, env }, ...command);
-          assertEquals([ran?.code, ran?.stdout], [0, "Id\n1001\n"], ran?.stderr);
+          assertEquals([ran?.code, ran?.stdout], [0, '"Id"\n1001\n'], ran?.stderr);
           assertEquals(proxy.requests > 0, isUsed, JSON.stringify(variables));
         }
       }),

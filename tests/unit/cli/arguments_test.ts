@@ -7,7 +7,7 @@ for (const words of ["-q -n2", "-q -n=2", "-q -n 2", "-q --limit 2", "-qn2", "-q
   Deno.test(`run() limits the rows when given ${words}`, async () => {
     const line = ["locations", "--sandbox", "--select=Id", ...words.split(" ")];
     const { code, output, errors } = await weir(line);
-    assertEquals([code, output, errors], [0, "Id\n1001\n1008\n", []]);
+    assertEquals([code, output, errors], [0, '"Id"\n1001\n1008\n', []]);
   });
 }
 

@@ -15,7 +15,7 @@ for (const resource of RESOURCE_NAMES) {
     const line = [command, "--quiet", "--limit=3", "--select", "Id, DOI"];
     const { code, output, errors, requests } = await record({ line });
     assertEquals([code, errors, requests], [0, [], [`${resource}?$select=Id,DOI&$top=3`]]);
-    assertMatch(output, /^Id,DOI\n([\w-]+,10\.\S+\n){3}$/);
+    assertMatch(output, /^"Id","DOI"\n([\w-]+,10\.\S+\n){3}$/);
   });
 }
 
@@ -23,7 +23,7 @@ Deno.test("weir applies the flags of CSV", async () => {
   const line = ["metadata", "--select", "DOI,DatasetName"];
   const flags = ["--separator", ";", "--bom", "--escape-formulas", "--eol=crlf"];
   const { output } = await record({ line: [...line, ...flags] });
-  assert(output.startsWith("\ufeffDOI;DatasetName\r\n"));
+  assert(output.startsWith('\ufeff"DOI";"DatasetName"\r\n'));
   assertStringIncludes(output, ";'=Synthetic coastal");
   const bare = await record({ line: [...line, "--no-header", "--separator=tab"] });
   assert(bare.output.startsWith("10.25976/weir-aa00\t"));

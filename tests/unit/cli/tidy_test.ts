@@ -13,7 +13,7 @@ Deno.test("weir adds the columns of --tidy, converts --unit, and reports the row
   assertEquals(code, 0);
   assertEquals(
     header,
-    "LocationId,value,unit,censoring,lower,upper,datetime_utc,is_quality_control",
+    '"LocationId","value","unit","censoring","lower","upper","datetime_utc","is_quality_control"',
   );
   assertMatch(first!, /^\d+,\d+,ug\/L,none,\d+,\d+,(2014-[-:T\d]+Z)?,false$/);
   assertStringIncludes(errors.join("\n"), "265 rows left out: outside of --from and --to");

@@ -13,7 +13,7 @@ Deno.test("a query returns no rows and sends no request when its filter contains
     const query = client.records({ select: ["Id"], filter, ...more });
     assertEquals(await query.count(), 0);
     assertEquals(await query.toArray(), []);
-    assertEquals(await new Response(query.csv()).text(), "Id\r\n");
+    assertEquals(await new Response(query.csv()).text(), '"Id"\r\n');
     const batches = await Array.fromAsync(query.batches());
     assertEquals(batches.map(({ rows, isLast }) => [rows, isLast]), [[0, true]]);
   }

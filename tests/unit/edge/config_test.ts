@@ -81,7 +81,7 @@ Deno.test("readConfig() returns options over synthetic data, with the limits, wh
   assertEquals([access, synthetic, apiKey], ["public", true, "sandbox"]);
   assertEquals([requestsPerSecond, maxRows], [2, 10]);
   const response = await createApp(config).request("/Records.csv?$select=Id&$filter=DOI eq 'x'");
-  assertEquals(await response.text(), "Id\r\n");
+  assertEquals(await response.text(), '"Id"\r\n');
 });
 
 Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {

@@ -42,6 +42,6 @@ Deno.test("csvFromPage() and ndjsonFromPage() read rows longer than the window, 
     const page = encoder.encode(`{"value":[${rows.join()}]}`);
     assertEquals(new TextDecoder().decode(ndjsonFromPage(page)), `${rows.join("\n")}\n`);
     const lines = values.map((a, index) => `${index},${a.includes(",") ? `"${a}"` : a}\r\n`);
-    assertEquals(new TextDecoder().decode(csvFromPage(page)), `Id,a\r\n${lines.join("")}`);
+    assertEquals(new TextDecoder().decode(csvFromPage(page)), `"Id","a"\r\n${lines.join("")}`);
   }
 });

@@ -32,7 +32,7 @@ for (const [json, cell] of CELLS) {
   Deno.test(`csvFromPage() writes ${JSON.stringify(cell).slice(0, 40)} for ${json.slice(0, 40)}`, () => {
     const page = `{"value":[{"a":"x","b":${json},"c":"y,z"},{"a":1,"b":2,"c":${json}}]}`;
     const lines = `x,${cell},"y,z"\r\n1,2,${cell}\r\n`;
-    assertEquals(csvOf(page), `a,b,c\r\n${lines}`);
+    assertEquals(csvOf(page), `"a","b","c"\r\n${lines}`);
     assertEquals(linesOf(page, ["a", "b", "c"]), lines);
   });
 }
@@ -51,14 +51,14 @@ const FORMULAS: readonly (readonly [json: string, cell: string])[] = [
 for (const [json, cell] of FORMULAS) {
   Deno.test(`csvFromPage() writes ${JSON.stringify(cell)} for ${json} when it escapes formulas`, () => {
     const page = `{"value":[{"=a":${json},"b":5}]}`;
-    assertEquals(csvOf(page, { escapeFormulas: true }), `'=a,b\r\n${cell},5\r\n`);
+    assertEquals(csvOf(page, { escapeFormulas: true }), `"'=a","b"\r\n${cell},5\r\n`);
   });
 }
 
 Deno.test("csvFromPage() writes the cells after one that is longer than its row", () => {
   const empty = Array(1_000).fill('""');
   const page = `{"value":[{"a":[${empty},1],"b":"x"}]}`;
-  assertEquals(csvOf(page), `a,b\r\n"[${empty.map((text) => text + text)},1]",x\r\n`);
+  assertEquals(csvOf(page), `"a","b"\r\n"[${empty.map((text) => text + text)},1]",x\r\n`);
 });
 
 // Names of rows are compared eight bytes at a time, short ones by their first and last four. Their hashes are by powers
@@ -83,24 +83,27 @@ for (const [name, other] of SIMILAR) {
 }
 
 Deno.test("csvFromPage() writes only the header when a page has no rows", () => {
-  assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), "a,b\r\n");
+  assertEquals(csvOf('{"value":[]}', { columns: ["a", "b"] }), '"a","b"\r\n');
   assertEquals(csvOf('{"value":[ ]}'), "");
   assertEquals(csvOf('{"value":[{},{}]}'), "");
 });
 
-Deno.test("csvFromPage() quotes names in the header when they need it", () => {
+Deno.test("csvFromPage() quotes each name in the header", () => {
   const page = String.raw`{"value":[{"a,b":1,"say \"c\"":2,"":3,"__proto__":4,"constructor":5}]}`;
-  assertEquals(csvOf(page), '"a,b","say ""c""",,__proto__,constructor\r\n1,2,3,4,5\r\n');
+  assertEquals(csvOf(page), '"a,b","say ""c""","","__proto__","constructor"\r\n1,2,3,4,5\r\n');
 });
 
 Deno.test("csvFromPage() applies separator, header, byte order mark and columns", () => {
   const page = '{"value":[{"a":"x;y","b":"1,5","c":0}]}';
-  assertEquals(csvOf(page, { separator: ";" }), 'a;b;c\r\n"x;y";1,5;0\r\n');
-  assertEquals(csvOf('{"value":[{"a":"x\\ty"}]}', { separator: "\t" }), 'a\r\n"x\ty"\r\n');
-  assertEquals(csvOf('{"value":[{"a":["x"],"b":"\\r"}]}', { separator: "|" }), 'a|b\r\nx|"\r"\r\n');
+  assertEquals(csvOf(page, { separator: ";" }), '"a";"b";"c"\r\n"x;y";1,5;0\r\n');
+  assertEquals(csvOf('{"value":[{"a":"x\\ty"}]}', { separator: "\t" }), '"a"\r\n"x\ty"\r\n');
+  assertEquals(
+    csvOf('{"value":[{"a":["x"],"b":"\\r"}]}', { separator: "|" }),
+    '"a"|"b"\r\nx|"\r"\r\n',
+  );
   assertEquals(csvOf(page, { header: false, bom: true }), '\ufeffx;y,"1,5",0\r\n');
-  assertEquals(csvOf(page, { bom: true, eol: "\n" }), '\ufeffa,b,c\nx;y,"1,5",0\n');
-  assertEquals(csvOf(page, { columns: ["c", ["a", "name, new"]] }), 'c,"name, new"\r\n0,x;y\r\n');
+  assertEquals(csvOf(page, { bom: true, eol: "\n" }), '\ufeff"a","b","c"\nx;y,"1,5",0\n');
+  assertEquals(csvOf(page, { columns: ["c", ["a", "name, new"]] }), '"c","name, new"\r\n0,x;y\r\n');
 });
 
 const INVALID: readonly (readonly [options: object, option: string, message: string])[] = [
@@ -121,7 +124,7 @@ for (const [options, option, message] of INVALID) {
 
 Deno.test("csvFromPage() accepts a Buffer of Node.js, and a page that is part of a larger buffer", () => {
   const page = '{"value":[{"a":1,"long name":"x"},{"a":2,"long name":"y"}]}';
-  const expected = encoder.encode("a,long name\r\n1,x\r\n2,y\r\n");
+  const expected = encoder.encode('"a","long name"\r\n1,x\r\n2,y\r\n');
   assertEquals(csvFromPage(Buffer.from(page)), expected);
   const larger = Uint8Array.of(0xff, 0x22, ...encoder.encode(page), 0x80, 0x22);
   assertEquals(csvFromPage(larger.subarray(2, -2)), expected);
@@ -135,7 +138,7 @@ Deno.test("csvFromPage() writes the UTF-8 bytes of a character at each boundary 
       `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
     );
     for (const json of [text, escaped.join("")]) {
-      assertEquals(csvOf(`{"value":[{"a":"${json}"}]}`), `a\r\n${text}\r\n`);
+      assertEquals(csvOf(`{"value":[{"a":"${json}"}]}`), `"a"\r\n${text}\r\n`);
     }
   }
 });

@@ -49,7 +49,7 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
 });
 
 const OMITTED: readonly (readonly [format: FormatName | undefined, data: unknown])[] = [
-  ["csv", "Longitude,Latitude\r\n1,5.0\r\n2,5.0\r\n"],
+  ["csv", '"Longitude","Latitude"\r\n1,5.0\r\n2,5.0\r\n'],
   [
     "geojson",
     '{"type":"FeatureCollection","features":[' +

@@ -56,7 +56,7 @@ export class PublishedService {
 
   /** Returns the document of all rows. */
   get text(): string {
-    return ["Id,DOI", ...this.rows.map((row, index) => `${index + 1},${row}`), ""].join("\r\n");
+    return ['"Id","DOI"', ...this.rows.map((row, index) => `${index + 1},${row}`), ""].join("\r\n");
   }
 }
 

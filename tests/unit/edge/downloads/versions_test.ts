@@ -180,7 +180,7 @@ for (const [name, reply, time] of failures) {
     const { get, countRequests, clock, log } = overDatasets(reply);
     const headers = { "if-none-match": "*" };
     const { etag, status, text } = await get("/Records.csv?$select=Id", headers);
-    assertEquals([etag, status, text], [null, 200, "Id\r\n1\r\n"]);
+    assertEquals([etag, status, text], [null, 200, '"Id"\r\n1\r\n']);
     assertEquals([countRequests(), clock.now(), log.length], [[1, 1], time, 1]);
     assertMatch(log[0]!, /error .* Request for the versions of the datasets failed: /);
   });

@@ -80,7 +80,7 @@ test("EdgeApp.request() completes a download whose second page has to wait for 1
       page([{ Id: 2 }]),
     ], { ...RETRY, readerTimeout: 60_000 });
     const response = await app.request("/Records.csv?$select=Id");
-    assertEquals(await response.text(), "Id\r\n1\r\n2\r\n");
+    assertEquals(await response.text(), '"Id"\r\n1\r\n2\r\n');
     assert(clock.now() > 100_000);
   }
 });
@@ -135,7 +135,7 @@ test("EdgeApp.request() completes later downloads when the rate limiter never an
   });
   assertEquals((await app.request("/Records.csv")).status, 503);
   const response = await app.request("/Records.csv?$select=Id");
-  assertEquals(await response.text(), "Id\r\n1\r\n");
+  assertEquals(await response.text(), '"Id"\r\n1\r\n');
 });
 
 test("EdgeApp.request() disconnects a client that reads nothing when its page blocks the requests of others", async () => {
@@ -150,7 +150,7 @@ test("EdgeApp.request() disconnects a client that reads nothing when its page bl
   const reader = stalled.body!.getReader();
   await reader.read();
   const other = app.request("/Locations.csv?$select=Id");
-  assertEquals([(await other).status, await (await other).text()], [200, "Id\r\n1\r\n"]);
+  assertEquals([(await other).status, await (await other).text()], [200, '"Id"\r\n1\r\n']);
   assert(clock.now() < 20_000, `${clock.now()} ms`);
   await clock.sleep(1_000);
   assertStringIncludes(log.join(), "another client needed its memory");

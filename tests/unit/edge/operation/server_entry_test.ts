@@ -15,7 +15,7 @@ Deno.test("fetch() of the entry of Workers uses the environment of the first req
   const entry = createWorkersEntry((line) => lines.push(line));
   assertEquals(lines, []);
   const response = await get(entry, HEADER_ONLY, { WEIR_SANDBOX: "1", WEIR_ACCES: "public" });
-  assertEquals(await response.text(), "Id\r\n");
+  assertEquals(await response.text(), '"Id"\r\n');
   assertEquals(lines[0], 'Unknown variable WEIR_ACCES: did you mean "WEIR_ACCESS"?');
   assertMatch(lines[1]!, /^Settings: WEIR_ACCESS=public, .*, WEIR_SANDBOX=1$/);
   await get(entry, "/healthz", { WEIR_SANDBOX: "1" });
