@@ -43,16 +43,9 @@ export function readConfig(environment: Environment): AppOptions {
   requireOneOf("WEIR_LOG", log, Object.keys(LOG_MODES));
   const options = { ...given, ...LOG_MODES[log] } as AppOptions;
   const sandbox = textOf(environment, "WEIR_SANDBOX") ?? "0";
-  const { access } = options;
-  if (sandbox === "1") {
-    if (access === undefined || access === "public") {
-      return { ...options, ...sandboxOptions(options) };
-    }
-    const hint = 'omit it, or omit {WEIR_SANDBOX: "1"}';
-    throw invalidValue("WEIR_ACCESS", "public for synthetic data", access, hint);
-  }
+  if (sandbox === "1") return { ...options, ...sandboxOptions(options) };
   if (sandbox !== "0") throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
-  if (access !== undefined) return options;
+  if (options.access !== undefined) return options;
   const hint = 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data';
   const problem = `must be one of ${ACCESS_MODES.join(", ")}, got nothing`;
   throw new ValidationError("WEIR_ACCESS", problem, { hint });
@@ -66,13 +59,11 @@ export function textOf(environment: Environment, variable: string): string | und
   return String(environment[variable] ?? "").trim() || undefined;
 }
 
-/** Responses and file names are marked as synthetic. `limits` (requests per s): default 2. */
+/** Responses and file names are marked as synthetic. Defaults: `public`, 2 requests per second. */
 export function sandboxOptions(
-  limits: { requestsPerSecond?: number | undefined } = {},
+  { access = "public", requestsPerSecond = MAX_REQUESTS_PER_SECOND }: Partial<AppOptions> = {},
 ): AppOptions {
-  const { requestsPerSecond = MAX_REQUESTS_PER_SECOND } = limits;
   const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
-  const access = "public";
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
 }
 

@@ -302,7 +302,7 @@ const PROCESS_SETTINGS: readonly Setting[] = [
   },
   {
     variable: "WEIR_SANDBOX",
-    help: "1 serves synthetic data to everyone, without a key and without WEIR_ACCESS",
+    help: "1 serves synthetic data, without a key; to everyone, unless WEIR_ACCESS is set",
     default: "0",
   },
   {

@@ -48,11 +48,7 @@ export async function serverVariables(): Promise<[variable: string, help: string
 }
 
 function applyFlags(flags: FlagValues, environment: Record<string, string | undefined>): void {
-  if (flags.has("sandbox")) {
-    environment.WEIR_SANDBOX = "1";
-    // Ignores the access mode in the environment, which is meant for real data.
-    environment.WEIR_ACCESS = undefined;
-  }
+  if (flags.has("sandbox")) environment.WEIR_SANDBOX = "1";
   for (const [variable, flag] of Object.entries(VARIABLE_FLAGS)) {
     const [value] = flags.get(flag) ?? [];
     if (value !== undefined) environment[variable] = value;

@@ -15,8 +15,9 @@ const refused: [line: string[], environment: Record<string, string>, message: st
   [
     ["--access=token", "--sandbox"],
     {},
-    "--access or WEIR_ACCESS must be public for synthetic data",
+    "WEIR_TOKENS must be set for token access",
   ],
+  [["--sandbox"], { WEIR_ACCESS: "token" }, "WEIR_TOKENS must be set for token access"],
   [["--port", "http", "--sandbox"], { PORT: "9000" }, "--port or PORT must be a whole number from"],
   [
     ["--access=token"],

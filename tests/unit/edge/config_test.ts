@@ -13,6 +13,7 @@ import {
 } from "../../../edge/config.ts";
 import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
 import { messageFor } from "../../../src/errors.ts";
+import { signUrl } from "../../../src/signing/signed_url.ts";
 
 const variables = VARIABLES.map(({ variable }) => variable);
 /** Returns the settings of an environment, as the log shows them. */
@@ -84,6 +85,24 @@ Deno.test("readConfig() returns options over synthetic data, with the limits, wh
   assertEquals(await response.text(), '"Id"\r\n');
 });
 
+Deno.test("readConfig() protects synthetic data as WEIR_ACCESS says when WEIR_SANDBOX is 1", async () => {
+  const url = "http://127.0.0.1/Records.csv?$select=Id&limit=1";
+  const [token, secret] = ["a-token-of-the-group", "a-secret-of-thirty-two-characters"];
+  const rehearsals: [access: string, url: string, headers?: Record<string, string>][] = [
+    ["token", url, { authorization: `Bearer ${token}` }],
+    ["signed", await signUrl(url, { secret, expires: new Date(Date.now() + 60_000) })],
+    ["caller", url, { "x-api-key": "sandbox" }],
+  ];
+  for (const [WEIR_ACCESS, permitted, headers = {}] of rehearsals) {
+    const secrets = { WEIR_TOKENS: token, WEIR_SIGNING_SECRET: secret };
+    const app = createApp(readConfig({ WEIR_SANDBOX: "1", WEIR_ACCESS, ...secrets }));
+    assertEquals([401, 403].includes((await app.request(url)).status), true, WEIR_ACCESS);
+    const response = await app.request(permitted, { headers });
+    assertEquals([response.status, response.headers.get("x-weir-data")], [200, "synthetic"]);
+    await response.text();
+  }
+});
+
 Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox", async () => {
   const { requestsPerSecond, fetch, apiKey, baseUrl } = sandboxOptions({ requestsPerSecond: 0.01 });
   const getStatus = async () => {
@@ -104,7 +123,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "caller", WEIR_CACHE_TTL: "86401" }, "from 0 to 86400, got 86401"],
   [{ WEIR_ACCESS: "caller", WEIR_LOG: "jsn" }, 'got "jsn": did you mean "json"?'],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
-  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_ACCESS must be public for synthetic data"],
+  [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_TOKENS must be set for token access"],
 ];
 for (const [environment, message] of wrong) {
   Deno.test(`createApp() names the variable when the environment is ${JSON.stringify(environment)}`, () => {
