@@ -156,15 +156,28 @@ const PUBLISHER = "DataStream";
 
 function toReference(citation: Citation) {
   const { doi, name, organization, version, licence } = citation;
-  const [date = ""] = /^\d{4}-\d{2}-\d{2}/.exec(citation.published) ?? [];
+  const [published = ""] = /^\d{4}-\d{2}-\d{2}/.exec(citation.published) ?? [];
+  const year = citedYear(citation) ?? "";
   return {
     doi: oneLine(doi),
     title: oneLine(name),
     author: oneLine(organization),
     version: oneLine(version),
-    date,
+    /** Only a year if the version was published in another one. */
+    date: published.startsWith(year) ? published : year,
     note: licence && `Licence: ${oneLine(licence)}`,
   };
+}
+
+const LINKS_AND_TITLES = /https?:\S+|\b10\.\d{4,}\/\S+|"[^"]*"|“[^”]*”|«[^»]*»/g;
+/** Not a part of a word, a number such as 2019.1, or a range of years. */
+const YEAR = /(?<!\w|\d\.|\d{4}\s*[-–]\s*)(?:19|20)\d\d(?!\w|\.\d|\s*[-–]\s*\d{4})/;
+
+/** The year in the text of the citation, as in `Lake Alliance. 2019. "Lakes" (dataset).`, so that all formats have one. */
+function citedYear({ citation, name, organization }: Citation): string | undefined {
+  const withoutNames = [name, organization].filter((text) => text !== "")
+    .reduce((text, part) => text.replaceAll(part, " "), citation);
+  return YEAR.exec(withoutNames.replace(LINKS_AND_TITLES, " "))?.[0];
 }
 
 /** Commands of LaTeX for its special characters. Escaped braces would count as braces in BibTeX. */
@@ -216,7 +229,7 @@ function toRis(citations: readonly Citation[]): string {
       ["AU", author],
       ["TI", title],
       ["PY", date.slice(0, 4)],
-      ["DA", date && `${date.replaceAll("-", "/")}/`],
+      ["DA", date.includes("-") ? `${date.replaceAll("-", "/")}/` : ""],
       ["PB", PUBLISHER],
       ["ET", version],
       ["DO", doi],

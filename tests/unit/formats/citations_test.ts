@@ -1,4 +1,5 @@
-// The files of citations keep every character of a name, and every line keeps the rules of its format.
+// The files of citations keep every character of a name, and every line keeps the rules of its format. The year is that
+// of the dataset's own citation.
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { CITATION_FORMATS } from "../../../src/formats/citations.ts";
@@ -89,4 +90,38 @@ Deno.test("csl-json has items with the members of its schema", () => {
     publisher: "DataStream",
     DOI: "10.25976/yyyy-yy00",
   }]);
+});
+
+/** Citation texts, and the year of each file for a version that was published in March 2020. */
+const YEARS: readonly (readonly [citation: string, year: string, isDay?: boolean])[] = [
+  [
+    'Lake Group 2015. 2019. "Lakes" (dataset). 1.2.0. DataStream. https://doi.org/10.25976/a-2013',
+    "2019",
+  ],
+  ["Lake Group 2015 (2019): Lakes 2001-2014. Version 2012.1. doi 10.25976/a.2013", "2019"],
+  ['Lake Group 2015. "Lakes since 1999". 2001 – 2014. 2019-10-26.', "2019"],
+  ["Lake Group 2015. Lakes 2001-2014. 2020.", "2020", true],
+  ["Lake Group 2015. Lakes 2001-2014 https://doi.org/10.25976/a-2013", "2020", true],
+];
+Deno.test("bibtex, ris and csl-json have the year of the citation, else the date of publication", () => {
+  for (const [citation, year, isDay = false] of YEARS) {
+    const dataset = {
+      ...CITATIONS[0]!,
+      name: "Lakes 2001-2014",
+      organization: "Lake Group 2015",
+      citation,
+    };
+    const { bibtex, ris, "csl-json": csl } = CITATION_FORMATS;
+    assertEquals(
+      [
+        bibtex.format([dataset]).match(/(?<=(?:year|month) = ){?\w+/g),
+        ris.format([dataset]).match(/(?<=(?:PY|DA)  - ).*(?=\r)/g),
+        JSON.parse(csl.format([dataset]))[0].issued["date-parts"],
+      ],
+      isDay
+        ? [[`{${year}`, "mar"], [year, "2020/03/04/"], [[2020, 3, 4]]]
+        : [[`{${year}`], [year], [[Number(year)]]],
+      citation,
+    );
+  }
 });
