@@ -14,7 +14,7 @@ FROM gcr.io/distroless/nodejs24-debian13:nonroot
 LABEL org.opencontainers.image.title="Weir" \
   org.opencontainers.image.description="CSV downloads of Canada's open water-quality data" \
   org.opencontainers.image.licenses="MIT"
-COPY --from=build /weir/dist/server.js /weir/
+COPY --from=build /weir/dist/server.mjs /weir/
 # A published port reaches the server only if it listens on all addresses of the container.
 ENV HOST=0.0.0.0 PORT=8000
 USER 65532:65532
@@ -23,4 +23,4 @@ STOPSIGNAL SIGTERM
 # The image has neither a shell nor curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT?.trim() || 8000) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/nodejs/bin/node", "/weir/server.js"]
+ENTRYPOINT ["/nodejs/bin/node", "/weir/server.mjs"]

@@ -1,5 +1,5 @@
 /**
- * Bundles the server into single files without dependencies: `dist/server.js`, which runs `weir serve` in
+ * Bundles the server into single files without dependencies: `dist/server.mjs`, which runs `weir serve` in
  * Node, Bun and Deno, and `dist/worker.js` for Cloudflare Workers. Usage: `bundle.ts`.
  *
  * @module

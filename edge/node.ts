@@ -35,7 +35,7 @@
  *
  * ## Runtimes
  *
- * Node 20 (from 20.19) or Node 22.12 or later. The module also works in Deno and Bun, but their own servers
+ * Node 20.19, 22.12 or later. The module also works in Deno and Bun, but their own servers
  * are simpler: `export default createApp(options)` with `deno serve` or `bun`.
  *
  * @module
@@ -44,6 +44,7 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { requireNode } from "../src/node_version.ts";
 import { readOptions } from "../src/validation.ts";
 import { DEFAULT_HOST, DEFAULT_PORT } from "./options.ts";
 import {
@@ -95,7 +96,7 @@ const NODE_OPTIONS = {
  * @param options Host, port and shutdown timeout
  * @returns The server, as soon as it listens
  * @throws {ValidationError} If an option is unknown or invalid
- * @throws {Error} If the server cannot listen, for example because the port is in use
+ * @throws {Error} If the server cannot listen, for example because the port is in use, or Node is too old
  *
  * @example The sandbox on a free port
  * ```ts ignore
@@ -115,6 +116,7 @@ export async function serveNode(
   app: Stoppable,
   options: NodeServerOptions = {},
 ): Promise<RunningServer> {
+  requireNode();
   const { host, port, shutdownTimeout, stopsOnSignals } = readOptions(
     "serveNode()",
     options,

@@ -4,6 +4,7 @@
  * @module
  */
 import jsr from "../../jsr.json" with { type: "json" };
+import { NODE_ENGINES } from "../../src/node_version.ts";
 import { BROWSER_BUNDLE, repositoryFields } from "../project.ts";
 import { MODULES } from "./bundles.ts";
 
@@ -33,8 +34,7 @@ export function createManifest(): object {
     license,
     ...repositoryFields(),
     type: "module",
-    // Versions in which `require()` loads ECMAScript modules.
-    engines: { node: "^20.19.0 || >=22.12.0" },
+    engines: { node: NODE_ENGINES },
     sideEffects: false,
     bin: { weir: `${MODULES}/${EXECUTABLE}.js` },
     main: module("."),

@@ -1,4 +1,5 @@
 import { messageFor, ValidationError } from "../../src/errors.ts";
+import { requireNode } from "../../src/node_version.ts";
 import type { EdgeApp } from "../app.ts";
 import {
   BUN_OPTIONS,
@@ -54,6 +55,7 @@ export interface ServerEntry {
 export function createServerEntry(isMain: boolean): ServerEntry {
   // Workers have no standard error: Cloudflare shows the level of each line.
   if (!hasProcess) return createWorkersEntry(console);
+  requireNode();
   const environment = permittedVariables(KNOWN_VARIABLES);
   const report = createReport(console.error, environment);
   try {

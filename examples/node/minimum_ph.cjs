@@ -1,4 +1,4 @@
-// Prints the five observations with the lowest pH. require() needs Node 20 (from 20.19) or Node 22.12 or later.
+// Prints the five observations with the lowest pH. require() needs Node 20.19, 22.12 or later.
 const { and, DataStream, eq, lt } = require("@weir/datastream");
 const { createSandbox } = require("@weir/datastream/sandbox");
 

@@ -5,9 +5,6 @@
  *
  * @module
  */
-import { setExitCode } from "./context.ts";
-import { main } from "./main.ts";
-import { useProxy } from "./proxy.ts";
+import { start } from "./start.ts";
 
-await useProxy();
-setExitCode(await main());
+start();

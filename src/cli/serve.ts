@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { parseEnv } from "node:util";
 import { messageFor, oneLine, ValidationError } from "../errors.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
@@ -60,6 +59,8 @@ async function readVariables(path: string | undefined): Promise<Record<string, s
   const text = await readFile(path, "utf8").catch((error) => {
     throw new CommandError(`Cannot read ${path}: ${oneLine(error)}: check the path of --env-file`);
   });
+  // Not a static import, with which an old Node could not load the server's bundle and name its version.
+  const { parseEnv } = await import("node:util");
   // Editors of Windows can write a byte order mark, which would become part of the first name.
   const variables = parseEnv(text.replace(/^\uFEFF/, "")) as Record<string, string>;
   const isEmpty = text.split("\n").every((line) => /^\s*(#|$)/.test(line));

@@ -1,12 +1,8 @@
 /**
- * `deno task bundle` makes `dist/server.js` of it.
+ * `deno task bundle` makes `dist/server.mjs` of it.
  *
  * @module
  */
-import process from "node:process";
-import { setExitCode } from "./context.ts";
-import { main } from "./main.ts";
-import { useProxy } from "./proxy.ts";
+import { start } from "./start.ts";
 
-await useProxy();
-setExitCode(await main(["serve", ...process.argv.slice(2)]));
+start("serve");

@@ -29,7 +29,7 @@ if (node !== undefined) runtimes.push(["Node", await bundleForNode(node)]);
 
 async function bundleForNode(program: string): Promise<Start> {
   const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
-  await Deno.writeTextFile(file, await bundleAsPublished("server.js", "src/cli/serve_bin.ts"));
+  await Deno.writeTextFile(file, await bundleAsPublished("server.mjs", "src/cli/serve_bin.ts"));
   return (service, variables) =>
     startServer({
       program,

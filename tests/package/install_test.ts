@@ -1,11 +1,13 @@
 // The package downloads and serves every record in Node, Bun and Deno, installed from its tarball in an empty project.
+// An old Node is named.
 // tests/e2e/examples runs it in Wrangler.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { testNeeding } from "../e2e/needs.ts";
-import { bun, node } from "../e2e/runtime_programs.ts";
+import { bun, node, OLD_NODES } from "../e2e/runtime_programs.ts";
 import { startServer } from "../e2e/servers/server.ts";
+import { oldNodeMessage } from "../../src/node_version.ts";
 import { sandboxRequests } from "../helpers/sandbox.ts";
-import { type ConsumerProject, createProject, output } from "./project.ts";
+import { type ConsumerProject, createProject, output, run } from "./project.ts";
 
 const NAME = "@weir/datastream";
 /** Synthetic data without a rate limit. */
@@ -79,6 +81,23 @@ for (const command of SERVERS) {
     // Stack traces, requests that did not complete, and a warning of Deno.
     assert(!/^ +at |\b(aborted|failed)\b:|legacy/m.test(server.log()), server.log());
   });
+}
+
+for (const [version, oldNode] of Object.entries(OLD_NODES)) {
+  testNeeding(
+    { [`Node ${version}`]: oldNode },
+    `Node ${version} prints that it is too old`,
+    async () => {
+      const bin = `${project.installed}lib/bin.js`;
+      for (const args of [[bin, "records", "--sandbox"], [bin, "serve"], ["serve.mjs"]]) {
+        const { code, stdout, stderr } = await run(project.folder, ENVIRONMENT, oldNode!, ...args);
+        const [line] = /^.*too old.*$/m.exec(stderr) ?? [];
+        assertStringIncludes(line ?? stderr, oldNodeMessage({ node: version })!);
+        // A program that imports the server gets an error, which Node prints with its place.
+        assertEquals([code, stdout, args[0] === bin && stderr !== `${line}\n`], [1, "", false]);
+      }
+    },
+  );
 }
 
 /** Asserts that CSV has the Ids of all records of the sandbox. */

@@ -1,5 +1,6 @@
 // The npm package has only what its entry points need, and works in Node.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { NODE_ENGINES } from "../../src/node_version.ts";
 import jsr from "../../jsr.json" with { type: "json" };
 import { publicSymbols } from "./public_symbols.ts";
 import { filesIn, PROJECT, resolve } from "../helpers/project.ts";
@@ -88,7 +89,7 @@ Deno.test("package.json has the version and license of jsr.json when the package
     "package.json",
   );
   assertEquals([version, license], [jsr.version, jsr.license]);
-  assertEquals([engines.node, sideEffects], ["^20.19.0 || >=22.12.0", false]);
+  assertEquals([engines.node, sideEffects], [NODE_ENGINES, false]);
   assertEquals(dependencies, undefined);
   assertEquals(Object.keys(exports), [...Object.keys(jsr.exports), "./package.json"]);
   assert(description.length > 20);

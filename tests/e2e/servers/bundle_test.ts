@@ -19,7 +19,7 @@ Deno.test("deno task bundle writes files without dependencies, with the licences
     const [, licences] = /^\/\*!\n(.*?)\n\*\/\n/s.exec(text)!;
     const packages = [...licences!.matchAll(/^(@?[a-z-]+(?:\/[a-z-]+)?)(?:@[\d.]+)?$/gm)]
       .map(([, title]) => title);
-    const ofNode = name === "server.js" ? ["@hono/node-server"] : [];
+    const ofNode = name === "server.mjs" ? ["@hono/node-server"] : [];
     assertEquals(packages, [
       "@weir/datastream",
       ...ofNode,

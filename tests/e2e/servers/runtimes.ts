@@ -1,6 +1,6 @@
 import { PROJECT } from "../../helpers/project.ts";
 import { needing } from "../needs.ts";
-import { bun, node, workerd } from "../runtime_programs.ts";
+import { bun, node, OLD_NODES, workerd } from "../runtime_programs.ts";
 import { bundleAsPublished } from "./bundle.ts";
 import { toCapnp, type WorkerOptions } from "./capnp.ts";
 import { type Server, type ServerOptions, startServer } from "./server.ts";
@@ -42,7 +42,7 @@ const denoServe = (name: string, module: string): ServerProgram => ({
   }),
 });
 
-/** A bundled module in a program that needs no flags. */
+/** A bundled module in a program that needs no flags, in a folder of CommonJS. */
 const bundled = (
   name: string,
   program: string | undefined,
@@ -53,7 +53,10 @@ const bundled = (
   command: async (environment) => ({
     program: program!,
     args: ["app.mjs"],
-    files: { "app.mjs": await bundleAsPublished(...bundle) },
+    files: {
+      "app.mjs": await bundleAsPublished(...bundle),
+      "package.json": '{ "type": "commonjs" }',
+    },
     environment: { PORT: "0", ...environment },
     port: LISTENS,
   }),
@@ -83,7 +86,7 @@ export const inWorkerd = (
 
 /** Serves the app with options from WEIR_TEST_OPTIONS. */
 const APP = "tests/e2e/servers/app.ts";
-export const NODE = bundled("Node", node, ["server.js", "tests/e2e/servers/node.ts"]);
+export const NODE = bundled("Node", node, ["server.mjs", "tests/e2e/servers/node.ts"]);
 export const WORKERD = inWorkerd("workerd", APP);
 export const BUN = bundled("Bun", bun, ["worker.js", APP]);
 /** Runtimes that serve the app with the options of {@linkcode startApp}. */
@@ -109,9 +112,12 @@ export const COMMAND_LINES: readonly ServerProgram[] = [
         port: LISTENS,
       }),
   },
-  bundled("weir serve in Node", node, ["server.js"]),
-  bundled("weir serve in Bun", bun, ["server.js"]),
+  bundled("weir serve in Node", node, ["server.mjs"]),
+  bundled("weir serve in Bun", bun, ["server.mjs"]),
 ];
+/** They do not start. */
+export const OLD_NODE_SERVERS: readonly ServerProgram[] = Object.entries(OLD_NODES)
+  .map(([version, program]) => bundled(`weir serve in Node ${version}`, program, ["server.mjs"]));
 
 const PUBLISHED = "edge/serve.ts";
 /** Programs that serve the default export of `@weir/datastream/serve`. */

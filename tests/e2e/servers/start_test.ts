@@ -1,7 +1,8 @@
 // Where the servers listen, which settings they prefer, and what they print when they cannot start.
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { waitFor } from "../wait_for.ts";
-import { COMMAND_LINES, DEFAULT_EXPORTS, testPrograms } from "./runtimes.ts";
+import { oldNodeMessage } from "../../../src/node_version.ts";
+import { COMMAND_LINES, DEFAULT_EXPORTS, OLD_NODE_SERVERS, testPrograms } from "./runtimes.ts";
 import { type ServerOptions, startServer } from "./server.ts";
 
 /** Asserts that a program ends with 1, and prints only a message. */
@@ -20,6 +21,16 @@ testPrograms(
       await program.command({ WEIR_SANDBOX: "1", WEIR_MAX_ROWS: "many" }),
       'Not serving: WEIR_MAX_ROWS must be a whole number of at least 1, got "many"',
     ),
+);
+
+testPrograms(
+  OLD_NODE_SERVERS,
+  "prints a message and exits with 1",
+  async (program) => {
+    const command = await program.command({ WEIR_SANDBOX: "1" });
+    const [version] = /[\d.]+$/.exec(program.name)!;
+    await assertFails(command, oldNodeMessage({ node: version })!);
+  },
 );
 
 testPrograms(
