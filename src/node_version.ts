@@ -12,11 +12,14 @@ export const NODE_VERSIONS: string = `${
 } or later`;
 
 type Versions = Readonly<Record<string, string | undefined>>;
+interface Globals {
+  process?: { versions: Versions };
+}
 
 /** Node 12 and later can load this module: it has no imports, and neither `?.` nor `??`. */
 function currentVersions(): Versions {
-  const { process = { versions: {} } } = globalThis as { process?: { versions: Versions } };
-  return process.versions;
+  const { process: { versions } = { versions: {} } } = globalThis as Globals;
+  return versions;
 }
 
 /** Returns `undefined` for a Node that is not too old, and in Deno and Bun, which also have a version of Node. */

@@ -115,7 +115,7 @@ Deno.test("bibtex, ris and csl-json have the year of the citation, else the date
     assertEquals(
       [
         bibtex.format([dataset]).match(/(?<=(?:year|month) = ){?\w+/g),
-        ris.format([dataset]).match(/(?<=(?:PY|DA)  - ).*(?=\r)/g),
+        ris.format([dataset]).match(/(?<=(?:PY|DA) {2}- ).*(?=\r)/g),
         JSON.parse(csl.format([dataset]))[0].issued["date-parts"],
       ],
       isDay

@@ -1,7 +1,7 @@
 // Versions of Node that are too old are named, and no others. The documents and package.json have the same versions.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { NODE_ENGINES, NODE_VERSIONS, oldNodeMessage } from "../../src/node_version.ts";
-import { PROJECT } from "../helpers/project.ts";
+import { NODE_ENGINES, NODE_VERSIONS, oldNodeMessage } from "../../../src/node_version.ts";
+import { PROJECT } from "../../helpers/project.ts";
 
 Deno.test("oldNodeMessage() names an old Node, and what to install", () => {
   const message = "Node 18.20.8 is too old: install Node 20.19, 22.12 or later";
