@@ -6,7 +6,7 @@ import {
   QA_URL,
   SERVICE_MEDIA_TYPE,
 } from "../service_constants.ts";
-import { TOKEN } from "../endpoint/endpoint.ts";
+import { TOKEN } from "../endpoint/merge.ts";
 import {
   invalidOption,
   invalidValue,

@@ -1,6 +1,6 @@
 import { invalidValue } from "../validation.ts";
 import { encode, isPlainObject, toUrlValue, type UrlValue, urlValueError } from "./encode.ts";
-import { DEFAULTS, merge, type ParsedRoute, readRoute } from "./merge.ts";
+import { DEFAULTS, merge, type ParsedRoute, readRoute, TOKEN } from "./merge.ts";
 import { RESERVED_OPTIONS } from "./route_variable_types.ts";
 import type { Endpoint, EndpointOptions, MergedOptions, RequestOptions } from "./types.ts";
 import { expandTemplate, expandValue, parseTemplate, type Template } from "./uri_template.ts";
@@ -44,8 +44,6 @@ function createEndpoint(defaults: MergedOptions): Endpoint {
   }) as Endpoint;
 }
 
-/** RFC 9110, section 5.6.2. */
-export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
 /** Placeholders must not have the names of options. */
@@ -80,9 +78,7 @@ function parse(options: MergedOptions, route?: ParsedRoute): RequestOptions {
   const result: RequestOptions = {
     method: method.toLowerCase(),
     // The template determines whether the URL is a full one: a value must not select another host.
-    url: template.hostEnd === undefined
-      ? join(baseUrl, expanded)
-      : requireHost(expanded, template.hostEnd),
+    url: template.isFullUrl ? requireHost(expanded, url) : join(baseUrl, expanded),
     headers,
   };
   if (mediaType.format && headers.accept) {
@@ -100,11 +96,10 @@ function parse(options: MergedOptions, route?: ParsedRoute): RequestOptions {
   return result;
 }
 
-/** The value of a variable directly after the host must not add characters to it. */
-function requireHost(url: string, hostEnd: number): string {
-  if (!/^[^/?#]/.test(url.slice(hostEnd))) return url;
-  const expected = "a URL on the host of its template";
-  throw invalidValue("url", expected, url.slice(0, hostEnd + 40));
+/** URL parsers take the first segment of the path for a missing host. */
+function requireHost(url: string, template: string): string {
+  if (!/^(?:https?|wss?|ftp):\/\/(?:[^/?#]*@)?(?:[:/?#]|$)/i.test(url)) return url;
+  throw invalidValue("url", "a URL with a host", template, "give each placeholder of it a value");
 }
 
 /** URL parsers remove a segment "." or "..", and with ".." the segment before it. */

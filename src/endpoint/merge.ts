@@ -81,6 +81,8 @@ function setOwn<T>(target: Record<string, T>, name: string, value: T): void {
   } else target[name] = value;
 }
 
+/** RFC 9110, section 5.6.2. */
+export const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Repeats the characters of `TOKEN`: building both from one text would enlarge the bundle. */
 const ROUTE = /^([\w!#$%&'*+.^`|~-]+)\s+(\S[^]*)$/;
 
@@ -151,9 +153,14 @@ export function mergeHeaders(
       if (!Array.isArray(pair) || pair.length !== 2) throw pair;
       const [name, value] = pair;
       const field = name.toLowerCase();
+      if (!TOKEN.test(field)) throw field;
       const before = isList && added.has(field) ? `${headers[field]}, ` : "";
       if (isDefined(value)) {
         if (typeof value !== "string" && typeof value !== "number") throw value;
+        // The error does not contain the value, which may be an API key.
+        if (/[\0\r\n\u0100-\uffff]/.test(value as string)) {
+          throw new ValidationError(`headers.${field}`, "must be one line of Latin-1 text");
+        }
         setOwn(headers, field, before + value);
         added.add(field);
       } else {
@@ -161,8 +168,9 @@ export function mergeHeaders(
         added.delete(field);
       }
     }
-  } catch {
-    throw new ValidationError("headers", "must be an object or pairs of text");
+  } catch (cause) {
+    if (cause instanceof ValidationError) throw cause;
+    throw new ValidationError("headers", "must be an object or pairs of a valid name and text");
   }
   return headers;
 }

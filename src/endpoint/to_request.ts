@@ -48,7 +48,6 @@ export function toRequest(
     if (!URL.canParse(url)) throw invalidValue("url", "a full URL", url);
     const headers = mergeHeaders({}, given);
     if (isBrowser()) delete headers["user-agent"];
-    for (const [name, value] of Object.entries(headers)) requireValidHeader(name, value);
     if (body !== undefined && !isBodyInit(body)) {
       if (isAsyncIterable(body)) {
         body = toStream(body);
@@ -77,18 +76,6 @@ export function toRequest(
 function isBrowser(): boolean {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };
   return navigator?.userAgent?.startsWith("Mozilla/") ?? false;
-}
-
-/** The error does not contain the value, which may be an API key. */
-function requireValidHeader(name: string, value: string): void {
-  try {
-    new Headers([[name, value]]);
-  } catch {
-    throw new ValidationError(
-      `headers.${name}`,
-      "must have a valid name and one line of Latin-1 text",
-    );
-  }
 }
 
 function isBodyInit(body: unknown): body is BodyInit {

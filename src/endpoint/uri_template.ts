@@ -7,13 +7,22 @@ import { encode, type UrlValue } from "./encode.ts";
 export interface Template {
   parts: readonly (string | Expression)[];
   names: ReadonlySet<string>;
-  /** End of the host; `Infinity` if an expression is part of it or none follows. `undefined` for a path. */
-  hostEnd: number | undefined;
+  text: string;
+  /** Whether it begins with a scheme and an authority (RFC 3986, section 3.2): otherwise it is a path. */
+  isFullUrl: boolean;
 }
+
+/**
+ * Place of an expression in an authority: in the userinfo; in the host, before more of its literal text; before
+ * a literal port only; at the end. `after`: an expression such as `{/x}` that ends the authority.
+ */
+type Place = "userinfo" | "host" | "before port" | "end" | "after";
 
 interface Expression {
   operator: "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
   variables: readonly Variable[];
+  /** `undefined` if it is outside the authority. */
+  place: Place | undefined;
 }
 
 interface Variable {
@@ -22,7 +31,8 @@ interface Variable {
   modifier: "" | "*" | number;
 }
 
-const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^{}]*\})*/i;
+/** Up to the end of the authority, which an expression such as `{/x}` or `{?x}` ends. */
+const FULL_URL = /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#{}]|\{[^/?#{}][^{}]*\})*/i;
 const CHARACTER = "(?:\\w|%[\\dA-Fa-f]{2})";
 const VARIABLE = `${CHARACTER}(?:\\.?${CHARACTER})*(?:\\*|:[1-9]\\d{0,3})?`;
 /** An expression, a brace of another one, the end of the path, or a `:name`. */
@@ -35,7 +45,8 @@ const MARK = new RegExp(
 export function parseTemplate(text: string): Template {
   const parts: (string | Expression)[] = [];
   const names = new Set<string>();
-  const authorityEnd = FULL_URL.exec(text)?.[0].length ?? 0;
+  const authority = FULL_URL.exec(text)?.[0] ?? "";
+  const placeAt = createPlaces(authority);
   let inPath = true;
   let end = 0;
   MARK.lastIndex = 0; // the last call may have thrown
@@ -43,19 +54,35 @@ export function parseTemplate(text: string): Template {
     const [mark, operator = "", list, colonName] = match;
     if (mark === "{" || mark === "}") throw malformed(text, match.index);
     if (mark === "?" || mark === "#") inPath = false;
-    const named = list ?? (inPath && match.index >= authorityEnd ? colonName : undefined);
+    const named = list ?? (inPath && match.index >= authority.length ? colonName : undefined);
     if (named === undefined) continue;
     const variables = named.split(",").map(readVariable);
     parts.push(encodeReserved(text.slice(end, match.index)), {
       operator: operator as Expression["operator"],
       variables,
+      place: placeAt(match.index),
     });
     for (const { name } of variables) names.add(name);
     if (/[?&#]/.test(operator)) inPath = false;
     end = match.index + mark.length;
   }
   parts.push(encodeReserved(text.slice(end)));
-  return { parts, names, hostEnd: authorityEnd > 0 ? hostEndOf(parts) : undefined };
+  return { parts, names, text, isFullUrl: authority !== "" };
+}
+
+function createPlaces(authority: string): (index: number) => Place | undefined {
+  const literal = authority.replace(/\{[^{}]*\}/g, ({ length }) => " ".repeat(length)).trimEnd();
+  const userinfoEnd = literal.lastIndexOf("@");
+  // The lookbehind keeps the time linear for many dots.
+  const host = literal.replace(/:[\d ]*$/, "").replace(/(?<![. ])[. ]+$/, "");
+  return (index) => {
+    if (index >= authority.length) {
+      return index === authority.length && index > 0 ? "after" : undefined;
+    }
+    if (index < userinfoEnd) return "userinfo";
+    if (index < host.length) return "host";
+    return index < literal.length ? "before port" : "end";
+  };
 }
 
 function malformed(template: string, index: number): ValidationError {
@@ -69,12 +96,6 @@ function malformed(template: string, index: number): ValidationError {
 function readVariable(text: string): Variable {
   const [, name, modifier] = /([^*:]+):?(.*)/.exec(text) as unknown as string[];
   return { name: name!, modifier: Number(modifier) || modifier as "*" | "" };
-}
-
-/** The host is incomplete if a variable can supply a label, a port or all of it. */
-function hostEndOf([literal, next]: Template["parts"]): number {
-  const isComplete = next && /:\/\/[^/?#]*[^/?#:.@]$/.test(literal as string);
-  return isComplete ? (literal as string).length : Infinity;
 }
 
 const RESERVED_EXPANSION = parseUriTemplate("{+value}");
@@ -93,16 +114,55 @@ function encodeReserved(text: string): string {
  * RFC 6570, section 3; not the OData option `$expand`. `url-template` expands reserved text only:
  * it would encode the percent sign in a name again, could cut a prefix inside a character, and
  * would leave the equals sign after an empty exploded value of `;`.
+ *
+ * A value cannot end the authority of a full URL within its literal text, or add to a literal host.
  */
 export function expandTemplate(
-  { parts }: Template,
+  { parts, text: template }: Template,
   values: ReadonlyMap<string, UrlValue | undefined>,
 ): string {
   let url = "";
+  // If the first expression is behind the authority, all are.
+  let isInAuthority = (parts[1] as Expression | undefined)?.place !== undefined;
+  let mustEnd = false;
+  let isAfterLiteral = false;
   for (const part of parts) {
-    url += typeof part === "string" ? part : expandExpression(part, values);
+    const isLiteral = typeof part === "string";
+    const text = isLiteral ? part : expandExpression(part, values);
+    const place = isLiteral ? undefined : part.place;
+    mustEnd ||= place === "after";
+    if (isInAuthority && text !== "") {
+      // After one of these characters, the value is a host, a label or a port.
+      const isAfterHost = !"/:.@[".includes(url.at(-1) ?? "");
+      if ((mustEnd || place === "end" && isAfterHost) && /^[/?#]/.test(text)) isInAuthority = false;
+      else if (mustEnd) throw hostError(template);
+      else if (place) {
+        requireHostText(template, part as Expression, text, isAfterLiteral && isAfterHost);
+      }
+      isAfterLiteral = isLiteral;
+    }
+    url += text;
   }
   return url;
+}
+
+function requireHostText(
+  template: string,
+  { place, variables }: Expression,
+  text: string,
+  isAfterLiteralHost: boolean,
+): void {
+  // URL parsers reject these characters in a host also if they are encoded, but not every program does.
+  const delimiter = place === "userinfo" ? /[/?#@\\]/ : /[/?#@\\]|%(?:2f|3f|23|40|5c)/i;
+  const names = variables.map(({ name }) => name).join();
+  if (delimiter.test(text)) throw hostError(template, `remove / ? # @ and \\ from ${names}`);
+  if (isAfterLiteralHost && (place === "end" || place === "before port")) {
+    throw hostError(template, `begin ${names} with / ? or #`);
+  }
+}
+
+function hostError(template: string, hint = ""): ValidationError {
+  return invalidValue("url", "a URL on the host of its template", template, hint);
 }
 
 function expandExpression(

@@ -1,7 +1,7 @@
 // endpoint() encodes any text reversibly, and agrees with merge() and parse().
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
-import { endpoint, toRequest } from "../../src/endpoint/mod.ts";
+import { endpoint, toRequest, ValidationError } from "../../src/endpoint/mod.ts";
 
 const runs = { numRuns: 1_000, seed: 1 };
 const base = "https://example.org/root";
@@ -35,6 +35,46 @@ Deno.test("endpoint() expands a value to one path segment when it is any text ex
     }),
     runs,
   );
+});
+
+Deno.test("endpoint() throws, or keeps the literal host of its template, when the values are any text", () => {
+  const hostile = fc.string({
+    unit: fc.constantFrom(..."/?#@\\:.[]%2fe;&=, \t\u2215\uff0f\u2100\u3002a"),
+    maxLength: 8,
+  });
+  const expression = fc.tuple(
+    fc.constantFrom("", "+", "#", ".", "/", ";", "?", "&"),
+    fc.constantFrom("a", "b", "c", "c*", "a:2", "a,b", "none"),
+  ).map(([operator, variables]) => `{${operator}${variables}}`);
+  const host = fc.oneof(
+    fc.constantFrom("host.org", "u:p@host.org"),
+    fc.tuple(expression, fc.constantFrom("", "u@", "{a}@", "{+a}:{b}@")).map(([label, user]) =>
+      `${user}${label.replace(/[/?#]/, "+")}.host.org`
+    ),
+  );
+  const rest = fc.oneof(expression, fc.constantFrom("", ":80", ":{+a}", "/", "/x?{+a}"));
+  let checked = 0;
+  fc.assert(
+    fc.property(
+      host,
+      fc.array(rest, { maxLength: 3 }),
+      fc.record({ a: hostile, b: fc.option(hostile), c: fc.array(hostile) }),
+      (host, rest, values) => {
+        let url;
+        try {
+          ({ url } = endpoint(`https://${host}${rest.join("")}`, values as Record<string, unknown>));
+        } catch (error) {
+          if (error instanceof ValidationError) return;
+          throw error;
+        }
+        if (!URL.canParse(url)) return;
+        checked++;
+        assertMatch(new URL(url).hostname, /^(.*\.)?host\.org$/);
+      },
+    ),
+    { numRuns: 20_000, seed: 1 },
+  );
+  assert(checked > 2_000, `${checked} URLs`);
 });
 
 Deno.test("endpoint() returns the same as parse() of merge() when the options are any, and does not change them", () => {

@@ -1,7 +1,7 @@
 // endpoint() builds the method, URL, headers and body of a request from a route and options.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { endpoint, PRODUCTION_URL, QA_URL, ValidationError } from "../../../mod.ts";
+import { endpoint, PRODUCTION_URL, QA_URL, toRequest, ValidationError } from "../../../mod.ts";
 import type { EndpointOptions, MergedOptions } from "../../../src/endpoint/mod.ts";
 import { VERSION } from "../../helpers/project.ts";
 
@@ -182,6 +182,31 @@ for (const given of ["x-api-key: s3cr3t", ["s3cr3t"], new Set(["§¶"]), [["x-ap
   });
 }
 
+const builders: Record<string, (headers: Record<string, string>) => unknown> = {
+  "endpoint()": (headers) => endpoint("/x", { headers }),
+  "endpoint.merge()": (headers) =>
+    endpoint.merge("/x", { headers: new Map(Object.entries(headers)) }),
+  "endpoint.defaults()": (headers) => endpoint.defaults({ headers }),
+  "endpoint.parse()": (headers) => endpoint.parse({ ...endpoint.merge("/x"), headers }),
+  "toRequest()": (headers) => toRequest({ method: "get", url: "https://a.org", headers }),
+};
+for (const [symbol, build] of Object.entries(builders)) {
+  Deno.test(`${symbol} throws an error without the value when a header has a line feed, or no valid name`, () => {
+    for (const mark of ["\n", "\r", "\0", "\u0100"]) {
+      const call = () => build({ "X-Api-Key": `s3cr3t${mark}x` });
+      const error = assertThrows(call, ValidationError, "must be one line of Latin-1 text");
+      assertEquals(error.option, "headers.x-api-key");
+      assertEquals(Deno.inspect(error).includes("s3cr3t"), false);
+    }
+    const error = assertThrows(
+      () => build({ "x: s3cr3t\r\ny": "1" }),
+      ValidationError,
+      "valid name",
+    );
+    assertEquals(Deno.inspect(error).includes("s3cr3t"), false);
+  });
+}
+
 Deno.test("endpoint.merge() throws an error that names a parameter when it refers to itself, or is too deep", () => {
   const loop: Record<string, unknown> = { list: [] };
   (loop.list as unknown[]).push({ loop });
@@ -216,35 +241,75 @@ for (const [url, parameters, expected] of queries) {
   });
 }
 
-// A value must not change the host of its template: `null` if it would.
+// A value must not change the host of its template: the hint, if it would.
 
-const hosts: [url: string, values: Record<string, unknown>, expected: string | null][] = [
+const REMOVE = "remove / ? # @ and \\ from ";
+const hosts: [url: string, values: Record<string, unknown>, expected: string][] = [
+  // After a literal host
   ["https://a.org{+p}", { p: "/x" }, "https://a.org/x"],
   ["https://a.org{?p}", { p: 1 }, "https://a.org?p=1"],
-  ["https://a.org{+p}", { p: "@evil.org/" }, null],
-  ["https://a.org{p}", { p: ".evil.org" }, null],
-  ["https://a.org{+p}", { p: ":80" }, null],
-  ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
-  ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, null],
-  ["https://user@a{+p}", { p: ".evil.org" }, null],
-  ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
+  ["https://a.org{/p}.json", { p: "b@c.org" }, "https://a.org/b%40c.org.json"],
   ["https://a.org/{+p}", { p: "@b.org" }, "https://a.org/@b.org"],
+  ["https://a.org{+p}", { p: "@evil.org/" }, `${REMOVE}p`],
+  ["https://a.org{p}", { p: ".evil.org" }, "begin p with / ? or #"],
+  ["https://a.org{.p}", { p: "evil.org" }, "begin p with / ? or #"],
+  ["https://a.org{p}:80/", { p: ".evil.org" }, "begin p with / ? or #"],
+  ["https://a.org{p}./", { p: ".evil.org" }, "begin p with / ? or #"],
+  ["https://a.org{&p}", { p: 1 }, "begin p with / ? or #"],
+  ["https://a.org{+p}{+q}", { q: ".evil.org" }, "begin q with / ? or #"],
+  ["https://a.org{/p}{+q}", { q: ".evil.org" }, ""],
+  ["https://a.org{/p}.evil.org", {}, ""],
+  ["https://user@a{p}", { p: ".evil.org" }, "begin p with / ? or #"],
+  ["h2-a.b+c://a.org{+p}", { p: "@evil.org/" }, `${REMOVE}p`],
+  // Within a host
+  ["https://{+t}.a.org/x", { t: "b.c" }, "https://b.c.a.org/x"],
+  ["https://api{n}.a.org/x", { n: 1 }, "https://api1.a.org/x"],
+  ["https://{+t}.a.org/x", {}, "https://.a.org/x"],
+  ...["/", "?", "#", "@", "\\", "%2f"].map((mark): [string, Record<string, unknown>, string] => [
+    "https://{+t}.a.org/x",
+    { t: `evil.org${mark}` },
+    `${REMOVE}t`,
+  ]),
+  ["https://{t}.a.org/x", { t: "evil.org/" }, `${REMOVE}t`],
+  ["https://{+t*}.a.org/x", { t: ["a", "evil.org/"] }, `${REMOVE}t`],
+  ["https://{+t*}.a.org/x", { t: { "evil.org/": 1 } }, `${REMOVE}t`],
+  ["https://{+t:9}.a.org/x", { t: "evil.org/x" }, `${REMOVE}t`],
+  ["https://{+t,u}.a.org/x", { u: "#" }, `${REMOVE}t,u`],
+  ["https://{#t}.a.org/x", { t: "evil.org" }, "give each placeholder of it a value"],
+  ["https://a{+t}.org/x", { t: "/b" }, `${REMOVE}t`],
+  ["https://{t}.a.org{+p}", { t: "b", p: "/x" }, "https://b.a.org/x"],
+  ["https://{t}.a.org{+p}", { t: "b", p: ".evil.org" }, "begin p with / ? or #"],
+  // A host, a port or a name of a user that is a value
+  ["https://user@{host}/x", { host: "a.org" }, "https://user@a.org/x"],
+  ["https://{+host}{/p*}{?q}", { host: "a.org:80", p: "x" }, "https://a.org:80/x"],
+  ["https://{+host}{+p}", { host: "a.org", p: "/x" }, "https://a.org/x"],
+  ["https://{+host}/x", { host: "a.org/x" }, `${REMOVE}host`],
+  ["https://{+host}/x", { host: "/evil.org" }, `${REMOVE}host`],
+  ["https://{host}/{p}", { p: "evil.org" }, "give each placeholder of it a value"],
+  ["https://{host}:80/{p}", { p: "evil.org" }, "give each placeholder of it a value"],
+  ["https://u@{/p}", { p: "evil.org" }, "give each placeholder of it a value"],
+  ["http://[{+ip}]:80/x", { ip: "::1" }, "http://[::1]:80/x"],
+  ["http://[{+ip}]/x", { ip: "::1]@evil.org" }, `${REMOVE}ip`],
+  ["https://a.org:{port}/x", { port: 80 }, "https://a.org:80/x"],
+  ["https://a.org:{+port}/x", { port: "80@evil.org" }, `${REMOVE}port`],
+  ["https://a.org:{+port}/x", { port: "/y" }, `${REMOVE}port`],
+  ["https://{user}:{+pw}@a.org/", { user: "b@c", pw: "d:e" }, "https://b%40c:d:e@a.org/"],
+  ["https://{+user}@a.org/", { user: "b@evil.org/" }, `${REMOVE}user`],
+  ["file:///{p}", { p: "x" }, "file:///x"],
 ];
 for (const [url, values, expected] of hosts) {
-  const effect = expected === null ? "throws" : `returns ${expected}`;
+  const isValid = /^\w[^ ]*:\/\//.test(expected);
+  const effect = isValid ? `returns ${expected}` : "throws";
   Deno.test(`endpoint() ${effect} when the url is ${url} and the values are ${JSON.stringify(values)}`, () => {
-    if (expected !== null) assertEquals(endpoint(url, values).url, expected);
-    else {
-      const host = url.slice(0, url.indexOf("{"));
-      const message = `url must be a URL on the host of its template, got "${host}`;
-      assertThrows(() => endpoint(url, values), ValidationError, message);
-    }
+    if (isValid) return assertEquals(endpoint(url, values).url, expected);
+    const error = assertThrows(() => endpoint(url, values), ValidationError);
+    assertEquals([error.option, error.received, error.hint], ["url", url, expected]);
   });
 }
 
 const addresses: [url: string, baseUrl: string, expected: string][] = [
   ["HTTP://Example.org/a/", "https://b.org", "HTTP://Example.org/a/"],
-  ["https://{host}/x", "https://b.org", "https:///x"],
+  ["{+base}/x", "https://b.org", "https://b.org/x"],
   ["{scheme}://evil.org", "https://b.org", "https://b.org/://evil.org"],
   ["//evil.org/x", "https://b.org", "https://b.org/evil.org/x"],
   ["httpbin/x", "https://b.org/c", "https://b.org/c/httpbin/x"],
