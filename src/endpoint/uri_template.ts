@@ -46,7 +46,7 @@ export function parseTemplate(text: string): Template {
   const parts: (string | Expression)[] = [];
   const names = new Set<string>();
   const authority = FULL_URL.exec(text)?.[0] ?? "";
-  const placeAt = createPlaces(authority);
+  let placeAt: ReturnType<typeof createPlaces> | undefined;
   let inPath = true;
   let end = 0;
   MARK.lastIndex = 0; // the last call may have thrown
@@ -60,7 +60,9 @@ export function parseTemplate(text: string): Template {
     parts.push(encodeReserved(text.slice(end, match.index)), {
       operator: operator as Expression["operator"],
       variables,
-      place: placeAt(match.index),
+      place: authority === "" || match.index > authority.length
+        ? undefined
+        : (placeAt ??= createPlaces(authority))(match.index),
     });
     for (const { name } of variables) names.add(name);
     if (/[?&#]/.test(operator)) inPath = false;
@@ -70,15 +72,13 @@ export function parseTemplate(text: string): Template {
   return { parts, names, text, isFullUrl: authority !== "" };
 }
 
-function createPlaces(authority: string): (index: number) => Place | undefined {
+function createPlaces(authority: string): (index: number) => Place {
   const literal = authority.replace(/\{[^{}]*\}/g, ({ length }) => " ".repeat(length)).trimEnd();
   const userinfoEnd = literal.lastIndexOf("@");
   // The lookbehind keeps the time linear for many dots.
   const host = literal.replace(/:[\d ]*$/, "").replace(/(?<![. ])[. ]+$/, "");
   return (index) => {
-    if (index >= authority.length) {
-      return index === authority.length && index > 0 ? "after" : undefined;
-    }
+    if (index === authority.length) return "after";
     if (index < userinfoEnd) return "userinfo";
     if (index < host.length) return "host";
     return index < literal.length ? "before port" : "end";

@@ -1,7 +1,10 @@
-// endpoint() encodes any text reversibly, and agrees with merge() and parse().
+// endpoint() encodes any text reversibly, keeps hosts, agrees with merge() and parse(), and with `@octokit/endpoint` except
+// for the documented differences.
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { endpoint as octokit } from "@octokit/endpoint";
 import fc from "fast-check";
 import { endpoint, toRequest, ValidationError } from "../../src/endpoint/mod.ts";
+import type { EndpointOptions, RequestOptions } from "../../src/endpoint/mod.ts";
 
 const runs = { numRuns: 1_000, seed: 1 };
 const base = "https://example.org/root";
@@ -62,7 +65,10 @@ Deno.test("endpoint() throws, or keeps the literal host of its template, when th
       (host, rest, values) => {
         let url;
         try {
-          ({ url } = endpoint(`https://${host}${rest.join("")}`, values as Record<string, unknown>));
+          ({ url } = endpoint(
+            `https://${host}${rest.join("")}`,
+            values as Record<string, unknown>,
+          ));
         } catch (error) {
           if (error instanceof ValidationError) return;
           throw error;
@@ -97,5 +103,77 @@ Deno.test("endpoint() returns the same as parse() of merge() when the options ar
       assertEquals(given, before);
     }),
     runs,
+  );
+});
+
+Deno.test("endpoint() returns the same as @octokit/endpoint when no documented difference applies", () => {
+  const value = fc.oneof(
+    text.filter((text) => !/[!'()*]/.test(text) && !/^\.{0,2}$/.test(text)),
+    fc.integer(),
+    fc.boolean(),
+    fc.bigInt(),
+  );
+  const list = fc.array(value, { minLength: 1 });
+  const expression = fc.constantFrom(
+    "{aa}",
+    ":aa",
+    "{+bb}",
+    "{list}",
+    "{.aa}",
+    "{/aa}",
+    "{;aa}",
+    "{map*}",
+  );
+  const end = fc.constantFrom("", "{?aa}", "{?aa,list}", "{#bb}", "?y=1", "?y=1{&aa}");
+  const path = fc.tuple(fc.array(expression, { maxLength: 3 }), end)
+    .map(([parts, end]) => `${parts.map((part) => `/x/${part}`).join("")}/x-y${end}`);
+  const accept = fc.constantFrom(
+    "application/vnd.a.v3+json",
+    "application/vnd.a.diff,application/vnd.b+json",
+    "text/csv",
+  );
+  const json = fc.jsonValue();
+  const options = fc.record({
+    method: fc.constantFrom("get", "HEAD", "Post", "PATCH", "DELETE", "OPTIONS"),
+    url: fc.tuple(fc.constantFrom("", "https://b.org:80", "http://b.org"), path)
+      .map(([host, path]) => host + path),
+    headers: fc.dictionary(
+      fc.constantFrom("X-A", "x-b", "Content-Type"),
+      fc.constantFrom("1", "2"),
+    ),
+    accept,
+    format: fc.constantFrom("", "raw", "text+json"),
+    variables: fc.record({
+      aa: value,
+      bb: fc.constantFrom("https://c.org/x?y=z", "é/x", "a b"),
+      list,
+      map: fc.record({ k: value }),
+    }),
+    parameters: fc.dictionary(fc.constantFrom("a", "b-c", "d_1", "page"), value),
+    fields: fc.dictionary(fc.constantFrom("e", "f"), json, { minKeys: 1 }),
+    isRoute: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(options, ({ method, url, accept, format, variables, parameters, ...rest }) => {
+      const isQuery = /get|head/i.test(method);
+      const given: EndpointOptions = {
+        ...variables,
+        ...isQuery && !url.includes("#") ? parameters : {},
+        ...isQuery ? {} : { ...parameters, ...rest.fields },
+        headers: { ...rest.headers, accept },
+        mediaType: { format },
+        baseUrl: base,
+      };
+      // Parameters that no placeholder takes would be lists and objects in the query.
+      for (const name of ["aa", "bb", "list", "map"]) if (!url.includes(name)) delete given[name];
+      const args = rest.isRoute ? [`${method} ${url}`, given] : [{ method, url, ...given }];
+      const [{ body, ...theirs }, ours] = [octokit, endpoint].map((build) =>
+        (build as (...args: unknown[]) => RequestOptions)(...structuredClone(args))
+      ) as [RequestOptions, RequestOptions];
+      const headers = { ...theirs.headers, "user-agent": ours.headers["user-agent"] };
+      const expected = { ...theirs, method: theirs.method.toLowerCase(), headers };
+      assertEquals(ours, body === undefined ? expected : { ...expected, body: { ...body } });
+    }),
+    { numRuns: 2_000, seed: 1 },
   );
 });
