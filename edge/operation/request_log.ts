@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { RateLimiter } from "../../src/client/rate_limiter.ts";
 import { defaultFetch } from "../../src/client/options.ts";
+import { isResponse } from "../../src/client/transport.ts";
 import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
@@ -101,6 +102,7 @@ export class Exchange {
         if (this.#silenceLimit === undefined) this.#limitSilence();
         try {
           const response = await fetch(request);
+          if (!isResponse(response)) return response; // the client names the option
           this.#silenceLimit?.stop();
           this.#silenceLimit = undefined;
           if (!response.ok) this.#limitSilence();

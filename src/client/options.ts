@@ -86,9 +86,9 @@ export interface DataStreamOptions {
   /**
    * Function that sends a request. Default: the global `fetch`, in Deno and Bun with a new connection
    * for each request. These runtimes repeat a request by themselves when a reused connection breaks, which
-   * would exceed the rate limit.
+   * would exceed the rate limit. If it returns anything but a `Response`, the query fails with a `TypeError`.
    */
-  fetch?: ((request: Request) => Promise<Response>) | undefined;
+  fetch?: ((request: Request) => Response | Promise<Response>) | undefined;
   /**
    * Rate limiter that several processes share, such as the one of `@weir/datastream/deno-kv`. It is given a
    * hash of the API key, never the key. Default: the limiter of this process.

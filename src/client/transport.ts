@@ -3,6 +3,7 @@ import type { RequestOptions } from "../endpoint/types.ts";
 import type { Bytes } from "../bytes.ts";
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import { DataStreamError } from "../errors.ts";
+import { describe } from "../validation.ts";
 import {
   isRedirect,
   limiterFailure,
@@ -78,10 +79,11 @@ export async function sendRequest(
     end();
   };
   signal.addEventListener("abort", abort, { once: true });
+  let misuse: TypeError | undefined;
   const fail = (error: unknown) => {
     end();
     signal.throwIfAborted();
-    return error instanceof DataStreamError
+    return error instanceof DataStreamError || error === misuse
       ? error
       : networkFailure(error, url, apiKey === undefined ? undefined : redact);
   };
@@ -89,10 +91,11 @@ export async function sendRequest(
     signal.throwIfAborted(); // it may have aborted after the permit was given
     onStart();
     const response = await abortable(
-      fetch(request),
+      Promise.resolve(fetch(request)),
       attempt.signal,
       (late) => late.body?.cancel(),
     );
+    if (!isResponse(response)) throw misuse = invalidResponse(response);
     ignoreErrors(() => permit.responded());
     timer.restart();
     body = openBody(response.body);
@@ -125,6 +128,24 @@ export async function sendRequest(
   } catch (error) {
     throw fail(error);
   }
+}
+
+/** By its members, because `fetch` of another library or realm has a class of its own. */
+export function isResponse(value: unknown): value is Response {
+  const { body } = Object(value);
+  return hasHead(value) && (body === null || typeof body?.getReader === "function");
+}
+
+function hasHead(value: unknown): boolean {
+  const { status, headers } = Object(value);
+  return typeof status === "number" && typeof headers?.get === "function";
+}
+
+/** An error of the program, which a retry would repeat. */
+function invalidResponse(value: unknown): TypeError {
+  const got = typeof value === "string" ? "a string" : describe(value);
+  const body = hasHead(value) ? " whose body is neither a web stream nor null" : "";
+  return new TypeError(`The option fetch must return a Response, got ${got}${body}`);
 }
 
 /** Time (ms) after the maximum wait at which a rate limiter is treated as failed. */

@@ -19,9 +19,9 @@ export function isVersionRequest({ url }: Request): boolean {
 
 /** Responds to requests for versions itself, so that tests need not count or script them. */
 export function answerVersionRequests(
-  fetch: (request: Request) => Promise<Response>,
-): (request: Request) => Promise<Response> {
-  return (request) => isVersionRequest(request) ? Promise.resolve(page([])) : fetch(request);
+  fetch: NonNullable<AppOptions["fetch"]>,
+): NonNullable<AppOptions["fetch"]> {
+  return (request) => isVersionRequest(request) ? page([]) : fetch(request);
 }
 
 /** Creates an app over a sandbox with hostile names and a shared fake clock. */

@@ -38,6 +38,42 @@ Deno.test("locations() accepts every JSON media type, in any case", async () => 
   }
 });
 
+/** A `Response` of another implementation of `fetch`. */
+const foreign = ({ status, headers, body }: Response) => ({ status, headers, body }) as Response;
+const returned: [name: string, reply: () => Response | Promise<Response>][] = [
+  ["a Response without a promise", () => pageOf('{"value":[]}')],
+  ["a Response of another class", () => Promise.resolve(foreign(pageOf('{"value":[]}')))],
+];
+for (const [name, fetch] of returned) {
+  Deno.test(`locations() accepts ${name} from fetch`, async () => {
+    const client = new DataStream({ ...upstream().options, fetch });
+    assertEquals(await client.locations().toArray(), []);
+  });
+}
+
+const { status, headers } = new Response();
+const unusable: [value: unknown, got: string][] = [
+  [undefined, "undefined"],
+  [null, "null"],
+  ["k3y-of-a-test", "a string"],
+  [{}, "Object"],
+  [{ status, headers }, "Object whose body is neither a web stream nor null"],
+  [{ status, headers, body: "" }, "Object whose body is neither a web stream nor null"],
+];
+for (const [value, got] of unusable) {
+  Deno.test(`locations() fails without a retry when fetch returns ${Deno.inspect(value)}`, async () => {
+    for (const result of [value, Promise.resolve(value)]) {
+      let calls = 0;
+      const fetch = () => [result, calls++][0] as Response;
+      const { options } = upstream();
+      const query = new DataStream({ ...options, retry: {}, fetch }).locations();
+      const error = await assertRejects(() => query.toArray(), TypeError);
+      assertEquals(error.message, `The option fetch must return a Response, got ${got}`);
+      assertEquals(calls, 1);
+    }
+  });
+}
+
 Deno.test("locations() reads only the start of an error response, and cancels the rest", async () => {
   let chunks = 0;
   let cancelled = false;

@@ -25,6 +25,14 @@ Deno.test("EdgeApp.request() returns 500 for a download and the web page, and lo
   }
 });
 
+Deno.test("EdgeApp.request() returns 500 after one request, and logs the option, when fetch returns no Response", async () => {
+  let calls = 0;
+  const fetch = () => [undefined, calls++][0] as unknown as Response;
+  const { app, log } = overSandbox({}, { fetch });
+  assertEquals([(await app.request("/Metadata.csv?$select=DOI")).status, calls], [500, 1]);
+  assertStringIncludes(log.pop()!, "The option fetch must return a Response, got undefined");
+});
+
 Deno.test("createApp() logs to standard error, without the key, when it has no log option or log() throws", async () => {
   const logged: unknown[][] = [];
   const { error } = console;
