@@ -163,7 +163,7 @@ export function describe(value: unknown): string {
 
 /** Adding a word to a long name makes it another name. */
 const MAX_EDITS = 5;
-const MAX_SUGGESTIONS = 3;
+export const MAX_SUGGESTIONS = 3;
 
 /** Near is an edit distance of at most a third of the unknown name's length, or a prefix. */
 export function suggestBySpelling(
@@ -186,22 +186,29 @@ export function listNames(known: readonly string[]): string {
 
 export function nearNames(unknown: string, known: readonly string[]): readonly string[] {
   const wanted = unknown.toLowerCase();
-  for (let edits = 0; edits <= Math.min(wanted.length / 3, MAX_EDITS); edits++) {
-    const nearest = known.find((name) => isNear(wanted, name.toLowerCase(), edits));
-    if (nearest !== undefined) return [nearest];
-  }
+  const edits = known.map((name) => countEdits(wanted, name.toLowerCase()));
+  const least = Math.min(...edits);
+  if (least < Infinity) return [known[edits.indexOf(least)]!];
   return wanted.length < 2 ? [] : known.filter((name) => name.toLowerCase().startsWith(wanted));
 }
 
-/** Edits include swaps of neighbours. `edits` and the known name's length bound the recursion. */
-function isNear(a: string, b: string, edits: number): boolean {
-  if (Math.abs(a.length - b.length) > edits) return false;
-  if (a === "" || b === "") return true;
-  const [restA, restB] = [a.slice(1), b.slice(1)];
-  if (a[0] === b[0]) return isNear(restA, restB, edits);
-  return isNear(restA, restB, edits - 1) || isNear(restA, b, edits - 1) ||
-    isNear(a, restB, edits - 1) ||
-    a[0] === b[1] && a[1] === b[0] && isNear(a.slice(2), b.slice(2), edits - 1);
+/** Optimal string alignment, whose edits include swaps of neighbours. `Infinity` if `known` is not near. */
+export function countEdits(unknown: string, known: string): number {
+  const max = Math.min(unknown.length / 3, MAX_EDITS);
+  if (Math.abs(unknown.length - known.length) > max) return Infinity;
+  let before: number[] = [];
+  let row = Array.from({ length: known.length + 1 }, (_, edits) => edits);
+  for (let i = 1; i <= unknown.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= known.length; j++) {
+      const replaced = row[j - 1]! + Number(unknown[i - 1] !== known[j - 1]);
+      const isSwap = unknown[i - 1] === known[j - 2] && unknown[i - 2] === known[j - 1];
+      const swapped = isSwap ? before[j - 2]! + 1 : Infinity;
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, replaced, swapped);
+    }
+    [before, row] = [row, next];
+  }
+  return row[known.length]! <= max ? row[known.length]! : Infinity;
 }
 
 /** `undefined` if all differ. */

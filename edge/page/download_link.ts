@@ -2,28 +2,29 @@
 import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
+import { fold } from "../../src/odata/value_hints.ts";
 import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../options.ts";
 import { nameInForm } from "./characteristics.ts";
-import { MAIN_FIELDS, TABLE_FIELDS } from "./fields.ts";
+import { MAIN_FIELDS, selectedFields, TABLE_FIELDS } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
-import { findRegion, fold, formatYears, regionName } from "./text.ts";
+import { findRegion, formatYears, regionName } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /** Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. */
-const SANDBOX_BYTES = { main: 153, tidy: 49, others: 188, location: 436 };
-/** Average bytes of the columns that the page does not read: names of dataset and location, and coordinates. */
-const NAMES_BYTES = 80;
+const SANDBOX_BYTES = { main: 169, result: 12, tidy: 49, others: 159, location: 436 };
+/** Average bytes of the main columns that the page does not read: dataset, and code, name and position of the location. */
+const NAMES_BYTES = 102;
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
-const SIZE_RATIOS = { csv: 1, parquet: 1 / 20, ndjson: 2.8 };
-const ALL_NDJSON_RATIO = 4.5;
+const SIZE_RATIOS = { csv: 1, parquet: 1 / 11, ndjson: 2.6 };
+const ALL_NDJSON_RATIO = 4.3;
 const SAMPLE_ROWS = 500;
 /** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
 const ROWS_PER_REQUEST = 10_000;
-/** Columns of a file that the page reads in each state. */
+/** Columns of the tidy file that the page reads in each state. */
 const SAMPLED: readonly string[] = [
   "DOI",
   ...TABLE_FIELDS.filter((field) => MAIN_FIELDS.includes(field)),
@@ -43,12 +44,14 @@ export function estimateSize(
   if (extension === "geojson") return { rows, bytes: rows * SANDBOX_BYTES.location, seconds };
   const sample = results.rows.slice(0, SAMPLE_ROWS)
     .map((row) => SAMPLED.map((field) => row[field]).join());
-  const { main, tidy, others } = SANDBOX_BYTES;
-  const hasAll = form.columns === "all";
+  const { main, result, tidy, others } = SANDBOX_BYTES;
+  const [hasAll, isTidy] = [form.columns === "all", form.tidy === "1"];
   const csv =
     (sample.length > 0
       ? utf8Encoder.encode(sample.join()).length / sample.length + NAMES_BYTES
-      : main + tidy) - (form.tidy === "1" ? 0 : tidy) + (hasAll ? others : 0);
+      : main + tidy) -
+    (isTidy ? 0 : tidy) + (hasAll || !isTidy ? result : 0) +
+    (hasAll ? others : 0);
   const ratio = hasAll && extension === "ndjson" ? ALL_NDJSON_RATIO : SIZE_RATIOS[extension];
   return { rows, bytes: rows * csv * ratio, seconds };
 }
@@ -83,7 +86,7 @@ export async function createLink(content: FileContent, file: OfferedFile): Promi
     baseUrl: origin,
     url: `/${file.resource}.${file.extension}`,
     $filter: filter,
-    $select: isMeasured && form.columns !== "all" ? MAIN_FIELDS.join(",") : undefined,
+    $select: isMeasured && form.columns !== "all" ? selectedFields(form).join(",") : undefined,
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
     ...(isMeasured && form.tidy === "1" && { tidy: "true" }),
     ...file.parameters,

@@ -1,13 +1,15 @@
 // Labels, groups, meanings and use of the fields of `/Records`. The English meanings are those of data packages.
 import { meaningOf } from "../../src/odata/field_meanings.ts";
+import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { fieldNames } from "../../src/odata/resources.ts";
 import TABLE from "./fields.json" with { type: "json" };
+import type { Form } from "./form.ts";
 import type { Language } from "./text.ts";
 
 interface FieldText extends Record<Language, string> {
   group: string;
   frenchMeaning: string;
-  /** `main` for the download of main columns, `table` for the table and the chart. */
+  /** `main` for a download of main columns, `result` if it has no tidy columns, `table` for the table and the chart. */
   use?: readonly string[];
 }
 
@@ -15,7 +17,7 @@ const FIELDS: Readonly<Record<string, FieldText>> = TABLE.fields;
 
 const fieldsFor = (use: string) =>
   fieldNames("Records").filter((field) => FIELDS[field]?.use?.includes(use));
-/** Fields of `/Records` that most readers need. */
+/** Fields of `/Records` that most readers need. The tidy columns have the result. */
 export const MAIN_FIELDS: readonly string[] = fieldsFor("main");
 /** Fields of `/Observations` for the table and the chart, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = ["LocationId", ...fieldsFor("table")];
@@ -23,6 +25,18 @@ export const TABLE_FIELDS: readonly string[] = ["LocationId", ...fieldsFor("tabl
 export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
   !["Id", "DOI", ...TABLE_FIELDS].includes(field)
 );
+
+type ChosenColumns = Pick<Form, "columns" | "tidy">;
+
+/** Fields of a download of `/Records`. */
+export function selectedFields({ columns, tidy }: ChosenColumns): readonly string[] {
+  if (columns === "all") return fieldNames("Records");
+  return tidy === "1" ? MAIN_FIELDS : [...MAIN_FIELDS, ...fieldsFor("result")];
+}
+
+export function countColumns(chosen: ChosenColumns): number {
+  return selectedFields(chosen).length + (chosen.tidy === "1" ? TIDY_COLUMNS.length : 0);
+}
 
 export function fieldLabel(field: string, language: Language): string {
   return FIELDS[field]?.[language] ?? field;

@@ -5,6 +5,7 @@ import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import type { SummaryRow } from "../../src/client/summary.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
+import { fold } from "../../src/odata/value_hints.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
 import { groupBy, type Measurement } from "./series.ts";
@@ -21,7 +22,7 @@ import { boundsOfView, parseView } from "./map_view.ts";
 import { CANADA_WIDTH } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
-import { findRegion, fold, regionName } from "./text.ts";
+import { findRegion, regionName } from "./text.ts";
 
 export interface DatasetInfo extends Citation {
   abstract: string;

@@ -1,6 +1,7 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
 import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
+import { MAX_SUGGESTIONS } from "../../src/validation.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
 import {
@@ -13,9 +14,11 @@ import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
+import { countColumns } from "./fields.ts";
 import { describeBox, describePlace, extentOf, type FormContent } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
+import { groupBy } from "./series.ts";
 import { measurementsTable } from "./table.ts";
 import {
   fill,
@@ -107,7 +110,7 @@ function renderNumber(content: ResultsContent, text: Text): Html {
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
   const [first, last] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
   const facts = [
-    form.characteristics.map((name) => nameInForm(name, language)).join(", "),
+    ...describeNames(content, text),
     formatPlural("locations", list.length + missing, language),
     describePlace(content),
     !isFiltered(form) && datasets &&
@@ -121,6 +124,19 @@ function renderNumber(content: ResultsContent, text: Text): Html {
     ${results.unsearched > 0 &&
       html`<p class="caption">${formatPlural("unsearched", results.unsearched, language)}</p>`}
   `;
+}
+
+/** Returns the chosen names, with the number of measurements of each if there are several. */
+function describeNames({ form, results }: ResultsContent, text: Text): string[] {
+  const { characteristics, language } = form;
+  const { rows, isComplete } = results;
+  const ofName = groupBy(rows, ({ CharacteristicName = "" }) => CharacteristicName);
+  return characteristics.map((chosen) => {
+    const n = findCharacteristic(chosen).names.flatMap((name) => ofName.get(name) ?? []).length;
+    const number = !isComplete ? text.ofRead : n > 0 ? "{n}" : text.noMeasurements;
+    const note = ` (${fill(number, { n, read: rows.length }, language)})`;
+    return nameInForm(chosen, language) + (characteristics.length > 1 ? note : "");
+  });
 }
 
 /** Results per year with their source. The card of a filtered result has a heading. */
@@ -142,9 +158,11 @@ const MAX_EXCEL_ROWS = 1_048_575;
 export function renderDownload(content: ResultsContent, text: Text): Html {
   const { settings, form, results } = content;
   const { language } = form;
-  /** The style sheet shows the text of the chosen tool. */
+  /** The style sheet shows the text of the chosen state. */
+  const ofStates = (texts: Readonly<Record<string, string>>) =>
+    Object.entries(texts).map(([state, text]) => html`<span class="for-${state}">${text}</span>`);
   const ofEach = (textOf: (tool: ToolId) => string) =>
-    TOOL_IDS.map((tool) => html`<span class="for-${tool}">${textOf(tool)}</span>`);
+    ofStates(Object.fromEntries(TOOL_IDS.map((tool) => [tool, textOf(tool)])));
   const size = ofEach((tool) => {
     const { rows, bytes, seconds } = estimateSize(tool, form, results);
     const [size, time] = [formatBytes(bytes, language), formatTime(seconds, language)];
@@ -154,6 +172,10 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
     tool === "other"
       ? text.downloadOther
       : fill(text.downloadFor, { tool: TOOLS[tool].label }, language);
+  const labelOfColumns = (label: string, columns: string) => {
+    const labelIf = (tidy: string) => fill(label, { n: countColumns({ columns, tidy }) }, language);
+    return ofStates({ tidy: labelIf("1"), untidy: labelIf("0") });
+  };
   const choose = (type: string, name: "tool" | "columns" | "tidy", value: string, label: unknown) =>
     html`<label><input form="query" type="${type}" name="${name}" value="${value}" ${
       form[name] === value && "checked"
@@ -169,12 +191,17 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
         ${TOOL_IDS.map((id) => choose("radio", "tool", id, TOOLS[id].label || text.other))}
       </fieldset>
       <p class="choices">
-        ${choose("radio", "columns", "main", text.mainColumns)}
-        ${choose("radio", "columns", "all", text.allColumns)}
+        ${choose("radio", "columns", "main", labelOfColumns(text.mainColumns, "main"))}
+        ${choose("radio", "columns", "all", labelOfColumns(text.allColumns, "all"))}
       </p>
       <p class="choices">
         <input form="query" type="hidden" name="tidy" value="0">
-        ${choose("checkbox", "tidy", "1", html`${text.tidy}<small>${text.tidyNote}</small>`)}
+        ${choose(
+          "checkbox",
+          "tidy",
+          "1",
+          html`${ofStates({ main: text.tidy, all: text.tidyAll })}<small>${text.tidyNote}</small>`,
+        )}
       </p>
       ${results.count > MAX_EXCEL_ROWS &&
         html`<p class="notice for-excel">${text.excelLimit}</p>`}
@@ -282,7 +309,9 @@ function renderUnknown(form: Form, text: Text): Html[] {
   const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
   return unknown.map((name, i) => {
     const others = form.characteristics.filter((other) => other !== name);
-    const found = i < MAX_WITH_NEAR ? nearCharacteristics(name) : [];
+    const found = i < MAX_WITH_NEAR
+      ? nearCharacteristics(name, form.language).slice(0, MAX_SUGGESTIONS)
+      : [];
     const links = found.map((near, index) => {
       const href = pageUrl(form, { characteristics: [...others, near] });
       return html`${index > 0 ? ", " : text.near} <a href="${href}">${

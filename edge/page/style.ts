@@ -137,9 +137,12 @@ h1 + .notice, h1 + .info { margin-top: 16px; }
 .download:disabled { background: var(--paper); color: var(--soft); border-color: var(--edge); cursor: not-allowed; }
 .file { margin-top: 8px; color: var(--soft); }
 ${
-  TOOL_IDS.map((id) =>
-    `body:not(:has([name=tool][value=${id}]:checked)) .for-${id} { display: none; }`
-  ).join("\n")
+  [
+    ...TOOL_IDS.map((id) => [id, `[name=tool][value=${id}]:checked`]),
+    ...["main", "all"].map((id) => [id, `[name=columns][value=${id}]:checked`]),
+    ["tidy", "[name=tidy][type=checkbox]:checked"],
+    ["untidy", "[name=tidy][type=checkbox]:not(:checked)"],
+  ].map(([id, state]) => `body:not(:has(${state})) .for-${id} { display: none; }`).join("\n")
 }
 body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead { opacity: .5; }
 [aria-busy=true] { opacity: .6; cursor: progress; }

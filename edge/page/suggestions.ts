@@ -15,14 +15,14 @@ export function renderSuggestions(typed: string, language: Language): Html {
     <div role="listbox" aria-label="${texts.suggestions}">
       ${groups.map(({ label, names }) =>
         html`
-          <div role="group" ${label && html`aria-label="${label}"`}>
-            ${label && html`<div class="group" role="presentation">${label}</div>`}
+          <div role="group" aria-label="${label}">
+            <div class="group" role="presentation">${label}</div>
             ${names.map((name) => renderOption(name, text, language))}
           </div>
         `
       )}
     </div>
-    ${more > 0 && html`<p class="foot">${fill(texts.moreNames, { n: more, text }, language)}</p>`}
+    ${more > 0 && html`<p class="foot">${fill(texts.moreNames, { n: more }, language)}</p>`}
   `;
 }
 

@@ -2,7 +2,7 @@
 // values are those of DataStream's schema.
 import { acceptsLanguages } from "@std/http/negotiation";
 import type { html } from "hono/html";
-import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
+import { fold, KNOWN_VALUES } from "../../src/odata/value_hints.ts";
 import TABLE from "./texts.json" with { type: "json" };
 
 /** Escaped HTML. */
@@ -128,10 +128,6 @@ export function findRegion(text: string): string | undefined {
   return [...regionsIn("en"), ...regionsIn("fr")].find(([id, name]) =>
     id === text || id === `admin.4.ca.${code}` || fold(name) === wanted
   )?.[0];
-}
-
-export function fold(text: string): string {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
 }
 
 /** Characters of `accept-language` that are read. */

@@ -46,9 +46,16 @@ export async function printReasons(
   found?: Parameters<typeof unmatchedValues>[3],
 ): Promise<number> {
   const isStrict = flags.has("strict");
+  const onCount = (field: string, counts: number, values: number) => {
+    const counted = counts < values ? `${counts} of ${values}` : `each of ${values}`;
+    if (!flags.has("quiet")) {
+      context.printError(`Counting the rows of ${counted} listed values of ${field}`);
+    }
+  };
+  const onCountIfAll = isStrict || flags.has("count") ? onCount : undefined;
   const reasons = rows === 0
     ? await explainNoRows(client, resource, input)
-    : await unmatchedValues(client, resource, input, found, isStrict);
+    : await unmatchedValues(client, resource, input, found, onCountIfAll);
   noRowsLines(reasons, flags).forEach(context.printError);
   return reasons.length > 0 && isStrict ? 1 : 0;
 }

@@ -105,13 +105,13 @@ const TABLE: Readonly<Record<string, Command>> = {
       "print the values of a field: the known ones, or with --live those of rows, with numbers",
     operand: {
       name: "FIELD",
-      help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}`,
+      help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}, or its name in files`,
       noun: "field",
-      choices: Object.keys(VALUE_FIELDS),
+      choices: Object.entries(VALUE_FIELDS).flat(),
     },
     flags: {
       ...flagTable({
-        "--search TEXT": "only values that contain a text, in any case",
+        "--search TEXT": "only values that contain a text, mean it, or are spelled like it",
         "--live": "values that occur in rows that match the filters; reads all of these rows",
         "--yes": "read more than 100,000 rows",
       }),

@@ -6,6 +6,13 @@ import { noteLines } from "./progress_report.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
 import { estimateReading } from "./values.ts";
 
+/** Columns with values of fields. */
+const COLUMNS = {
+  CharacteristicName: "characteristic",
+  DOI: "dataset",
+  LocationId: "location_id",
+} as const;
+
 export async function printSummary({ flags }: Arguments, context: Context): Promise<void> {
   const query = await readCommandQuery("Observations", flags, context);
   let isEstimated = false;
@@ -24,5 +31,7 @@ export async function printSummary({ flags }: Arguments, context: Context): Prom
   });
   await context.print(summaryCsv(rows, by).replaceAll("\r\n", "\n"));
   noteLines(notes).forEach(context.printError);
-  await printReasons(query, rows.length);
+  const found = Object.entries(COLUMNS).filter(([, column]) => rows[0]?.[column] !== undefined)
+    .map(([field, column]) => [field, rows.map((row) => String(row[column]))]);
+  await printReasons(query, rows.length, Object.fromEntries(found));
 }

@@ -1,6 +1,6 @@
 import type { Progress } from "../client/query.ts";
 import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
-import { KNOWN_VALUES } from "../odata/value_hints.ts";
+import { KNOWN_VALUES, searchValues } from "../odata/value_hints.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import { countText, noteLines } from "./progress_report.ts";
@@ -19,14 +19,20 @@ export function estimateReading(rows: number, resource: ResourceName): string {
 
 /** One per line; in a second column their names or numbers of rows. */
 export async function printValues({ operand, flags }: Arguments, context: Context): Promise<void> {
-  const field = VALUE_FIELDS[operand!]!;
-  const wanted = (flags.get("search")?.[0] ?? "").toLowerCase();
-  const values = flags.has("live")
+  const field = VALUE_FIELDS[operand!] ?? operand!;
+  const [wanted] = flags.get("search") ?? [];
+  const all = flags.has("live")
     ? await readLive(field, operand!, flags, context)
     : listKnown(field, operand!, flags);
-  const found = values.filter((columns) => columns.join(" ").toLowerCase().includes(wanted));
-  await context.print(found.map((columns) => `${columns.join("\t")}\n`).join(""));
-  if (wanted !== "" && found.length === 0) context.printError(`No value contains "${wanted}"`);
+  const columnsOf = new Map(all.map((columns) => [columns[0]!, columns]));
+  const values = [...columnsOf.keys()];
+  const found = wanted === undefined ? values : searchValues(field, wanted, values);
+  // The most frequent one stays first.
+  const printed = flags.has("live") ? values.filter((value) => found.includes(value)) : found;
+  await context.print(printed.map((value) => `${columnsOf.get(value)!.join("\t")}\n`).join(""));
+  if (found.length === 0 && wanted !== undefined) {
+    context.printError(`No value is similar to "${wanted}"`);
+  }
 }
 
 function listKnown(
@@ -71,7 +77,7 @@ async function readLive(
     }
   }
   noteLines(notes).forEach(context.printError);
-  await printReasons(query, counts.size);
+  await printReasons(query, counts.size, { [field]: [...counts.keys()] });
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([value, count]) => [value, String(count)]);
 }

@@ -179,39 +179,53 @@ async function findExisting(client: DataStream, list: Clause): Promise<string[] 
 
 /**
  * Values of lists that no row matches, if other values matched. If the rows lack a field, its datasets or locations are
- * requested, and unknown values of other fields are counted; with `countsAll`, known ones too.
+ * requested, and unknown values of other fields are counted. With `onCount`, the rows of each listed value are counted
+ * instead, of at most 20 values. `onCount` gets the number of counts before them, and of the values of the list.
  */
 export async function unmatchedValues(
   client: DataStream,
   resource: ResourceName,
-  { filter, unchecked }: Pick<AnyResourceQuery, "filter" | "unchecked">,
+  { filter, within, unchecked, signal }: Pick<
+    AnyResourceQuery,
+    "filter" | "within" | "unchecked" | "signal"
+  >,
   found: Readonly<Record<string, readonly string[]>> | undefined,
-  countsAll = false,
+  onCount?: (field: string, counts: number, values: number) => void,
 ): Promise<NoRowsReason[]> {
   const counter = client.with(FEW_ATTEMPTS);
+  const all = clausesOf(filter);
   let counts = 0;
-  const isUnmatched = async (clause: Clause, values: readonly string[] | undefined) => {
-    const { field, values: [{ text }] } = clause as Clause & { values: [{ text: string }] };
+  const hasNoRows = async (clauses: readonly Clause[]) => {
+    if (counts++ >= MAX_COUNTS) return false;
+    const selection = { filter: formatClauses(clauses), within, unchecked, signal };
+    return await counter.query(resource, selection).count() === 0;
+  };
+  const isAmong = ({ field, values: [value] }: Clause, values: readonly string[]) => {
     // DOIs are case-insensitive.
-    const valueOf = (value: string) =>
-      comparedValue(field, { text: field === "DOI" ? value.toLowerCase() : value, quoted: true });
-    const isSame = (other: string) => valueOf(other) === valueOf(text);
-    if (values !== undefined) return !values.some(isSame);
-    const isCounted = countsAll || hintValues([clause]) !== "";
-    if (!isCounted || counts++ >= MAX_COUNTS) return false;
-    return await counter.query(resource, { filter: formatClauses([clause]), unchecked }).count() ===
-      0;
+    const valueOf = (text: string) =>
+      comparedValue(field, { text: field === "DOI" ? text.toLowerCase() : text, quoted: true });
+    return values.some((other) => valueOf(other) === valueOf(value!.text));
   };
   const reasons: NoRowsReason[] = [];
   await ignoreFailure(async () => {
-    for (const list of clausesOf(filter)) {
+    for (const list of all) {
       const clauses = clausesOfValues(list);
       if (clauses.length === 0) continue;
+      const isShort = onCount !== undefined && clauses.length <= MAX_COUNTS;
       // Rows that were only counted, or that lack the field, are not compared.
       const values = found?.[rowFieldOf(resource, list.field) ?? ""] ??
-        await findExisting(counter, list);
+        (isShort ? undefined : await findExisting(counter, list));
+      if (values === undefined) {
+        onCount?.(list.field, Math.min(clauses.length, MAX_COUNTS - counts), clauses.length);
+      }
+      const others = all.filter((clause) => clause !== list);
       for (const clause of clauses) {
-        if (await isUnmatched(clause, values)) reasons.push(reasonOf([clause]));
+        const isUnmatched = values !== undefined
+          ? !isAmong(clause, values)
+          : onCount !== undefined || hintValues([clause]) !== ""
+          ? await hasNoRows([...others, clause])
+          : false;
+        if (isUnmatched) reasons.push(reasonOf([clause]));
       }
     }
   });

@@ -55,6 +55,10 @@ for (const javaScriptEnabled of [true, false]) {
     await pressShow(page);
     const count = await countOf(page);
     assert(count > 0);
+    // The style sheet shows the number of columns of the chosen file.
+    await page.getByText("18 main columns").waitFor();
+    await page.locator("[name=tidy][type=checkbox]").uncheck();
+    await page.getByText("14 main columns").waitFor();
     await page.locator(".tools").getByLabel("Python").check();
     await page.getByRole("button", { name: "Download for Python" }).waitFor();
     assertEquals((await clickAndDownload(page)).rows, count);

@@ -8,16 +8,26 @@ const CASE_HINT = 'values are case-sensitive, did you mean "pH"?';
 
 const hints: [flag: string, value: string, hint: string][] = [
   ["region", "PEI", ': did you mean "admin.4.ca.pe"?'],
-  ["region", "admin.4.ca.PE", ': did you mean "admin.4.ca.pe"?'],
+  ["region", "admin.4.ca.PE", ': values are case-sensitive, did you mean "admin.4.ca.pe"?'],
   ["region", "Prince Edward Island", ': did you mean "admin.4.ca.pe"?'],
   ["region", "hub.Atlantik", ': did you mean "hub.atlantic"?'],
-  ["region", "banana", ": it is not a documented region"],
+  ["region", "banana", ": no documented name is similar"],
   ["characteristic", "ph", `: ${CASE_HINT}`],
   ["characteristic", "dissolved oxygen", ': did you mean "Dissolved oxygen (DO)"?'],
   [
     "characteristic",
     "Phospho",
-    ': 4 names begin with it, such as "Phosphonic acid, (tridecafluorohexyl)-"',
+    ': did you mean "Total Phosphorus, mixed forms" or "Organic phosphorus" or "Phosphorus, hydrolyzable"?',
+  ],
+  [
+    "characteristic",
+    "inorganic nitrogen",
+    ': did you mean "Inorganic nitrogen (nitrate and nitrite)" or "Inorganic nitrogen (ammonia, nitrate and nitrite)"?',
+  ],
+  [
+    "characteristic",
+    "DO",
+    ': did you mean "Dissolved oxygen (DO)" or "Dissolved oxygen saturation"?',
   ],
   ["characteristic", "banana", ": no documented name is similar"],
 ];
@@ -193,15 +203,34 @@ for (const args of unnamed) {
   });
 }
 
-Deno.test("weir --count --strict exits with 1 when a known value of a list has no rows", async () => {
-  const line = ["records", "--sandbox", "--count", "--strict", "--characteristic=pH"];
-  assertEquals((await weir([...line, "--characteristic=Nitrate"])).code, 0);
-  const { code, errors } = await weir([...line, "--characteristic=Zinc"]);
-  assertEquals([code, errors[0]], [1, 'No row matches characteristic "Zinc"']);
+Deno.test("weir --count counts each listed value with the other filters, at most twenty, and says so", async () => {
+  const box = ["--bbox=-64,46,-62,47"];
+  const values = Array.from({ length: 22 }, (_, index) => `--characteristic=${index}`);
+  for (const [others, message] of [[[], "each of 2"], [values, "20 of 24"]] as const) {
+    const listed = ["--characteristic=pH", "--characteristic=Zinc", ...others];
+    const { code, output, errors, requests } = await record({
+      line: ["locations", "--count", "--strict", ...box, "--region=admin.4.ca.pe", ...listed],
+      answer: ({ url }) => Response.json({ value: url.includes("%20eq%20%27Zinc%27") ? 0 : 5 }),
+    });
+    assertEquals([code, output], [1, "5\n"]);
+    assertEquals(errors.slice(0, 2), [
+      `Counting the rows of ${message} listed values of CharacteristicName`,
+      'No row matches characteristic "Zinc"',
+    ]);
+    assertEquals(requests.length, 1 + Math.min(listed.length, 20));
+    assertEquals(
+      requests[2],
+      requests[0]!.replace(/CharacteristicName in \(.*?\)/, "CharacteristicName eq 'Zinc'"),
+    );
+  }
 });
 
 const notes: [line: string[], message: string][] = [
-  [["summary", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
+  [["summary", "--characteristic=pH", "--characteristic=Zinc"], '"Zinc"'],
+  [
+    ["values", "characteristic", "--live", "--characteristic=pH", "--characteristic=Zinc"],
+    '"Zinc"',
+  ],
   [["values", "unit", "--live", "--characteristic=pH", "--characteristic=chloride"], "chloride"],
   [["records", "--from=2020-05-15", "--to=2020-05-15"], "Rows match the filters, but all are left"],
   [

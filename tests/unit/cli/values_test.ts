@@ -16,6 +16,23 @@ Deno.test("weir values lists known values without a request or a key", async () 
   assert((await weir(["values", "location-type"])).output.includes("Lake/Pond\n"));
 });
 
+Deno.test("weir values accepts the names of fields, which files and filters use", async () => {
+  const names = {
+    CharacteristicName: "characteristic",
+    RegionId: "region",
+    ActivityMediaName: "media",
+    MonitoringLocationType: "location-type",
+  };
+  for (const [field, name] of Object.entries(names)) {
+    assertEquals(await weir(["values", field]), await weir(["values", name]));
+  }
+  const live = ["--live", "--sandbox", "--location=1008"];
+  assertEquals(
+    await weir(["values", "ResultUnit", ...live]),
+    await weir(["values", "unit", ...live]),
+  );
+});
+
 Deno.test("weir values --live counts the values of the matching rows of the days, most frequent first", async () => {
   const days = ["--from=2020-05-01", "--to=2020-06-15"];
   const line = ["values", "unit", "--live", "--sandbox", "--location=1008", ...days];

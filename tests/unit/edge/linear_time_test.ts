@@ -43,6 +43,7 @@ Deno.test("EdgeApp.request() answers in linear time when a path has n characters
 
 const accept = (text: string) => new Request("http://a", { headers: { accept: `${text}x` } });
 const form = (text: string) => toSelection(readForm(new URLSearchParams(text), "en"));
+const near = (text: string) => nearCharacteristics(text, "en");
 const problem = (text: string) => toProblem(new ValidationError("filter", text, { hint: text }));
 const authorized = (authorization: string) =>
   new Request("http://a", { headers: { authorization: `bearer ${authorization}a b` } });
@@ -76,7 +77,7 @@ const reads: [name: string, what: string, text: Text, read: (text: string) => un
     (n) => "fr;q=0.1,".repeat(n),
     (text) => chooseLanguage(null, text),
   ],
-  ["nearCharacteristics()", "n letters", (n) => "phosphorous".repeat(n), nearCharacteristics],
+  ["nearCharacteristics()", "n letters", (n) => "phosphorous".repeat(n), near],
   ["publicOrigin()", "n commas", (n) => ",".repeat(n), (text) => publicOrigin(forwarded(text))],
 ];
 for (const [name, what, text, read] of reads) {

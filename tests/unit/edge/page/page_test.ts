@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
 import { overSandbox, overUpstream, SECRET } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
+import { weir } from "../../../helpers/run_weir.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const token = "the-token-of-a-test";
@@ -190,7 +191,7 @@ const unknownNames: [text: string, near: string[]][] = [
   ],
   ["plonb", ["Lead"]],
   ["metls", ["Metals"]],
-  ["disolved oxygen", ["Dissolved oxygen (DO)"]],
+  ["disolved oxygen", ["Dissolved oxygen (DO)", "Dissolved oxygen saturation"]],
 ];
 for (const [text, near] of unknownNames) {
   Deno.test(`GET / suggests similar names when no name is "${text}"`, async () => {
@@ -443,23 +444,81 @@ Deno.test("GET / states the number of rows, and estimates the size of each file,
     assert(Math.abs(ratio - 1) < tolerance, `${tool}: ${ratio}`);
   }
   const file = await app.request("/download?characteristic=Nitrate&tool=r");
-  const [header, ...rows] = readCsv(await file.text());
+  const rows = readCsv(await file.text()).slice(1);
   assertEquals(headingOf(html), `${rows.length.toLocaleString("en")} measurements`);
-  assertEquals(header!.length, 12 + 7); // 12 main and 7 tidy columns
 });
 
-const suggestions: [text: string, first: string, others: string[]][] = [
-  ["TP", "Total Phosphorus, mixed forms", []],
-  ["plomb", "Lead", []],
-  ["metals", "Metals", []],
-  ["PHOS", "Total Phosphorus, mixed forms", ["Orthophosphate", "Phosmet"]],
-  ["nitrat", "Nitrate", ["Inorganic nitrogen (nitrate and nitrite)"]],
-  ["cond", "Specific conductance", ["Conductivity"]],
-  ["nutr", "Nutrients", []],
-  ["hard", "Hardness, Ca, Mg", []],
+const main = "DOI DatasetName MonitoringLocationID MonitoringLocationName " +
+  "MonitoringLocationLatitude MonitoringLocationLongitude ActivityMediaName ActivityStartDate " +
+  "CharacteristicName MethodSpeciation ResultSampleFraction";
+const tidy = "value unit censoring lower upper datetime_utc is_quality_control";
+const downloads: [query: string, state: string, header: string | number][] = [
+  ["columns=main&tidy=1", "tidy", `${main} ${tidy}`],
+  ["columns=main&tidy=0", "untidy", `${main} ResultValue ResultUnit ResultDetectionCondition`],
+  ["columns=all&tidy=1", "tidy", 44 + 7],
+  ["columns=all&tidy=0", "untidy", 44],
 ];
-for (const [text, first, others] of suggestions) {
-  Deno.test(`GET /suggestions has "${first}" first when the text is "${text}"`, async () => {
+for (const [query, state, expected] of downloads) {
+  Deno.test(`GET /download has the columns that the page states when the form has ${query}`, async () => {
+    const { app } = overSandbox({ records: 30 });
+    for (const tool of ["excel", "r"]) {
+      const form = `from=2000&tool=${tool}&${query}`;
+      const [header] = readCsv(await get(app, `/download?${form}`));
+      assertEquals(typeof expected === "number" ? header!.length : header!.join(" "), expected);
+      const columns = query.includes("main") ? "main" : "all";
+      for (const language of ["en", "fr"]) {
+        const html = await get(app, `/?${form}&lang=${language}`);
+        const [, label] = new RegExp(`value="${columns}".*?</label>`, "s").exec(html)![0]
+          .split(`class="for-${state}">`);
+        assertMatch(label!, new RegExp(`^[a-z (]*${header!.length}\\b`));
+      }
+    }
+  });
+}
+
+Deno.test("GET / has the number of measurements at each of several names", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false });
+  const query = "/?characteristic=ph&characteristic=TN&where=PEI";
+  assertMatch(
+    elementOf(await get(app, query), 'class="facts"'),
+    /^pH \(180\), Total Nitrogen, mixed forms \(no measurements\), \d+ locations/,
+  );
+  assertEquals(stats.requests, 3);
+  assertMatch(
+    elementOf(await get(app, `${query}&lang=fr`), 'class="facts"'),
+    /^pH \(180\), Azote total, formes mixtes \(aucune mesure\), /,
+  );
+  assertMatch(
+    elementOf(
+      await get(app, "/?characteristic=physical&characteristic=Nutrients"),
+      'class="facts"',
+    ),
+    /^Physical \(\d,\d{3} of the first 10,000\), Nutrients \(/,
+  );
+});
+
+/** Texts, with the first suggestion and some others of the page and the command line. */
+const suggestions: [text: string, first: string, ...others: string[]][] = [
+  ["TP", "Total Phosphorus, mixed forms"],
+  ["DO", "Dissolved oxygen (DO)", "Dissolved oxygen saturation"],
+  ["plomb", "Lead"],
+  ["PHOS", "Total Phosphorus, mixed forms", "Orthophosphate", "Phosmet"],
+  ["nitr", "Nitrate", "Nitrite", "Total Nitrogen, mixed forms"],
+  ["nitrat", "Nitrate", "Inorganic nitrogen (nitrate and nitrite)"],
+  ["Conductivity", "Conductivity", "Specific conductance"],
+  ["cond", "Conductivity", "Specific conductance"],
+  ["hard", "Hardness, Ca, Mg"],
+  ["water temperature", "Temperature, water"],
+  ["suspended solds", "Total suspended solids"],
+  ["phosphorous", "Total Phosphorus, mixed forms"],
+  ["inorganic nitrogen", "Inorganic nitrogen (nitrate and nitrite)"],
+  ["unionized ammonia", "Ammonia, un-ionized"],
+  ["organic nitrogn", "Organic Nitrogen"],
+  ["total coliforn", "Total Coliform"],
+  ["imdium", "Indium"],
+];
+for (const [text, first, ...others] of suggestions) {
+  Deno.test(`GET /suggestions and weir values have "${first}" first when the text is "${text}"`, async () => {
     const { app, stats } = overSandbox();
     const html = await get(app, `/suggestions?text=${text}`);
     const names = [...html.matchAll(/data-name="([^"]*)"/g)].map(([, name]) => name);
@@ -467,6 +526,36 @@ for (const [text, first, others] of suggestions) {
     for (const name of others) assert(names.includes(name), name);
     assert(names.length <= 12);
     assertEquals(stats.requests, 0);
+    const { output } = await weir(["values", "characteristic", "--search", text]);
+    assertEquals(output.split("\n")[0], first);
+  });
+}
+
+const groups: [text: string, name: string][] = [["metals", "Metals"], ["nutr", "Nutrients"]];
+for (const [text, name] of groups) {
+  Deno.test(`GET /suggestions has the group ${name} first when the text is "${text}"`, async () => {
+    const html = await get(overSandbox().app, `/suggestions?text=${text}`);
+    assertEquals(/data-name="([^"]*)"/.exec(html)![1], name);
+  });
+}
+
+/** Texts, and names that differ from them by a part that changes their meaning. */
+const opposites: [text: string, name: string][] = [
+  ["inorganic nitrogen", "Organic Nitrogen"],
+  ["inorgannic phosphorus", "Organic phosphorus"],
+  ["organic nitrogen", "Inorganic nitrogen"],
+  ["ammonia ionized", "Ammonia, un-ionized"],
+  ["amonia", "Ammonia, un-ionized"],
+  ["carbonate hardness", "Hardness, non-carbonate"],
+  ["dissolved lead", "Lead"],
+  ["total amonia", "Ammonia"],
+  ["xylenez", "Total xylenes"],
+];
+for (const [text, name] of opposites) {
+  Deno.test(`GET /suggestions and weir values do not have "${name}" when the text is "${text}"`, async () => {
+    const html = await get(overSandbox().app, `/suggestions?text=${text}`);
+    const { output } = await weir(["values", "characteristic", "--search", text]);
+    assertEquals((html + output).includes(name), false);
   });
 }
 
