@@ -107,7 +107,7 @@ const TABLE: Readonly<Record<string, Command>> = {
       name: "FIELD",
       help: `one of ${Object.keys(VALUE_FIELDS).join(", ")}, or its name in files`,
       noun: "field",
-      choices: Object.entries(VALUE_FIELDS).flat(),
+      choices: [...Object.keys(VALUE_FIELDS), ...Object.values(VALUE_FIELDS)],
     },
     flags: {
       ...flagTable({
