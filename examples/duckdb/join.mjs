@@ -21,7 +21,7 @@ const instance = await DuckDBInstance.create();
 const connection = await instance.connect();
 const result = await connection.runAndReadAll(`
   SELECT MonitoringLocationType AS type, count(*) AS n, round(avg(ResultValue), 2) AS mean
-  FROM 'observations.csv' JOIN 'locations.csv' ON LocationId = "Id"
+  FROM 'observations.csv' JOIN 'locations.csv' ON LocationId = locations.Id
   GROUP BY type ORDER BY n DESC, type
 `);
 for (const [type, count, mean] of result.getRows()) {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "@std/csv/parse";
 import { oneLine } from "../errors.ts";
 import { normalizeDoi } from "../odata/clause.ts";
-import { fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { columnNames, fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 
@@ -85,8 +85,9 @@ function readColumn(text: string, separator: string, at: number): string[] {
 
 /** Whether `Id` is the one of a location. */
 function areLocations(names: readonly string[]): boolean {
-  const fields: readonly string[] = fieldNames("Locations");
-  return names.every((name) => fields.includes(name));
+  const fields = fieldNames("Locations");
+  const known = [...fields, ...columnNames("Locations", fields)];
+  return names.every((name) => known.includes(name));
 }
 
 function isField(name: string): boolean {

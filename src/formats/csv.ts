@@ -1,6 +1,7 @@
 import { stringify } from "@std/csv/stringify";
 import { type ByteBuffer, type Bytes, concatBytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
+import { columnNames } from "../odata/resources.ts";
 import {
   firstRepeated,
   invalidOption,
@@ -32,7 +33,10 @@ import {
 } from "./row_reader.ts";
 import { type RowRules, TIDY_COLUMNS } from "./tidy.ts";
 
-/** A column: a field, or a field and its name in the header row. */
+/**
+ * A column: a field, or a field and its name in the header row. The default name is that of the field, except that `ID` of
+ * Locations is `MonitoringLocationID`, as in Records: in SQL, `ID` and `Id` are one name.
+ */
 export type CsvColumn = string | readonly [field: string, header: string];
 
 /**
@@ -55,7 +59,7 @@ export type CsvColumn = string | readonly [field: string, header: string];
  */
 export interface CsvOptions {
   /**
-   * Columns in order, each with an optional name for the header row. Default: the selected fields;
+   * Columns in order, each with an optional name for the header row, such as `["ID", "ID"]`. Default: the selected fields;
    * without a selection, all fields in the documented order, followed by other fields of the rows that are
    * delivered first. A field that first appears in a later row is an error.
    */
@@ -76,7 +80,7 @@ export interface CsvOptions {
 }
 
 export interface CheckedCsvOptions {
-  columns: readonly (readonly [field: string, header: string])[] | undefined;
+  columns: readonly (readonly [field: string, header?: string])[] | undefined;
   separator: string;
   eol: "\r\n" | "\n";
   header: boolean;
@@ -108,13 +112,13 @@ const CSV_OPTIONS = {
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
 const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;
 
-function checkColumns(columns: readonly CsvColumn[]): (readonly [field: string, header: string])[] {
+function checkColumns(columns: readonly CsvColumn[]): NonNullable<CheckedCsvOptions["columns"]> {
   if (!Array.isArray(columns)) throw invalidValue("columns", "an array", columns);
   if (columns.length === 0) {
     throw invalidOption("columns", "must not be empty", columns, "omit it to write all columns");
   }
-  const pairs = columns.map((column): readonly [string, string] => {
-    if (typeof column === "string") return [column, column];
+  const pairs = columns.map((column): readonly [string, string?] => {
+    if (typeof column === "string") return [column];
     if (isListOfStrings(column) && column.length === 2) return [column[0]!, column[1]!];
     throw invalidValue("columns", "fields or [field, header] pairs", column);
   });
@@ -165,21 +169,25 @@ export class CsvWriter extends PageWriter {
   override readonly addsColumns: boolean;
   override readonly separator: number;
   readonly #csv: CheckedCsvOptions;
+  readonly #nameColumns: (fields: readonly string[]) => readonly string[];
   /** End of each record, its columns, and the end of their cells, while columns may be added. */
   #records: [end: number, columns: number, cellsEnd: number][] = [];
 
   constructor(
     csv: CheckedCsvOptions,
     fields: readonly string[],
-    { addsNewFields = false, state, rules }: {
+    { addsNewFields = false, state, nameColumns, rules }: {
       addsNewFields?: boolean;
       state?: WriterState | undefined;
+      /** Returns the names of fields in the header. Default: those of Locations. */
+      nameColumns?: ((fields: readonly string[]) => readonly string[]) | undefined;
       rules?: RowRules | undefined;
     } = {},
   ) {
     super();
     this.rules = rules;
     this.#csv = csv;
+    this.#nameColumns = nameColumns ?? ((fields) => columnNames("Locations", fields));
     this.separator = csv.separator.charCodeAt(0);
     this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
@@ -187,6 +195,7 @@ export class CsvWriter extends PageWriter {
       isBegun: state?.isBegun ?? false,
       fields: state?.fields ?? csv.columns?.map(([field]) => field) ?? fields,
     };
+    if (csv.columns !== undefined) this.#requireDistinctNames();
   }
 
   override get fields(): readonly string[] {
@@ -230,17 +239,31 @@ export class CsvWriter extends PageWriter {
 
   /** Returns no bytes after the first call. */
   #takeHeader(): Uint8Array<ArrayBuffer> {
-    const { isBegun, fields } = this.state;
-    if (isBegun) return new Uint8Array();
+    if (this.state.isBegun) return new Uint8Array();
     this.state = { ...this.state, isBegun: true };
-    const { bom, header, columns, escapeFormulas } = this.#csv;
-    const names = [
-      ...columns?.map(([, name]) => name) ?? fields,
-      ...this.rules?.tidy ? TIDY_COLUMNS : [],
-    ];
+    const { bom, header, escapeFormulas } = this.#csv;
+    const names = this.#columnNames();
     const cells = escapeFormulas ? names.map(escapeFormula) : names;
     const line = header && cells.length > 0 ? formatHeader(cells, this.#csv) : "";
     return utf8Encoder.encode(`${bom ? BYTE_ORDER_MARK : ""}${line}`);
+  }
+
+  #columnNames(): readonly string[] {
+    const given = this.#csv.columns;
+    const names = this.#nameColumns(this.fields);
+    return [
+      ...names.map((name, index) => given?.[index]?.[1] ?? name),
+      ...this.rules?.tidy ? TIDY_COLUMNS : [],
+    ];
+  }
+
+  #requireDistinctNames(): void {
+    const repeated = firstRepeated(this.#columnNames());
+    if (repeated === undefined) return;
+    throw new ValidationError("columns", `must have different names, got "${repeated}" twice`, {
+      received: this.#csv.columns,
+      hint: "give one of them another name, with a pair such as [field, name]",
+    });
   }
 }
 

@@ -4,7 +4,13 @@ import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
-import { type FileFormat, FORMATS, POINT_FIELDS, withoutPageSize } from "./formats.ts";
+import {
+  columnNamesIn,
+  type FileFormat,
+  FORMATS,
+  POINT_FIELDS,
+  withoutPageSize,
+} from "./formats.ts";
 import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
 export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
@@ -89,6 +95,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
   const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
   const name = nameOf(fileName);
+  const columnNames = columnNamesIn(format, resource, file.columns);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
   const hasGeometry = format === "parquet" && resource === "Locations" &&
@@ -115,7 +122,9 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       ...(isCsv && { dialect: toDialect(file.csv) }),
       schema: {
         fields: [
-          ...file.columns.map((field) => toField(resource, field, isCsv)),
+          ...file.columns.map((field, index) =>
+            toField(resource, field, columnNames[index]!, isCsv)
+          ),
           ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
           ...hasGeometry ? [GEOMETRY_FIELD] : [],
         ],
@@ -163,9 +172,14 @@ const TYPES: Readonly<Record<ValueType | TidyType, string>> = {
   texts: "array",
 };
 
-function toField(resource: ResourceName, name: string, isCsv?: boolean): PackageField {
-  const type = valueTypeOf(resource, name);
-  const found = meaningOf(resource, name);
+function toField(
+  resource: ResourceName,
+  field: string,
+  name: string,
+  isCsv?: boolean,
+): PackageField {
+  const type = valueTypeOf(resource, field);
+  const found = meaningOf(resource, field);
   if (type === undefined || found === undefined) return { name, type: "any" };
   const { meaning, unit, unitField } = found;
   return {

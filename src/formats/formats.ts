@@ -1,5 +1,5 @@
 import { suggestUnchecked, ValidationError } from "../errors.ts";
-import { fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
+import { columnNames, fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import {
   invalidValue,
   isObject,
@@ -24,6 +24,8 @@ export interface Format {
   resources: readonly ResourceName[];
   requiredFields?: readonly string[];
   hasCsvOptions?: boolean;
+  /** Whether it is a table with names of columns, which some of its readers compare without case. Default false. */
+  isTable?: boolean;
   compression?: "gz";
   /** Use {@linkcode createWriter}, which checks the common options first. Absent if the format is a `LoadedFormat`. */
   newWriter?(options: WriterOptions): PageWriter;
@@ -34,6 +36,8 @@ export interface WriterOptions {
   select?: readonly string[] | undefined;
   csv?: CsvOptions | undefined;
   state?: WriterState | undefined;
+  /** Set by {@linkcode createWriter}. */
+  nameColumns?: (fields: readonly string[]) => readonly string[];
   rules?: RowRules | undefined;
   /** Whether CSV columns need not be selected fields. Default false. */
   unchecked?: boolean | undefined;
@@ -67,6 +71,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     label: "CSV",
     resources: RESOURCE_NAMES,
     hasCsvOptions: true,
+    isTable: true,
     newWriter: (options) => new CsvWriter(...csvArguments(options)),
   },
   ndjson: {
@@ -99,6 +104,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     isBinary: true,
     resources: RESOURCE_NAMES,
     hasCsvOptions: true,
+    isTable: true,
     compression: "gz",
     newWriter: (options) => new GzipWriter(...csvArguments(options)),
   },
@@ -108,6 +114,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     label: "Parquet",
     isBinary: true,
     resources: RESOURCE_NAMES,
+    isTable: true,
   },
 };
 
@@ -120,12 +127,12 @@ export function withoutPageSize(url: string): string {
 }
 
 function csvArguments(
-  { resource, select, csv, state, rules, unchecked }: WriterOptions,
+  { resource, select, csv, state, nameColumns, rules, unchecked }: WriterOptions,
 ): ConstructorParameters<typeof CsvWriter> {
   const checked = checkCsvOptions(csv);
   const fields = select ?? fieldNames(resource);
   if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
-  return [checked, fields, { addsNewFields: select === undefined, state, rules }];
+  return [checked, fields, { addsNewFields: select === undefined, state, nameColumns, rules }];
 }
 
 /** Names in other programs, suggested but not accepted. */
@@ -185,7 +192,19 @@ export function createWriter(given: FormatName | LoadedFormat, options: WriterOp
       hint: "add the missing fields, or choose another format",
     });
   }
-  return newWriter(options);
+  return newWriter({
+    ...options,
+    nameColumns: (fields) => columnNamesIn(format, resource, fields),
+  });
+}
+
+/** Returns the names of the columns of fields in a file. */
+export function columnNamesIn(
+  format: FileFormat,
+  resource: ResourceName,
+  fields: readonly string[],
+): readonly string[] {
+  return FORMATS[format].isTable ? columnNames(resource, fields) : fields;
 }
 
 function requireFormat(
@@ -215,7 +234,7 @@ function requireFormat(
 }
 
 function requireKnownColumns(
-  columns: readonly (readonly [field: string, header: string])[],
+  columns: readonly (readonly [field: string, ...unknown[]])[],
   fields: readonly string[],
 ): void {
   const unknown = columns.find(([field]) => !fields.includes(field));

@@ -259,6 +259,7 @@ class ParquetDocumentWriter extends PageWriter {
   override state: ParquetState;
   override readonly addsColumns: boolean;
   readonly #resource: ResourceName;
+  readonly #nameColumns: NonNullable<WriterOptions["nameColumns"]>;
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
   readonly #chunks = new ChunkWriter(this.#output, GROUP_ROWS);
@@ -274,11 +275,15 @@ class ParquetDocumentWriter extends PageWriter {
   /** Whether rows of that page are in a row group that it completed. */
   #hasFinishedGroup = false;
 
-  constructor({ resource, select, state, rules }: WriterOptions, options: CheckedOptions) {
+  constructor(
+    { resource, select, state, nameColumns, rules }: WriterOptions,
+    options: CheckedOptions,
+  ) {
     super();
     this.rules = rules;
     this.addsColumns = select === undefined;
     this.#resource = resource;
+    this.#nameColumns = nameColumns!;
     this.#options = options;
     this.state = (state as ParquetState | undefined) ?? {
       isBegun: false,
@@ -445,9 +450,10 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   #columns(): NamedType[] {
+    const names = this.#nameColumns(this.#fields);
     return [
-      ...this.#fields.map((field): NamedType => [
-        field,
+      ...this.#fields.map((field, index): NamedType => [
+        names[index]!,
         valueTypeOf(this.#resource, field) ?? "text",
       ]),
       ...this.rules?.tidy

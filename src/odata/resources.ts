@@ -145,6 +145,20 @@ export type Row<R extends ResourceName> = {
   [F in Field<R>]: FieldValue<typeof RESOURCES[R]["fields"][F]>;
 };
 
+/** Other names of columns, for fields whose names are one in programs that ignore case. */
+const COLUMN_NAMES: Readonly<Partial<Record<ResourceName, Readonly<Record<string, string>>>>> = {
+  Locations: { ID: "MonitoringLocationID" }, // as in Records; there is `Id`, too
+};
+
+/** Returns the names of columns of fields in a table. A field keeps its name if another one has the new name. */
+export function columnNames(resource: ResourceName, fields: readonly string[]): string[] {
+  const names = COLUMN_NAMES[resource] ?? {};
+  return fields.map((field) => {
+    const name = Object.hasOwn(names, field) ? names[field]! : field;
+    return fields.includes(name) ? field : name;
+  });
+}
+
 export function fieldNames<R extends ResourceName>(resource: R): Field<R>[] {
   return Object.keys(RESOURCES[resource].fields) as Field<R>[];
 }

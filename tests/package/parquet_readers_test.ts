@@ -91,9 +91,8 @@ for (const [name, query] of Object.entries(QUERIES)) {
   testNeeding({ DuckDB: hasDuckdb }, title, async () => {
     const [header = [], ...lines] = readCsv(await new Response(query.csv()).text());
     const { names, rows } = await inDuckdb("select * from TABLE", query);
-    // Its names are not case-sensitive, so it changes the name `ID` of Locations, which has `Id` too.
-    const columns = names.map((column) => column.replace(/_1$/, ""));
-    assertEquals(columns.filter((column) => column !== "geometry"), header);
+    // Its names are not case-sensitive: it would change one of `ID` and `Id`.
+    assertEquals(names.filter((column) => column !== "geometry"), header);
     assertEquals(rows.length, lines.length);
     assertEquals(lines.length > 0, name !== "no rows");
     const time = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;

@@ -133,6 +133,7 @@ const lists: [flag: string, input: string, filter: string][] = [
   ["region", "Name,RegionId\nA,hub.pacific\n", "RegionId eq 'hub.pacific'"],
   ["location", "Id,ResultValue,LocationId\n7,1,1001\n8,2,1008\n", "LocationId in (1001,1008)"],
   ["location", 'Id,Name\n1001,"A, b"\n', "LocationId eq 1001"],
+  ["location", '"Id","MonitoringLocationID"\n1001,A\n', "LocationId eq 1001"],
   ["characteristic", "characteristic\tresults\npH\t3\n", "CharacteristicName eq 'pH'"],
   ["characteristic", 'pH\t3\n"6"" pipe"\n6" pipe\n', `CharacteristicName in ('pH','6" pipe')`],
 ];

@@ -93,6 +93,14 @@ Deno.test("csvFromPage() quotes each name in the header", () => {
   assertEquals(csvOf(page), '"a,b","say ""c""","","__proto__","constructor"\r\n1,2,3,4,5\r\n');
 });
 
+Deno.test("csvFromPage() names ID apart from Id, unless columns or another field have the name", () => {
+  const page = '{"value":[{"Id":1,"ID":"a","MonitoringLocationID":"b"}]}';
+  assertEquals(csvOf(page.replace(/,"M.*"b"/, "")), '"Id","MonitoringLocationID"\r\n1,a\r\n');
+  assertEquals(csvOf(page), '"Id","ID","MonitoringLocationID"\r\n1,a,b\r\n');
+  assertEquals(csvOf(page, { columns: ["ID", "Id"] }), '"MonitoringLocationID","Id"\r\na,1\r\n');
+  assertEquals(csvOf(page, { columns: ["Id", ["ID", "ID"]] }), '"Id","ID"\r\n1,a\r\n');
+});
+
 Deno.test("csvFromPage() applies separator, header, byte order mark and columns", () => {
   const page = '{"value":[{"a":"x;y","b":"1,5","c":0}]}';
   assertEquals(csvOf(page, { separator: ";" }), '"a";"b";"c"\r\n"x;y";1,5;0\r\n');
@@ -112,6 +120,11 @@ const INVALID: readonly (readonly [options: object, option: string, message: str
   ),
   [{ columns: [] }, "columns", "must not be empty: omit it to write all columns"],
   [{ columns: ["a", ["a", "b"]] }, "columns", 'must name each field once, got "a" twice'],
+  [
+    { columns: ["ID", ["a", "MonitoringLocationID"]] },
+    "columns",
+    'names, got "MonitoringLocationID" twice',
+  ],
   [{ columns: [["a"]] }, "columns", "must be fields or [field, header] pairs, got Array"],
   [{ seperator: ";" }, "seperator", 'did you mean "separator"?'],
 ];

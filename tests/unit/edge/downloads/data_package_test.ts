@@ -3,6 +3,9 @@ import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
+import { readCsv } from "../../../helpers/rfc4180.ts";
+import { formatsOf } from "../../../../src/formats/formats.ts";
+import { RESOURCE_NAMES } from "../../../../src/odata/resources.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -47,6 +50,25 @@ test("EdgeApp.request() has bytes, rows and hash in a package while the document
   assertEquals(stats.requests - requests, 1);
   clock.advance(600_000);
   assertEquals(await read(), [undefined, undefined, undefined, 30]);
+});
+
+test("EdgeApp.request() names the columns of tables apart without regard to case, and describes them so", async () => {
+  const { app } = overSandbox();
+  for (const resource of RESOURCE_NAMES) {
+    for (const format of formatsOf(resource)) {
+      const path = `/${resource}.datapackage.json?limit=3&$format=${format}`;
+      const { resources: [{ schema }] } = await (await app.request(path)).json();
+      const names: string[] = schema.fields.map(({ name }: { name: string }) => name);
+      const ids = names.filter((name) => name.toLowerCase() === "id");
+      const hasBoth = resource === "Locations" && format.includes("json");
+      assertEquals(ids, hasBoth ? ["Id", "ID"] : ["Id"], path);
+      const different = new Set(names.map((name) => name.toLowerCase()));
+      assertEquals(different.size, names.length - (hasBoth ? 1 : 0), path);
+      if (format !== "csv") continue;
+      const csv = await (await app.request(`/${resource}.csv?limit=3`)).text();
+      assertEquals(readCsv(csv)[0], names);
+    }
+  }
 });
 
 test("EdgeApp.request() links to the package of the format, if the link is not too long", async () => {
