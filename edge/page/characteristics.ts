@@ -65,24 +65,21 @@ const GROUP_OF_NAME = new Map(
 const MAX_SUGGESTED = 12;
 const MAX_OF_GROUP = 5;
 
-export interface Suggestions {
-  groups: { label: string; names: readonly string[] }[];
-  more: number;
-}
-
-export function suggestCharacteristics(text: string, language: Language): Suggestions {
-  const labels = GROUP_NAMES[language];
+/** Near names by group, in the order of their nearest one. */
+export function suggestCharacteristics(text: string, language: Language) {
   const labelOf = (name: string) => {
     const { group = GROUP_OF_NAME.get(name) } = findCharacteristic(name);
-    return group === undefined ? TEXTS[language].other : labels[group];
+    return group === undefined ? TEXTS[language].other : GROUP_NAMES[language][group];
   };
-  const groups: Suggestions["groups"] = [];
   const found = nearCharacteristics(text, language);
   let room = MAX_SUGGESTED;
-  for (const [label, ofGroup] of groupBy(found, labelOf)) {
+  const groups = [...groupBy(found, labelOf)].map(([label, ofGroup]) => {
     const names = ofGroup.slice(0, Math.min(MAX_OF_GROUP, room));
-    if (names.length > 0) groups.push({ label, names });
     room -= names.length;
-  }
-  return { groups, more: found.length - MAX_SUGGESTED + room };
+    return { label, names };
+  });
+  return {
+    groups: groups.filter(({ names }) => names.length > 0),
+    more: found.length - MAX_SUGGESTED + room,
+  };
 }

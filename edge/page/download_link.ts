@@ -13,8 +13,11 @@ import type { DatasetInfo, Place, Results } from "./load.ts";
 import { findRegion, formatYears, regionName } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
-/** Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. */
-const SANDBOX_BYTES = { main: 169, result: 12, tidy: 49, others: 159, location: 436 };
+/**
+ * Bytes per row of a file: average of the sandbox's records, and of its locations as GeoJSON. The tidy columns have
+ * `tidy` bytes more than the result in their place.
+ */
+const SANDBOX_BYTES = { main: 181, tidy: 37, others: 171, location: 436 };
 /** Average bytes of the main columns that the page does not read: dataset, and code, name and position of the location. */
 const NAMES_BYTES = 102;
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
@@ -44,14 +47,12 @@ export function estimateSize(
   if (extension === "geojson") return { rows, bytes: rows * SANDBOX_BYTES.location, seconds };
   const sample = results.rows.slice(0, SAMPLE_ROWS)
     .map((row) => SAMPLED.map((field) => row[field]).join());
-  const { main, result, tidy, others } = SANDBOX_BYTES;
-  const [hasAll, isTidy] = [form.columns === "all", form.tidy === "1"];
+  const { main, tidy, others } = SANDBOX_BYTES;
+  const hasAll = form.columns === "all";
   const csv =
     (sample.length > 0
       ? utf8Encoder.encode(sample.join()).length / sample.length + NAMES_BYTES
-      : main + tidy) -
-    (isTidy ? 0 : tidy) + (hasAll || !isTidy ? result : 0) +
-    (hasAll ? others : 0);
+      : main + tidy) - (form.tidy === "1" ? 0 : tidy) + (hasAll ? others : 0);
   const ratio = hasAll && extension === "ndjson" ? ALL_NDJSON_RATIO : SIZE_RATIOS[extension];
   return { rows, bytes: rows * csv * ratio, seconds };
 }

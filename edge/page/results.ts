@@ -176,6 +176,7 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
     const labelIf = (tidy: string) => fill(label, { n: countColumns({ columns, tidy }) }, language);
     return ofStates({ tidy: labelIf("1"), untidy: labelIf("0") });
   };
+  const tidy = ofStates({ main: text.tidy, all: text.tidyAll });
   const choose = (type: string, name: "tool" | "columns" | "tidy", value: string, label: unknown) =>
     html`<label><input form="query" type="${type}" name="${name}" value="${value}" ${
       form[name] === value && "checked"
@@ -196,12 +197,7 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
       </p>
       <p class="choices">
         <input form="query" type="hidden" name="tidy" value="0">
-        ${choose(
-          "checkbox",
-          "tidy",
-          "1",
-          html`${ofStates({ main: text.tidy, all: text.tidyAll })}<small>${text.tidyNote}</small>`,
-        )}
+        ${choose("checkbox", "tidy", "1", html`${tidy}<small>${text.tidyNote}</small>`)}
       </p>
       ${results.count > MAX_EXCEL_ROWS &&
         html`<p class="notice for-excel">${text.excelLimit}</p>`}
