@@ -5,7 +5,7 @@ import { oneLine } from "../errors.ts";
 import { API_KEY_PATTERN, KEY_SOURCE } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
-import { explainingErrors } from "./output.ts";
+import { explainingErrors } from "../files/output.ts";
 
 const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
 

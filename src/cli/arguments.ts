@@ -9,6 +9,8 @@ export interface Flag {
   isList?: boolean;
   /** One-letter form. */
   letter?: string | undefined;
+  /** Accepted without an effect, and not in the help. */
+  isHidden?: boolean;
   help: string;
 }
 
@@ -26,6 +28,11 @@ export function flagTable(
     return [name!, { letter, value, isList, help: text, choices: choices[name!] }];
   });
   return Object.fromEntries(flags);
+}
+
+/** Returns the flags of the help. */
+export function shownFlags(flags: Flags): [name: string, flag: Flag][] {
+  return Object.entries(flags).filter(([, { isHidden }]) => !isHidden);
 }
 
 export interface Syntax {
@@ -192,7 +199,6 @@ const WORDS: Readonly<Record<string, string>> = {
   quiet: "silent",
   records: "download get",
   region: "province",
-  resume: "continue",
   sandbox: "demo",
   select: "columns fields",
   separator: "delimiter",

@@ -1,7 +1,7 @@
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type Arguments, formatFlags } from "./arguments.ts";
 import { CommandError, type Context } from "./context.ts";
-import { explainingErrors, writeText } from "./output.ts";
+import { explainingErrors, writeText } from "../files/output.ts";
 import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
 import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 

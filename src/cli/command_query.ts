@@ -1,4 +1,5 @@
 import { DataStream } from "../client/datastream.ts";
+import { defaultFetch } from "../client/options.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import type { Context } from "./context.ts";
@@ -20,6 +21,8 @@ export interface CommandQuery {
   /** `undefined` for the production service. */
   baseUrl: string | undefined;
   input: ReturnType<typeof readQuery> & { signal: AbortSignal };
+  /** Returns the time (ms since 1970) of the service: its clock and that of this computer can differ. */
+  serviceTime: () => number;
 }
 
 /** Throws for wrong values of flags before a missing API key. */
@@ -30,8 +33,20 @@ export async function readCommandQuery(
 ): Promise<CommandQuery> {
   const input = { ...readQuery(flags), signal: context.signal };
   const options = await readClientOptions(flags, context);
-  const { baseUrl } = options;
-  return { resource, flags, context, input, client: new DataStream(options), baseUrl };
+  const { baseUrl, fetch = defaultFetch } = options;
+  const { clock } = context;
+  let offset = 0;
+  const client = new DataStream({
+    ...options,
+    async fetch(request) {
+      const response = await fetch(request);
+      const date = Date.parse(response.headers.get("date") ?? "");
+      if (!Number.isNaN(date)) offset = date - clock.now();
+      return response;
+    },
+  });
+  const serviceTime = () => clock.now() + offset;
+  return { resource, flags, context, input, client, baseUrl, serviceTime };
 }
 
 /** A list from a file can have thousands of values. */

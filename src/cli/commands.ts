@@ -45,7 +45,7 @@ const TABLE: Readonly<Record<string, Command>> = {
     flags: downloadFlags("Records"),
     examples: [
       "weir records --characteristic pH --from 2015 --output ph.csv",
-      "weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume",
+      "weir records --doi 10.25976/xxxx-xx00 --output records.csv --update",
       "weir records --filter \"MonitoringLocationType eq 'Lake/Pond'\" --select Id,ResultValue | head",
     ],
     run: "download",

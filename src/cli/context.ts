@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { Clock } from "../clock.ts";
 
 /** `main()` passes the real ones, tests pass fakes. */
 export interface Context {
@@ -28,6 +29,8 @@ export interface Context {
   endProcess: () => void;
   /** By SIGINT, SIGTERM, SIGHUP or SIGBREAK. */
   signal: AbortSignal;
+  /** Its time is in ms since 1970. */
+  clock: Clock;
 }
 
 interface Terminal {
@@ -40,8 +43,13 @@ interface Terminal {
 /** Exits with 2. */
 export class UsageError extends Error {}
 
-/** Not a bug, such as a file that cannot be written. Exits with 1. */
+/** Not a bug, such as a key that was not typed. Exits with 1. */
 export class CommandError extends Error {}
+
+/** A file stays as it is, although its datasets have changed. Exits with 3. */
+export class OutdatedError extends Error {}
+
+export const OUTDATED = 3;
 
 /** 128 plus 2, the number of SIGINT. */
 export const INTERRUPTED = 130;

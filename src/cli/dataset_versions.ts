@@ -1,62 +1,65 @@
-// The versions of the datasets of a file. They are requested after the first of several pages, and compared on resuming
-// and before FILE is complete, because a file must not contain rows of two versions.
-import { describeChanges, recentlyPublished, requestDatasets } from "../client/dataset_versions.ts";
+// The versions of the datasets of a file. They are requested before its first page, and compared after its last one and
+// when it is continued, because a file must not contain rows of two versions.
+import { changedVersions, recentlyPublished, requestDatasets } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
+import type { FilePackage } from "../files/part_file.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
+import { toWiderMetadataFilter } from "../odata/query_options.ts";
+import type { CommandQuery } from "./command_query.ts";
 
-type RequestDatasets = () => Promise<readonly Citation[]>;
-
-export interface KnownDatasets {
-  /** All datasets that match the query, if they are known. */
-  citations?: readonly Citation[] | undefined;
-  /** Versions of the datasets; absent if some rows may be of others. */
-  datasets?: readonly DatasetVersion[] | undefined;
+/** Datasets that match a query, before its first page. */
+export interface PlannedDatasets {
+  citations?: readonly Citation[];
+  /** Datasets that were published so recently that the first page can have rows of the version before. */
+  recent: readonly DatasetVersion[];
+  /** Why the datasets are not known. */
+  error?: DataStreamError;
 }
 
-/**
- * Returns the datasets for the package of a file: none if they cannot be requested. The versions are not known if a
- * dataset was published so recently that the first page may have an earlier version.
- */
-export async function knownDatasets(
-  requestLatest: RequestDatasets,
-  startedAt: number,
-): Promise<KnownDatasets> {
-  let citations;
+/** A file of one page needs no versions, so that another answer of the service than the datasets is not thrown. */
+export async function planDatasets(
+  { client, input, serviceTime }: CommandQuery,
+): Promise<PlannedDatasets> {
   try {
-    citations = await requestLatest();
+    const citations = await requestDatasets(client, toWiderMetadataFilter(input), input.signal);
+    return { citations, recent: recentlyPublished(versionsOf(citations), serviceTime()) };
   } catch (error) {
-    if (error instanceof DataStreamError) return {};
-    throw error;
+    if (!(error instanceof DataStreamError) || error.kind !== "status") throw error;
+    const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
+      "download; writing to standard output skips it";
+    return { recent: [], error: amendError(error, { hint }) };
   }
-  const datasets = versionsOf(citations);
-  const recent = recentlyPublished(datasets, startedAt).map(([doi]) => doi);
-  if (recent.length === 0) return { citations, datasets };
+}
+
+/** Throws if the versions were not answered. */
+export function requireVersions({ citations, error }: PlannedDatasets): DatasetVersion[] {
+  if (citations === undefined) throw error;
+  return versionsOf(citations);
+}
+
+/** Returns what a package says about the datasets: no versions if some rows can have others. */
+export function knownDatasets({ citations, recent }: PlannedDatasets): {
+  citations?: readonly Citation[] | undefined;
+  datasets?: readonly DatasetVersion[] | undefined;
+} {
+  if (citations === undefined || recent.length === 0) {
+    return { citations, datasets: citations && versionsOf(citations) };
+  }
+  const dois = recent.map(([doi]) => doi);
   const withoutVersion = { version: "", published: "" };
   return {
-    citations: citations.map((citation) =>
-      recent.includes(citation.doi) ? { ...citation, ...withoutVersion } : citation
-    ),
+    citations: citations.map((one) => dois.includes(one.doi) ? { ...one, ...withoutVersion } : one),
   };
 }
 
-/** Adds to an error of the request what it is for. */
-export async function requestCheckedDatasets(
-  ...query: Parameters<typeof requestDatasets>
-): Promise<readonly Citation[]> {
-  try {
-    return await requestDatasets(...query);
-  } catch (error) {
-    if (!(error instanceof DataStreamError)) throw error;
-    const hint = `${error.hint}; this request checks that no dataset was republished during the ` +
-      "download; writing to standard output skips it";
-    throw amendError(error, { hint });
-  }
-}
-
-/** Describes how the datasets have changed; `undefined` if they have not, or no versions are known. */
-export async function findChanges(
-  datasets: readonly DatasetVersion[] | undefined,
-  requestLatest: RequestDatasets,
-): Promise<string | undefined> {
-  return datasets && describeChanges(datasets, versionsOf(await requestLatest()));
+/** Returns the datasets that have rows in a file, and that the service does not have any more. */
+export function goneDatasets(
+  { sources = [], weir: { datasets, cursor } }: FilePackage,
+  now: readonly DatasetVersion[],
+): string[] {
+  const before = datasets ?? sources.map(({ doi = "" }) => [doi, "", ""] as const);
+  const withRows = cursor.distinct?.DOI;
+  return changedVersions(before, now)
+    .filter(({ doi, after }) => after === undefined && (withRows?.includes(doi) ?? true))
+    .map(({ doi }) => doi);
 }

@@ -3,30 +3,48 @@ import { basename, resolve } from "node:path";
 import { describeChanges } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor, Progress } from "../client/query.ts";
-import { DataStreamError } from "../errors.ts";
-import { PRODUCTION_URL } from "../service_constants.ts";
-import { type Citation, versionsOf } from "../formats/citations.ts";
-import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
-import { type FileFormat, FORMATS } from "../formats/formats.ts";
-import type { WriterState } from "../formats/page_writer.ts";
-import type { ParquetOptions } from "../formats/parquet.ts";
-import { toWiderMetadataFilter } from "../odata/query_options.ts";
-import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
-import type { Arguments } from "./arguments.ts";
-import { citeDownload } from "./cite.ts";
-import { type Context, UsageError } from "./context.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
 import {
   type DownloadPage,
   isStandardOutput,
   openStandardOutput,
   openStream,
-  type Output,
   type OutputPath,
   requireReplaceable,
   resolveOutput,
   statIfExists,
-} from "./output.ts";
-import { countText, noteLines, type ProgressReport, startReport } from "./progress_report.ts";
+} from "../files/output.ts";
+import {
+  type FileFacts,
+  type FileOptions,
+  type FileOrigin,
+  type FilePackage,
+  findFile,
+  type OpenFile,
+  openFile,
+  PartError,
+  pathsOf,
+  publishedAgain,
+  type QueryRecord,
+} from "../files/part_file.ts";
+import type { DatasetVersion } from "../formats/citations.ts";
+import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
+import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import type { WriterState } from "../formats/page_writer.ts";
+import type { ParquetOptions } from "../formats/parquet.ts";
+import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
+import { PRODUCTION_URL } from "../service_constants.ts";
+import type { Arguments } from "./arguments.ts";
+import { citeDownload } from "./cite.ts";
+import { printReasons, readCommandQuery } from "./command_query.ts";
+import { CommandError, type Context, OutdatedError, UsageError } from "./context.ts";
+import {
+  goneDatasets,
+  knownDatasets,
+  planDatasets,
+  type PlannedDatasets,
+  requireVersions,
+} from "./dataset_versions.ts";
 import {
   CSV_FLAGS,
   type FlagValues,
@@ -38,20 +56,7 @@ import {
   RESOURCE_COMMANDS,
   ROW_RULE_FLAGS,
 } from "./flags.ts";
-import {
-  type FileFacts,
-  type FileOptions,
-  type FileOrigin,
-  type FilePackage,
-  type OpenFile,
-  openFile,
-  pathsOf,
-  type QueryRecord,
-  readFinished,
-  refuseRestart,
-} from "./part_file.ts";
-import { requestCheckedDatasets } from "./dataset_versions.ts";
-import { printReasons, readCommandQuery } from "./command_query.ts";
+import { countText, noteLines, type ProgressReport, startReport } from "./progress_report.ts";
 
 export async function download(
   { command, flags }: Arguments,
@@ -98,121 +103,182 @@ async function printCount(job: Job): Promise<number> {
 }
 
 async function writeRows(job: Job): Promise<number> {
-  const { flags, context, resource, client, input, file } = job;
+  const { flags, context, file } = job;
   const [citationFile] = flags.get("cite") ?? [];
-  const isUpdate = flags.has("update");
-  const arrived: Arrived = {};
-  const { pagesAfter, describe } = await createRows(job, arrived);
-  pagesAfter(); // an invalid option of the format leaves no file
+  const rows = await createRows(job);
+  rows.pagesAfter(); // an invalid option of the format leaves no file
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
-  const options: FileOptions = {
-    query: job.record,
-    pagesAfter,
-    resume: flags.has("resume") || isUpdate,
-    onRestart: isUpdate
-      ? (reason) => context.printError(`${reason}: ${file} is downloaded from its start`)
-      : refuseRestart,
-    force: flags.has("force"),
-    requestDatasets: () =>
-      requestCheckedDatasets(client, toWiderMetadataFilter(input), input.signal),
-    describe: flags.has("no-package") ? undefined : describe,
-  };
-  const writeCitations = (dois?: readonly string[]) =>
-    citeDownload(job, { dois, path: citationFile, file });
-
-  const finished = options.resume && target?.isStream === false
-    ? await readFinished(target.path, options)
-    : undefined;
-  if (finished !== undefined) {
-    const changes = isUpdate ? await describeUpdate(finished, options, flags) : undefined;
-    if (changes === undefined) {
-      if (!flags.has("quiet") || finished.weir.missingRows > 0) {
-        context.printError(`${file} is ${describeFinished(finished, isUpdate)}`);
-      }
-      const isCited = citeTarget === undefined ||
-        !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-      if (!isCited) await writeCitations(finished.weir.cursor.distinct?.DOI);
-      return 0;
-    }
-    if (!flags.has("quiet")) context.printError(`${file} is downloaded again: ${changes}`);
-    options.force = true;
+  if (target?.isStream === false) return await writeFile(job, rows, target.path, citeTarget);
+  if (target !== undefined && flags.has("update")) {
+    throw new UsageError(`--update needs a file, but ${target.path} is a device or a pipe`);
   }
-
-  const last = await writePages(job, arrived, options, target, citeTarget);
-  const { totalRows, expectedRows = Infinity, missingRows } = last;
-  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
-  noteLines({ ...arrived.notes, ...arrived.nulls, missingRows, extraRows })
-    .forEach(context.printError);
-
-  const isCited = citationFile !== undefined || isMeasured(resource) && !flags.has("quiet");
-  if (totalRows > 0 && isCited) await writeCitations(arrived.found?.DOI);
-  if (totalRows >= (input.limit ?? Infinity)) return 0;
-  if (totalRows > 0) describeUnusedUnits(input.units, arrived.notes).forEach(context.printError);
-  else if (citationFile !== undefined) {
-    context.printError(`${citationFile} is not written: there is nothing to cite`);
-  }
-  return await printReasons(job, totalRows, arrived.found);
+  const output = target === undefined
+    ? openStandardOutput(context)
+    : await openStream(target.path, context);
+  return await writePages(job, rows, { output, isReplacing: flags.has("force") }, citeTarget);
 }
 
-/** Writes the pages to the output. Returns the last page, which has no rows, only the end of the document. */
-async function writePages(
-  { flags, context, input, file }: Job,
-  arrived: Arrived,
-  options: FileOptions,
-  target: OutputPath | undefined,
+/** Writes a file, or finds that it is complete. */
+async function writeFile(
+  job: Job,
+  rows: Rows,
+  path: string,
   citeTarget: OutputPath | undefined,
-): Promise<DownloadPage> {
-  const { output, after, force } = await openOutput(target, options, context);
+): Promise<number> {
+  const { flags, context, file, record } = job;
+  const { progress } = rows;
+  const isUpdate = flags.has("update");
+  const restart = (reason: string) => context.printError(`${reason}: ${file} is downloaded again`);
+  const options: FileOptions = {
+    mode: flags.has("force") ? "force" : isUpdate ? "update" : "default",
+    query: record,
+    isSameQuery: rows.isSameQuery,
+    versions: () => knownDatasets(progress.planned!).datasets,
+    onRestart: restart,
+    describe: rows.describe,
+    clock: context.clock,
+  };
+  const found = await findFile(path, options);
+  const { action, finished, reason } = found;
+  if (action === "keep") return await keepFile(job, finished!, citeTarget);
+  const planned = progress.planned = await planDatasets(job);
+  if (isUpdate && finished !== undefined) requireNoneGone(job, finished, requireVersions(planned));
+  if (action === "compare") {
+    const changes = describeUpdate(finished!, requireVersions(planned), flags);
+    if (changes === undefined) return await keepFile(job, finished!, citeTarget);
+    if (!flags.has("quiet")) restart(changes);
+  } else if (reason !== undefined) restart(reason);
+  if (action === "continue") {
+    requireVersions(planned);
+    planned.recent = []; // the first page was requested long after
+  }
+  return await writePages(job, rows, await openFile(path, found, options), citeTarget, path);
+}
+
+/** Says that a file needs no download. */
+async function keepFile(
+  job: Job,
+  finished: FilePackage,
+  citeTarget: OutputPath | undefined,
+): Promise<number> {
+  const { flags, context, file } = job;
+  const { resources: [{ rows = 0 }], weir: { missingRows, cursor: { distinct } } } = finished;
+  if (!flags.has("quiet") || missingRows > 0) {
+    context.printError(`${file} is ${describeFinished(finished, flags.has("update"))}`);
+  }
+  const isCited = citeTarget === undefined ||
+    !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
+  if (!isCited) await writeCitations(job, distinct?.DOI);
+  return flags.has("strict") ? await explainRows(job, rows, distinct) : 0;
+}
+
+function writeCitations(job: Job, dois: readonly string[] | undefined): Promise<void> {
+  const { flags, file } = job;
+  return citeDownload(job, { dois, path: flags.get("cite")?.[0], file });
+}
+
+/** Prints the values of the filter without rows, unless the limit may be the reason. */
+async function explainRows(job: Job, rows: number, found: Cursor["distinct"]): Promise<number> {
+  return rows >= (job.input.limit ?? Infinity) ? 0 : await printReasons(job, rows, found);
+}
+
+/** Writes the pages to the output, and what follows them to standard error. `path` is that of a file. */
+async function writePages(
+  job: Job,
+  { progress, pagesAfter }: Rows,
+  { output, after, isReplacing }: OpenFile,
+  citeTarget: OutputPath | undefined,
+  path?: string,
+): Promise<number> {
+  const { flags, context, resource, input, file } = job;
   const report = startReport(context, {
     isQuiet: flags.has("quiet"),
     mayDraw: file !== undefined || !context.isStdoutTerminal,
     limit: input.limit ?? Infinity,
     after,
   });
-  Object.assign(arrived, { output, report, found: after?.distinct });
+  Object.assign(progress, { report, found: after?.distinct });
+  const isStrictFile = path !== undefined && flags.has("strict");
   let last: DownloadPage | undefined;
+  let pages = after === undefined ? 0 : 1;
   try {
     // A part that is continued may replace the file of citations if its first run was allowed to.
-    if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, force);
-    for await (const page of options.pagesAfter(after)) {
+    if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, isReplacing);
+    for await (const page of pagesAfter(after)) {
       await output.write(page);
       last = page;
-      arrived.found = page.distinct;
+      progress.found = page.distinct;
+      if (!page.isLast) pages++;
     }
-    report.finish(await output.finish(), file);
-    return last!;
+    const { totalRows } = last!;
+    if (path !== undefined && pages > 1) await requireSameVersions(job, path, progress.planned!);
+    if (isStrictFile && await explainRows(job, totalRows, progress.found) > 0) {
+      throw new StrictError(`${file} is not written: a value of a filter matches no row`);
+    }
+    const { bytes, kept } = await output.finish();
+    report.finish(bytes, file);
+    if (kept !== undefined) {
+      context.printError(`${kept} is the earlier file, which was changed since weir wrote it`);
+    }
   } catch (error) {
     report.end();
     const part = await output.abandon();
-    if (part !== undefined) {
-      const rowCount = countText(part.rows);
-      context.printError(`${part.path} has ${rowCount}: ${resumeHint(error, options)}`);
-    }
+    const hint = part && resumeHint(error, flags);
+    if (hint) context.printError(`${part.path} has ${countText(part.rows)}: ${hint}`);
     throw error;
   }
+
+  const { totalRows, expectedRows = Infinity, missingRows } = last!;
+  const { notes, nulls, found } = progress;
+  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
+  noteLines({ ...notes, ...nulls, missingRows, extraRows }).forEach(context.printError);
+  const isCited = flags.has("cite") || isMeasured(resource) && !flags.has("quiet");
+  if (totalRows > 0 && isCited) await writeCitations(job, found?.DOI);
+  if (totalRows >= (input.limit ?? Infinity)) return 0;
+  if (totalRows > 0) describeUnusedUnits(input.units, notes).forEach(context.printError);
+  else if (flags.has("cite")) {
+    const [citationFile] = flags.get("cite")!;
+    context.printError(`${citationFile} is not written: there is nothing to cite`);
+  }
+  return isStrictFile ? 0 : await explainRows(job, totalRows, found);
 }
 
+/** Throws if a dataset was published since its version was requested, before the first page. */
+async function requireSameVersions(
+  job: Job,
+  path: string,
+  planned: PlannedDatasets,
+): Promise<void> {
+  const now = requireVersions(await planDatasets(job));
+  const changes = describeChanges(requireVersions(planned), now);
+  if (changes !== undefined) throw publishedAgain(path, changes);
+}
+
+/** `--strict` and a value of a filter without rows. */
+class StrictError extends CommandError {}
+
 /** The state of a download, for progress and the package. */
-interface Arrived {
-  output?: Output;
+interface DownloadProgress {
+  /** Datasets of a file. */
+  planned?: PlannedDatasets;
   report?: ProgressReport;
   found?: Cursor["distinct"];
   notes?: Progress["notes"];
   nulls?: Pick<FileOrigin, "invalidValues" | "withoutGeometry">;
 }
 
-/** Returns a function that requests the pages of a download, and one that describes its file. */
-async function createRows(
-  { flags, resource, client, input, format, csv, record }: Job,
-  arrived: Arrived,
-) {
+type Rows = Awaited<ReturnType<typeof createRows>>;
+
+/** Returns functions that request the pages of a download, and describe its file. */
+async function createRows({ flags, resource, client, input, format, csv, record }: Job) {
+  const state: DownloadProgress = {};
   const query = client.query(resource, {
     ...input,
     onProgress(progress) {
-      arrived.notes = progress.notes;
-      arrived.report?.update(progress);
+      state.notes = progress.notes;
+      state.report?.update(progress);
     },
   });
   const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
@@ -222,47 +288,57 @@ async function createRows(
     ...comparedFields(resource, input.filter),
   ];
   const described = { resource, format, tidy: input.tidy, url: query.url };
-  const citedOf = (citations: readonly Citation[] | undefined, dois?: readonly string[]) =>
-    citations?.filter(({ doi }) => dois?.includes(doi) ?? true);
+  /** Citations of the datasets with rows, and versions of all. */
+  const datasetsOf = (dois?: readonly string[]) => {
+    const { citations, datasets } = state.planned ? knownDatasets(state.planned) : {};
+    return { citations: citations?.filter(({ doi }) => dois?.includes(doi) ?? true), datasets };
+  };
   const parquet: ParquetOptions & { url: string } = {
     invalidValues: flags.has("allow-invalid") ? "null" : "error",
     url: query.url,
-    async metadata({ rows, columns, ...nulls }) {
-      arrived.nulls = nulls;
-      const { citations, datasets } = await arrived.output?.datasets?.() ?? {};
+    metadata({ rows, columns, ...nulls }) {
+      state.nulls = nulls;
       const more = { ...nulls, query: record };
-      const cited = citedOf(citations, arrived.found?.DOI);
-      return {
-        datapackage: embeddedPackage({
-          ...described,
-          columns,
-          rows,
-          more,
-          citations: cited,
-          datasets,
-        }),
-      };
+      const datapackage = embeddedPackage({
+        ...described,
+        ...datasetsOf(state.found?.DOI),
+        columns,
+        rows,
+        more,
+      });
+      return Promise.resolve({ datapackage });
     },
   };
   const loaded = format === "parquet"
     ? (await import("../formats/parquet.ts")).parquetFormat(parquet)
     : format;
+  const pagesAfter = (after?: Cursor) =>
+    query.batches({ format: loaded, csv, after, distinct: [...new Set(distinct)] });
   return {
-    pagesAfter: (after?: Cursor) =>
-      query.batches({ format: loaded, csv, after, distinct: [...new Set(distinct)] }),
-    describe({ path, citations, origin, ...facts }: FileFacts) {
+    progress: state,
+    pagesAfter,
+    isSameQuery(cursor: Cursor) {
+      try {
+        pagesAfter(cursor);
+        return true;
+      } catch (error) {
+        if (error instanceof ValidationError) return false;
+        throw error;
+      }
+    },
+    describe({ path, origin, ...facts }: FileFacts) {
       const { writer, distinct } = origin.cursor;
       // Only the presence of a writer's state is compared.
       const cursor = { ...origin.cursor, writer: {} };
       return toDataPackage({
         ...facts,
         ...described,
+        ...datasetsOf(distinct?.DOI),
         csv,
         fileName: basename(path),
         created: new Date(),
         columns: (writer as WriterState).fields ?? selected,
-        more: { ...origin, ...arrived.nulls, cursor },
-        citations: citedOf(citations, distinct?.DOI),
+        more: { ...origin, ...state.nulls, cursor },
       });
     },
   };
@@ -315,38 +391,44 @@ function describeFinished(
 }
 
 /** Returns why a finished file is replaced; `undefined` if it is not. */
-async function describeUpdate(
+function describeUpdate(
   { weir: { datasets, missingRows } }: FilePackage,
-  { requestDatasets }: FileOptions,
+  now: readonly DatasetVersion[],
   flags: FlagValues,
-): Promise<string | undefined> {
+): string | undefined {
   if (missingRows > 0 && !flags.has("allow-incomplete")) {
     return `DataStream counted ${missingRows} rows more, and --allow-incomplete is not given`;
   }
-  if (datasets === undefined) return "the versions of its datasets are not known";
-  return describeChanges(datasets, versionsOf(await requestDatasets()));
+  return datasets ? describeChanges(datasets, now) : "The versions of its datasets are not known";
+}
+
+/** A file never loses the rows of a dataset without a flag. */
+function requireNoneGone(
+  { flags, file }: Job,
+  finished: FilePackage,
+  now: readonly DatasetVersion[],
+): void {
+  const [gone, ...others] = flags.has("remove-missing") ? [] : goneDatasets(finished, now);
+  if (gone === undefined) return;
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  throw new OutdatedError(
+    `${file} stays as it is: DataStream does not have its dataset ${gone}${more} any more. ` +
+      "To accept a file without these rows, pass --remove-missing",
+  );
 }
 
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
   const [cite, output = "-"] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
   const isStdout = isStandardOutput(output);
-  const ofFile = ["resume", "update", "no-package"].find(has);
   const ofRows = ROW_FLAGS.find(has);
   const conflicts: [isGiven: boolean, message: string][] = [
-    [
-      has("resume") && has("force"),
-      "--resume continues a download and --force starts it again: pass one of them",
-    ],
     [
       has("update") && has("force"),
       "--update keeps an unchanged file and --force starts it again: pass one of them",
     ],
-    [ofFile !== undefined && isStdout, `--${ofFile} needs --output FILE`],
-    [
-      has("no-package") && has("update"),
-      "--update needs the package of FILE: remove --no-package",
-    ],
+    [has("update") && isStdout, "--update needs --output FILE"],
+    [has("remove-missing") && !has("update"), "--remove-missing needs --update"],
     [
       has("force") && !has("output") && !has("cite"),
       "--force needs --output FILE or --cite FILE",
@@ -368,23 +450,12 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
   throw new UsageError("--cite and --output would write to the same file: change one of the names");
 }
 
-async function openOutput(
-  target: OutputPath | undefined,
-  options: FileOptions,
-  context: Context,
-): Promise<OpenFile> {
-  const { force } = options;
-  if (target === undefined) return { output: openStandardOutput(context), force };
-  const { path, isStream } = target;
-  if (!isStream) return await openFile(path, options);
-  if (!options.resume) return { output: await openStream(path, context), force };
-  throw new UsageError(`--resume and --update need a file, but ${path} is a device or a pipe`);
-}
-
-/** Hint after an error that left FILE.part. */
-function resumeHint(error: unknown, { resume }: FileOptions): string {
+/** Hint after an error that left FILE.part; `undefined` if the error says what to do. */
+function resumeHint(error: unknown, flags: FlagValues): string | undefined {
+  if (error instanceof PartError) return undefined;
+  if (error instanceof StrictError) return "without --strict, the same command completes it";
   if (error instanceof DataStreamError && error.kind === "incomplete") {
-    return "start again with --force, or accept the rows with --resume --allow-incomplete";
+    return "start again with --force, or accept the rows with --allow-incomplete";
   }
-  return `run the same command ${resume ? "again" : "with --resume"} to continue`;
+  return `run the same command ${flags.has("force") ? "without --force" : "again"} to continue`;
 }

@@ -1,6 +1,6 @@
 // A new flag is declared in one of the objects ..._FLAGS, and read by one of the functions
 // read...(). It is in FLAG_NAMES if it sets an option of the client, and in QUERY_FLAGS or
-// CSV_FLAGS if it changes the content of a file, so that --resume rejects another value.
+// CSV_FLAGS if it changes the content of a file, so that another value is another file.
 import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
@@ -82,12 +82,14 @@ export const PARQUET_FLAGS = flagTable({
 
 const OUTPUT_FLAGS = flagTable({
   "-o, --output FILE":
-    "write to FILE, which is named FILE.part until complete; - is standard output",
-  "--resume": "continue the FILE of --output after the last complete page of FILE.part",
-  "--update": "replace the FILE of --output if its datasets have new versions",
-  "--no-package": "do not write FILE.datapackage.json, which describes the FILE of --output",
-  "--force": "overwrite the FILE of --output, its FILE.part, and the FILE of --cite",
-  "--strict": "exit with 1 if a value of a filter matches no row",
+    "write to FILE, which is named FILE.part until complete; repeat the command to continue; " +
+    "- is standard output",
+  "--update": "replace the FILE of --output if its datasets have new versions, or it was changed",
+  "--remove-missing":
+    "with --update, accept that DataStream does not have a dataset of FILE any more",
+  "--force":
+    "replace the FILE of --output, its FILE.part, and the FILE of --cite, whatever they are",
+  "--strict": "exit with 1, and leave FILE as it is, if a value of a filter matches no row",
   "--allow-incomplete":
     "accept another number of rows than DataStream counted, and report the difference",
   "--count": "print only the number of rows",
@@ -111,6 +113,8 @@ export function downloadFlags(resource: ResourceName): Flags {
       "-q, --quiet": "no progress, no citations, and nothing about a file that is unchanged",
     }),
     ...SERVICE_FLAGS,
+    // For scripts that have it. A download is always continued.
+    resume: { help: "", isHidden: true },
   };
 }
 

@@ -36,12 +36,12 @@
  * | `weir records --characteristic pH --from 2015 --output ph.csv` | a CSV file |
  * | `weir observations --region admin.4.ca.pe --count` | a number |
  * | `weir locations --region hub.atlantic --output atlantic.geojson` | a map |
- * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --resume` | the rest of an interrupted download |
+ * | `weir records --doi 10.25976/xxxx-xx00 --output records.csv --update` | the same file, replaced if the data is new |
  * | `weir serve --sandbox` | a server of download URLs, with a web page |
  * | `weir help` | all commands |
  *
- * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`. The page `docs/cli.md`
- * in the repository describes every flag, file, variable, permission and exit code.
+ * The file of `--output` appears when it is complete. Until then, the rows are in `FILE.part`, and the same command
+ * continues it. The page `docs/cli.md` in the repository describes every flag, file, variable, permission and exit code.
  *
  * ## Runtimes
  *
@@ -52,9 +52,10 @@
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import { systemClock } from "../clock.ts";
 import { oneLine } from "../errors.ts";
+import { explainFileError } from "../files/output.ts";
 import { INTERRUPTED, setExitCode } from "./context.ts";
-import { explainFileError } from "./output.ts";
 import { ignoredProxyHint } from "./proxy.ts";
 import { run } from "./run.ts";
 
@@ -70,7 +71,7 @@ import { run } from "./run.ts";
  * only if they are permitted.
  *
  * @param args Arguments after the name of the program. Default: the arguments of the process
- * @returns The exit code: 0 success, 1 failure, 2 invalid command line, 130 interrupted
+ * @returns The exit code: 0 success, 1 failure, 2 invalid command line, 3 outdated file, 130 interrupted
  *
  * @example Run a command from a script
  * ```ts
@@ -139,6 +140,7 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
       },
       endProcess: () => void (endsProcess = true),
       signal: stop.signal,
+      clock: { now: Date.now, sleep: systemClock.sleep },
     });
     if (signals > 0 || outputError === undefined) return exitCode;
     if (isPipeClosed) return 0;

@@ -1,13 +1,21 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
-import { type Arguments, parseArguments } from "./arguments.ts";
+import { type Arguments, parseArguments, shownFlags } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
-import { CommandError, type Context, INTERRUPTED, UsageError } from "./context.ts";
+import { FileError } from "../files/output.ts";
+import {
+  CommandError,
+  type Context,
+  INTERRUPTED,
+  OUTDATED,
+  OutdatedError,
+  UsageError,
+} from "./context.ts";
 import { messageOf } from "./flags.ts";
 import { readLists } from "./value_lists.ts";
 
-/** Returns the exit code: 0 success, 1 failure, 2 invalid command line, 130 interrupted. */
+/** Returns the exit code: 0 success, 1 failure, 2 invalid command line, 3 outdated file, 130 interrupted. */
 export async function run(args: readonly string[], context: Context): Promise<number> {
   let given: Arguments | undefined;
   try {
@@ -49,6 +57,7 @@ function printFailure(
     context.printError(`For help, run weir${name} --help`);
     return 2;
   }
+  if (error instanceof OutdatedError) return OUTDATED;
   if (error instanceof DataStreamError) {
     if (error.status === 401 || error.status === 403) {
       context.printError("Set DATASTREAM_API_KEY, or save the key with weir setup");
@@ -65,7 +74,7 @@ function printFailure(
 
 /** Whether the cause is outside the program, so that the error is not a bug. */
 function isExpected(error: unknown): boolean {
-  if (error instanceof DataStreamError || error instanceof CommandError) return true;
+  if ([DataStreamError, CommandError, FileError].some((kind) => error instanceof kind)) return true;
   // Errors of the operating system have a code. The names are of Deno's missing permissions.
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   // Codes such as ERR_INVALID_ARG_TYPE are those of a wrong call in the program.
@@ -93,7 +102,7 @@ Use of the proxy variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY:
   Node 22.21 or later    if NODE_USE_ENV_PROXY=1 is set
   earlier Node           never
 
-Exit codes: 0 success, 1 failure, 2 invalid command line, 3 outdated file (verify), 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid command line, 3 outdated file, 130 interrupted.
 `;
 }
 
@@ -106,7 +115,7 @@ async function commandHelp(name: string): Promise<string> {
 
 ${
     formatTable(
-      Object.entries(flags).map(([flag, { value, help, letter }]) => [
+      shownFlags(flags).map(([flag, { value, help, letter }]) => [
         `${letter ? `-${letter}, ` : ""}--${flag}${value ? ` ${value}` : ""}`,
         help,
       ]),

@@ -1,4 +1,5 @@
 import { run } from "../../src/cli/run.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { withDeadline } from "./deadline.ts";
 
 export const COMMAND_NAMES = [
@@ -38,6 +39,7 @@ export interface RunOptions {
   input?: string;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
+  clock?: Clock;
   /** Replaces the function that writes text to standard output. */
   print?: (text: string) => Promise<void>;
 }
@@ -69,6 +71,7 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     confirm: () => Promise.resolve(given.confirms ?? false),
     promptSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,
+    clock: given.clock ?? { now: Date.now, sleep: systemClock.sleep },
   });
   const code = await withDeadline(running, `weir ${line.join(" ")}`);
   return { code, output: chunks.join(""), errors, drawn };

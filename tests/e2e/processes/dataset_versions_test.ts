@@ -4,7 +4,7 @@ import { Download } from "./download.ts";
 
 const NEW = { Version: "9.0.0", PublishedTimestamp: "2026-10-01T00:00:00.000Z" };
 const { PublishedTimestamp } = NEW;
-const AGAIN = "start again with --force";
+const AGAIN = "pass --update to start again";
 
 /** Changes of the datasets, and what the message says. */
 const CHANGES: Record<string, [change: Download["edit"], message: string]> = {
@@ -24,15 +24,15 @@ const CHANGES: Record<string, [change: Download["edit"], message: string]> = {
   "a dataset removed": [([, ...others]) => others, "10.25976/weir-aa00 was removed"],
 };
 for (const [name, [edit, message]] of Object.entries(CHANGES)) {
-  Deno.test(`weir --resume stops before it requests rows, and leaves the part, when the service has ${name}`, async () => {
+  Deno.test(`weir stops before it continues, and leaves the part, when the service has ${name}`, async () => {
     await using download = await Download.create();
     await download.break();
     const part = await download.text("a.csv.part");
     download.edit = edit;
     const says = [message, AGAIN];
-    await download.expect("--resume", { code: 1, pages: 0, messages: 1, says });
+    await download.expect("", { code: 1, pages: 0, messages: 1, says });
     assertEquals([await download.text("a.csv.part"), download.metadata.length], [part, 2]);
-    await download.expect("--force", { files: ["a.csv"] });
+    await download.expect("--update", { files: ["a.csv"] });
   });
 }
 
@@ -63,7 +63,7 @@ Deno.test("weir requests the dataset versions twice for a file of several pages,
   }
 });
 
-Deno.test("weir fails, and can resume, when the dataset versions cannot be requested", async () => {
+Deno.test("weir fails, and can be repeated, when the dataset versions cannot be requested", async () => {
   await using download = await Download.create();
   download.refusesMetadata = true;
   // Nothing is recorded yet that a later run could continue.
@@ -76,5 +76,5 @@ Deno.test("weir fails, and can resume, when the dataset versions cannot be reque
     ],
   });
   download.refusesMetadata = false;
-  await download.expect("--resume", { files: ["a.csv"] });
+  await download.expect("", { files: ["a.csv"] });
 });

@@ -1,6 +1,6 @@
 // Runs the command line in this process, against a service that a test can make fail.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import type { FilePackage } from "../../../src/cli/part_file.ts";
+import type { FilePackage } from "../../../src/files/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { type RunResult, weir } from "../../helpers/run_weir.ts";
@@ -152,7 +152,7 @@ export class Download implements AsyncDisposable {
   async break(line = ""): Promise<void> {
     this.failAt = 2;
     const { errors } = await this.expect(line, { code: 1 });
-    assertMatch(errors.join(), /rows?: run the same command (?:with --resume|again) to continue/);
+    assertMatch(errors.join(), /rows?: run the same command (?:without --force|again) to continue/);
     assert(await this.text("a.csv.part"), "The part has no rows");
     this.failAt = 0;
   }
@@ -160,6 +160,13 @@ export class Download implements AsyncDisposable {
   /** Sets the version of the first dataset, or the time of its publication, in later responses. */
   publish(changes: { Version?: string; PublishedTimestamp?: string }): void {
     this.edit = ([first, ...others]) => [{ ...first!, ...changes }, ...others];
+  }
+
+  /** Returns the texts of all files in the folder, by their names. */
+  async contents(): Promise<Record<string, string>> {
+    const entries = await Array.fromAsync(Deno.readDir(this.folder));
+    const texts = entries.map(async ({ name }) => [name, await this.text(name)] as const);
+    return Object.fromEntries(await Promise.all(texts));
   }
 
   path(name = "a.csv"): string {

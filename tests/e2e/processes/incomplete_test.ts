@@ -16,19 +16,19 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
     says: [
       "Received 40 of 300 counted rows of Records",
       "none come after the position Id:59",
-      "accept the rows with --resume --allow-incomplete",
+      "accept the rows with --allow-incomplete",
     ],
   });
 
   download.onPage = () => Response.json({ value: [] });
-  await download.expect(`${line} --resume --allow-incomplete`, {
+  await download.expect(`${line} --allow-incomplete`, {
     files: ["a.csv"],
     says: ["260 rows missing: DataStream counted more"],
   });
   const { resources: [resource], weir } = await download.package();
   assertEquals([await countRows(), resource.rows, weir.missingRows], [40, 40, 260]);
   const says = ["a.csv is complete, with 40 rows, 260 fewer than DataStream counted"];
-  await download.expect(`${line} --resume`, { says });
+  await download.expect(line, { says });
 
   download.onPage = () => {};
   await download.expect(`${line} --update`);

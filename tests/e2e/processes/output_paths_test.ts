@@ -20,12 +20,12 @@ const isRoot = (await runProgram("id", "-u"))?.stdout === "0\n";
 const LOCATIONS = ["locations", "--sandbox", "--select=Id", "--limit=3", "--quiet"];
 const ROWS = '"Id"\r\n1001\r\n1008\r\n1015\r\n';
 
-Deno.test("weir --resume exits with 2 when the output is a pipe or standard output", async () => {
+Deno.test("weir --update exits with 2 when the output is a pipe or standard output", async () => {
   await using download = await Download.create();
   await runProgram("mkfifo", download.path("pipe.csv"));
   for (const output of ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "pipe.csv"]) {
-    const end = { code: 2, says: ["--resume"] };
-    assertEquals((await download.expect(`--output=${output} --resume`, end)).output, "");
+    const end = { code: 2, says: ["--update needs"] };
+    assertEquals((await download.expect(`--output=${output} --update`, end)).output, "");
   }
 });
 
@@ -63,7 +63,7 @@ Deno.test("weir replaces the target of a symbolic link, with the part beside the
   });
   download.failAt = 0;
   // Both names refer to one file.
-  await download.expect("--output=data/2026.csv --resume", { pages: 2 });
+  await download.expect("--output=data/2026.csv", { pages: 2 });
   assertEquals((await download.text("again.csv")).split("\r\n").length, 14);
   for (const name of ["again.csv", "latest.csv"]) {
     assert((await Deno.lstat(download.path(name))).isSymlink);
@@ -97,7 +97,7 @@ Deno.test("weir --force keeps the permissions of a file, and gives the part no m
     await download.write("a.csv", "of old");
     await Deno.chmod(download.path(), mode);
     await download.expect("--force");
-    // The owner can read and write the part, because --resume must.
+    // The owner can read and write the part, because a later run must.
     assertEquals([modes[0], modes[2], modeOf("a.csv")], [mode | 0o600, mode | 0o600, mode]);
     await Deno.chmod(download.path(), 0o600);
     assertEquals((await download.text()).split("\r\n").length, 14);
@@ -123,7 +123,11 @@ Deno.test("weir refuses a read-only file for --output and --cite, also with --fo
   await Deno.chmod(download.path("old.csv"), 0o444);
   await download.link("old.csv", "link.csv");
   for (
-    const flags of ["--output=old.csv", "--output=link.csv --force", "--cite=link.csv --force"]
+    const flags of [
+      "--output=old.csv --force",
+      "--output=link.csv --force",
+      "--cite=link.csv --force",
+    ]
   ) {
     await download.expect(flags, {
       code: 1,

@@ -30,15 +30,15 @@ const DOWNLOADS: {
 const readBytes = async (name: string) => (await Deno.readFile(`${FOLDER}/${name}`)).toHex();
 
 for (const { name, service = sandbox, step = 1, file, args } of DOWNLOADS) {
-  Deno.test(`weir --resume writes the same file when a download of ${name} is killed, and its continuation, too`, () => {
+  Deno.test(`weir writes the same file when a download of ${name} is killed, and its continuation, too`, () => {
     const { fetch } = service();
     let requests = 0;
     let onRequest = (_number: number): Response | undefined => undefined;
     return serving((request) => onRequest(++requests) ?? fetch(request), async (weir, baseUrl) => {
       const line = [...args, `--output=${file}`, baseUrl, "--quiet"];
       /** Kills a download some milliseconds after its request number `at`; returns whether it did not end before. */
-      const runUntilKilled = async (at: number, delay: number, ...more: string[]) => {
-        const child = start(weir, ...line, ...more);
+      const runUntilKilled = async (at: number, delay: number) => {
+        const child = start(weir, ...line);
         requests = 0;
         onRequest = (number) => {
           if (number !== at) return undefined;
@@ -61,9 +61,9 @@ for (const { name, service = sandbox, step = 1, file, args } of DOWNLOADS) {
         if (!await runUntilKilled(at, 0)) break;
         killed++;
         const next = random.int(1, 3);
-        const isKilled = await runUntilKilled(next, random.int(1, 60), "--resume");
+        const isKilled = await runUntilKilled(next, random.int(1, 60));
         onRequest = () => undefined;
-        const { code, stderr } = await runToEnd(weir, ...line, "--resume");
+        const { code, stderr } = await runToEnd(weir, ...line);
         const place = `killed at request ${at}${isKilled ? `, then at request ${next}` : ""}`;
         assertEquals(code, 0, `${place}: ${stderr}`);
         assert(await readBytes(file) === whole, place);

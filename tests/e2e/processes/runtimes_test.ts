@@ -50,12 +50,15 @@ for (const [runtime, signal] of RUNTIMES) {
     };
     const { code, stderr } = await child.output();
     assertEquals(code, 130);
-    assertMatch(new TextDecoder().decode(stderr), /^a\.csv\.part has 10 rows: .* --resume /);
+    assertMatch(
+      new TextDecoder().decode(stderr),
+      /^a\.csv\.part has 10 rows: .* again to continue\n/,
+    );
     assertEquals(await fileNames(), ["a.csv.part", "a.csv.part.json", "weir.mjs"]);
 
     onRequest = () => undefined;
     await writeFile("a.csv.part", `${await readFile("a.csv.part")}and half of a page`);
-    assertEquals((await runToEnd(weir, ...args, "--output=a.csv", "--resume")).code, 0);
+    assertEquals((await runToEnd(weir, ...args, "--output=a.csv")).code, 0);
     const { stdout } = await runToEnd(weir, ...args, "--output=/dev/stdout", "--force");
     assertEquals(await readFile("a.csv"), stdout.replaceAll("\n", "\r\n"));
     // A header, 60 rows, and the empty text after the last line break.

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { gunzipSync, gzipSync } from "node:zlib";
 import { concatBytes } from "../../../src/bytes.ts";
 import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
-import type { FilePackage } from "../../../src/cli/part_file.ts";
+import type { FilePackage } from "../../../src/files/part_file.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { weir } from "../../helpers/run_weir.ts";

@@ -14,7 +14,11 @@ const TO_FULL_DISK = 'cat /dev/zero 2>&- > filler; "$@" records --sandbox --quie
 /** Commands of a shell in a file system with options of mount, in which "$@" is weir, and the messages. */
 const FAULTS: [options: string, command: string, message: RegExp][] = [
   ["size=16k", TO_FILE, /^Cannot write a\.csv \(ENOSPC\): no space left[^\n]*: free some space,/],
-  ["size=128k", TO_FILE, /^a\.csv\.part has \d00 rows: [^\n]*--resume[^\n]*\nCannot write a\.csv /],
+  [
+    "size=128k",
+    TO_FILE,
+    /^a\.csv\.part has \d00 rows: [^\n]* again to continue\nCannot write a\.csv /,
+  ],
   ["ro", TO_FILE, /^Cannot open a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/],
   ["size=4k", `${TO_FULL_DISK} --cite=c.txt`, /citations are not \(Cannot write c\.txt \(ENOSPC\)/],
   ["size=4k", `${RECORDS} > /dev/full`, /^Cannot write standard output \(ENOSPC\): [^\n]*\n$/],

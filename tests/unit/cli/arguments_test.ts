@@ -83,9 +83,10 @@ const refused: [line: string[], ...expected: string[]][] = [
     "--bom applies to CSV only; the format is json",
   ],
   // Flags that need or exclude others
-  [["records", "--sandbox", "--resume"], "--resume needs --output FILE"],
+  [["records", "--sandbox", "--update"], "--update needs --output FILE"],
+  [["records", "--sandbox", "--output=a.csv", "--remove-missing"], "needs --update"],
   [["records", "--sandbox", "--force"], "--force needs --output FILE or --cite FILE"],
-  [["records", "--sandbox", "--output=a.csv", "--resume", "--force"], "pass one of them"],
+  [["records", "--sandbox", "--output=a.csv", "--update", "--force"], "pass one of them"],
   [["records", "--sandbox", "--count", "--output", "help"], "remove --output"],
   [["records", "--sandbox", "--qa"], "--qa and --sandbox select two services"],
   [["values", "unit"], "The values of unit are known only with --live"],

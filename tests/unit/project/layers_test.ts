@@ -11,7 +11,8 @@ const MAY_IMPORT: Record<string, string> = {
   "src/formats": "src src/odata",
   "src/client": "src src/endpoint src/odata src/formats",
   "src/sandbox": "src src/odata",
-  "src/cli": "src src/client src/odata src/formats src/sandbox src/signing",
+  "src/files": "src src/client src/formats src/odata",
+  "src/cli": "src src/client src/files src/odata src/formats src/sandbox src/signing",
   "src/signing": "src",
   edge:
     "src src/client src/odata src/formats src/sandbox src/signing edge/downloads edge/operation edge/page",
@@ -46,7 +47,7 @@ const folderOf = (path: string) => path.includes("/") ? path.slice(0, path.lastI
 
 /** Returns the globals and modules of a file that some runtimes lack. */
 function runtimeSpecificNames(path: string): string[] {
-  if (path.startsWith("src/cli/") || ENTRIES.includes(path)) return [];
+  if (/^src\/(cli|files)\//.test(path) || ENTRIES.includes(path)) return [];
   const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
   return [
     ...(code.match(/\b(Deno|process|Buffer|require)\b(?=[.(])/g) ?? []),

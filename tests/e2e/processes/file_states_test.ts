@@ -1,4 +1,4 @@
-// --resume completes only a download of the same query, whatever the way in which the download ended.
+// The same command makes a file right, whatever an earlier run left. Flags change that as the table says.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { readParquet } from "../../helpers/parquet.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -6,6 +6,153 @@ import { BASE_URL, Download } from "./download.ts";
 
 const FILE = ["a.csv"];
 const PART = ["a.csv.part", "a.csv.part.json"];
+
+/** What a run does, and what it requests. */
+const OUTCOMES = {
+  "download": { pages: 3, metadata: 2, files: FILE },
+  "continue": { pages: 2, metadata: 2, files: FILE },
+  "start again": { pages: 3, metadata: 2, files: FILE, says: ["a.csv is downloaded again"] },
+  "replace": { pages: 3, metadata: 2, files: FILE },
+  "replace, keep the old one": {
+    pages: 3,
+    metadata: 2,
+    files: [...FILE, "a.csv.changed"],
+    says: ["a.csv was changed since weir wrote it: ", "a.csv.changed is the earlier file"],
+  },
+  "complete": { pages: 0, metadata: 0, files: FILE, says: ["a.csv is complete"] },
+  "unchanged": { pages: 0, metadata: 1, files: FILE, says: ["a.csv is unchanged"] },
+  "refuse": { code: 1, pages: 0, says: [": pass --force"] },
+  "refuse, naming --update": { code: 1, pages: 0, says: [": pass --update"] },
+  "refuse, naming the run": {
+    code: 1,
+    pages: 0,
+    metadata: 0,
+    says: ["another run (process 1 on far, last seen 30 s ago): wait for it, or take over with"],
+  },
+  "keep": {
+    code: 3,
+    pages: 0,
+    metadata: 1,
+    says: ["a.csv stays as it is", "10.25976/weir-aa00", "pass --remove-missing"],
+  },
+};
+type Outcome = keyof typeof OUTCOMES;
+
+const editState = async (download: Download, changes: object) => {
+  const state = JSON.parse(await download.text("a.csv.part.json"));
+  await download.write("a.csv.part.json", JSON.stringify({ ...state, ...changes }));
+};
+const edit = async (download: Download, name = "a.csv") =>
+  await download.write(name, (await download.text(name)).replace("DOI", "doi"));
+const publish = (download: Download) => Promise.resolve(download.publish({ Version: "9.0.0" }));
+const remove = (download: Download) =>
+  Promise.resolve(void (download.edit = ([, ...others]) => others));
+
+/** States of the file, what leads to them, and the outcomes without a flag, with `--update` and with `--force`. */
+const TABLE: Record<
+  string,
+  [prepare: ((download: Download) => Promise<unknown>)[], ...Outcome[]]
+> = {
+  "nothing": [[], "download", "download", "download"],
+  "an intact part": [[(download) => download.break()], "continue", "continue", "replace"],
+  "a damaged part": [
+    [(download) => download.break(), (download) => edit(download, "a.csv.part")],
+    "refuse, naming --update",
+    "start again",
+    "replace",
+  ],
+  "a part of other versions": [
+    [(download) => download.break(), publish],
+    "refuse, naming --update",
+    "start again",
+    "replace",
+  ],
+  "a complete file": [[(download) => download.run()], "complete", "unchanged", "replace"],
+  "a complete file of earlier versions": [
+    [(download) => download.run(), publish],
+    "complete",
+    "start again",
+    "replace",
+  ],
+  "an edited file": [
+    [(download) => download.run(), edit],
+    "refuse, naming --update",
+    "replace, keep the old one",
+    "replace",
+  ],
+  "a file of which a dataset is gone": [
+    [(download) => download.run(), remove],
+    "complete",
+    "keep",
+    "replace",
+  ],
+  "an edited file of which a dataset is gone": [
+    [(download) => download.run(), edit, remove],
+    "refuse, naming --update",
+    "keep",
+    "replace",
+  ],
+  "a file of another query": [
+    [(download) => download.run("--limit=13")],
+    "refuse",
+    "refuse",
+    "replace",
+  ],
+  "a file without a package": [
+    [(download) => download.write("a.csv", "of another program")],
+    "refuse",
+    "refuse",
+    "replace",
+  ],
+  "a part that another run writes": [
+    [
+      (download) => download.break(),
+      (download) =>
+        editState(download, {
+          owner: { run: "r", process: 1, computer: "far", renewedAt: Date.now() - 30_000 },
+        }),
+    ],
+    "refuse, naming the run",
+    "refuse, naming the run",
+    "replace",
+  ],
+};
+
+for (const [state, [prepare, ...outcomes]] of Object.entries(TABLE)) {
+  const flags = ["", "--update", "--force"];
+  const cells = flags.map((flag, index) => [flag, outcomes[index]!] as const);
+  if (outcomes[1] === "keep") {
+    const isEdited = state.startsWith("an edited");
+    const outcome = isEdited ? "replace, keep the old one" : "start again";
+    cells.push(["--update --remove-missing", outcome]);
+  }
+  for (const [flag, outcome] of cells) {
+    Deno.test(`weir ${flag || "without a flag"} does "${outcome}" when there is ${state}`, async () => {
+      await using download = await Download.create();
+      await download.run();
+      const whole = await download.text();
+      await Deno.remove(download.path());
+      await Deno.remove(download.path("a.csv.datapackage.json"));
+      for (const step of prepare) await step(download);
+      const before = await download.contents();
+      download.metadata = [];
+      const { metadata, ...end } = { metadata: undefined, ...OUTCOMES[outcome] };
+      await download.expect(`!quiet ${flag}`, end);
+      // The citations on standard error are a request too.
+      const isRead = end.pages > 0;
+      if (metadata !== undefined) {
+        assertEquals(download.metadata.length, metadata + Number(isRead));
+      }
+      if (isRead) {
+        assertEquals(await download.text(), whole);
+        assertEquals((await weir(["verify", download.path()])).code, 0);
+      } else assertEquals(await download.contents(), before);
+      if (outcome === "replace, keep the old one") {
+        assertEquals(await download.text("a.csv.changed"), before["a.csv"]);
+      }
+    });
+  }
+}
 
 /** Arguments that change the file of the download, by the option that the message names. */
 const DIFFERENT: Record<string, string> = {
@@ -19,11 +166,11 @@ const DIFFERENT: Record<string, string> = {
 };
 
 for (const [name, other] of Object.entries(DIFFERENT)) {
-  Deno.test(`weir --resume refuses the part and the file of another query when ${name} differs`, async () => {
+  Deno.test(`weir refuses the part and the file of another query when ${name} differs`, async () => {
     await using download = await Download.create();
     await download.break();
     const state = await download.text("a.csv.part.json");
-    await download.expect(`${other} --resume`, {
+    await download.expect(other, {
       code: 1,
       pages: 0,
       files: PART,
@@ -31,8 +178,8 @@ for (const [name, other] of Object.entries(DIFFERENT)) {
       says: ["a.csv.part belongs to another query (", `${name} was`, "--force"],
     });
     assertEquals(await download.text("a.csv.part.json"), state);
-    await download.expect("--resume", { files: FILE });
-    await download.expect(`${other} --resume`, {
+    await download.expect("", { files: FILE });
+    await download.expect(other, {
       code: 1,
       pages: 0,
       files: FILE,
@@ -51,15 +198,15 @@ const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
 ];
 
 for (const [name, one, other] of SAME) {
-  Deno.test(`weir --resume completes a part when the command differs only in ${name}`, async () => {
+  Deno.test(`weir completes a part when the command differs only in ${name}`, async () => {
     await using download = await Download.create();
     await download.expect(one);
     const whole = await download.text();
     await Deno.remove(download.path());
     await download.break(one);
-    await download.expect(`${other} --resume`, { files: FILE });
+    await download.expect(other, { files: FILE });
     assertEquals(await download.text(), whole);
-    await download.expect(`${one} --resume`, { pages: 0 });
+    await download.expect(one, { pages: 0 });
   });
 }
 
@@ -71,20 +218,15 @@ interface Start extends Partial<Pick<Download, "failAt" | "interruptAt">> {
 /** Downloads, with their exit codes and the names of the files that they leave. */
 const ENDS: [name: string, start: Start, line: string, code: number, files: string[]][] = [
   ["finishes without rows", {}, "--filter=DOI eq 'none' --output=a.parquet", 0, ["a.parquet"]],
-  ["resumes without a part", {}, "--resume", 0, FILE],
+  ["has the flag --resume", {}, "--resume", 0, FILE],
   ["is interrupted at its first page", { interruptAt: 1 }, "", 130, []],
   ["is interrupted at its second page", { interruptAt: 2 }, "", 130, PART],
   ["fails at its first page", { failAt: 1 }, "", 1, []],
   ["fails before a row group", { failAt: 2 }, "--output=a.parquet", 1, []],
   ["replaces a file and fails", { hasFile: true, failAt: 1 }, "--force", 1, FILE],
   ["is refused because a file exists", { hasFile: true }, "", 1, FILE],
-  ["is refused because a part exists", { hasPart: true }, "", 1, PART],
-  ["resumes a part although the file exists", { hasPart: true, hasFile: true }, "--resume", 1, [
-    ...FILE,
-    ...PART,
-  ]],
-  ["replaces a part", { hasPart: true }, "--force", 0, FILE],
-  ["resumes and fails", { hasPart: true, failAt: 1 }, "--resume", 1, PART],
+  ["has a part and a file", { hasPart: true, hasFile: true }, "", 1, [...FILE, ...PART]],
+  ["continues and fails", { hasPart: true, failAt: 1 }, "", 1, PART],
 ];
 
 for (const [name, { hasPart, hasFile, ...faults }, line, code, files] of ENDS) {
@@ -104,16 +246,16 @@ Deno.test("weir leaves the part and the file when another program created the fi
   assertEquals(await download.text(), "of another program");
 });
 
-Deno.test("weir --resume and --update complete a run that was killed while it renamed its file or its package", async () => {
+Deno.test("weir completes a run that was killed while it renamed its file or its package", async () => {
   await using download = await Download.create();
   await download.run();
   const [whole, dataPackage] = [await download.text(), await download.package()];
   // Killed after it renamed the file: the state remains.
   await download.write("a.csv.part.json", "{}");
-  await download.expect("--resume", { pages: 0, files: FILE });
+  await download.expect("", { pages: 0, files: FILE });
   assertEquals(await download.text(), whole);
   // Killed between two renames: the package is the new one, and the file the old one.
-  for (const flag of ["--resume", "--update"]) {
+  for (const flag of ["", "--update"]) {
     await download.break("--force");
     await download.write("a.csv", "old");
     await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
@@ -134,43 +276,9 @@ Deno.test("weir writes no file without its package", async () => {
   assertEquals((await download.run()).code, 1);
   assertEquals(await download.names(), ["a.csv.datapackage.json.new", ...PART]);
   await Deno.remove(obstacle);
-  await download.expect("--resume", { pages: 0, files: FILE });
+  await download.expect("", { pages: 0, files: FILE });
   assertEquals((await download.package()).resources[0].rows, 12);
 });
-
-Deno.test("weir --no-package writes no package, and removes the package of a file that it replaces", async () => {
-  await using download = await Download.create();
-  for (const flags of ["--no-package", "--force", "--force --no-package"]) {
-    await download.expect(flags, { files: FILE });
-    const { length } = [...Deno.readDirSync(download.folder)];
-    assertEquals(length, flags === "--force" ? 2 : 1);
-  }
-  await download.expect("--update --no-package", { code: 2 });
-});
-
-/** Changes of a finished file, and the reason for which it is refused. */
-const CHANGED_FILES: Record<string, [change: (download: Download) => Promise<void>, string]> = {
-  "without a package": [
-    (download) => Deno.remove(download.path("a.csv.datapackage.json")),
-    "a.csv already exists, without ",
-  ],
-  "with one more byte": [
-    async (download) => await download.write("a.csv", `${await download.text()}7`),
-    "a.csv.datapackage.json does not belong to this file",
-  ],
-};
-for (const [name, [change, reason]] of Object.entries(CHANGED_FILES)) {
-  Deno.test(`weir --resume and --update refuse a file ${name}, and do not change it`, async () => {
-    await using download = await Download.create();
-    await download.run();
-    await change(download);
-    const before = await download.text();
-    for (const flag of ["--resume", "--update"]) {
-      await download.expect(flag, { code: 1, pages: 0, messages: 1, says: [reason, "--force"] });
-      assertEquals(await download.text(), before);
-    }
-  });
-}
 
 const NO_STATE = "a.csv.part.json is missing, damaged or of another version";
 /** Changes of a part, and the reason for which it cannot be continued. */
@@ -204,17 +312,17 @@ const CHANGED_PARTS: Record<string, [change: (download: Download) => Promise<voi
   ],
 };
 for (const [name, [change, reason]] of Object.entries(CHANGED_PARTS)) {
-  Deno.test(`weir --resume refuses a part ${name}, and --update starts again`, async () => {
+  Deno.test(`weir refuses a part ${name}, and --update starts again`, async () => {
     await using download = await Download.create();
     await download.break("--update");
     await change(download);
     const before = await download.text("a.csv.part");
-    const says = [reason, "--force"];
-    await download.expect("--resume", { code: 1, pages: 0, messages: 1, says });
+    const says = [reason, "--update"];
+    await download.expect("", { code: 1, pages: 0, messages: 1, says });
     assertEquals(await download.text("a.csv.part"), before);
     await download.expect("--update", {
       pages: 3,
-      says: [reason, `: ${download.path()} is downloaded from its start`],
+      says: [reason, `: ${download.path()} is downloaded again`],
     });
     // A header, 12 rows, and the empty text after the last line break.
     assertEquals((await download.text()).split("\r\n").length, 14);
@@ -241,15 +349,15 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   assertEquals((await download.package()).weir.datasets![0]![1], "9.1.0");
 });
 
-Deno.test("weir --resume and --update ignore an empty part beside a finished file", async () => {
+Deno.test("weir ignores an empty part beside a finished file", async () => {
   await using download = await Download.create();
   await download.run();
   await download.write("a.csv.part", "");
-  for (const flag of ["--resume", "--update"]) {
+  for (const flag of ["", "--update"]) {
     await download.expect(flag, { pages: 0, messages: 0 });
   }
   download.publish({ Version: "9.0.0" });
-  const says = [`${download.path()} is downloaded again: 10.25976/weir-aa00 was version 1.0.0`];
+  const says = ["10.25976/weir-aa00 was version 1.0.0", `: ${download.path()} is downloaded again`];
   await download.expect("!quiet --update", { pages: 3, files: FILE, says });
 });
 
@@ -258,11 +366,11 @@ Deno.test("weir replaces the citations when it replaces the rows, also after an 
   const readCitations = () => download.text("a.BIB");
   await download.run("--cite=a.BIB");
   assertStringIncludes(await readCitations(), "@misc{");
-  for (const [flag, nextFlag] of [["--force", "--resume"], ["--update", "--update"]]) {
+  for (const [flag, nextFlag] of [["--force", ""], ["--update", " --update"]]) {
     await download.write("a.BIB", "old");
     download.publish({ Version: `with ${flag}` });
     await download.break(`--cite=a.BIB ${flag}`);
-    await download.expect(`--cite=a.BIB ${nextFlag}`, { pages: 2 });
+    await download.expect(`--cite=a.BIB${nextFlag}`, { pages: 2 });
     assertStringIncludes(await readCitations(), "@misc{");
   }
 });
@@ -348,16 +456,4 @@ Deno.test("weir describes the geometry, and counts invalid values and rows witho
   const { types } = await readParquet((await Deno.readFile(download.path("a.parquet"))).buffer);
   assertEquals(schema.fields.map(({ name }) => name), Object.keys(types));
   assertEquals([weir.invalidValues, weir.withoutGeometry], [1, 2]);
-});
-
-Deno.test("weir --resume writes no versions into the package when datasets were published just before the part was started", async () => {
-  await using download = await Download.create();
-  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
-  download.publish({ PublishedTimestamp: new Date(minutesAgo(20)).toISOString() });
-  await download.break();
-  const state = JSON.parse(await download.text("a.csv.part.json"));
-  await download.write("a.csv.part.json", JSON.stringify({ ...state, startedAt: minutesAgo(15) }));
-  await download.expect("--resume", { files: FILE });
-  assertEquals((await download.package()).weir.datasets, undefined);
-  await download.expect("--update", { pages: 3 });
 });

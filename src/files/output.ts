@@ -1,3 +1,4 @@
+// Where a download is written: standard output, a device, a pipe, or the path of a file.
 import { randomUUID } from "node:crypto";
 import { constants, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
@@ -6,26 +7,36 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
-import { CommandError, type Context } from "./context.ts";
-import type { KnownDatasets } from "./dataset_versions.ts";
+
+/** Not a bug, such as a file that cannot be written. */
+export class FileError extends Error {}
+
+/** Functions of the process that writes. */
+export interface OutputContext {
+  /** Writes to standard output. */
+  write(bytes: Uint8Array): Promise<void>;
+  print(text: string): Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Hint for a file that no flag but `--force` replaces. */
+export const REPLACE = "pass --force to replace it, or choose another name";
 
 export type DownloadPage = Batch<Uint8Array>;
 
 export interface Output {
-  /** Returns the datasets of a file that is complete, once its last row has been written. */
-  datasets?(): Promise<KnownDatasets>;
   /** A file also records the cursor, so that a later run can continue after it. */
   write(page: DownloadPage): Promise<void>;
-  /** Returns the size of a file in bytes. */
-  finish(): Promise<number | undefined>;
+  /** Returns the size of a file, and the name by which the file that it replaced is kept. */
+  finish(): Promise<{ bytes?: number; kept?: string | undefined }>;
   /** Returns the path of a part that a later run can continue, and the number of its rows, if there is one. */
   abandon(): Promise<{ path: string; rows: number } | undefined>;
 }
 
-export function openStandardOutput({ write, signal }: Context): Output {
+export function openStandardOutput({ write, signal }: OutputContext): Output {
   return {
     write: ({ data }) => unlessAborted(write(data), signal),
-    finish: () => Promise.resolve(undefined),
+    finish: () => Promise.resolve({}),
     abandon: () => Promise.resolve(undefined),
   };
 }
@@ -34,7 +45,7 @@ export function openStandardOutput({ write, signal }: Context): Output {
 const PIPE_INTERVAL = 50;
 
 /** Waits until another process reads a pipe. */
-export async function openStream(path: string, { signal }: Context): Promise<Output> {
+export async function openStream(path: string, { signal }: OutputContext): Promise<Output> {
   const isPipe = (await statIfExists(path))?.isFIFO();
   // Without O_CREAT and O_TRUNC: others can write to the file of a descriptor. With O_NONBLOCK:
   // Node cannot exit while a pipe blocks a thread. Deno can, but does not tell how much of a
@@ -50,7 +61,7 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
         const { code = "" } = error as { code?: string };
         if (signal.aborted) throw error;
         if (mayBlock || !["ENXIO", "EAGAIN"].includes(code)) {
-          throw new CommandError(`Cannot write ${path}: ${oneLine(error)}`);
+          throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
         }
       }
       await setTimeout(PIPE_INTERVAL, undefined, { signal });
@@ -68,13 +79,13 @@ export async function openStream(path: string, { signal }: Context): Promise<Out
     },
     async finish() {
       await attempt(() => file.close());
-      return size;
+      return { bytes: size };
     },
     abandon: () => file.close().then(() => undefined, () => undefined),
   };
 }
 
-export async function writeText(path: string, text: string, context: Context): Promise<void> {
+export async function writeText(path: string, text: string, context: OutputContext): Promise<void> {
   if (isStandardOutput(path)) return await context.print(text);
   const target = await resolveOutput(path);
   // A name of its own, because another file of the user can have the name `.new`.
@@ -135,13 +146,13 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
     throw error;
   });
   if (found?.isDirectory() || /[\\/]$/.test(path)) {
-    throw new CommandError(`${path} is a directory: name a file in it`);
+    throw new FileError(`${path} is a directory: name a file in it`);
   }
   if (found?.isFile() === false) return { path, isStream: true };
   await requireDirectory(path);
   const isLink = (await statIfExists(path, lstat))?.isSymbolicLink();
   if (isLink && found === undefined) {
-    throw new CommandError(`${path} is a symbolic link to a missing file: name the file itself`);
+    throw new FileError(`${path} is a symbolic link to a missing file: name the file itself`);
   }
   return { path: isLink ? relative("", await realpath(path)) : path, isStream: false };
 }
@@ -149,7 +160,7 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
 async function requireDirectory(path: string): Promise<void> {
   const directory = dirname(path);
   if ((await statIfExists(directory))?.isDirectory()) return;
-  throw new CommandError(`There is no directory ${directory}: create it first`);
+  throw new FileError(`There is no directory ${directory}: create it first`);
 }
 
 export async function statIfExists(
@@ -166,18 +177,17 @@ export async function statIfExists(
   }
 }
 
-/** Throws if the file is read-only, or exists without `force`. `hint` is for the latter. */
+/** Throws if the file is read-only, or exists and `mayReplace` is false. */
 export async function requireReplaceable(
   path: string,
-  force: boolean,
-  hint = "pass --force to overwrite it, or choose another name",
+  mayReplace: boolean,
 ): Promise<Stats | undefined> {
   const found = await statIfExists(path);
   if (found === undefined) return undefined;
   if (await isReadOnly(path, found)) {
-    throw new CommandError(`${path} is read-only: make it writable, or choose another name`);
+    throw new FileError(`${path} is read-only: make it writable, or choose another name`);
   }
-  if (!force) throw new CommandError(`${path} already exists: ${hint}`);
+  if (!mayReplace) throw new FileError(`${path} already exists: ${REPLACE}`);
   return found;
 }
 
@@ -224,7 +234,7 @@ export function explainFileError(error: unknown, file: string): unknown {
   const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
   const explanation = EXPLANATIONS.get(code);
   if (explanation === undefined) return error;
-  return new CommandError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
+  return new FileError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });
 }
 
 export async function explainingErrors<T>(file: string, work: Promise<T>): Promise<T> {
