@@ -94,6 +94,9 @@ export function parseWholeNumber(text: string): number | undefined {
   return text.length <= MAX_SAFE_DIGITS && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
+/** RFC 8259, section 6. */
+export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** A safe integer that is not negative. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;

@@ -31,7 +31,9 @@ export async function respondWithDataPackage(
     });
   }
   exchange.query = download.logged;
-  const facts = factsOf(feeds.findComplete(keyOf(document, exchange, settings))?.parts);
+  const parts = feeds.findComplete(keyOf(document, exchange, settings))?.parts;
+  const facts = factsOf(parts);
+  const notes = parts?.at(-1)?.notes;
   const url = withoutSecretPath(dataStream.query(resource, options).url, settings);
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
@@ -55,7 +57,7 @@ export async function respondWithDataPackage(
         url,
         citations,
         datasets: versionsOf(citations),
-        more: { expectedRows: expectedRows && Math.min(expectedRows, limit) },
+        more: { expectedRows: expectedRows && Math.min(expectedRows, limit), notes },
         ...facts,
       });
       return { text: `${JSON.stringify(found, null, 2)}\n`, rows: citations.length };

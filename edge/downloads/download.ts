@@ -373,7 +373,11 @@ function createBody(
     exchange.logWarning(`${task} was interrupted: ${error.message}`);
     end("disconnected");
   };
-  exchange.rows += first?.rows ?? 0;
+  const count = (part: FeedPart | undefined) => {
+    exchange.rows += part?.rows ?? 0;
+    exchange.notes = part?.notes ?? exchange.notes;
+  };
+  count(first);
   return new ReadableStream<Bytes>({
     start(controller) {
       reader.onHeartbeat = () => {
@@ -393,7 +397,7 @@ function createBody(
         while (part !== undefined && taken === part.data.length) {
           part = await reader.read();
           taken = 0;
-          exchange.rows += part?.rows ?? 0;
+          count(part);
         }
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);

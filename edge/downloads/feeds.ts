@@ -7,6 +7,7 @@
 import { type Bytes, concatBytes } from "../../src/bytes.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { WriterState } from "../../src/formats/page_writer.ts";
+import type { RowNotes } from "../../src/formats/tidy.ts";
 import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import type { Settings } from "../options.ts";
 import { HttpProblem, LimitReached } from "./problem.ts";
@@ -25,6 +26,8 @@ export interface FeedPart {
   readonly cursor?: Cursor;
   /** Number of rows that the service counted, which it does if they came in more than one response. */
   readonly expectedRows?: number | undefined;
+  /** Facts about the rows so far, for the log and the data package. Absent if there are none. */
+  readonly notes?: RowNotes;
 }
 
 /** State of all datasets that can contain rows of a document. */

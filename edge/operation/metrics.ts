@@ -1,5 +1,5 @@
 import { VERSION } from "../../src/version.ts";
-import type { Feeds } from "../downloads/feeds.ts";
+import type { FeedPart, Feeds } from "../downloads/feeds.ts";
 import type { RequestQueue } from "../downloads/queue.ts";
 import type { Settings } from "../options.ts";
 
@@ -24,6 +24,8 @@ export interface RequestFacts {
   /** From the request to the end of the response. */
   milliseconds: number;
   upstreamRequests: number;
+  /** Numbers of rows of which something should be known. Absent if there are none. */
+  notes?: Omit<NonNullable<FeedPart["notes"]>, "forms" | "fractions">;
 }
 
 /** Prometheus text exposition format, version 0.0.4. */

@@ -6,6 +6,7 @@ import { isResponse } from "../../src/client/transport.ts";
 import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
+import type { FeedPart } from "../downloads/feeds.ts";
 import type { LogLevel, Settings } from "../options.ts";
 import type { Metrics, RequestFacts, RequestOutcome } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
@@ -43,6 +44,8 @@ export class Exchange {
   query: Readonly<Record<string, string>> = {};
   rows = 0;
   bytes = 0;
+  /** Of the rows. */
+  notes: FeedPart["notes"];
   /** A stream calls {@linkcode end} itself. */
   isStream = false;
   /** Until the response is known, the status to log if the server stops. */
@@ -201,6 +204,8 @@ export class Exchange {
     const query = Object.entries(this.query).map(([name, value]) =>
       [name, limitLength(this.redact(value))] as const
     );
+    // Without texts of the rows.
+    const { forms: _, fractions: __, ...notes } = this.notes ?? {};
     const facts: RequestFacts = {
       requestId: this.id,
       method: KNOWN_METHODS.test(method) ? method : "OTHER",
@@ -212,6 +217,7 @@ export class Exchange {
       bytes: this.bytes,
       milliseconds: Math.round(clock.now() - this.#startedAt),
       upstreamRequests: this.#upstreamRequests,
+      ...(Object.keys(notes).length > 0 && { notes }),
     };
     metrics.addRequest(facts);
     if (!logRequests) return;
@@ -255,7 +261,7 @@ function formatLine(
 
 /** The query comes last and in quotes, because the client chooses its content. */
 function describeRequest(
-  { method, path, query, status, outcome, rows, bytes, milliseconds, upstreamRequests }:
+  { method, path, query, status, outcome, rows, bytes, milliseconds, upstreamRequests, notes = {} }:
     RequestFacts,
 ): string {
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
@@ -265,6 +271,7 @@ function describeRequest(
     count(bytes, "byte"),
     `${milliseconds} ms`,
     count(upstreamRequests, "upstream request"),
+    ...Object.entries(notes).map(([name, rows]) => `${name} ${rows}`),
     ...(parameters === "" ? [] : [`query ${JSON.stringify(parameters)}`]),
   ];
   return parts.join(", ");

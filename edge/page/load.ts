@@ -5,6 +5,7 @@ import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import type { SummaryRow } from "../../src/client/summary.ts";
 import { shorten } from "../downloads/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
+import { mapPositionOf, POSITION_FIELDS } from "../../src/odata/map_position.ts";
 import { fold } from "../../src/odata/value_hints.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
@@ -19,7 +20,7 @@ import {
   toSelection,
 } from "./form.ts";
 import { boundsOfView, parseView } from "./map_view.ts";
-import { CANADA_WIDTH } from "./projection.ts";
+import { CANADA_WIDTH, type Coordinates } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
 import { findRegion, regionName } from "./text.ts";
@@ -36,8 +37,8 @@ export interface LocationInfo {
   id: string;
   doi: string;
   name: string;
-  latitude: number;
-  longitude: number;
+  /** `undefined` if it is not on a map. */
+  position: Coordinates | undefined;
   type: string;
 }
 
@@ -112,8 +113,7 @@ const REQUESTS = {
 
   async locations({ dataStream, signal }: Source, selection: RowSelection): Promise<Locations> {
     const options = { ...selection, signal };
-    const place = ["Name", "Latitude", "Longitude", "MonitoringLocationType"] as const;
-    const select = ["Id", "DOI", ...place] as const;
+    const select = ["Id", "DOI", "Name", "MonitoringLocationType", ...POSITION_FIELDS] as const;
     const query = { ...options, select, limit: MAX_LOCATIONS };
     const rows = await dataStream.locations(query).toArray();
     const total = rows.length < MAX_LOCATIONS
@@ -123,8 +123,11 @@ const REQUESTS = {
       id: String(row.Id),
       doi: row.DOI,
       name: row.Name,
-      latitude: row.Latitude,
-      longitude: row.Longitude,
+      position: mapPositionOf(
+        row.Longitude,
+        row.Latitude,
+        row.HorizontalCoordinateReferenceSystem,
+      ),
       type: row.MonitoringLocationType,
     }));
     return { list, missing: Math.max(0, total - rows.length) };

@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { type Form, isFiltered, NO_SIDES, pageUrl, readForm } from "./form.ts";
 import type { LocationInfo } from "./load.ts";
-import { drawPoints, formatPixel, type MapDrawing } from "./map_points.ts";
+import { drawPoints, formatPixel, isInside, type MapDrawing, mappedOf } from "./map_points.ts";
 import {
   clampLatitude,
   formatView,
@@ -17,6 +17,7 @@ import { drawOutlines, drawPath } from "./outlines.ts";
 import {
   type Bounds,
   CANADA,
+  type Coordinates,
   cornersOf,
   createFrame,
   type Frame,
@@ -38,8 +39,9 @@ export function drawMap(
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
   const { width, height } = size;
   const { locations: { list }, selection: { within: box } } = results;
+  const positions = mappedOf(list).map(({ position }) => position);
   const view = parseView(form.view) ??
-    (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(list, size) : CANADA);
+    (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(positions, size) : CANADA);
   const frame = createFrame(view, size);
   const map = { form, path, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
@@ -121,11 +123,17 @@ function renderLegend({ form, path, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
   const { language } = form;
   const text = TEXTS[language];
+  const mapped = mappedOf(list);
+  const outside = mapped.filter(({ position }) => !isInside(frame, position));
+  const all = [...list, ...others ?? []];
+  const unmapped = all.length - mappedOf(all).length;
   const link = (changes: Partial<Form>, label: string) =>
     html`<a href="${pageUrl(form, changes, path)}">${label}</a>`;
   const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
     <span class="map-key">${formatPlural("locations", list.length, language)}</span>
+    ${outside.length > 0 && html`<span>${formatPlural("outside", outside.length, language)}</span>`}
+    ${unmapped > 0 && html`<span>${formatPlural("unmapped", unmapped, language)}</span>`}
     ${
     others &&
     html`<span class="map-key map-other">${formatPlural("others", others.length, language)}</span>`
@@ -148,15 +156,16 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
   const all = [...locations.list, ...others];
   const chosen = all.find(({ id }) => id === form.selected);
   if (!chosen) return;
-  const { longitude, latitude } = chosen;
   const [north, south, east, west] = text.compass.split(" ");
   const digits = { minimumFractionDigits: 3, maximumFractionDigits: 3 };
   const degrees = (number: number) => `${formatNumber(Math.abs(number), language, digits)}°`;
-  const position = `${degrees(latitude)} ${latitude < 0 ? south : north}, ${degrees(longitude)} ${
-    longitude < 0 ? west : east
-  }`;
-  const here = all.filter((location) =>
-    location.longitude === longitude && location.latitude === latitude && location !== chosen
+  const formatPosition = ({ longitude, latitude }: Coordinates) =>
+    `${degrees(latitude)} ${latitude < 0 ? south : north}, ` +
+    `${degrees(longitude)} ${longitude < 0 ? west : east}`;
+  const position = chosen.position && formatPosition(chosen.position);
+  const here = mappedOf(all).filter((location) =>
+    location.position.longitude === chosen.position?.longitude &&
+    location.position.latitude === chosen.position.latitude && location !== chosen
   );
   const unfiltered = readForm(new URLSearchParams(), language);
   const only = { where: "", selected: "", view: "", others: "" };

@@ -4,7 +4,7 @@ import { type Form, pageUrl } from "./form.ts";
 import type { LocationInfo, Results } from "./load.ts";
 import { formatView, viewOf } from "./map_view.ts";
 import { PLACES } from "./outlines.ts";
-import { CANADA_WIDTH, type Frame, type Pixel, type Size } from "./projection.ts";
+import { CANADA_WIDTH, type Coordinates, type Frame, type Pixel, type Size } from "./projection.ts";
 import { percent } from "./scale.ts";
 import { formatNumber, formatPlural, type Html } from "./text.ts";
 
@@ -17,22 +17,40 @@ export interface MapDrawing {
   frame: Frame;
 }
 
+interface MappedLocation extends LocationInfo {
+  position: Coordinates;
+}
+
+/** Returns the locations that are on a map. */
+export function mappedOf(locations: readonly LocationInfo[]): readonly MappedLocation[] {
+  return locations.filter((location): location is MappedLocation =>
+    location.position !== undefined
+  );
+}
+
+export function isInside(
+  { size: { width, height }, toPixel }: Frame,
+  position: Coordinates,
+): boolean {
+  const [x, y] = toPixel(position);
+  return x >= 0 && y >= 0 && x <= width && y <= height;
+}
+
 /** Locations that are drawn as one point. */
 interface Cluster {
   x: number;
   y: number;
-  members: LocationInfo[];
+  members: MappedLocation[];
 }
 
 export function drawPoints(map: MapDrawing, className: string): Html {
   const { frame, results: { locations, others = [] } } = map;
-  const { width, height } = frame.size;
   const toClusters = (locations: readonly LocationInfo[]) =>
     mergePoints(
-      locations.map((location): Cluster => {
-        const [x, y] = frame.toPixel(location);
+      mappedOf(locations).filter(({ position }) => isInside(frame, position)).map((location) => {
+        const [x, y] = frame.toPixel(location.position);
         return { x, y, members: [location] };
-      }).filter(({ x, y }) => x >= 0 && y >= 0 && x <= width && y <= height),
+      }),
     );
   const [hollow, filled] = [toClusters(others), toClusters(locations.list)];
   return html`<g class="${className}">${drawLabels([...hollow, ...filled], frame)}${
@@ -72,11 +90,11 @@ function radiusOf({ members: { length } }: Cluster): number {
 
 function drawPoint(cluster: Cluster, { form, path, frame }: MapDrawing, className: string): Html {
   const { members } = cluster;
-  const [first] = members as [LocationInfo];
+  const [first] = members as [MappedLocation];
   const count = members.length;
   const [x, y] = formatPixel([cluster.x, cluster.y], frame.size);
   const radius = radiusOf(cluster);
-  const closer = viewOf(members, frame.size);
+  const closer = viewOf(members.map(({ position }) => position), frame.size);
   const isCloser = count > 1 && closer.width < frame.view.width / 1.2;
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
   const title = count === 1 ? first.name : formatPlural("locations", count, form.language);

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import { describeChanges } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
-import type { Cursor, Progress } from "../client/query.ts";
+import type { Cursor } from "../client/query.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import {
   type DownloadPage,
@@ -230,8 +230,8 @@ async function writePages(
     throw error;
   }
 
-  const { totalRows, expectedRows = Infinity, missingRows } = last!;
-  const { notes, nulls, found } = progress;
+  const { totalRows, expectedRows = Infinity, missingRows, notes } = last!;
+  const { nulls, found } = progress;
   const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
   noteLines({ ...notes, ...nulls, missingRows, extraRows }).forEach(context.printError);
   const isCited = flags.has("cite") || isMeasured(resource) && !flags.has("quiet");
@@ -265,8 +265,7 @@ interface DownloadProgress {
   planned?: PlannedDatasets;
   report?: ProgressReport;
   found?: Cursor["distinct"];
-  notes?: Progress["notes"];
-  nulls?: Pick<FileOrigin, "invalidValues" | "withoutGeometry">;
+  nulls?: Pick<FileOrigin, "invalidValues">;
 }
 
 type Rows = Awaited<ReturnType<typeof createRows>>;
@@ -276,10 +275,7 @@ async function createRows({ flags, resource, client, input, format, csv, record 
   const state: DownloadProgress = {};
   const query = client.query(resource, {
     ...input,
-    onProgress(progress) {
-      state.notes = progress.notes;
-      state.report?.update(progress);
-    },
+    onProgress: (progress) => state.report?.update(progress),
   });
   const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
     fieldNames(resource);
@@ -296,9 +292,9 @@ async function createRows({ flags, resource, client, input, format, csv, record 
   const parquet: ParquetOptions & { url: string } = {
     invalidValues: flags.has("allow-invalid") ? "null" : "error",
     url: query.url,
-    metadata({ rows, columns, ...nulls }) {
-      state.nulls = nulls;
-      const more = { ...nulls, query: record };
+    metadata({ rows, columns, invalidValues, notes }) {
+      state.nulls = { invalidValues };
+      const more = { invalidValues, notes, query: record };
       const datapackage = embeddedPackage({
         ...described,
         ...datasetsOf(state.found?.DOI),
@@ -328,6 +324,7 @@ async function createRows({ flags, resource, client, input, format, csv, record 
     },
     describe({ path, origin, ...facts }: FileFacts) {
       const { writer, distinct } = origin.cursor;
+      const { fields = selected, notes } = writer as WriterState;
       // Only the presence of a writer's state is compared.
       const cursor = { ...origin.cursor, writer: {} };
       return toDataPackage({
@@ -337,8 +334,8 @@ async function createRows({ flags, resource, client, input, format, csv, record 
         csv,
         fileName: basename(path),
         created: new Date(),
-        columns: (writer as WriterState).fields ?? selected,
-        more: { ...origin, ...state.nulls, cursor },
+        columns: fields,
+        more: { ...origin, ...state.nulls, notes, cursor },
       });
     },
   };

@@ -172,13 +172,14 @@ function duration(seconds: number): string {
 }
 
 /** Numbers of rows that a flag accepts although they are not as DataStream describes them. */
-type AcceptedRow = "invalidValues" | "withoutGeometry" | "missingRows" | "extraRows";
+type AcceptedRow = "invalidValues" | "missingRows" | "extraRows";
 type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
 
 /** Texts by count of notes, after the number of rows. */
 const NOTE_TEXTS: readonly (readonly [Exclude<keyof Notes, "forms" | "fractions">, string])[] = [
   ["invalidValues", "with a value that does not fit its column, now null (--allow-invalid)"],
-  ["withoutGeometry", "without a geometry: the position is absent, or not in WGS84"],
+  ["withoutGeometry", "without a geometry: the position is absent, impossible, or not in WGS84"],
+  ["nad83", "with a position in NAD83, which is written as WGS84 (about 2 m off)"],
   ["missingRows", "missing: DataStream counted more (accepted by --allow-incomplete)"],
   ["extraRows", "more than DataStream counted (accepted by --allow-incomplete)"],
   ["outsideDays", "left out: outside of --from and --to"],

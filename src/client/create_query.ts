@@ -82,7 +82,7 @@ export function createQuery<R extends object>(
   const url = firstUrlOf(query, settings);
 
   const startRun = (stop: AbortSignal, writer?: PageWriter) => {
-    const notes = rules && writer && (() => writer.state.notes);
+    const notes = writer && (() => writer.state.notes);
     return createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress, notes);
   };
   /** Cancelling the stream stops the request in flight. */
@@ -244,6 +244,7 @@ function requestBatches<T>(
     values = listValues();
     const data = part === undefined ? await converter.end() : part.data;
     const cursor = toCursor(position, { distinct: values, writer: writer?.state });
+    const { notes } = writer?.state ?? {};
     return {
       data,
       rows: part?.kept ?? 0,
@@ -255,6 +256,7 @@ function requestBatches<T>(
       expectedRows: position.expectedRows,
       missingRows: position.missingRows ?? 0,
       distinct: values,
+      ...(notes && { notes }),
     };
   };
 }

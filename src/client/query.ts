@@ -274,6 +274,8 @@ export interface Batch<T> {
    * or if the batches before `after` were requested without one of its fields.
    */
   readonly distinct: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Notes of all rows so far, as in {@linkcode Progress}. Absent if there are none. */
+  readonly notes?: RowNotes;
 }
 
 /**
@@ -371,7 +373,10 @@ export interface Progress {
    * `incomplete: "warn"`. Absent if no row is missing.
    */
   readonly missingRows?: number;
-  /** Notes of the rows so far, if the query has one of the options `tidy`, `from`, `to` and `excludeQualityControl`. */
+  /**
+   * Notes of the rows so far, of a query with one of the options `tidy`, `from`, `to` and `excludeQualityControl`, or
+   * that writes points. Absent if there are none.
+   */
   readonly notes?: RowNotes | undefined;
   /** By what the query is being split into smaller ones; otherwise `undefined`. */
   readonly splitting?: "location" | "year" | undefined;

@@ -29,7 +29,10 @@ export function createRun(
   return {
     settings,
     signal,
-    onProgress: notes ? (progress) => onProgress({ ...progress, notes: notes() }) : onProgress,
+    onProgress(progress) {
+      const found = notes?.();
+      onProgress(found ? { ...progress, notes: found } : progress);
+    },
     progress,
   };
 }

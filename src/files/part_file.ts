@@ -20,6 +20,7 @@ import type { Clock } from "../clock.ts";
 import { oneLine } from "../errors.ts";
 import type { DatasetVersion } from "../formats/citations.ts";
 import type { DataPackage } from "../formats/data_package.ts";
+import type { RowNotes } from "../formats/tidy.ts";
 import { isObject } from "../validation.ts";
 import {
   copyPermissions,
@@ -44,8 +45,8 @@ export interface FileOrigin {
   missingRows: number;
   /** For Parquet, number of rows with a value that did not fit its column and is null. */
   invalidValues?: number;
-  /** For Parquet, number of locations without a position in WGS 84. */
-  withoutGeometry?: number;
+  /** Facts about the rows, such as the number of locations without a geometry. */
+  notes?: RowNotes | undefined;
   /** Cursor after the last page. With it, the client recognizes the same query in other flags. */
   cursor: Cursor;
 }

@@ -1,16 +1,11 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
 import { labelOf, meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
+import { POSITION_FIELDS } from "../odata/map_position.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
 import { checkCsvOptions, type CsvOptions } from "./csv.ts";
-import {
-  columnNamesIn,
-  type FileFormat,
-  FORMATS,
-  POINT_FIELDS,
-  withoutPageSize,
-} from "./formats.ts";
+import { columnNamesIn, type FileFormat, FORMATS, withoutPageSize } from "./formats.ts";
 import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
 export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
@@ -99,7 +94,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
   const hasGeometry = format === "parquet" && resource === "Locations" &&
-    POINT_FIELDS.every((field) => file.columns.includes(field));
+    POSITION_FIELDS.every((field) => file.columns.includes(field));
   return {
     profile: isCsv ? "tabular-data-package" : "data-package",
     name,
@@ -220,7 +215,8 @@ const GEOMETRY_FIELD: PackageField = {
   name: "geometry",
   type: "any",
   title: "Geometry",
-  description: "point in WGS 84 (OGC:CRS84) as WKB; null for another reference system",
+  description:
+    "point in WGS 84 (OGC:CRS84) or NAD83 as WKB; null for another reference system, or without a position",
 };
 
 function toSource(citation: Citation): Record<string, string> & { title: string; path: string } {

@@ -1,4 +1,5 @@
 import { suggestUnchecked, ValidationError } from "../errors.ts";
+import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { columnNames, fieldNames, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import {
   invalidValue,
@@ -94,7 +95,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     mediaType: "application/geo+json",
     label: "GeoJSON",
     resources: ["Locations"],
-    requiredFields: ["Longitude", "Latitude"],
+    requiredFields: POSITION_FIELDS,
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
   "csv.gz": {
@@ -117,9 +118,6 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     isTable: true,
   },
 };
-
-/** Fields of Locations from which Parquet makes the column `geometry`. */
-export const POINT_FIELDS = ["Longitude", "Latitude", "HorizontalCoordinateReferenceSystem"];
 
 /** Removes the page size from the URL of a query, because a resumed download can have another one. */
 export function withoutPageSize(url: string): string {

@@ -1,17 +1,18 @@
 import { concatBytes, utf8Encoder } from "../bytes.ts";
-import { JSON_NUMBER } from "./json_scanner.ts";
+import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { JsonDocumentWriter, writeObject } from "./json.ts";
 import { type PageTranscoder, writePage, type WriterState } from "./page_writer.ts";
-import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts";
+import { pointReader } from "./points.ts";
+import { EMPTY, ID_FIELD, NESTED, quoteLength, SCALAR } from "./row_reader.ts";
 
 /**
  * Converts one page of Locations to GeoJSON, for callers that request pages themselves.
  * Source: RFC 7946.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
- * @returns A FeatureCollection of points. Coordinates keep the digits that the service sent, also of a row whose
- *   `HorizontalCoordinateReferenceSystem` is not `WGS84`, although readers assume WGS 84. A location without a
- *   position has the geometry null
+ * @returns A FeatureCollection of points. Coordinates keep the digits that the service sent. The geometry is null if
+ *   `HorizontalCoordinateReferenceSystem` is neither `WGS84` nor `NAD83` (about 2 m off), or the position is absent or
+ *   impossible
  * @throws {SyntaxError} If the bytes are not a page
  * @throws {ValidationError} If the page is not a `Uint8Array`
  *
@@ -20,7 +21,8 @@ import { EMPTY, ID_FIELD, NESTED, type RowReader, SCALAR } from "./row_reader.ts
  * import { geojsonFromPage } from "@weir/datastream";
  * import { assertEquals } from "@std/assert";
  *
- * const page = new TextEncoder().encode('{"value":[{"Id":7,"Latitude":46.10,"Longitude":-63}]}');
+ * const place = '"Latitude":46.10,"Longitude":-63,"HorizontalCoordinateReferenceSystem":"WGS84"';
+ * const page = new TextEncoder().encode(`{"value":[{"Id":7,${place}}]}`);
  * const { features } = JSON.parse(new TextDecoder().decode(geojsonFromPage(page)));
  * assertEquals(features[0].geometry, { type: "Point", coordinates: [-63, 46.1] });
  * ```
@@ -31,42 +33,46 @@ export function geojsonFromPage(page: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 export function createGeojsonWriter(state?: WriterState): JsonDocumentWriter {
-  const head = '{"type":"FeatureCollection","features":[';
-  const fields = ["Longitude", "Latitude"];
-  return new JsonDocumentWriter(
-    { head, tail: "]}\n", isList: true, fields, writeItem: writeFeature },
-    state,
-  );
+  const parts = { head: '{"type":"FeatureCollection","features":[', tail: "]}\n", isList: true };
+  const readPoint = pointReader(POSITION_FIELDS.map((_, column) => column));
+  const writeItem: typeof writeObject = (page, at, end) => {
+    const { output } = page;
+    output.append(FEATURE);
+    if (!page.omitted.includes(ID_FIELD)) writeId(page);
+    const point = readPoint(page);
+    output.append(point === undefined ? NO_POINT : POINT);
+    if (point !== undefined) {
+      output.append(point.digits[0]);
+      output.append(COMMA);
+      output.append(point.digits[1]);
+      output.append(END_OF_POINT);
+    }
+    output.append(PROPERTIES);
+    writeObject(page, at, end);
+    output.append(END);
+  };
+  return new JsonDocumentWriter({ ...parts, fields: POSITION_FIELDS, writeItem }, state);
 }
 
-const END = utf8Encoder.encode("}");
-
-function writeFeature(source: PageTranscoder, at: number, end: number): void {
-  const { reader, output, omitted } = source;
-  const [longitude, latitude] = [toCoordinate(reader, 0), toCoordinate(reader, 1)];
-  const id = omitted.includes(ID_FIELD) ? undefined : toFeatureId(reader);
-  const geometry = longitude === undefined || latitude === undefined
-    ? "null"
-    : `{"type":"Point","coordinates":[${longitude},${latitude}]}`;
-  const member = id === undefined ? "" : `"id":${id},`;
-  output.append(
-    utf8Encoder.encode(`{"type":"Feature",${member}"geometry":${geometry},"properties":`),
-  );
-  writeObject(source, at, end);
-  output.append(END);
-}
+const encode = (text: string) => utf8Encoder.encode(text);
+const FEATURE = /* @__PURE__ */ encode('{"type":"Feature",');
+const ID = /* @__PURE__ */ encode('"id":');
+const POINT = /* @__PURE__ */ encode('"geometry":{"type":"Point","coordinates":[');
+const END_OF_POINT = /* @__PURE__ */ encode("]}");
+const NO_POINT = /* @__PURE__ */ encode('"geometry":null');
+const PROPERTIES = /* @__PURE__ */ encode(',"properties":');
+const COMMA = /* @__PURE__ */ encode(",");
+const END = /* @__PURE__ */ encode("}");
 
 /** An Id is a string or a number (RFC 7946, section 3.2). */
-function toFeatureId(reader: RowReader): string | undefined {
-  const kind = reader.kinds[reader.idColumn];
-  if (kind === EMPTY || kind === NESTED) return undefined;
-  const json = reader.json(reader.idColumn);
-  return kind === SCALAR && !JSON_NUMBER.test(json) ? undefined : json;
-}
-
-function toCoordinate(reader: RowReader, column: number): string | undefined {
-  const kind = reader.kinds[column];
-  if (kind === EMPTY || kind === NESTED) return undefined;
-  const text = kind === SCALAR ? reader.json(column) : JSON.parse(reader.json(column));
-  return JSON_NUMBER.test(text) && Number.isFinite(Number(text)) ? text : undefined;
+function writeId({ reader, window: { bytes }, output }: PageTranscoder): void {
+  const { idColumn: column, starts, ends, kinds } = reader;
+  const kind = kinds[column] ?? EMPTY;
+  const start = starts[column]!;
+  // `true` and `false` begin with letters.
+  if (kind === EMPTY || kind === NESTED || kind === SCALAR && bytes[start]! >= 0x40) return;
+  const quote = quoteLength(kind);
+  output.append(ID);
+  output.append(bytes.subarray(start - quote, ends[column]! + quote));
+  output.append(COMMA);
 }

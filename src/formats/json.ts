@@ -53,6 +53,7 @@ export interface JsonDocumentParts {
   /** Whether rows have commas between them; otherwise, each row is a line. */
   isList: boolean;
   tail: string;
+  /** Fields that `writeItem` reads; they are the first columns of the row reader. Default: none. */
   fields?: readonly string[];
   writeItem?: (source: PageTranscoder, at: number, end: number) => void;
 }

@@ -29,9 +29,6 @@ for (const [index, letter] of [...'"\\/bfnrt'].entries()) {
   ESCAPED[letter.charCodeAt(0)] = '"\\/\b\f\n\r\t'.charCodeAt(index);
 }
 
-/** RFC 8259, section 6. */
-export const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
 /** Maximum nesting (levels). The values of the service have at most two levels. */
 const MAX_NESTING = 1_000;
 

@@ -175,6 +175,8 @@ export class PageTranscoder implements PageConversion<Bytes> {
   /** Last closing brace in the window: a row after it is incomplete. */
   #lastBrace = -1;
   #converted = 0;
+  /** Notes of rows that are not taken, each with the number of rows before its row; most rows have none. */
+  #notes: (readonly [row: number, note: Note])[] = [];
   #written = 0;
   #taken = { converted: 0, written: 0 };
   #isEnded = false;
@@ -199,7 +201,8 @@ export class PageTranscoder implements PageConversion<Bytes> {
       ...new Set([...fields, ID_FIELD, ...distinct, ...rules ? fieldsOfRules(rules) : []]),
     ];
     this.reader = new RowReader(this.window, separator, columns, addsColumns);
-    this.rules = rules && new PageRules(rules, this.window, this.reader, separator);
+    const note = (...note: Note) => this.note(...note);
+    this.rules = rules && new PageRules(rules, this.window, this.reader, separator, note);
   }
 
   get ids(): RowIds {
@@ -231,7 +234,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const rows = converted - this.#taken.converted;
     const kept = written - this.#taken.written;
     this.#taken = { converted, written };
-    this.#writer.addNotes(this.rules?.takeNotes(converted) ?? []);
+    this.#writer.addNotes(this.#takeNotes(converted));
     const data = this.#writer.append(output.bytes.subarray(0, end), kept);
     output.dropFirst(end);
     if (this.#isEnded) {
@@ -240,6 +243,18 @@ export class PageTranscoder implements PageConversion<Bytes> {
       releaseBuffer(output.bytes);
     }
     return { data, values: this.#distinct?.take(written) ?? [], rows, kept };
+  }
+
+  /** Notes a fact about the row that is being converted. */
+  note(...note: Note): void {
+    this.#notes.push([this.#converted, note]);
+  }
+
+  /** Returns the notes of the first rows, except those that an earlier call has returned. */
+  #takeNotes(rows: number): Note[] {
+    const taken = this.#notes.filter(([row]) => row < rows);
+    this.#notes.splice(0, taken.length);
+    return taken.map(([, note]) => note);
   }
 
   end(): PageEnvelope {

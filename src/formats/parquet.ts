@@ -31,11 +31,13 @@ import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
 import type { Bytes } from "../bytes.ts";
 import { valueTypeOf } from "../odata/field_meanings.ts";
+import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions } from "../validation.ts";
 import { VERSION } from "../version.ts";
-import { type LoadedFormat, POINT_FIELDS, withoutPageSize, type WriterOptions } from "./formats.ts";
+import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
+import { PointCell, pointReader, type ReadPoint } from "./points.ts";
 import {
   type BufferedRows,
   type PageConversion,
@@ -56,12 +58,10 @@ import {
   createColumn,
   EXPECTED,
   GROUP_ROWS,
-  type PointCells,
   type ValueColumn,
-  WITHOUT_GEOMETRY,
 } from "./parquet_columns.ts";
 import { type Cells, ID_FIELD } from "./row_reader.ts";
-import { TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
+import { type RowNotes, TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
 
 /**
  * Options of Parquet.
@@ -110,8 +110,8 @@ export interface ParquetFacts {
   readonly columns: readonly string[];
   /** Number of rows with a value that did not fit its column and is null. */
   readonly invalidValues: number;
-  /** For Locations, number of rows without a geometry: without a position in WGS 84. */
-  readonly withoutGeometry: number;
+  /** Other facts about the rows, such as the number of locations without a geometry. Counts are absent if they are 0. */
+  readonly notes: RowNotes;
 }
 
 /**
@@ -142,8 +142,9 @@ export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
  * Weir does not know is STRING. Row groups have 50,000 rows or 16 MB of values, compressed with Snappy. A file that was
  * cut is unreadable, because its last bytes describe the others.
  *
- * A file of Locations is GeoParquet 1.1: the column `geometry` has points in WGS 84. A row of another reference system
- * has no geometry. The column is absent if the query does not select position and reference system.
+ * A file of Locations is GeoParquet 1.1: the column `geometry` has points in WGS 84, and in NAD83, which is about 2 m
+ * off. A row of another reference system or without a possible position has no geometry. The column is absent if the
+ * query does not select position and reference system.
  * Source: Apache Parquet format 2; GeoParquet 1.1.0.
  *
  * @typeParam S Type of the stream, which is that of `query.bytes()`
@@ -224,7 +225,6 @@ interface Buffered extends BufferedRows {
   columns: readonly ValueColumn[];
   rows: number;
   invalidValues: number;
-  withoutGeometry: number;
 }
 
 function isFull({ rows, bytes }: Buffered): boolean {
@@ -239,7 +239,6 @@ interface ParquetState extends WriterState {
   /** Number of rows after the position of the state that these groups already have. */
   rowsAlreadyWritten: number;
   invalidValues: number;
-  withoutGeometry: number;
   /** Absent in JSON, in which a cursor is the one before the first of these rows. */
   buffered?: Buffered;
   /** The cursor as JSON; `undefined` before the first row group is finished. */
@@ -263,6 +262,9 @@ class ParquetDocumentWriter extends PageWriter {
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
   readonly #chunks = new ChunkWriter(this.#output, GROUP_ROWS);
+  /** `undefined` if there is no column `geometry`. */
+  readonly #readPoint: ReadPoint | undefined;
+  readonly #pointCell = new PointCell();
   /** Fields of the columns, which include new ones of rows that are not taken. */
   #fields: readonly string[];
   /** Full row groups with rows that are not taken, and the one that rows are added to. */
@@ -291,14 +293,18 @@ class ParquetDocumentWriter extends PageWriter {
       groups: [],
       rowsAlreadyWritten: 0,
       invalidValues: 0,
-      withoutGeometry: 0,
     };
     const { fields, groups, buffered } = this.state;
     this.#fields = fields;
+    const columns = POSITION_FIELDS.map((field) => fields.indexOf(field));
+    const hasPoints = resource === "Locations" && !columns.includes(-1);
+    this.#readPoint = hasPoints ? pointReader(columns) : undefined;
     // Another run that was replaced can still add rows to its columns.
-    const columns = buffered?.columns.map((column) => column.copy(buffered.rows));
+    const copies = buffered?.columns.map((column) => column.copy(buffered.rows));
     const memory = { isReused: false };
-    this.#groups = [columns === undefined ? this.#newGroup() : { ...buffered!, columns, memory }];
+    this.#groups = [
+      copies === undefined ? this.#newGroup() : { ...buffered!, columns: copies, memory },
+    ];
     this.state = { ...this.state, buffered: { ...this.#groups[0]! } };
     if (groups.length === 0) this.#output.appendUint32(MAGIC);
     else this.#output.offset = groups.at(-1)!.chunks.at(-1)!.end;
@@ -319,12 +325,16 @@ class ParquetDocumentWriter extends PageWriter {
     return super.openPage(options);
   }
 
-  writeRow({ reader, window, rules }: PageTranscoder): PageFault | undefined {
+  writeRow(page: PageTranscoder): PageFault | undefined {
+    const { reader, window, rules } = page;
     if (this.addsColumns && reader.columns.length > this.#fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
+    // Rows that are already written have notes too: the state has the notes before the page.
+    const point = this.#readPoint?.(page);
     if (this.#pending++ < this.state.rowsAlreadyWritten) return undefined;
+    this.#pointCell.fill(point);
     if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
     const group = this.#groups.at(-1)!;
     const { starts, ends, kinds } = reader;
@@ -335,11 +345,10 @@ class ParquetDocumentWriter extends PageWriter {
     let isInvalid = false;
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index]!;
-      const added = index < width || rules === undefined
+      const added = index < width
         ? column.add(rows, cells, index)
-        : column.add(rows, rules, index - width);
+        : column.add(rows, rules ?? this.#pointCell, index - width);
       if (added >= 0) bytes += added;
-      else if (added === WITHOUT_GEOMETRY) group.withoutGeometry++;
       else if (this.#options.invalidValues === "error") return this.#misfit(reader, index);
       else isInvalid = true;
     }
@@ -360,7 +369,7 @@ class ParquetDocumentWriter extends PageWriter {
     const { groups, rowsAlreadyWritten } = this.state;
     this.state = {
       ...this.state,
-      ...this.#countsWith(finished),
+      invalidValues: this.#countInvalid(finished),
       isBegun: true,
       fields: this.#fields,
       groups: [...groups, ...written],
@@ -388,15 +397,15 @@ class ParquetDocumentWriter extends PageWriter {
   async end(): Promise<Bytes> {
     const rest = this.#groups.filter(({ rows }) => rows > 0);
     const groups = [...this.state.groups, ...rest.map((group) => this.#writeGroup(group))];
-    const counts = this.#countsWith(rest);
+    const invalidValues = this.#countInvalid(rest);
     const { fields, notes } = this.state;
     const rows = groups.reduce((sum, { rows }) => sum + rows, 0);
     const { metadata, url } = this.#options;
     const given = typeof metadata === "function"
-      ? await metadata({ rows, columns: fields, ...counts })
+      ? await metadata({ rows, columns: fields, invalidValues, notes: notes ?? {} })
       : metadata;
-    const own = { version: VERSION, url: url && withoutPageSize(url), rows, ...counts };
-    const geo = this.#pointCells() && { geo: JSON.stringify(GEO_METADATA) };
+    const own = { version: VERSION, url: url && withoutPageSize(url), rows, invalidValues, notes };
+    const geo = this.#readPoint && { geo: JSON.stringify(GEO_METADATA) };
     const all = { ...given, ...geo, weir: JSON.stringify(own) };
     const columns = this.#columns();
     const start = this.#output.index;
@@ -417,36 +426,22 @@ class ParquetDocumentWriter extends PageWriter {
       fields,
       groups: [],
       rowsAlreadyWritten: 0,
-      ...counts,
+      invalidValues,
       ...(notes && { notes }),
     };
     return this.#takeOutput();
   }
 
-  /** Returns the counts of the finished row groups and others. */
-  #countsWith(groups: readonly Buffered[]) {
-    let { invalidValues, withoutGeometry } = this.state;
-    for (const group of groups) {
-      invalidValues += group.invalidValues;
-      withoutGeometry += group.withoutGeometry;
-    }
-    return { invalidValues, withoutGeometry };
+  /** Returns the number of rows with invalid values in the finished row groups and others. */
+  #countInvalid(groups: readonly Buffered[]): number {
+    return groups.reduce((sum, group) => sum + group.invalidValues, this.state.invalidValues);
   }
 
   #newGroup(): Buffered {
-    const point = this.#pointCells();
-    const columns = this.#unused ??
-      this.#columns().map(([, type]) => createColumn(type, point));
+    const columns = this.#unused ?? this.#columns().map(([, type]) => createColumn(type));
     this.#unused = undefined;
     const memory = { isReused: false };
-    return { columns, memory, rows: 0, bytes: 0, invalidValues: 0, withoutGeometry: 0 };
-  }
-
-  /** Returns the cells of a position in a known reference system, if the rows have one. */
-  #pointCells(): PointCells | undefined {
-    if (this.#resource !== "Locations") return undefined;
-    const cells = POINT_FIELDS.map((field) => this.#fields.indexOf(field));
-    return cells.every((cell) => cell >= 0) ? cells as unknown as PointCells : undefined;
+    return { columns, memory, rows: 0, bytes: 0, invalidValues: 0 };
   }
 
   #columns(): NamedType[] {
@@ -459,7 +454,7 @@ class ParquetDocumentWriter extends PageWriter {
       ...this.rules?.tidy
         ? TIDY_COLUMNS.map((column): NamedType => [column, TIDY_TYPES[column]])
         : [],
-      ...this.#pointCells() ? [[GEO_METADATA.primary_column, "point"] as const] : [],
+      ...this.#readPoint ? [[GEO_METADATA.primary_column, "point"] as const] : [],
     ];
   }
 

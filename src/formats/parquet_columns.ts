@@ -1,8 +1,9 @@
-import { ByteBuffer, releaseBuffer, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import { ByteBuffer, releaseBuffer, utf8Encoder } from "../bytes.ts";
 import type { ValueType } from "../odata/field_meanings.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
-import { hashOf, JSON_NUMBER, MINUS, parseBytes, POINT, ZERO } from "./json_scanner.ts";
+import { hashOf, parseBytes } from "./json_scanner.ts";
+import { readDecimal, readNumber } from "./numbers.ts";
 import { type Cells, EMPTY, ESCAPED_STRING, NESTED, quoteLength, SCALAR } from "./row_reader.ts";
 import type { TidyType } from "./tidy.ts";
 import { dayNumber, NO_NUMBER, readTwo } from "./utc_time.ts";
@@ -44,12 +45,8 @@ export const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
   texts: "text or a list of texts",
 };
 
-/** Results of `ValueColumn.add()`: the value does not fit, or the row has no geometry. */
+/** Result of `ValueColumn.add()`: the value does not fit. */
 export const NO_FIT = -1;
-export const WITHOUT_GEOMETRY = -2;
-
-/** Indices of the cells from which a point is made: longitude, latitude, reference system. */
-export type PointCells = readonly [longitude: number, latitude: number, system: number];
 
 /** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
 export const GROUP_ROWS = 50_000;
@@ -69,7 +66,7 @@ export interface ValueColumn {
   /**
    * Adds the value of a cell. A value that does not fit becomes null.
    *
-   * @returns The number of bytes that the value takes in addition to {@linkcode CODE_BYTES}; `NO_FIT`; `WITHOUT_GEOMETRY`
+   * @returns The number of bytes that the value takes in addition to {@linkcode CODE_BYTES}, or `NO_FIT`
    */
   add(row: number, cells: Cells, cell: number): number;
   truncate(rows: number): void;
@@ -78,9 +75,8 @@ export interface ValueColumn {
   values(rows: number): CodedTexts | Lists;
 }
 
-/** Creates an empty column; `point` has the cells of a column of points. */
-export function createColumn(type: ColumnType, point?: PointCells): ValueColumn {
-  if (type === "point") return new PointColumn(point!);
+/** Creates an empty column. */
+export function createColumn(type: ColumnType): ValueColumn {
   return type === "texts" ? new ListColumn() : new CodedColumn(READ_NUMBER[type]);
 }
 
@@ -120,23 +116,23 @@ class CodedColumn implements ValueColumn {
 
   add(row: number, cells: Cells, cell: number): number {
     const kind = cells.kinds[cell]!;
-    if (kind === EMPTY) return this.addNull(row);
+    if (kind === EMPTY) return this.#addNull(row);
     const { bytes, starts, ends } = cells;
     if (kind !== ESCAPED_STRING && kind !== NESTED) {
-      return this.addText(row, bytes, starts[cell]!, ends[cell]!, kind !== SCALAR);
+      return this.#addText(row, bytes, starts[cell]!, ends[cell]!, kind !== SCALAR);
     }
-    if (kind === NESTED && this.#readNumber !== undefined) return this.addNull(row, NO_FIT);
+    if (kind === NESTED && this.#readNumber !== undefined) return this.#addNull(row, NO_FIT);
     const text = utf8Encoder.encode(textOfCell(cells, cell));
-    return this.addText(row, text, 0, text.length, true);
+    return this.#addText(row, text, 0, text.length, true);
   }
 
-  protected addNull(row: number, result = 0): number {
+  #addNull(row: number, result = 0): number {
     this.#codes[row] = 0;
     return result;
   }
 
   /** Returns the number of bytes that the text takes if it is new, or 0; `NO_FIT` if it is not the expected number. */
-  protected addText(
+  #addText(
     row: number,
     bytes: Uint8Array,
     start: number,
@@ -160,7 +156,7 @@ class CodedColumn implements ValueColumn {
     }
     const readNumber = this.#readNumber;
     if (readNumber !== undefined && readNumber(bytes, start, end, isString) === MISFIT) {
-      return this.addNull(row, NO_FIT);
+      return this.#addNull(row, NO_FIT);
     }
     const length = end - start;
     // A loop, because most texts are short, and a subarray is an object.
@@ -184,17 +180,13 @@ class CodedColumn implements ValueColumn {
   }
 
   copy(rows: number): ValueColumn {
-    const copy = this.createEmpty();
+    const copy = new CodedColumn(this.#readNumber);
     const { codes, texts, ends } = this.values(rows);
     copy.#codes.set(codes);
     copy.#texts.append(texts);
     copy.#ends = ends.slice();
     copy.truncate(rows);
     return copy;
-  }
-
-  protected createEmpty(): CodedColumn {
-    return new CodedColumn(this.#readNumber);
   }
 
   values(rows: number): CodedTexts {
@@ -288,91 +280,10 @@ function textOfCell(cells: Cells, cell: number): string {
 
 const LETTER_T = 0x74;
 
-/** Powers of ten that a double represents exactly. */
-const POWERS = /* @__PURE__ */ Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
-
-function readNumber(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  isString: boolean,
-): number | undefined {
-  const text = isString ? decode(bytes, start, end) : undefined;
-  // `true` and `false` begin with letters.
-  const isNumber = text === undefined ? bytes[start]! < 0x40 : JSON_NUMBER.test(text);
-  if (!isNumber) return MISFIT;
-  const number = readDecimal(bytes, start, end) ?? Number(text ?? decode(bytes, start, end));
-  return Number.isFinite(number) ? number : MISFIT;
-}
-
-/**
- * Reads a number of at most 15 digits without an exponent, as `Number()` does: both the digits as an integer and the
- * power of ten are exact, and a quotient of exact numbers is rounded once.
- *
- * @returns `undefined` for other numbers
- */
-function readDecimal(bytes: Uint8Array, start: number, end: number): number | undefined {
-  const isNegative = bytes[start] === MINUS;
-  let at = isNegative ? start + 1 : start;
-  if (end - at > POWERS.length) return undefined;
-  let digits = 0;
-  let fraction = 0;
-  for (; at < end; at++) {
-    const digit = bytes[at]! - ZERO;
-    if (digit >= 0 && digit <= 9) digits = 10 * digits + digit;
-    else if (bytes[at] === POINT) fraction = end - at - 1;
-    else return undefined;
-  }
-  if (digits > Number.MAX_SAFE_INTEGER) return undefined;
-  const number = fraction > 0 ? digits / POWERS[fraction]! : digits;
-  return isNegative ? -number : number;
-}
-
 /** Returns the number of milliseconds since 1970-01-01, of a time that `writeUtc()` has written. */
 function readTime(bytes: Uint8Array, start: number, end: number): number {
   const days = dayNumber(bytes, start, start + 10);
   const minutes = 60 * readTwo(bytes, start + 11) + readTwo(bytes, start + 14);
   const seconds = readDecimal(bytes, start + 17, end - 1)!;
   return 86_400_000 * days + 60_000 * minutes + Math.round(1_000 * seconds);
-}
-
-function decode(bytes: Uint8Array, start: number, end: number): string {
-  return utf8Decoder.decode(bytes.subarray(start, end));
-}
-
-/** Little-endian, type point (OGC Simple Features, 8.2). */
-const POINT_HEAD = [1, 1, 0, 0, 0];
-
-/** Reference system of OGC:CRS84, in which GeoParquet has its coordinates. */
-const WGS84 = "WGS84";
-
-/** Points in the well-known binary form. A row of another reference system has none. */
-class PointColumn extends CodedColumn {
-  readonly #cells: PointCells;
-  readonly #point = Uint8Array.from({ length: 21 }, (_, index) => POINT_HEAD[index] ?? 0);
-  readonly #view = new DataView(this.#point.buffer);
-
-  constructor(cells: PointCells) {
-    super();
-    this.#cells = cells;
-  }
-
-  override add(row: number, cells: Cells): number {
-    const [longitude, latitude, system] = this.#cells.map((cell) => parseCell(cells, cell));
-    const position = [longitude, latitude].map(Number);
-    // The text of a list of one number is that number.
-    const isPosition =
-      [longitude, latitude].every((value) =>
-        !Array.isArray(value) && JSON_NUMBER.test(String(value))
-      ) && position.every(Number.isFinite);
-    if (system !== WGS84 || !isPosition) return this.addNull(row, WITHOUT_GEOMETRY);
-    for (const [index, degrees] of position.entries()) {
-      this.#view.setFloat64(POINT_HEAD.length + 8 * index, degrees, true);
-    }
-    return this.addText(row, this.#point, 0, this.#point.length, true);
-  }
-
-  protected override createEmpty(): CodedColumn {
-    return new PointColumn(this.#cells);
-  }
 }

@@ -307,6 +307,14 @@ export class RowReader {
     return utf8Decoder.decode(this.#window.bytes.subarray(start, end));
   }
 
+  /** Returns the bytes of a string, a number or a literal. `undefined` for other values, and if it is `EMPTY`. */
+  content(column: number): Uint8Array | undefined {
+    const kind = this.kinds[column];
+    if (kind === EMPTY || kind === NESTED) return undefined;
+    if (kind === ESCAPED_STRING) return utf8Encoder.encode(JSON.parse(this.json(column)));
+    return this.#window.bytes.subarray(this.starts[column], this.ends[column]);
+  }
+
   /** Looks up the JSON of a value in a cache. Returns `undefined` if the value is `EMPTY` or there is no such column. */
   lookUp<T>(cache: BytesCache<T>, column: number): T | undefined {
     if ((this.kinds[column] ?? EMPTY) === EMPTY) return undefined;

@@ -2,15 +2,8 @@
 // row, which it reads from the bytes of the page. `docs/tidy.md` describes the rules.
 import { ByteBuffer, type Bytes, utf8Encoder } from "../bytes.ts";
 import type { Row } from "../odata/resources.ts";
-import {
-  BytesCache,
-  COLON,
-  JSON_NUMBER,
-  parseBytes,
-  QUOTE,
-  skipNumber,
-  SPACE,
-} from "./json_scanner.ts";
+import { JSON_NUMBER } from "../validation.ts";
+import { BytesCache, COLON, parseBytes, QUOTE, skipNumber, SPACE } from "./json_scanner.ts";
 import {
   type Cells,
   EMPTY,
@@ -159,6 +152,10 @@ export interface RowNotes {
   zoneAbbreviation?: number;
   /** The characteristic is in `units`, but its unit cannot be converted. The unit is kept. */
   otherUnit?: number;
+  /** GeoJSON and GeoParquet only: written without a point, because it is not on a map in WGS 84. */
+  withoutGeometry?: number;
+  /** GeoJSON and GeoParquet only: a position in NAD83, written as if it was in WGS 84. */
+  nad83?: number;
   /** Chemical forms of the rows whose unit was converted, by characteristic; `""` if a row has none. */
   forms?: Record<string, string[]>;
   /** Fractions of the rows whose unit was converted, by characteristic; `""` if a row has none. */
@@ -169,6 +166,8 @@ export interface RowNotes {
 export type Note =
   | readonly [name: Exclude<keyof RowNotes, "forms" | "fractions">]
   | readonly [name: "forms" | "fractions", characteristic: string, value: string];
+
+type AddNote = (...note: Note) => void;
 
 /** Maximum number of forms or fractions to list for a characteristic. */
 const MAX_LISTED = 10;
@@ -298,13 +297,18 @@ export class PageRules implements Cells {
   readonly #converters = new Map<string, ConvertDigits | undefined>();
   /** Kind of the cell `datetime_utc`, whose colons need quotes if the separator is a colon. */
   readonly #timeKind: number;
-  /** Number of rows that `keeps()` has checked. */
-  #rows = 0;
-  /** Notes of rows that are not taken, each with the number of its row; most rows have none. */
-  #notes: (readonly [row: number, note: Note])[] = [];
+  readonly #note: AddNote;
 
-  constructor(rules: RowRules, window: PageBytes, reader: RowReader, separator: number) {
+  /** `note` notes a fact about the row that the reader has read. */
+  constructor(
+    rules: RowRules,
+    window: PageBytes,
+    reader: RowReader,
+    separator: number,
+    note: AddNote,
+  ) {
     this.#rules = rules;
+    this.#note = note;
     this.#window = window;
     this.#reader = reader;
     this.#columns = Int32Array.from(FIELDS, (field) => reader.findColumn(field));
@@ -324,7 +328,6 @@ export class PageRules implements Cells {
   /** Whether to keep the row that the reader has read. Adds a note if not. */
   keeps(): boolean {
     const { from, to, excludeQualityControl } = this.#rules;
-    this.#rows++;
     const hasDays = from !== undefined || to !== undefined;
     const day = hasDays
       ? this.#reader.lookUp(this.#days, this.#columns[DATE]!) ?? "withoutDate"
@@ -333,17 +336,6 @@ export class PageRules implements Cells {
     const reason = isControl ? "qualityControl" : day;
     if (reason !== "inside") this.#note(reason);
     return reason === "inside";
-  }
-
-  #note(...note: Note): void {
-    this.#notes.push([this.#rows, note]);
-  }
-
-  /** Returns the notes of the first rows, except those that an earlier call has returned. */
-  takeNotes(rows: number): Note[] {
-    const taken = this.#notes.filter(([row]) => row <= rows);
-    this.#notes.splice(0, taken.length);
-    return taken.map(([, note]) => note);
   }
 
   /** Maximum length (bytes) of the cells in JSON, with their quotes. `lower` and `upper` can repeat `value`. */

@@ -1,5 +1,6 @@
 import { invalidValue, readOptions } from "../validation.ts";
 import { type Clause, valueClause } from "./clause.ts";
+import { MAX_LATITUDE, MAX_LONGITUDE } from "./map_position.ts";
 
 /**
  * A box of longitudes and latitudes, in decimal degrees (WGS 84). Positions on its edges are outside.
@@ -59,6 +60,6 @@ export function toBoxClauses(
 
 const BOX_SIDES = { west: {}, south: {}, east: {}, north: {} };
 const AXES = [
-  ["Longitude", "west", "east", 180],
-  ["Latitude", "south", "north", 90],
+  ["Longitude", "west", "east", MAX_LONGITUDE],
+  ["Latitude", "south", "north", MAX_LATITUDE],
 ] as const;

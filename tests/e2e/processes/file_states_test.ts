@@ -447,7 +447,7 @@ Deno.test("weir describes the geometry, and counts invalid values and rows witho
   const place = { Longitude: -63, Latitude: 46 };
   const value = [
     { Id: 1, ...place, HorizontalCoordinateReferenceSystem: "WGS84" },
-    { Id: 2, ...place, HorizontalCoordinateReferenceSystem: "NAD83" },
+    { Id: 2, ...place, HorizontalCoordinateReferenceSystem: "NAD27" },
     { Id: 3, Longitude: "x" },
   ];
   download.onPage = () => Response.json({ value });
@@ -455,5 +455,5 @@ Deno.test("weir describes the geometry, and counts invalid values and rows witho
   const { resources: [{ schema }], weir } = await download.package("a.parquet");
   const { types } = await readParquet((await Deno.readFile(download.path("a.parquet"))).buffer);
   assertEquals(schema.fields.map(({ name }) => name), Object.keys(types));
-  assertEquals([weir.invalidValues, weir.withoutGeometry], [1, 2]);
+  assertEquals([weir.invalidValues, weir.notes], [1, { withoutGeometry: 2 }]);
 });

@@ -1,5 +1,6 @@
 // Draws random plans: a query, a way to read it, and the faults of the service.
 import type { BoundingBox, ResourceName } from "../../../mod.ts";
+import { POSITION_FIELDS } from "../../../src/odata/map_position.ts";
 import { fieldsOf, formatsOf, type TextFormat } from "../../helpers/resources.ts";
 import { isAfter, LINK_FORMS, type TokenStyle } from "./links.ts";
 import { LARGE_COUNTS } from "./count_faults.ts";
@@ -153,7 +154,7 @@ function drawSelect(resource: ResourceName, format: Plan["format"], random: Rand
   const fields: string[] = fieldsOf(resource);
   if (random.chance(0.15)) return fields;
   const chosen = random.shuffle(fields).slice(0, random.int(1, 6));
-  if (format === "geojson") chosen.push("Longitude", "Latitude");
+  if (format === "geojson") chosen.push(...POSITION_FIELDS);
   if (random.chance(0.5)) chosen.push("Id");
   return random.shuffle([...new Set(chosen)]);
 }

@@ -1,7 +1,7 @@
-// A page that is cut at any byte: the document is the same as without the cut.
+// A page that is cut at any byte: the document and its notes are the same as without the cut.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
-import { DataStream } from "../../../mod.ts";
+import { DataStream, type Progress } from "../../../mod.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { formatsOf, type TextFormat } from "../../helpers/resources.ts";
 import { ROOT } from "../../helpers/upstream.ts";
@@ -26,7 +26,9 @@ function queryOf(
   format: Format,
   cut?: { at: number; end: typeof ENDS[number] },
 ) {
-  const position = format === "geojson" ? { Latitude: 1, Longitude: 2 } : {};
+  const position = format === "geojson"
+    ? { Latitude: 1, Longitude: 2, HorizontalCoordinateReferenceSystem: "NAD83" }
+    : {};
   const rows = ROWS.map((id) => ({ Id: RESOURCES[resource](id), Name: `é"${id}`, ...position }));
   const clock = new FakeClock();
   /** Skip tokens of the requests. */
@@ -57,30 +59,33 @@ function queryOf(
     clock,
     fetch: (request) => Promise.resolve(respond(request)),
   });
+  let notes: Progress["notes"];
   const query = client.query(resource, {
     select: Object.keys(rows[0]!).join(),
     top: TOP,
     unchecked: true,
+    onProgress: (progress) => notes = progress.notes,
   });
-  return { query, tokens, length: pageAfter(null).length };
-}
-
-async function read(query: ReturnType<typeof queryOf>["query"], format: Format): Promise<string> {
-  if (format === "rows") return JSON.stringify(await query.toArray());
-  return await new Response(query.bytes(format)).text();
+  const read = async () => {
+    if (format === "rows") return JSON.stringify(await query.toArray());
+    const text = await new Response(query.bytes(format)).text();
+    assertEquals(notes, format === "geojson" ? { nad83: rows.length } : undefined);
+    return text;
+  };
+  return { read, tokens, length: pageAfter(null).length };
 }
 
 for (const resource of ["Locations", "Metadata"] as const) {
   for (const format of ["rows", ...formatsOf(resource)] as const) {
     Deno.test(`${format} of ${resource} are the same when the first page is cut at any byte`, async () => {
-      const { query, length } = queryOf(resource, format);
-      const whole = await read(query, format);
+      const { read, length } = queryOf(resource, format);
+      const whole = await read();
       let continued = 0;
       for (let at = 0; at <= length; at++) {
         // One kind of cut at each byte; the formats begin with different ones.
         const end = ENDS[(at + format.length) % ENDS.length]!;
-        const { query, tokens } = queryOf(resource, format, { at, end });
-        assertEquals(await read(query, format), whole, `${end} after ${at} bytes`);
+        const { read, tokens } = queryOf(resource, format, { at, end });
+        assertEquals(await read(), whole, `${end} after ${at} bytes`);
         if (tokens[1] === "Id:11") continued++;
       }
       // Complete rows before the cut are delivered, except if Ids are no integers.

@@ -7,9 +7,11 @@ import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
 const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => new Response(stream).text();
 
-Deno.test("geojson() throws when a coordinate is not selected", () => {
+Deno.test("geojson() throws when a coordinate or its reference system is not selected", () => {
   const query = new DataStream().locations({ select: ["Id", "Latitude"] });
-  assertThrows(() => query.geojson(), ValidationError, "select must contain Longitude for GeoJSON");
+  const message =
+    "select must contain Longitude and HorizontalCoordinateReferenceSystem for GeoJSON";
+  assertThrows(() => query.geojson(), ValidationError, message);
   assertEquals("geojson" in new DataStream().records(), false);
 });
 

@@ -48,28 +48,31 @@ Deno.test("batches() lists each DOI once when 5,000 DOIs are repeated", async ()
   assertEquals((await read(rows, "Id", ["DOI"], "ndjson")).distinct, { DOI: dois });
 });
 
+const SYSTEM = "HorizontalCoordinateReferenceSystem";
 const OMITTED: readonly (readonly [format: FormatName | undefined, data: unknown])[] = [
-  ["csv", '"Longitude","Latitude"\r\n1,5.0\r\n2,5.0\r\n'],
+  ["csv", `"Longitude","Latitude","${SYSTEM}"\r\n1,5.0,WGS84\r\n2,5.0,WGS84\r\n`],
   [
     "geojson",
     '{"type":"FeatureCollection","features":[' +
     [1, 2].map((x) =>
       `{"type":"Feature","geometry":{"type":"Point","coordinates":[${x},5.0]},` +
-      `"properties":{"Longitude":${x},"Latitude":5.0}}`
+      `"properties":{"Longitude":${x},"Latitude":5.0,"${SYSTEM}":"WGS84"}}`
     ).join() + "]}\n",
   ],
-  [undefined, [{ Longitude: 1, Latitude: 5 }, { Longitude: 2, Latitude: 5 }]],
+  [undefined, [1, 2].map((x) => ({ Longitude: x, Latitude: 5, [SYSTEM]: "WGS84" }))],
 ];
 for (const [format, data] of OMITTED) {
   Deno.test(`batches() request fields for their values, and leave them out of ${format ?? "rows"}`, async () => {
     const rows = [1, 2].map((id) =>
-      `{"MonitoringLocationType": "Ocean","Longitude":${id}, "Id":${id}, "Latitude":5.0 ,"DOI":"a"}`
+      `{"MonitoringLocationType": "Ocean","Longitude":${id}, "Id":${id}, "Latitude":5.0 ,` +
+      `"${SYSTEM}":"WGS84","DOI":"a"}`
     );
     const fields = ["DOI", "MonitoringLocationType", "Id"];
-    assertEquals<unknown>(await read(rows.join(), "Longitude,Latitude", fields, format), {
+    const select = `Longitude,Latitude,${SYSTEM}`;
+    assertEquals<unknown>(await read(rows.join(), select, fields, format), {
       data,
       distinct: { DOI: ["a"], MonitoringLocationType: ["Ocean"], Id: ["1", "2"] },
-      select: "Longitude,Latitude,Id,DOI,MonitoringLocationType",
+      select: `${select},Id,DOI,MonitoringLocationType`,
     });
   });
 }

@@ -76,20 +76,26 @@ Deno.test("toParquet() rejects an object in a field of texts", async () => {
   await assertRejects(() => readAll(toParquet(query)), DataStreamError, message);
 });
 
+const SYSTEM = "HorizontalCoordinateReferenceSystem";
 /** Rows of three row groups: the first has 50,000 rows, and long texts end the second one. */
 const manyRows = Array.from({ length: 50_400 }, (_, index) => {
   const text = index < 50_000 ? index % 7 : `${index} ${"x".repeat(60_000)}`;
   const value = index % 999 === 0 ? '"x"' : index / 8;
-  return `{"Id":${index + 1},"ResultValue":${value},"LaboratoryName":"${text}"}`;
+  const place = `"Longitude":-60,"Latitude":${index % 5 === 0 ? 95 : 46},"${SYSTEM}":"NAD83"`;
+  return `{"Id":${index + 1},"VerticalMeasure":${value},"Name":"${text}",${place}}`;
 });
 const manyOptions = { invalidValues: "null" } as const;
 const queryOfMany = (top: number, replace?: Replace) =>
-  clientOf(manyRows, replace).records({ top, select: ["Id", "ResultValue", "LaboratoryName"] });
+  clientOf(manyRows, replace).locations({
+    top,
+    select: ["Id", "VerticalMeasure", "Name", "Longitude", "Latitude", SYSTEM],
+  });
 
 Deno.test("toParquet() ends row groups after the same rows when pages or faults differ", async () => {
   const { rows, groups, metadata, bytes } = await parquetOf(queryOfMany(10_000), manyOptions);
   assertEquals([groups.length, groups[0]], [3, 50_000]);
-  assertEquals(JSON.parse(metadata.weir!).invalidValues, 51);
+  const { invalidValues, notes } = JSON.parse(metadata.weir!);
+  assertEquals([invalidValues, notes], [51, { withoutGeometry: 10_080, nad83: 40_320 }]);
   assert(rows.length === manyRows.length);
   assert(rows.every(({ Id }, index) => Id === BigInt(index + 1)));
 
@@ -150,32 +156,17 @@ Deno.test("toParquet() adds a column of text when rows have a field that Weir do
   );
 });
 
-Deno.test("toParquet() writes points of WGS 84 as GeoParquet when the rows are locations", async () => {
-  const place = '"Longitude":-63.25,"Latitude":"46.5","HorizontalCoordinateReferenceSystem"';
-  const rows = [
-    `{"Id":1,${place}:"WGS84"}`,
-    `{"Id":2,${place}:"NAD83"}`,
-    `{"Id":3,${place}:null}`,
-    '{"Id":4,"Longitude":-63.25,"HorizontalCoordinateReferenceSystem":"WGS84"}',
-    `{"Id":5,${place}:"WGS\\u00384"}`,
-    '{"Id":6,"Longitude":[-63.25],"Latitude":46.5,"HorizontalCoordinateReferenceSystem":"WGS84"}',
-  ];
-  const client = clientOf(rows);
-  const { rows: read, metadata, types } = await parquetOf(client.locations(), {
-    metadata: { geo: "{}" },
-    invalidValues: "null",
-  });
-  const point = { type: "Point", coordinates: [-63.25, 46.5] };
-  assertEquals(read.map(({ geometry }) => geometry), [point, null, null, null, point, null]);
+Deno.test("toParquet() writes GeoParquet when the rows have positions and their reference system", async () => {
+  const place = '"Longitude":-63.25,"Latitude":46.5,"HorizontalCoordinateReferenceSystem":"WGS84"';
+  const client = clientOf([`{"Id":1,${place}}`]);
+  const { metadata, types } = await parquetOf(client.locations(), { metadata: { geo: "{}" } });
   assertEquals(types.geometry, "GEOMETRY"); // by the metadata `geo`
   assertEquals(JSON.parse(metadata.geo!), {
     version: "1.1.0",
     primary_column: "geometry",
     columns: { geometry: { encoding: "WKB", geometry_types: ["Point"] } },
   });
-  assertEquals(JSON.parse(metadata.weir!).withoutGeometry, 4);
-  const query = client.locations({ select: ["Id", "Longitude", "Latitude"] });
-  const others = await parquetOf(query, { invalidValues: "null" });
+  const others = await parquetOf(client.locations({ select: ["Id", "Longitude", "Latitude"] }));
   assertEquals(Object.keys(others.types), ["Id", "Longitude", "Latitude"]);
   assertEquals(others.metadata.geo, undefined);
 });

@@ -71,6 +71,17 @@ test("EdgeApp.request() names the columns of tables apart without regard to case
   }
 });
 
+test("EdgeApp.request() has the notes of the rows in a package while the document is in memory", async () => {
+  const { app } = overSandbox();
+  const read = async () =>
+    (await (await app.request("/Locations.datapackage.json?$format=geojson")).json()).weir.notes;
+  assertEquals(await read(), undefined);
+  const { features } = await (await app.request("/Locations.geojson")).json();
+  const isNad83 = ({ properties }: { properties: Record<string, unknown> }) =>
+    properties.HorizontalCoordinateReferenceSystem === "NAD83";
+  assertEquals(await read(), { nad83: features.filter(isNad83).length });
+});
+
 test("EdgeApp.request() links to the package of the format, if the link is not too long", async () => {
   const { app } = overSandbox();
   const linkOf = async (path: string) =>

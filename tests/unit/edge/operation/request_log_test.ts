@@ -28,6 +28,7 @@ async function logOf(options: Partial<AppOptions>): Promise<string[]> {
   await get(app, "/Records.csv?%24filter=CharacteristicName%20eq%20'pH'&$select=Id&limit=1");
   await get(app, "/Records?$count=true");
   await get(app, "/Citations.json?$filter=DOI eq '10.25976/weir-bb00'");
+  await get(app, "/Locations.geojson?limit=20");
   await get(app, "/healthz");
   const reader = (await app.request("/Records.csv?$select=Id", { headers })).body!.getReader();
   await reader.read();

@@ -53,8 +53,7 @@ const list: LocationInfo[] = repeat(8, (i) => ({
   name: `Lake ${i}`,
   doi: "",
   type: "",
-  latitude: 50,
-  longitude: -97,
+  position: { latitude: 50, longitude: -97 },
 }));
 
 /** Returns the content of a page: its form from a query, its rows and the names of locations. */

@@ -55,8 +55,7 @@ const location = (id: number, longitude: number, latitude: number): LocationInfo
   doi: "10.25976/x",
   name: `Lake ${id}`,
   type: "Lake/Pond",
-  longitude,
-  latitude,
+  position: { longitude, latitude },
 });
 
 interface Content {
