@@ -9,6 +9,7 @@
  *   rows have a field that the header of the CSV does not have;
  * - `next-link`: the link to the next page has another origin, path, `$select` or `$filter`;
  * - `incomplete`: fewer rows arrived than the service counted;
+ * - `changed`: the data changed during the download: more rows arrived than the service counted;
  * - `too-many-rows`: the service counted more rows than `maxRows` allows.
  */
 export type DataStreamErrorKind =
@@ -18,6 +19,7 @@ export type DataStreamErrorKind =
   | "page"
   | "next-link"
   | "incomplete"
+  | "changed"
   | "too-many-rows";
 
 /** Properties of a {@linkcode DataStreamError}. The message begins with the address if there is one. */
@@ -73,7 +75,7 @@ export class DataStreamError extends Error {
    * It is `undefined` if nothing was delivered, or the query was split.
    */
   declare readonly skipToken: string | undefined;
-  /** Number of rows that the service counted, for `incomplete` and `too-many-rows`. */
+  /** Number of rows that the service counted, for `incomplete`, `changed` and `too-many-rows`. */
   declare readonly expectedRows: number | undefined;
 
   /** @internal */

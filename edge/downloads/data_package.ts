@@ -33,7 +33,7 @@ export async function respondWithDataPackage(
   exchange.query = download.logged;
   const parts = feeds.findComplete(keyOf(document, exchange, settings))?.parts;
   const facts = factsOf(parts);
-  const notes = parts?.at(-1)?.notes;
+  const { notes, missingRows, surplusRows } = parts?.at(-1) ?? {};
   const url = withoutSecretPath(dataStream.query(resource, options).url, settings);
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
@@ -57,7 +57,12 @@ export async function respondWithDataPackage(
         url,
         citations,
         datasets: versionsOf(citations),
-        more: { expectedRows: expectedRows && Math.min(expectedRows, limit), notes },
+        more: {
+          expectedRows: expectedRows && Math.min(expectedRows, limit),
+          notes,
+          missingRows,
+          surplusRows,
+        },
         ...facts,
       });
       return { text: `${JSON.stringify(found, null, 2)}\n`, rows: citations.length };

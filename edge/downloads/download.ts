@@ -373,11 +373,14 @@ function createBody(
     exchange.logWarning(`${task} was interrupted: ${error.message}`);
     end("disconnected");
   };
-  const count = (part: FeedPart | undefined) => {
+  const record = (part: FeedPart | undefined) => {
     exchange.rows += part?.rows ?? 0;
     exchange.notes = part?.notes ?? exchange.notes;
+    const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
+    if (missingRows + surplusRows === 0) return;
+    exchange.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
   };
-  count(first);
+  record(first);
   return new ReadableStream<Bytes>({
     start(controller) {
       reader.onHeartbeat = () => {
@@ -397,7 +400,7 @@ function createBody(
         while (part !== undefined && taken === part.data.length) {
           part = await reader.read();
           taken = 0;
-          count(part);
+          record(part);
         }
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);

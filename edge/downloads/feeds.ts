@@ -28,6 +28,9 @@ export interface FeedPart {
   readonly expectedRows?: number | undefined;
   /** Facts about the rows so far, for the log and the data package. Absent if there are none. */
   readonly notes?: RowNotes;
+  /** Number of counted rows that were not received, and of received rows that were not counted. */
+  readonly missingRows?: number;
+  readonly surplusRows?: number;
 }
 
 /** State of all datasets that can contain rows of a document. */

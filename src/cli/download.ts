@@ -3,6 +3,7 @@ import { basename, resolve } from "node:path";
 import { describeChanges } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor } from "../client/query.ts";
+import { toleranceOf } from "../client/read_parts.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import {
   type DownloadPage,
@@ -164,8 +165,8 @@ async function keepFile(
   citeTarget: OutputPath | undefined,
 ): Promise<number> {
   const { flags, context, file } = job;
-  const { resources: [{ rows = 0 }], weir: { missingRows, cursor: { distinct } } } = finished;
-  if (!flags.has("quiet") || missingRows > 0) {
+  const { resources: [{ rows = 0 }], weir: { cursor: { distinct } } } = finished;
+  if (!flags.has("quiet") || lacksRows(finished)) {
     context.printError(`${file} is ${describeFinished(finished, flags.has("update"))}`);
   }
   const isCited = citeTarget === undefined ||
@@ -230,10 +231,9 @@ async function writePages(
     throw error;
   }
 
-  const { totalRows, expectedRows = Infinity, missingRows, notes } = last!;
+  const { totalRows, missingRows, surplusRows, notes } = last!;
   const { nulls, found } = progress;
-  const extraRows = flags.has("allow-incomplete") ? totalRows - expectedRows : 0;
-  noteLines({ ...notes, ...nulls, missingRows, extraRows }).forEach(context.printError);
+  noteLines({ ...notes, ...nulls, missingRows, surplusRows }).forEach(context.printError);
   const isCited = flags.has("cite") || isMeasured(resource) && !flags.has("quiet");
   if (totalRows > 0 && isCited) await writeCitations(job, found?.DOI);
   if (totalRows >= (input.limit ?? Infinity)) return 0;
@@ -374,13 +374,22 @@ function toQueryRecord(
   return { resource, service, ...Object.fromEntries(given), format };
 }
 
+/** Whether rows are missing that only `--allow-incomplete` accepts: large counts are estimates. */
+function lacksRows({ weir: { missingRows, cursor } }: FilePackage): boolean {
+  return missingRows > toleranceOf(cursor.expectedRows ?? cursor.rows + missingRows);
+}
+
 /** Words that follow "FILE is" in a message. */
 function describeFinished(
-  { resources: [{ rows }], weir: { missingRows } }: FilePackage,
+  { resources: [{ rows }], weir: { missingRows, surplusRows } }: FilePackage,
   update: boolean,
 ): string {
-  const count = missingRows > 0
-    ? `, with ${rows} rows, ${missingRows} fewer than DataStream counted`
+  const differences = [
+    ...missingRows > 0 ? [`${missingRows} fewer`] : [],
+    ...surplusRows > 0 ? [`${surplusRows} more`] : [],
+  ];
+  const count = differences.length > 0
+    ? `, with ${rows} rows, ${differences.join(" and ")} than DataStream counted`
     : "";
   return update
     ? `unchanged: its datasets have no new versions${count}`
@@ -389,11 +398,12 @@ function describeFinished(
 
 /** Returns why a finished file is replaced; `undefined` if it is not. */
 function describeUpdate(
-  { weir: { datasets, missingRows } }: FilePackage,
+  finished: FilePackage,
   now: readonly DatasetVersion[],
   flags: FlagValues,
 ): string | undefined {
-  if (missingRows > 0 && !flags.has("allow-incomplete")) {
+  const { datasets, missingRows } = finished.weir;
+  if (lacksRows(finished) && !flags.has("allow-incomplete")) {
     return `DataStream counted ${missingRows} rows more, and --allow-incomplete is not given`;
   }
   return datasets ? describeChanges(datasets, now) : "The versions of its datasets are not known";
@@ -453,6 +463,9 @@ function resumeHint(error: unknown, flags: FlagValues): string | undefined {
   if (error instanceof StrictError) return "without --strict, the same command completes it";
   if (error instanceof DataStreamError && error.kind === "incomplete") {
     return "start again with --force, or accept the rows with --allow-incomplete";
+  }
+  if (error instanceof DataStreamError && error.kind === "changed") {
+    return "start again with --force";
   }
   return `run the same command ${flags.has("force") ? "without --force" : "again"} to continue`;
 }

@@ -171,17 +171,19 @@ function duration(seconds: number): string {
   return whole >= 60 ? `${minutes}:${two(whole % 60)} min` : `${whole} s`;
 }
 
-/** Numbers of rows that a flag accepts although they are not as DataStream describes them. */
-type AcceptedRow = "invalidValues" | "missingRows" | "extraRows";
+/** Numbers of rows that are accepted although they are not as DataStream describes them. */
+type AcceptedRow = "invalidValues" | "missingRows" | "surplusRows";
 type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
+
+const ACCEPTED = "accepted by --allow-incomplete, or because large counts are estimates";
 
 /** Texts by count of notes, after the number of rows. */
 const NOTE_TEXTS: readonly (readonly [Exclude<keyof Notes, "forms" | "fractions">, string])[] = [
   ["invalidValues", "with a value that does not fit its column, now null (--allow-invalid)"],
   ["withoutGeometry", "without a geometry: the position is absent, impossible, or not in WGS84"],
   ["nad83", "with a position in NAD83, which is written as WGS84 (about 2 m off)"],
-  ["missingRows", "missing: DataStream counted more (accepted by --allow-incomplete)"],
-  ["extraRows", "more than DataStream counted (accepted by --allow-incomplete)"],
+  ["missingRows", `missing: DataStream counted more (${ACCEPTED})`],
+  ["surplusRows", `more than DataStream counted (${ACCEPTED})`],
   ["outsideDays", "left out: outside of --from and --to"],
   ["withoutDate", "left out: without a start date"],
   ["qualityControl", "left out: quality control"],

@@ -255,6 +255,7 @@ function requestBatches<T>(
       isPageEnd: part?.isPageEnd ?? true,
       expectedRows: position.expectedRows,
       missingRows: position.missingRows ?? 0,
+      surplusRows: position.surplusRows ?? 0,
       distinct: values,
       ...(notes && { notes }),
     };

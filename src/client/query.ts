@@ -267,8 +267,13 @@ export interface Batch<T> {
   readonly hasMore: boolean;
   /** Number of rows that the service counted for the query; `undefined` if it was not counted. */
   readonly expectedRows: number | undefined;
-  /** Number of counted rows that were not received, accepted because of `incomplete: "warn"`. */
+  /**
+   * Number of counted rows that were not received, accepted because of `incomplete: "warn"`, or because a count above
+   * 100,000 is an estimate.
+   */
   readonly missingRows: number;
+  /** Number of rows that were received and not counted, accepted as `missingRows` are. */
+  readonly surplusRows: number;
   /**
    * Distinct values of all rows so far, by field, numbers as text. `undefined` if the option `distinct` is not set,
    * or if the batches before `after` were requested without one of its fields.
@@ -300,6 +305,8 @@ export interface Cursor {
   readonly expectedRows?: number | undefined;
   /** Number of counted rows that were not received and are accepted. Default 0. */
   readonly missingRows?: number | undefined;
+  /** Number of received rows that were not counted and are accepted. Default 0. */
+  readonly surplusRows?: number | undefined;
   /** Whether the result is complete. */
   readonly isComplete?: boolean | undefined;
   /** State of the writer of the format. Opaque. */
@@ -370,9 +377,13 @@ export interface Progress {
   readonly expectedRows: number | undefined;
   /**
    * Number of rows that the service counted and did not deliver, accepted because the query has
-   * `incomplete: "warn"`. Absent if no row is missing.
+   * `incomplete: "warn"`, or because a count above 100,000 is an estimate. Absent if no row is missing.
    */
   readonly missingRows?: number;
+  /**
+   * Number of rows that the service delivered and did not count, accepted as `missingRows` are. Absent if there is none.
+   */
+  readonly surplusRows?: number;
   /**
    * Notes of the rows so far, of a query with one of the options `tidy`, `from`, `to` and `excludeQualityControl`, or
    * that writes points. Absent if there are none.

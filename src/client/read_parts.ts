@@ -46,7 +46,8 @@ import {
  * A position in the result of a query, after its last delivered row: what to request next. A cursor contains it. The loop
  * changes its own position, and delivers copies.
  */
-export interface Position extends Writable<Pick<Cursor, "rows" | "expectedRows" | "missingRows">> {
+export interface Position
+  extends Writable<Pick<Cursor, "rows" | "expectedRows" | "missingRows" | "surplusRows">> {
   shards: readonly Shard[];
   /** Number of rows before this position that `from`, `to` or `excludeQualityControl` left out. Default 0. */
   leftOut?: number | undefined;
@@ -157,8 +158,8 @@ export async function* readParts<T>(
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
     }
-    const { rows, leftOut, expectedRows, missingRows } = position;
-    return { shards: [], rows, leftOut, groupRows: 0, expectedRows, missingRows };
+    const { rows, leftOut, expectedRows, missingRows, surplusRows } = position;
+    return { shards: [], rows, leftOut, groupRows: 0, expectedRows, missingRows, surplusRows };
   } catch (error) {
     throw error instanceof DataStreamError && !options.isInternal
       ? withPosition(error, position)
@@ -424,7 +425,7 @@ async function endPage(reading: Reading, page: LastPage): Promise<void> {
     reading.position.lastPage = undefined;
     return;
   }
-  if (step === "fail") acceptOrFail(reading, page.length === 0);
+  if (step === "fail") requireAccepted(reading, page.length === 0);
   leaveShard(reading);
 }
 
@@ -435,6 +436,7 @@ function leaveShard(reading: Reading): void {
   position.shards = later;
   position.lastPage = undefined;
   if (later.length > 0 && isSameGroup(later[0]!, shard!)) return;
+  reportDifference(reading);
   position.groupRows = 0;
   position.groupCount = undefined;
   position.isSplitDecided = undefined;
@@ -445,6 +447,11 @@ function leaveShard(reading: Reading): void {
 const MAX_EXACT_COUNT = 100_000;
 /** Inaccuracy of large counts: 0.0005 % (DataStream Public API, "URL Parameters", `$count`). */
 const COUNT_INACCURACY = 0.000_005;
+
+/** Maximum difference between the rows of a group and its count that needs no option. */
+export function toleranceOf(count: number): number {
+  return count > MAX_EXACT_COUNT ? Math.ceil(count * COUNT_INACCURACY) : 0;
+}
 
 /** Decides the step after a page without a link that does not reach the limit of its query. */
 export function nextStep(
@@ -466,38 +473,45 @@ export function nextStep(
   }
   if (!isCounted) return "count";
   const missing = groupCount - groupRows;
-  const tolerance = groupCount > MAX_EXACT_COUNT ? Math.ceil(groupCount * COUNT_INACCURACY) : 0;
-  if (Math.abs(missing) <= tolerance) return "next shard";
+  if (Math.abs(missing) <= toleranceOf(groupCount)) return "next shard";
   // An empty page that was announced lacks rows, even if the count is too low.
   const mayFollow = !isEnd && (missing > 0 || page.length === 0);
   if (mayFollow && canContinue) return "next page";
   return countsLeft > 0 ? "count" : "fail";
 }
 
-/** Throws if rows of the current group are missing or surplus, unless the query accepts an incomplete result. */
-function acceptOrFail(reading: Reading, isEmpty: boolean): void {
+/** Reports by how many rows a group differs from its count. Counts above 100,000 are estimates. */
+function reportDifference({ run, options, position }: Reading): void {
+  const { groupRows, groupCount = groupRows } = position;
+  if (groupRows === groupCount) return;
+  const name = groupRows < groupCount ? "missingRows" : "surplusRows";
+  const rows = (position[name] ?? 0) + Math.abs(groupCount - groupRows);
+  position[name] = rows;
+  if (!options.isInternal) reportProgress(run, { [name]: rows });
+}
+
+/** Throws if rows of the current group are missing or surplus, unless the query accepts another number of rows. */
+function requireAccepted(reading: Reading, isEmpty: boolean): void {
   const { run, query, position, isProbe } = reading;
   const { shards: [shard], groupRows, groupCount = 0 } = position;
   const missing = groupCount - groupRows;
   // A count that is too low does not show how many rows the announced page should have had.
   const isUnknown = missing < 0 && isEmpty && !isProbe;
-  if (query.acceptsIncomplete && !isUnknown) {
-    if (missing <= 0) return;
-    position.missingRows = (position.missingRows ?? 0) + missing;
-    return reportProgress(run, { missingRows: (run.progress.missingRows ?? 0) + missing });
-  }
+  if (query.acceptsIncomplete && !isUnknown) return;
   let reason = "";
+  let hint = "run the query again later";
   if (isUnknown) reason = ", and an empty page where a link announced more";
-  else if (missing > 0 && shard!.after) {
-    reason = `, and none come after the position ${shard!.after}`;
+  else if (missing < 0) hint = "the data changed during the download: run the query again";
+  else {
+    if (shard!.after) reason = `, and none come after the position ${shard!.after}`;
+    hint += '; if the count is wrong, accept the rows with {incomplete: "warn"}';
   }
   throw new DataStreamError(
     `Received ${groupRows} of ${groupCount} counted rows of ${query.resource}${reason}`,
     {
-      kind: "incomplete",
+      kind: missing < 0 && !isUnknown ? "changed" : "incomplete",
       url: urlOf(query, run.settings),
-      hint: "run the query again later; if the count is wrong, accept the rows with " +
-        '{incomplete: "warn"}',
+      hint,
       expectedRows: groupCount,
     },
   );

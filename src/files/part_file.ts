@@ -43,6 +43,8 @@ export interface FileOrigin {
   query: QueryRecord;
   /** Number of rows that the service counted and did not deliver. */
   missingRows: number;
+  /** Number of rows that the service delivered and did not count. */
+  surplusRows: number;
   /** For Parquet, number of rows with a value that did not fit its column and is null. */
   invalidValues?: number;
   /** Facts about the rows, such as the number of locations without a geometry. */
@@ -439,8 +441,8 @@ async function createOutput(
   const finish = async () => {
     owned.check();
     await file.truncate(bytes);
-    const { cursor, totalRows: rows, missingRows } = last!;
-    const origin = { query: options.query, missingRows, cursor };
+    const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
+    const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
     const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");

@@ -54,8 +54,8 @@ export interface QueryOptions {
    * Whether to fail if the service counted another number of rows. Results that took more than one response, and
    * results of one full page, are compared with its count; those that end with their `limit` or begin at a `skipToken`
    * are not. Counts above 100,000 are estimates: 0.0005 % is accepted. `error` fails the query with a
-   * `DataStreamError` of kind `incomplete`. `warn` accepts the result and reports the number of missing rows as
-   * `missingRows` to `onProgress`. Default `error`.
+   * `DataStreamError` of kind `incomplete` if rows are missing, and `changed` if there are too many. `warn` accepts the
+   * result. The difference is reported as `missingRows` or `surplusRows` to `onProgress`. Default `error`.
    */
   incomplete?: "error" | "warn" | undefined;
   /**

@@ -1,6 +1,6 @@
-// Files with fewer rows than the service counted: an error, or accepted by --allow-incomplete.
+// Files with another number of rows than the service counted: an error, or accepted by --allow-incomplete.
 import { assertEquals } from "@std/assert";
-import { Download } from "./download.ts";
+import { BASE_URL, Download } from "./download.ts";
 
 Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the count", async () => {
   await using download = await Download.create();
@@ -33,4 +33,23 @@ Deno.test("weir leaves the part and exits with 1 when it has fewer rows than the
   download.onPage = () => {};
   await download.expect(`${line} --update`);
   assertEquals(await countRows(), 300);
+});
+
+Deno.test("weir says that the data changed, and not how to accept the rows, when there are more than the count", async () => {
+  await using download = await Download.create();
+  const value = Array.from({ length: 20 }, (_, Id) => ({ Id, DOI: "10.25976/weir-aa00" }));
+  const link = `${BASE_URL}/Records?$skiptoken=Id:19`;
+  // The sandbox has 300 rows after them.
+  download.onPage = (number) => {
+    if (number === 1) return Response.json({ value, "@odata.nextLink": link });
+  };
+  const line = "--select=Id,DOI --top=20 !limit";
+  const files = ["a.csv.part", "a.csv.part.json"];
+  const says = ["the data changed during the download", "320 rows: start again with --force"];
+  await download.expect(line, { code: 1, files, says });
+  await download.expect(`${line} --allow-incomplete`, { files: ["a.csv"] });
+  const { missingRows, surplusRows } = (await download.package()).weir;
+  assertEquals([missingRows, surplusRows], [0, 20]);
+  const finished = ["a.csv is complete, with 320 rows, 20 more than DataStream counted"];
+  await download.expect(line, { says: finished });
 });

@@ -55,6 +55,7 @@ async function write(
     isPageEnd: true,
     expectedRows: undefined,
     missingRows: 0,
+    surplusRows: 0,
     distinct: undefined,
   };
   await output.write(page);

@@ -21,7 +21,7 @@ export async function evaluate(
     if (!isRight) violations.push(violation);
   };
   const { exchanges } = service;
-  const { error, missingRows } = output;
+  const { error, missingRows, surplusRows } = output;
   const all = plan.matching.map((row) => encodeSent(plan, row));
   const delivered = output.rows.map(encode);
   const wanted = Math.min(plan.limit ?? Infinity, all.length);
@@ -46,13 +46,14 @@ export async function evaluate(
   const isComplete = isFirst && delivered.length === wanted;
   // A query that begins at a skip token, or that its limit ended, cannot be counted.
   const isCountable = plan.skipToken === undefined && delivered.length !== plan.limit;
-  if (missingRows > 0) {
-    check(plan.incomplete === "warn", "missing rows were accepted without the option");
+  const difference = missingRows - surplusRows;
+  if (missingRows + surplusRows > 0) {
+    check(plan.incomplete === "warn", "another number of rows was accepted without the option");
     check(
-      count !== undefined && count - delivered.length === missingRows,
-      `${missingRows} missing rows reported, ${delivered.length} of ${count} delivered`,
+      count !== undefined && count - delivered.length === difference,
+      `a difference of ${difference} reported, ${delivered.length} of ${count} delivered`,
     );
-    return "accepted loss";
+    if (missingRows > 0) return "accepted loss";
   }
   if (isCountable && positionsOf(plan, exchanges).size > 1) {
     check(exchanges.some((exchange) => isCountOf(plan, exchange)), "several pages without a count");
@@ -61,10 +62,8 @@ export async function evaluate(
   const rows = `${delivered.length} rows instead of ${wanted}`;
   check(hasApplied(plan, "hidesRows"), `${rows}, but no fault hides rows`);
   if (isCountable && count !== undefined) {
-    const difference = count - delivered.length;
-    // With `incomplete: "warn"`, a count that is too low is accepted.
-    const isAccepted = plan.incomplete === "warn" && difference < 0;
-    check(isAccepted || Math.abs(difference) <= toleranceOf(count), `${rows}, ${count} counted`);
+    const isReported = count - delivered.length === difference;
+    check(isReported, `${rows}, ${count} counted, ${difference} reported`);
   }
   return "undetectable loss";
 }
@@ -163,11 +162,6 @@ function lastCountOf(plan: Plan, exchanges: readonly Exchange[]): number | undef
   const length = plan.within === undefined ? (plan.filter ?? "").length : shortest;
   const last = counts.findLast(({ filter, count }) => filter.length === length && count);
   return last && Number(last.count);
-}
-
-/** Maximum difference between the rows of a result and a count: 0.0005 % of counts above 100,000, which are estimates. */
-function toleranceOf(count: number): number {
-  return count > 100_000 ? Math.ceil(count * 0.000_005) : 0;
 }
 
 /** Maximum delay (s) of `Retry-After` for which the server waits before its response has rows. */

@@ -16,6 +16,7 @@ export interface RunOutput {
   /** Whether a document is complete: a header of CSV, the closing brackets of JSON. */
   isClosed: boolean;
   missingRows: number;
+  surplusRows: number;
   /** Log of the server. */
   log: string[];
   /** Status of a download from the server. */
@@ -29,6 +30,7 @@ export async function readOutput(plan: Plan, service: FaultyService): Promise<Ru
     error: undefined,
     isClosed: true,
     missingRows: 0,
+    surplusRows: 0,
     log: [],
     status: undefined,
   };
@@ -46,7 +48,9 @@ async function read(plan: Plan, service: FaultyService, output: RunOutput): Prom
   const client = new DataStream({ apiKey, baseUrl, clock, fetch });
   const { select, filter, within, top, limit, skipToken, partition, incomplete } = plan;
   const options = { select, filter, within, top, limit, skipToken, partition, incomplete };
-  const onProgress = ({ missingRows = 0 }: Progress) => output.missingRows = missingRows;
+  const onProgress = ({ missingRows = 0, surplusRows = 0 }: Progress) => {
+    Object.assign(output, { missingRows, surplusRows });
+  };
   const query = client.query(plan.resource, { ...options, onProgress }) as Query<WireRow>;
   if (plan.reader === "toArray") {
     output.rows = await query.toArray();
@@ -79,7 +83,8 @@ async function readInterrupted(
       if (!batch.isLast && random.chance(0.4)) break;
     }
   }
-  output.missingRows = last.missingRows;
+  const { missingRows, surplusRows } = last;
+  Object.assign(output, { missingRows, surplusRows });
 }
 
 async function download(plan: Plan, service: FaultyService, output: RunOutput): Promise<void> {

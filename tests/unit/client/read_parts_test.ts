@@ -1,7 +1,14 @@
 // Each row of a result is delivered once, or there is an error, whatever the service does. Few requests are sent.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { type Cursor, DataStream, DataStreamError, isIn, type Query } from "../../../mod.ts";
+import {
+  type Cursor,
+  DataStream,
+  DataStreamError,
+  isIn,
+  type Progress,
+  type Query,
+} from "../../../mod.ts";
 import { nextStep } from "../../../src/client/read_parts.ts";
 import { valueClause } from "../../../src/odata/clause.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
@@ -141,23 +148,61 @@ for (const [name, options, message] of services) {
   });
 }
 
-const counts: [counted: number, message: string | undefined, missing: number | undefined][] = [
-  [100, undefined, undefined],
-  [101, "Received 100 of 101 counted rows of Records, and none come after the position Id:100", 1],
-  [99, "Received 100 of 99 counted rows of Records", undefined],
+const counts: [counted: number, missing: number, surplus: number, message?: string][] = [
+  [100, 0, 0],
+  [
+    101,
+    1,
+    0,
+    "Received 100 of 101 counted rows of Records, and none come after the position Id:100: run the " +
+    'query again later; if the count is wrong, accept the rows with incomplete: "warn"; 100 rows',
+  ],
+  [
+    98,
+    0,
+    2,
+    "Received 100 of 98 counted rows of Records: the data changed during the download: run the " +
+    "query again; 100 rows were delivered",
+  ],
 ];
-for (const [counted, message, missing] of counts) {
+for (const [counted, missing, surplus, message] of counts) {
   Deno.test(`records() ${message ? "fail" : "end"} when ${counted} rows are counted and 100 come`, async () => {
     for (const options of [QUERY, { ...QUERY, partition: "never" as const }]) {
       const { client } = pagedClient({ ids: HUNDRED, count: () => counted });
       const { ids, error } = await readIds(client.records(options));
       assertEquals([ids, error instanceof DataStreamError], [HUNDRED, message !== undefined]);
       if (message !== undefined) assertStringIncludes(String(error), message);
-      const accepted = client.records({ ...options, incomplete: "warn" }).batches();
-      assertEquals((await Array.fromAsync(accepted)).at(-1)!.missingRows, missing ?? 0);
+      let progress: Progress | undefined;
+      const onProgress = (report: Progress) => void (progress = report);
+      const accepted = client.records({ ...options, incomplete: "warn", onProgress }).batches();
+      const { missingRows, surplusRows } = (await Array.fromAsync(accepted)).at(-1)!;
+      assertEquals([missingRows, surplusRows], [missing, surplus]);
+      const reported = [progress?.missingRows, progress?.surplusRows];
+      assertEquals(reported, [missing || undefined, surplus || undefined]);
     }
   });
 }
+
+Deno.test("records() fail as changed when the rows are replaced by others with new Ids during the download", async () => {
+  const { client } = pagedClient({
+    ids: range(1, 140),
+    count: () => 100, // of 100 rows, 40 were delivered before 100 new ones replaced them
+  });
+  const { ids, error } = await readIds(client.records(QUERY));
+  assert(error instanceof DataStreamError);
+  assertEquals([ids.length, error.kind, error.expectedRows], [140, "changed", 100]);
+});
+
+Deno.test("records() report the difference when it is within the accuracy of large counts", async () => {
+  for (const [counted, missing, surplus] of [[100_001, 1, 0], [100_002, 0, 1]] as const) {
+    const rows = counted - missing + surplus;
+    const { client } = pagedClient({ ids: range(1, rows), count: () => counted });
+    const last = (await Array.fromAsync(client.records({ select: ["Id"] }).batches())).at(-1)!;
+    const { totalRows, missingRows, surplusRows, cursor } = last;
+    assertEquals([totalRows, missingRows, surplusRows], [rows, missing, surplus]);
+    assertEquals([cursor.missingRows ?? 0, cursor.surplusRows ?? 0], [missing, surplus]);
+  }
+});
 
 Deno.test("records() fail, even if they accept missing rows, when an announced page is empty and the count is too low", async () => {
   const change = onPage(3, () => ({ ids: [], token: undefined }));

@@ -2,10 +2,12 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox } from "../../../helpers/edge.ts";
+import { isVersionRequest, overSandbox } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { formatsOf } from "../../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../../src/odata/resources.ts";
+import { page } from "../../../helpers/upstream.ts";
+import { createSandbox } from "../../../../src/sandbox/service.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -80,6 +82,28 @@ test("EdgeApp.request() has the notes of the rows in a package while the documen
   const isNad83 = ({ properties }: { properties: Record<string, unknown> }) =>
     properties.HorizontalCoordinateReferenceSystem === "NAD83";
   assertEquals(await read(), { nad83: features.filter(isNad83).length });
+});
+
+test("EdgeApp.request() logs how a document differs from a large count, and its package has it", async () => {
+  const { apiKey, url: baseUrl, fetch } = createSandbox({
+    records: 100_001,
+    requestsPerSecond: Infinity,
+  });
+  const { app, log } = overSandbox({}, {
+    apiKey,
+    baseUrl,
+    fetch: async (request) =>
+      request.url.includes("count=true")
+        ? Response.json({ value: 100_002 })
+        : isVersionRequest(request)
+        ? page([])
+        : await fetch(request),
+  });
+  const path = "$select=Id";
+  await (await app.request(`/Records.csv?${path}`)).text();
+  assertMatch(log[0]!, /warn .*Download of Records: 1 rows missing, 0 not counted/);
+  const { weir } = await (await app.request(`/Records.datapackage.json?${path}`)).json();
+  assertEquals([weir.missingRows, weir.surplusRows], [1, 0]);
 });
 
 test("EdgeApp.request() links to the package of the format, if the link is not too long", async () => {
