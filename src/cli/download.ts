@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { describeChanges } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor } from "../client/query.ts";
-import { toleranceOf } from "../client/read_parts.ts";
+import { toleranceOf } from "../client/split.ts";
 import { DataStreamError, ValidationError } from "../errors.ts";
 import {
   type DownloadPage,

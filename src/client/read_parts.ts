@@ -37,6 +37,7 @@ import {
   requestCount,
   type Shard,
   splitShard,
+  toleranceOf,
   toPageRequest,
   tryCount,
   urlOf,
@@ -441,16 +442,6 @@ function leaveShard(reading: Reading): void {
   position.groupCount = undefined;
   position.isSplitDecided = undefined;
   reading.countsLeft = maxCounts(reading.query);
-}
-
-/** Largest count that is exact. Above it, counts are estimates. */
-const MAX_EXACT_COUNT = 100_000;
-/** Inaccuracy of large counts: 0.0005 % (DataStream Public API, "URL Parameters", `$count`). */
-const COUNT_INACCURACY = 0.000_005;
-
-/** Maximum difference between the rows of a group and its count that needs no option. */
-export function toleranceOf(count: number): number {
-  return count > MAX_EXACT_COUNT ? Math.ceil(count * COUNT_INACCURACY) : 0;
 }
 
 /** Decides the step after a page without a link that does not reach the limit of its query. */

@@ -123,6 +123,16 @@ export async function tryCount(
   }
 }
 
+/** Largest count that is exact. Above it, counts are estimates. */
+const MAX_EXACT_COUNT = 100_000;
+/** Inaccuracy of large counts: 0.0005 % (DataStream Public API, "URL Parameters", `$count`). */
+const COUNT_INACCURACY = 0.000_005;
+
+/** Maximum difference between a number of rows and their count that is accepted. */
+export function toleranceOf(count: number): number {
+  return count > MAX_EXACT_COUNT ? Math.ceil(count * COUNT_INACCURACY) : 0;
+}
+
 /** A shard with more rows is split, if it can be. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
 
@@ -231,6 +241,7 @@ export async function splitShard(
   const ranges = rows === undefined
     ? equalRanges(ids)
     : await splitNumbers(run, query, shard, "LocationId", ids, rows);
+  if (rows !== undefined && !await addUp(run, query, shard, ids, ranges, rows)) return [];
   const shards: Shard[] = [];
   for (const { first, end, rows } of ranges) {
     const part = narrowShard(shard, "LocationId", ids, first, end);
@@ -238,6 +249,23 @@ export async function splitShard(
     shards.push(...years ?? [part]);
   }
   return shards;
+}
+
+/** Whether the counts of ranges of locations add up: rows without a location would be in no range. */
+async function addUp(
+  run: Run,
+  query: CheckedQuery,
+  shard: Shard,
+  ids: readonly number[],
+  ranges: readonly NumberRange[],
+  rows: number,
+): Promise<boolean> {
+  const last = ranges.at(-1);
+  if (last === undefined || ranges.length === 1) return true;
+  const { clauses } = narrowShard(shard, "LocationId", ids, last.first, last.end);
+  const counted = await tryCount(run, query, clauses) ?? NaN; // its rows are what the others leave
+  const sum = ranges.slice(0, -1).reduce((sum, { rows }) => sum + rows, counted);
+  return Math.abs(sum - rows) <= toleranceOf(rows);
 }
 
 const YEARS: readonly number[] = Array.from({ length: 201 }, (_, index) => 1900 + index);

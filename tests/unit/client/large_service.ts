@@ -6,11 +6,14 @@ import { parseFilter } from "../../../src/odata/parse_filter.ts";
  *
  * The first location has a third of the rows, and 1 % of the rows have no year by default. The service supports
  * only the filters by which the client splits a query.
+ *
+ * @param unlocated Number of rows without a location. Default: none
  */
 export function largeService(
   rows: number,
   locations: number,
   hasUndated = true,
+  unlocated = 0,
 ): { fetch(request: Request): Promise<Response> } {
   const locationOf = new Uint16Array(rows);
   for (let row = 0; row < rows; row++) {
@@ -19,21 +22,24 @@ export function largeService(
   }
   const yearOf = (row: number) => hasUndated && row % 100 === 99 ? NaN : 2000 + row % 23;
   const idOf = (location: number) => 1001 + 7 * location;
+  const locationIdOf = (row: number) => row < rows - unlocated ? idOf(locationOf[row]!) : null;
 
   function createMatcher(filter: string | undefined): (row: number) => boolean {
-    const tests = parseFilter(filter ?? "LocationId gt 0").map(({ field, operator, values }) => {
-      const operands = new Set(values.map(({ text }) => Number(text)));
-      const [first] = operands as Iterable<number> as [number];
-      const valueOf = field === "ActivityStartYear"
-        ? yearOf
-        : (row: number) => idOf(locationOf[row]!);
-      return (row: number) => {
-        const value = valueOf(row);
-        if (operator === "in") return operands.has(value);
-        if (operator === "lt") return value < first;
-        return operator === "gte" ? value >= first : value > first;
-      };
-    });
+    const tests = (filter === undefined ? [] : parseFilter(filter)).map(
+      ({ field, operator, values }) => {
+        const operands = new Set(values.map(({ text }) => Number(text)));
+        const [first] = operands as Iterable<number> as [number];
+        const valueOf = field === "ActivityStartYear"
+          ? yearOf
+          : (row: number) => locationIdOf(row) ?? NaN;
+        return (row: number) => {
+          const value = valueOf(row);
+          if (operator === "in") return operands.has(value);
+          if (operator === "lt") return value < first;
+          return operator === "gte" ? value >= first : value > first;
+        };
+      },
+    );
     return (row) => tests.every((test) => test(row));
   }
 
@@ -52,7 +58,7 @@ export function largeService(
       for (let row = 0; row < rows; row++) if (matches(row)) count++;
       return { value: String(count) };
     }
-    const value: { Id: number; LocationId: number }[] = [];
+    const value: { Id: number; LocationId: number | null }[] = [];
     const top = Number(searchParams.get("$top"));
     const after = Number(/\d+/.exec(searchParams.get("$skiptoken") ?? "0")![0]);
     for (let row = after; row < rows; row++) {
@@ -61,7 +67,7 @@ export function largeService(
         const token = `$skiptoken=Id:${value.at(-1)!.Id}&$top=${top}`;
         return { value, "@odata.nextLink": `${origin}${pathname}?${token}` };
       }
-      value.push({ Id: row + 1, LocationId: idOf(locationOf[row]!) });
+      value.push({ Id: row + 1, LocationId: locationIdOf(row) });
     }
     return { value };
   }

@@ -15,6 +15,8 @@ interface Service {
   locations?: number;
   /** Whether some rows have no year. Default true */
   hasUndated?: boolean;
+  /** Number of rows without a location. Default 0 */
+  unlocated?: number;
   /** Factor by which a count is too high, so that few rows look like many; `number` is 1 for the first count. Default 1 */
   factor?: (number: number) => number;
   /** Returns another response, only its status, or `undefined` for the response of the service. */
@@ -22,8 +24,8 @@ interface Service {
 }
 
 /** Creates a client of a service, and records the decoded requests. */
-function serve({ rows, locations = 12, hasUndated, factor, respond }: Service) {
-  const service = largeService(rows, locations, hasUndated);
+function serve({ rows, locations = 12, hasUndated, unlocated, factor, respond }: Service) {
+  const service = largeService(rows, locations, hasUndated, unlocated);
   const clock = new FakeClock();
   const requests: string[] = [];
   let counts = 0;
@@ -75,7 +77,7 @@ const large: [name: string, service: Service, query: object, filters: number, ot
   ["1,000,000 rows", { rows: 1_000 }, {}, 1, 2],
   ["1,200,000 rows, and partition is never", { rows: 1_200 }, { partition: "never" }, 1, 2],
   ["1,200,000 rows, and the limit is 1,000,000", { rows: 1_200 }, { limit: 1_000_000 }, 1, 2],
-  ["2,400,000 rows of 300 locations", { rows: 2_400, locations: 300 }, {}, 4, 6],
+  ["2,400,000 rows of 300 locations", { rows: 2_400, locations: 300 }, {}, 4, 7],
   ["1,300,000 rows of one location", { rows: 1_300, locations: 1, hasUndated: false }, {}, 3, 9],
   ["1,300,000 rows of one location, some undated", { rows: 1_300, locations: 1 }, {}, 1, 5],
 ];
@@ -90,19 +92,35 @@ for (const [name, service, query, filters, others] of large) {
   });
 }
 
-Deno.test("observations() give each row once when Locations lacks a location and counts are wrong", async () => {
-  for (const wrong of [300, 2_000]) {
+Deno.test("observations() give each row once when Locations lacks a location, and are split only when the counts add up", async () => {
+  for (const [later, isSplit] of [[1_000, true], [300, false], [2_000, false]] as const) {
     const { client, requests } = serve({
       rows: 1_200,
       locations: 40,
-      factor: (number) => number === 1 ? 1_000 : wrong,
+      factor: (number) => number === 1 ? 1_000 : later,
       respond: (resource) =>
         resource === "Locations"
           ? page([1085, 1141, "1022", 1057, 1239].map((Id) => ({ Id })))
           : undefined,
     });
     await assertEachOnce(client.observations({ top: 100, incomplete: "warn" }), 1_200);
-    assert(filtersOf(requests).length > 2, filtersOf(requests).join());
+    assertEquals(filtersOf(requests).length > 1, isSplit, filtersOf(requests).join());
+  }
+});
+
+Deno.test("observations() are not split, or report the missing rows, when rows have no location", async () => {
+  // Of 1,200,000 rows, 6 are within the accuracy of the count.
+  for (const [unlocated, missing] of [[4, 4], [12, 0]] as const) {
+    const rows = 1_200_000;
+    const { client, requests } = serve({ rows, unlocated });
+    let last: Progress | undefined;
+    const onProgress = (progress: Progress) => void (last = progress);
+    let count = 0;
+    for await (const ids of client.observations({ select: ["Id"], onProgress }).pages()) {
+      count += ids.length;
+    }
+    assertEquals([count, last?.missingRows ?? 0], [rows - missing, missing]);
+    assertEquals(filtersOf(requests).length > 1, missing > 0);
   }
 });
 
