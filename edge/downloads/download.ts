@@ -3,7 +3,12 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
 import { embeddedPackage } from "../../src/formats/data_package.ts";
-import type { FileFormat, FormatName, LoadedFormat } from "../../src/formats/formats.ts";
+import {
+  type FileFormat,
+  type FormatName,
+  FORMATS,
+  type LoadedFormat,
+} from "../../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "./access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
@@ -52,7 +57,7 @@ export async function respondWithDownload(
   const { headers, query, document } = download;
   return await respondWithDocument(exchange, context, {
     id: document,
-    source: sourceOf(dataStream, download, exchange),
+    source: sourceOf(dataStream, download, exchange, context.feeds),
     task: `Download of ${resource}`,
     headers,
     known: await findState(isConditional(request), exchange, dataStream, query, context),
@@ -136,8 +141,9 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
 
 function sourceOf(
   dataStream: DataStream,
-  { resource, loadedFormat: format, csv, query, options, count }: Download,
+  { resource, format: name, loadedFormat: format, csv, query, options, count }: Download,
   exchange: Exchange,
+  feeds: Feeds,
 ): FeedSource {
   if (count) {
     return valueSource(exchange, async (signal) => {
@@ -154,7 +160,9 @@ function sourceOf(
         .query(resource, { ...options, signal });
       return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
     },
-    requestState: (signal) => requestState(patient, query, signal),
+    requestState: (signal, isFirst) =>
+      requestState(isFirst ? dataStream : patient, query, signal, feeds),
+    isStateFirst: FORMATS[name].writesLate,
     responseDate: () => exchange.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
@@ -201,7 +209,7 @@ async function findState(
     timeouts: { headers: STATE_TIMEOUT, bytes: STATE_TIMEOUT },
   });
   const source = valueSource(exchange, async (signal) => ({
-    text: JSON.stringify(await requestState(client, query, signal)),
+    text: JSON.stringify(await requestState(client, query, signal, feeds)),
     rows: 0,
   }));
   const reader = feeds.open(key, source, exchange.client);

@@ -5,10 +5,10 @@
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import { type Bytes, concatBytes } from "../../src/bytes.ts";
+import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { WriterState } from "../../src/formats/page_writer.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
-import { PUBLICATION_TIME } from "../../src/service_constants.ts";
 import type { Settings } from "../options.ts";
 import { HttpProblem, LimitReached } from "./problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
@@ -24,8 +24,8 @@ export interface FeedPart {
   readonly isLast: boolean;
   /** Position after the part. Absent if the document has only one part. */
   readonly cursor?: Cursor;
-  /** Number of rows that the service counted, which it does if they came in more than one response. */
-  readonly expectedRows?: number | undefined;
+  /** Whether all rows so far came in one response. Default true. */
+  readonly isOneResponse?: boolean;
   /** Facts about the rows so far, for the log and the data package. Absent if there are none. */
   readonly notes?: RowNotes;
   /** Number of counted rows that were not received, and of received rows that were not counted. */
@@ -39,7 +39,15 @@ export interface DatasetState {
   readonly digest: string;
   /** Latest publication time (ms since 1970); `undefined` if there is none. */
   readonly publishedAt: number | undefined;
+  /** Time of the clock at which the server last saw that one of them had changed; `undefined` if it never did. */
+  readonly changedAt?: number | undefined;
 }
+
+/**
+ * What the server has seen, the latest last: versions by DOI, and digests of all datasets of a query by its hash. Requests
+ * share it.
+ */
+export type Seen = Map<string, { readonly value: string; readonly changedAt: number | undefined }>;
 
 export interface KnownState {
   state: DatasetState;
@@ -52,7 +60,9 @@ export interface FeedSource {
   /** Requests the document after a position, by default from its first row. */
   start(from: Cursor | undefined, signal: AbortSignal): AsyncIterator<FeedPart>;
   /** Requests the state of the datasets. Absent if the document is always one part. */
-  requestState?(signal: AbortSignal): Promise<DatasetState>;
+  requestState?(signal: AbortSignal, isFirst?: true): Promise<DatasetState>;
+  /** Whether to request the state before the first page instead of after it. */
+  readonly isStateFirst?: boolean | undefined;
   /** Returns the time (ms since 1970) at which the service sent its last response. */
   responseDate?(): number;
   /** Whether to request a page before a client has read the page before it completely. */
@@ -84,7 +94,9 @@ class Feed {
   /** Index of the first part of the last page. */
   pageStart = 0;
   position: Cursor | undefined;
-  /** State of the datasets after the first page; `undefined` until a second page is needed. */
+  /** Whether all rows so far came in one response. */
+  isOneResponse = true;
+  /** State of the datasets before or after the first page; `undefined` until a second response is needed. */
   state: DatasetState | undefined;
   /** Time (ms since 1970) at which the service sent the first page. */
   firstPageDate: number | undefined;
@@ -97,7 +109,7 @@ class Feed {
 
   constructor(readonly key: string) {}
 
-  /** Whether further rows must wait for the state of the datasets after the first page. */
+  /** Whether further rows must wait for the state of the datasets. */
   get isUnchecked(): boolean {
     return this.state === undefined && this.end === undefined;
   }
@@ -219,6 +231,8 @@ export class Feeds {
   /** Number of pages that runs have fetched. */
   misses = 0;
   disconnected = 0;
+  /** Versions of datasets that were seen. */
+  readonly seen: Seen = new Map();
   /** All feeds with parts in memory or readers, the oldest first. */
   readonly #feeds = new Set<Feed>();
   #lastId = 0;
@@ -330,6 +344,11 @@ export class Feeds {
       leave = await this.slots.enter(reader.client, signal, maxWait);
       this.#requireCurrent(feed, run);
       feed.startedAt ??= clock.now();
+      if (feed.parts.length === 0 && feed.isUnchecked && reader.source.isStateFirst) {
+        const state = await reader.source.requestState!(signal, true);
+        this.#requireCurrent(feed, run);
+        feed.state = state;
+      }
       const parts = reader.source.start(feed.position, signal);
       while (feed.end === undefined && this.#isNeeded(feed)) {
         // The document has rows of more than one response, so it needs the state of the datasets.
@@ -369,12 +388,9 @@ export class Feeds {
       feed.firstPageDate ??= run.reader.source.responseDate?.();
       pending.push(part);
       const { isPageEnd, hasMore, isLast } = part;
+      feed.isOneResponse &&= part.isOneResponse ?? true;
       if (isLast) {
-        if (feed.state !== undefined) {
-          const { digest } = await run.reader.source.requestState!(run.stop.signal);
-          this.#requireCurrent(feed, run);
-          if (digest !== feed.state.digest) throw dataChanged();
-        } else if (part.expectedRows !== undefined) await this.#checkFirstPage(feed, run);
+        if (!feed.isOneResponse) await this.#checkVersions(feed, run);
       } else if (feed.pages > 0 && feed.isUnchecked) {
         // A page that no link announced. While it arrives, no other request can be sent.
         if (!isPageEnd) continue;
@@ -395,9 +411,17 @@ export class Feeds {
     }
   }
 
+  /** Fails if the datasets have changed during the download. */
+  async #checkVersions(feed: Feed, run: FeedRun): Promise<void> {
+    if (feed.state === undefined) return await this.#checkFirstPage(feed, run);
+    const { digest } = await run.reader.source.requestState!(run.stop.signal);
+    this.#requireCurrent(feed, run);
+    if (digest !== feed.state.digest) throw dataChanged();
+  }
+
   /**
    * Requests the state of the datasets after the first page. Requests the page again, and fails if it has changed, if a
-   * dataset was published after it or shortly before it.
+   * dataset was published after it or shortly before it, or has another version than the server had seen before it.
    */
   async #checkFirstPage(feed: Feed, run: FeedRun, canCompare = true): Promise<void> {
     if (!feed.isUnchecked) return;
@@ -405,10 +429,10 @@ export class Feeds {
     const { signal } = run.stop;
     const state = await source.requestState!(signal);
     this.#requireCurrent(feed, run);
-    const { publishedAt = -Infinity } = state;
-    if (publishedAt > feed.firstPageDate! - PUBLICATION_TIME) {
-      // Other downloads needed the memory, the writer of Parquet holds the rows, or a second page has arrived too.
-      if (feed.dropped > 0 || feed.heldBytes > 0 || !canCompare) throw dataChanged();
+    const { publishedAt = -Infinity, changedAt = -Infinity } = state;
+    if (isRecent(publishedAt, feed.firstPageDate!) || changedAt >= feed.startedAt!) {
+      // Other downloads needed the memory, or a second page has arrived too.
+      if (feed.dropped > 0 || !canCompare) throw dataChanged();
       const known = concatBytes(feed.parts.map((part) => part!.data));
       const again = source.start(undefined, signal);
       try {

@@ -8,7 +8,7 @@ import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "../options.ts";
 import type { DownloadParameters } from "./parameters.ts";
-import type { DatasetState } from "./feeds.ts";
+import type { DatasetState, Feeds, Seen } from "./feeds.ts";
 
 type DownloadQuery = DownloadParameters["query"];
 
@@ -22,13 +22,42 @@ export async function requestState(
   dataStream: DataStream,
   query: DownloadQuery,
   signal: AbortSignal,
+  { seen, limits: { clock } }: Pick<Feeds, "seen" | "limits">,
 ): Promise<DatasetState> {
   const versions = await requestDatasetVersions(dataStream, toWiderMetadataFilter(query), signal);
   const times = versions.map(([, , published]) => Date.parse(published)).filter(Number.isFinite);
+  const digest = await hash(versions.map((version) => JSON.stringify(version)).sort());
+  const entries = versions.map(([doi, ...version]) => [doi, version.join(" ")] as const);
+  const key = await hash(keyOfState(query));
   return {
-    digest: await hash(versions.map((version) => JSON.stringify(version)).sort()),
+    digest,
     publishedAt: times.length > 0 ? times.reduce((a, b) => Math.max(a, b)) : undefined,
+    changedAt: recordSeen(seen, [...entries, [key, digest]], clock.now()),
   };
+}
+
+/** Maximum number of values that the server remembers, so that queries of clients cannot fill its memory. */
+const MAX_SEEN = 10_000;
+
+/** Remembers values. Returns the latest time at which one of them was seen to differ from the one before it. */
+function recordSeen(
+  seen: Seen,
+  entries: readonly (readonly [key: string, value: string])[],
+  now: number,
+): number | undefined {
+  let latest: number | undefined;
+  for (const [key, value] of entries) {
+    const before = seen.get(key);
+    const changedAt = before && before.value !== value ? now : before?.changedAt;
+    seen.delete(key);
+    seen.set(key, { value, changedAt });
+    if (changedAt !== undefined) latest = Math.max(changedAt, latest ?? changedAt);
+  }
+  for (const key of seen.keys()) {
+    if (seen.size <= MAX_SEEN) break;
+    seen.delete(key);
+  }
+  return latest;
 }
 
 /** The ETag is weak, because the server compares versions and not bytes. */

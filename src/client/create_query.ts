@@ -38,7 +38,7 @@ import type {
   LocationsQuery,
   Query,
 } from "./query.ts";
-import { countQuery, type Position, readParts } from "./read_parts.ts";
+import { cameInOneResponse, countQuery, type Position, readParts } from "./read_parts.ts";
 import { createRun, type Run } from "./retry.ts";
 import { firstUrlOf } from "./split.ts";
 
@@ -222,6 +222,7 @@ function requestBatches<T>(
   const { writer } = converter;
   let values = listValues();
   let isLast = after?.isComplete === true;
+  let isOneResponse = after === undefined || cameInOneResponse(after);
   // Of an earlier cursor, the position has the other members too.
   const toCursor = (
     position: Position,
@@ -240,6 +241,7 @@ function requestBatches<T>(
     isLast = done === true;
     const part = done ? undefined : value;
     const position = done ? value : value.position;
+    if (part !== undefined) isOneResponse = part.responses === 1;
     for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
     values = listValues();
     const data = part === undefined ? await converter.end() : part.data;
@@ -253,6 +255,7 @@ function requestBatches<T>(
       isLast,
       hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
       isPageEnd: part?.isPageEnd ?? true,
+      isOneResponse,
       expectedRows: position.expectedRows,
       missingRows: position.missingRows ?? 0,
       surplusRows: position.surplusRows ?? 0,

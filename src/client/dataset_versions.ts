@@ -85,13 +85,18 @@ function versionText([, version, published]: DatasetVersion): string {
 }
 
 /**
- * Returns the datasets that were published so recently that a response can still have rows of the version before.
+ * Whether a publication is so recent that a response can have rows of the version before. Times are in ms since 1970.
  *
- * @param now Time (ms since 1970) of the service, not of this computer
+ * @param now Time of the service, not of this computer
  */
+export function isRecent(publishedAt: number, now: number): boolean {
+  return publishedAt > now - PUBLICATION_TIME;
+}
+
+/** Returns the datasets whose publication is recent; see {@linkcode isRecent}. */
 export function recentlyPublished(
   versions: readonly DatasetVersion[],
   now: number,
 ): DatasetVersion[] {
-  return versions.filter(([, , published]) => Date.parse(published) > now - PUBLICATION_TIME);
+  return versions.filter(([, , published]) => isRecent(Date.parse(published), now));
 }

@@ -261,6 +261,11 @@ export interface Batch<T> {
   /** Whether it ends a page: always, without the option `parts`. */
   readonly isPageEnd: boolean;
   /**
+   * Whether the rows of this and all earlier batches came in one response, and so are of one version of each dataset.
+   * False if it is not known, after a cursor.
+   */
+  readonly isOneResponse: boolean;
+  /**
    * Whether the service announced more rows, and the limit of the query is not reached. If it is false,
    * one more request may still follow, which checks that no page is missing.
    */

@@ -82,6 +82,8 @@ export interface Part<T> extends TakenRows<T> {
   isPageEnd: boolean;
   /** Whether more rows may follow: the page has a link, or shards remain. */
   hasMore: boolean;
+  /** Number of responses so far, as in {@linkcode startReading}. */
+  responses: number;
 }
 
 export interface ReadOptions {
@@ -139,7 +141,14 @@ export async function* readParts<T>(
             advance(reading, rows, `Id:${rows.lastId}`);
             // More rows follow, because the last row of a page is never delivered early.
             reading.isProbe = false;
-            return { ...rows, start, position: { ...position }, isPageEnd: false, hasMore: true };
+            return {
+              ...rows,
+              start,
+              position: { ...position },
+              isPageEnd: false,
+              hasMore: true,
+              responses: reading.responses,
+            };
           },
         );
       } catch (error) {
@@ -154,7 +163,8 @@ export async function* readParts<T>(
       const hasMore = nextToken !== undefined || position.shards.length > 1;
       if (end.rows > 0) {
         const rows = end as TakenRows<T>;
-        yield { ...rows, start, position: { ...position }, isPageEnd: true, hasMore };
+        const { responses } = reading;
+        yield { ...rows, start, position: { ...position }, isPageEnd: true, hasMore, responses };
       }
       end.data = undefined; // frees its memory while the next page arrives
       signal.throwIfAborted(); // a signal that is aborted after the last page also stops the query
@@ -192,6 +202,11 @@ function minResponses({ rows, leftOut = 0, lastPage }: Position): number {
   const received = rows + leftOut;
   if (received === 0) return 0;
   return lastPage !== undefined && received > lastPage.length ? 2 : 1;
+}
+
+/** Whether all rows before a position are known to have come in one response. */
+export function cameInOneResponse({ rows, leftOut = 0, lastPage }: Position): boolean {
+  return rows + leftOut === (lastPage?.length ?? 0);
 }
 
 async function startOf(run: Run, query: CheckedQuery): Promise<Position> {

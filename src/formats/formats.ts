@@ -28,6 +28,8 @@ export interface Format {
   /** Whether it is a table with names of columns, which some of its readers compare without case. Default false. */
   isTable?: boolean;
   compression?: "gz";
+  /** Whether rows are written only after many have arrived: a request before them delays nothing. Default false. */
+  writesLate?: boolean;
   /** Use {@linkcode createWriter}, which checks the common options first. Absent if the format is a `LoadedFormat`. */
   newWriter?(options: WriterOptions): PageWriter;
 }
@@ -114,6 +116,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     mediaType: "application/vnd.apache.parquet",
     label: "Parquet",
     isBinary: true,
+    writesLate: true,
     resources: RESOURCE_NAMES,
     isTable: true,
   },

@@ -56,6 +56,7 @@ async function write(
     expectedRows: undefined,
     missingRows: 0,
     surplusRows: 0,
+    isOneResponse: true,
     distinct: undefined,
   };
   await output.write(page);

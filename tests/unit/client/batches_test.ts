@@ -15,7 +15,7 @@ import {
 import { formatsOf } from "../../helpers/resources.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
-import { pagedClient, range } from "./paged_service.ts";
+import { arrivingPage, pagedClient, range, splitBody } from "./paged_service.ts";
 
 const box = { west: -125, south: 42, east: -59, north: 60 };
 
@@ -121,6 +121,25 @@ Deno.test("batches() report the missing rows of all batches when a query continu
   const after = { ...stored(batches[1]!.cursor), missingRows: 3 };
   const last = (await Array.fromAsync(query.batches({ after }))).at(-1)!;
   assertEquals([last.missingRows, last.expectedRows, last.cursor.missingRows], [10, 9, 10]);
+});
+
+Deno.test("batches() know whether their rows came in one response", async () => {
+  const ids = [1, 2, 3];
+  for (
+    const [isBroken, expected] of [[false, [true, true]], [true, [true, false, false]]] as const
+  ) {
+    const { client, clock } = pagedClient({
+      ids,
+      change: (page, { number }) =>
+        isBroken && number === 1
+          ? arrivingPage(clock, [splitBody(ids, 2)[0], 200, ",", 200], "reset")
+          : page,
+    });
+    // The page is full, so its rows are counted in another request.
+    const batches = client.records({ top: 3 }).batches({ format: "csv", parts: true });
+    const received = (await Array.fromAsync(batches)).map(({ isOneResponse }) => isOneResponse);
+    assertEquals(received, [...expected]);
+  }
 });
 
 /** Creates a query that sends no request. */

@@ -11,13 +11,12 @@ import type { Clock } from "../../../../src/clock.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { ROOT } from "../../../helpers/upstream.ts";
 
-/** A service of rows with an Id and a text, whose only dataset can be published again. */
+/** A service of rows with an Id and a text, whose datasets can be published again. */
 export class PublishedService {
   /** Texts of the rows; the Id of the first row is 1. */
   rows: readonly string[];
-  version = 1;
-  /** Time (ms) of the last publication, as Metadata says it. */
-  publishedAt = -3_600_000;
+  /** Datasets, with the times (ms) of their publications as Metadata says them. */
+  datasets = [{ doi: "10.1/a", version: 1, publishedAt: -3_600_000 }];
   /** Whether pages have a link to the next one. */
   hasLinks = true;
   /** Requests in order: skip token and page size, `count` or `versions`. */
@@ -34,9 +33,13 @@ export class PublishedService {
     const headers = { date: new Date(this.clock.now()).toUTCString() };
     if (pathname.endsWith("/Metadata")) {
       this.requests.push("versions");
-      const PublishedTimestamp = new Date(this.publishedAt).toISOString();
-      const row = { Id: "a", DOI: "10.1/a", Version: `${this.version}`, PublishedTimestamp };
-      return Response.json({ value: [row] }, { headers });
+      const value = this.datasets.map(({ doi, version, publishedAt }) => ({
+        Id: doi,
+        DOI: doi,
+        Version: `${version}`,
+        PublishedTimestamp: new Date(publishedAt).toISOString(),
+      }));
+      return Response.json({ value }, { headers });
     }
     if (searchParams.has("$count")) {
       this.requests.push("count");
@@ -100,7 +103,7 @@ export function feedsOver(
       start: (after, signal) =>
         client.query("Records", { select: ["Id", "DOI"], top, signal })
           .batches({ format: "csv", after, parts: true })[Symbol.asyncIterator](),
-      requestState: (signal) => requestState(client, { filter: undefined }, signal),
+      requestState: (signal) => requestState(client, { filter: undefined }, signal, feeds),
       responseDate: () => clock.now(),
       ...source,
     }, name);

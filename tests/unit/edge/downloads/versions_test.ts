@@ -5,6 +5,7 @@ import type { AppOptions } from "../../../../edge/app.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { isVersionRequest, overSandbox } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
+import { FORMAT_NAMES, FORMATS } from "../../../../src/formats/formats.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
@@ -159,6 +160,16 @@ Deno.test("EdgeApp.request() sends no ETag without If-None-Match, or of versions
   assertEquals([response.headers.get("etag"), countRequests()], [null, [0, 1]]);
   assertEquals((await get("/Records.csv")).etag, null);
 });
+
+for (const format of FORMAT_NAMES) {
+  const [first, ...others] = FORMATS[format].writesLate ? ["versions", "rows"] : ["rows"];
+  Deno.test(`EdgeApp.request() requests ${first} first for one page of ${format}`, async () => {
+    const { app, requests } = overDatasets([A]);
+    await (await app.request(`/Locations.${format}`)).bytes();
+    const kinds = requests.map((request) => isVersionRequest(request) ? "versions" : "rows");
+    assertEquals(kinds, [first, ...others]);
+  });
+}
 
 Deno.test("EdgeApp.request() sends no request for versions, and no ETag, when access is caller", async () => {
   const { get, countRequests } = overDatasets([A], {
