@@ -166,7 +166,7 @@ async function keepFile(
 ): Promise<number> {
   const { flags, context, file } = job;
   const { resources: [{ rows = 0 }], weir: { cursor: { distinct } } } = finished;
-  if (!flags.has("quiet") || lacksRows(finished)) {
+  if (!flags.has("quiet") || needsAcceptance(finished)) {
     context.printError(`${file} is ${describeFinished(finished, flags.has("update"))}`);
   }
   const isCited = citeTarget === undefined ||
@@ -374,9 +374,9 @@ function toQueryRecord(
   return { resource, service, ...Object.fromEntries(given), format };
 }
 
-/** Whether rows are missing that only `--allow-incomplete` accepts: large counts are estimates. */
-function lacksRows({ weir: { missingRows, cursor } }: FilePackage): boolean {
-  return missingRows > toleranceOf(cursor.expectedRows ?? cursor.rows + missingRows);
+/** Whether only `--allow-incomplete` accepts the number of rows. Large counts are estimates. */
+function needsAcceptance({ weir: { missingRows, surplusRows, cursor } }: FilePackage): boolean {
+  return missingRows + surplusRows > toleranceOf(cursor.expectedRows ?? cursor.rows + missingRows);
 }
 
 /** Words that follow "FILE is" in a message. */
@@ -402,9 +402,9 @@ function describeUpdate(
   now: readonly DatasetVersion[],
   flags: FlagValues,
 ): string | undefined {
-  const { datasets, missingRows } = finished.weir;
-  if (lacksRows(finished) && !flags.has("allow-incomplete")) {
-    return `DataStream counted ${missingRows} rows more, and --allow-incomplete is not given`;
+  const { datasets } = finished.weir;
+  if (needsAcceptance(finished) && !flags.has("allow-incomplete")) {
+    return "DataStream counted another number of rows, and --allow-incomplete is not given";
   }
   return datasets ? describeChanges(datasets, now) : "The versions of its datasets are not known";
 }
