@@ -2,7 +2,7 @@
 // arguments, with the permissions that they need; flags go to `deno test`, and arguments after `--` to
 // the tests. Prints failures, what was skipped, and the total.
 import { type TestCase, testsIn } from "./junit.ts";
-import { type TestCommand, testCommands } from "./suites.ts";
+import { DENO_TEST, type TestCommand, testCommands } from "./suites.ts";
 import { sourceFiles } from "./helpers/project.ts";
 
 /** Result of a command of the gate. */
@@ -31,8 +31,8 @@ async function runFiles(): Promise<number> {
   for (const { flags: own, files } of commands) {
     // Recording results needs more permissions than comparing them.
     const update = flags.includes("--update") ? ["--allow-all"] : [];
-    const options = ["--no-check", "--reporter=dot", `--junit-path=${report}`, ...own, ...update];
-    const args = ["test", ...options, ...withPaths(files)];
+    const options = ["--reporter=dot", `--junit-path=${report}`, ...own, ...update];
+    const args = [...DENO_TEST, ...options, ...withPaths(files)];
     const stdout = isWatching ? "inherit" : "piped";
     const env = { NO_COLOR: "1" };
     const child = new Deno.Command(Deno.execPath(), { args, env, stdout }).spawn();
@@ -117,8 +117,8 @@ async function runChecks(): Promise<Result> {
 
 async function runTests({ flags, files }: TestCommand): Promise<Result> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
-  const options = ["--no-check", "--reporter=dot", `--junit-path=${report}`];
-  const args = ["test", ...options, ...flags, ...files];
+  const options = ["--reporter=dot", `--junit-path=${report}`];
+  const args = [...DENO_TEST, ...options, ...flags, ...files];
   const { success, output } = await run(args);
   const tests = [...testsIn(await Deno.readTextFile(report)), ...unloadedFiles(output)];
   await Deno.remove(report);

@@ -1,3 +1,6 @@
+/** First words of each `deno test`. The packages and permissions of tests are in a configuration of their own. */
+export const DENO_TEST = ["test", "--config=tests/deno.json", "--no-check"] as const;
+
 /** Test files that run with the same flags of `deno test`. */
 export interface Suite {
   /** Starts of the files' paths. */

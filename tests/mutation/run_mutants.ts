@@ -5,7 +5,7 @@
 import { sourceFiles } from "../helpers/project.ts";
 import { inCopy, removeCopy, withText } from "./copy.ts";
 import { testsIn } from "../junit.ts";
-import { isTimed, type TestCommand, testCommands } from "../suites.ts";
+import { DENO_TEST, isTimed, type TestCommand, testCommands } from "../suites.ts";
 import { findDependentTests, findImporters } from "./importers.ts";
 import { describeMatrix, type MatrixRow } from "./matrix.ts";
 import { applyMutant, findMutants, type Mutant } from "./mutants.ts";
@@ -101,8 +101,8 @@ async function findFailures(folder: string): Promise<string[]> {
 
 function testArguments({ flags, files }: TestCommand, ...more: string[]): string[] {
   // The limit stops mutants that allocate memory without end.
-  const options = ["--v8-flags=--max-old-space-size=1500", "--no-check", "--reporter=tap"];
-  return ["test", ...options, ...flags, ...more, ...files];
+  const options = ["--v8-flags=--max-old-space-size=1500", "--reporter=tap"];
+  return [...DENO_TEST, ...options, ...flags, ...more, ...files];
 }
 
 async function tryMutant(mutant: Mutant, folder: string): Promise<MatrixRow> {

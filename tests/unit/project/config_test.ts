@@ -1,8 +1,9 @@
-// deno.json (development, npm) and jsr.json (the published package, JSR) describe the same code.
+// deno.json (development, npm) and jsr.json (the published package, JSR) describe the same code, and only the tests
+// download the packages of tests.
 import { assertEquals } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { VERSION } from "../../helpers/project.ts";
+import { PROJECT, VERSION } from "../../helpers/project.ts";
 
 /** Versions of the @std packages in jsr.json; deno-std 1.4.0 has builds of them. */
 const STD_VERSIONS: Record<string, string> = {
@@ -26,6 +27,17 @@ Deno.test("deno.json has the name, exports, version and packages of jsr.json", (
     return [specifier, `${DENO_STD}/${name}/${path ? path.replaceAll("-", "_") : "mod"}.js`];
   };
   assertEquals(Object.entries(deno.imports), Object.entries(jsr.imports).map(toNpm));
+});
+
+Deno.test("deno.lock has only packages of the sources, and tests/deno.lock the same versions of them", () => {
+  const [lock, ofTests] = ["", "tests/"].map((folder) =>
+    JSON.parse(Deno.readTextFileSync(`${PROJECT}${folder}deno.lock`))
+  );
+  const packageOf = (target: string) => /^npm:@?[^@]+@[^/]+/.exec(target)![0];
+  // `deno task` downloads every package of deno.lock before the task runs.
+  const packages = new Set(Object.values(deno.imports).map(packageOf));
+  assertEquals(lock.workspace.dependencies, [...packages].sort());
+  assertEquals({ ...ofTests.npm, ...lock.npm }, ofTests.npm);
 });
 
 Deno.test("the task doc checks the docstrings of every entry point", () => {
