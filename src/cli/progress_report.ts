@@ -178,25 +178,26 @@ type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
 const ACCEPTED = "accepted by --allow-incomplete, or because large counts are estimates";
 
 /** Texts by count of notes, after the number of rows. */
-const NOTE_TEXTS: readonly (readonly [Exclude<keyof Notes, "forms" | "fractions">, string])[] = [
-  ["invalidValues", "with a value that does not fit its column, now null (--allow-invalid)"],
-  ["withoutGeometry", "without a geometry: the position is absent, impossible, or not in WGS84"],
-  ["nad83", "with a position in NAD83, which is written as WGS84 (about 2 m off)"],
-  ["missingRows", `missing: DataStream counted more (${ACCEPTED})`],
-  ["surplusRows", `more than DataStream counted (${ACCEPTED})`],
-  ["outsideDays", "left out: outside of --from and --to"],
-  ["withoutDate", "left out: without a start date"],
-  ["qualityControl", "left out: quality control"],
-  ["contradictory", "with a value and a detection condition (censoring: unknown)"],
-  ["textInNumber", "with text instead of a number, which is not used"],
-  ["unknownCondition", "with an unknown detection condition (censoring: unknown)"],
-  ["zoneAbbreviation", "with an abbreviation instead of an offset from UTC (datetime_utc: empty)"],
-  ["otherUnit", "not converted by --unit: their unit has another dimension or is unknown"],
-];
+const NOTE_TEXTS: Readonly<Record<Exclude<keyof Notes, "forms" | "fractions">, string>> = {
+  invalidValues: "with a value that does not fit its column, now null (--allow-invalid)",
+  withoutGeometry: "without a geometry: the position is absent, impossible, or not in WGS84",
+  nad83: "with a position in NAD83, which is written as WGS84 (about 2 m off)",
+  missingRows: `missing: DataStream counted more (${ACCEPTED})`,
+  surplusRows: `more than DataStream counted (${ACCEPTED})`,
+  outsideDays: "left out: outside of --from and --to",
+  withoutDate: "left out: without a start date",
+  unreadableDate: "left out: with a start date that cannot be read",
+  qualityControl: "left out: quality control",
+  contradictory: "with a value and a detection condition (censoring: unknown)",
+  textInNumber: "with text instead of a number, which is not used",
+  unknownCondition: "with an unknown detection condition (censoring: unknown)",
+  zoneAbbreviation: "with an abbreviation instead of an offset from UTC (datetime_utc: empty)",
+  otherUnit: "not converted by --unit: their unit has another dimension or is unknown",
+};
 
 export function noteLines(notes: Notes = {}): string[] {
-  const counts = NOTE_TEXTS.flatMap(([name, text]) => {
-    const rows = notes[name] ?? 0;
+  const counts = Object.entries(NOTE_TEXTS).flatMap(([name, text]) => {
+    const rows = notes[name as keyof typeof NOTE_TEXTS] ?? 0;
     return rows > 0 ? [`${countText(rows)} ${text}`] : [];
   });
   const mixed = (["forms", "fractions"] as const).flatMap((name) =>

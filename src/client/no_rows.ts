@@ -60,7 +60,7 @@ export async function explainNoRows(
     const selection = { filter, within, unchecked, signal, from, to };
     const rows = await ignoreFailure(() => counter.query(resource, selection).count()) ?? 0;
     const text =
-      "Rows match the filters, but all are left out: by their day, or as quality control";
+      "Rows match the filters, but all are left out: by their date, or as quality control";
     if (rows > 0) return [{ text }];
   }
   const conditions = conditionsOf(resource, query);

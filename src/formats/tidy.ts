@@ -16,7 +16,7 @@ import {
   SCALAR,
 } from "./row_reader.ts";
 import { type ConvertDigits, unitConverter } from "./units.ts";
-import { NO_NUMBER, readOffset, writeUtc } from "./utc_time.ts";
+import { dayNumber, NO_NUMBER, readOffset, writeUtc } from "./utc_time.ts";
 
 /**
  * Columns that the option `tidy` adds to a row. They follow the fields of the service. In CSV, null is an empty cell.
@@ -112,9 +112,9 @@ const [CHARACTERISTIC, FORM, FRACTION] = [9, 10, 11];
 export interface RowRules {
   /** Whether to add the columns of {@linkcode TidyRow}. */
   tidy?: boolean | undefined;
-  /** First day, `YYYY-MM-DD`. Rows of earlier days and rows without a date are left out. */
+  /** First day, `YYYY-MM-DD`. Rows of earlier days and rows without a readable date are left out. */
   from?: string | undefined;
-  /** Last day, `YYYY-MM-DD`. Rows of later days and rows without a date are left out. */
+  /** Last day, `YYYY-MM-DD`. Rows of later days and rows without a readable date are left out. */
   to?: string | undefined;
   excludeQualityControl?: boolean | undefined;
   /** Units to which values are converted, by characteristic. */
@@ -140,6 +140,8 @@ export interface RowNotes {
   outsideDays?: number;
   /** Left out by `from` or `to`: without a date. */
   withoutDate?: number;
+  /** Left out by `from` or `to`: the date is not `YYYY-MM-DD`, or there is no such day. */
+  unreadableDate?: number;
   /** Left out by `excludeQualityControl`. */
   qualityControl?: number;
   /** Both a value and a detection condition. `censoring` is `unknown`. */
@@ -402,9 +404,10 @@ export class PageRules implements Cells {
     return this.#reader.lookUp(this.#controlTypes, this.#columns[TYPE]!) ?? false;
   }
 
-  #findDay(date: string): "inside" | "outsideDays" | "withoutDate" {
+  #findDay(date: string): "inside" | "outsideDays" | "withoutDate" | "unreadableDate" {
     const { from = "", to = "\uffff" } = this.#rules;
     if (BLANK.test(date)) return "withoutDate";
+    if (dayNumber(asciiBytes(date), 0, date.length) === NO_NUMBER) return "unreadableDate";
     return date >= from && date <= to ? "inside" : "outsideDays";
   }
 

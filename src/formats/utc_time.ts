@@ -2,6 +2,8 @@
 import { utf8Encoder } from "../bytes.ts";
 import { COLON, MINUS, PLUS, POINT, QUOTE, ZERO } from "./json_scanner.ts";
 
+/** Names of the offset 0, in lower case. */
+const UTC_NAMES = ["z", "utc", "gmt"].map((name) => utf8Encoder.encode(name));
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 /** Length of `YYYY-MM-DD`. */
@@ -30,16 +32,23 @@ function readDigits(bytes: Uint8Array, at: number, count: number): number {
   return number;
 }
 
+/** Whether a text is a name of the offset 0, in any letter case. */
+function isUtc(bytes: Uint8Array, start: number, end: number): boolean {
+  return UTC_NAMES.some((name) =>
+    name.length === end - start &&
+    name.every((letter, index) => (bytes[start + index]! | 0x20) === letter)
+  );
+}
+
 /**
- * Reads an offset from UTC in minutes: `Z`, `±HH:MM`, or one of the forms that imports of DataStream accept: `±HHMM`,
- * `±HMM`, `±H:MM`.
+ * Reads an offset from UTC in minutes: `Z`, `UTC`, `GMT`, `±HH:MM`, or one of the forms that imports of DataStream
+ * accept: `±HHMM`, `±HMM`, `±H:MM`.
  *
  * @returns The offset, from −12:00 to +14:00; otherwise `NO_NUMBER`
  */
 export function readOffset(bytes: Uint8Array, start: number, end: number): number {
   const sign = bytes[start];
-  if (sign === LETTER_Z && end === start + 1) return 0;
-  if (sign !== PLUS && sign !== MINUS) return NO_NUMBER;
+  if (sign !== PLUS && sign !== MINUS) return isUtc(bytes, start, end) ? 0 : NO_NUMBER;
   const hoursEnd = bytes[end - 3] === COLON ? end - 3 : end - 2;
   const digits = hoursEnd - start - 1;
   if (digits !== 1 && digits !== 2) return NO_NUMBER;

@@ -77,7 +77,7 @@ export interface QueryOptions {
   tidy?: boolean | undefined;
   /**
    * First day, `YYYY-MM-DD`, of the rows of Observations or Records. It is compared with `ActivityStartDate` as reported.
-   * Rows without a date are left out. The service filters by year, and counts whole years. Default: none.
+   * Rows without a readable date are left out. The service filters by year, and counts whole years. Default: none.
    */
   from?: string | undefined;
   /** Last day, `YYYY-MM-DD`, as `from`. Default: none. */

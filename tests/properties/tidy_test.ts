@@ -24,7 +24,7 @@ const VALUES: Record<string, readonly string[]> = {
   ResultDetectionQuantitationLimitUnit: ["", "ug/L"],
   ActivityStartDate: ["", "2024-02-29", "2023-02-29", "2023-12-31"],
   ActivityStartTime: ["", "00:15", "23:30:00", "24:00:00"],
-  ActivityStartTimeZone: ["", "Z", "-06:00", "+0530", "AST"],
+  ActivityStartTimeZone: ["", "Z", "-06:00", "+0530", "AST", "GMT"],
   ActivityType: [
     "",
     "Sample-Routine",
@@ -61,7 +61,7 @@ function expected([value, unit, condition, limit, limitUnit]: readonly string[])
 }
 
 function timeOf([date, time, zone]: readonly string[]): string {
-  const offset = zone === "+0530" ? "+05:30" : zone;
+  const offset = zone === "+0530" ? "+05:30" : zone === "GMT" ? "Z" : zone;
   const ms = date === "2023-02-29" || time === "24:00:00" || offset === "AST" || !date || !offset
     ? NaN
     : Date.parse(`${date}T${time}${offset}`);

@@ -442,18 +442,38 @@ Deno.test("weir writes no versions into a Parquet file and its package when a da
   assertEquals(await Deno.readFile(download.path("b.parquet")), bytes);
 });
 
-Deno.test("weir describes the geometry, and counts invalid values and rows without geometry, in the package of locations", async () => {
+Deno.test("weir says and describes in the package how many values are invalid, rows have no geometry, and dates are unreadable", async () => {
   await using download = await Download.create();
   const place = { Longitude: -63, Latitude: 46 };
   const value = [
     { Id: 1, ...place, HorizontalCoordinateReferenceSystem: "WGS84" },
     { Id: 2, ...place, HorizontalCoordinateReferenceSystem: "NAD27" },
     { Id: 3, Longitude: "x" },
+    { Id: 4, ...place, HorizontalCoordinateReferenceSystem: "NAD83" },
   ];
   download.onPage = () => Response.json({ value });
-  await download.expect("locations !select !limit --allow-invalid --output=a.parquet");
+  await download.expect("locations !select !limit --allow-invalid --output=a.parquet", {
+    says: [
+      "1 row with a value that",
+      "2 rows without a geometry",
+      "1 row with a position in NAD83",
+    ],
+  });
   const { resources: [{ schema }], weir } = await download.package("a.parquet");
   const { types } = await readParquet((await Deno.readFile(download.path("a.parquet"))).buffer);
   assertEquals(schema.fields.map(({ name }) => name), Object.keys(types));
-  assertEquals([weir.invalidValues, weir.notes], [1, { withoutGeometry: 2 }]);
+  assertEquals([weir.invalidValues, weir.notes], [1, { withoutGeometry: 2, nad83: 1 }]);
+
+  const dates = ["2024-05-16", "16/05/2024", null, "2024-05-14"];
+  const dated = dates.map((ActivityStartDate, index) => ({ Id: index + 1, ActivityStartDate }));
+  download.onPage = () => Response.json({ value: dated });
+  await download.expect("!limit --from=2024-05-15 --output=b.csv", {
+    says: [
+      "1 row left out: outside of --from and --to",
+      "1 row left out: without a start date",
+      "1 row left out: with a start date that cannot be read",
+    ],
+  });
+  const { notes } = (await download.package("b.csv")).weir;
+  assertEquals(notes, { outsideDays: 1, withoutDate: 1, unreadableDate: 1 });
 });

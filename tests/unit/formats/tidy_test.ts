@@ -37,6 +37,13 @@ const ROWS = `
 const TIMES = `
 2024-06-01 12:00:00.005 -01:00 2024-06-01T13:00:00.005Z
 2024-06-01 9:05 Z 2024-06-01T09:05:00Z
+2024-06-01 12:00 UTC 2024-06-01T12:00:00Z
+2024-06-01 12:00 GMT 2024-06-01T12:00:00Z
+2024-06-01 12:00 utc 2024-06-01T12:00:00Z
+2024-06-01 12:00 z 2024-06-01T12:00:00Z
+2024-06-01 12:00 UTC-6
+2024-06-01 12:00 UT
+2024-06-01 12:00 AST
 2024-06-01 12:00 +0530 2024-06-01T06:30:00Z
 2024-06-01 12:00 +5:45 2024-06-01T06:15:00Z
 2024-06-01 12:00 -12:00 2024-06-02T00:00:00Z
@@ -127,7 +134,10 @@ Deno.test("csv() quotes the time when tidy is true and the separator is a colon"
   assertEquals(csv.split("\n")[1], '1:1::none:1:1:"2024-06-01T12:00:00Z":false');
 });
 
-const DAYS = ["2024-05-14", "2024-05-15", null, "2024-05-16", "2024-05-17", "2024-05-16"];
+const DAYS = [
+  ...["2024-05-14", "2024-05-15", null, "2024-05-16", "2024-05-17", "2024-05-16"],
+  ...["15/05/2024", "2024-05", "2024-05-15T10:00", "2024-05-32", "unknown", " "],
+];
 const DATED = DAYS.map((day, index) =>
   `{"Id":${index + 1},"ActivityStartDate":${day && quote(day)},` +
   `"ActivityType":"${index === 3 ? "Quality Control Sample-Field Blank" : "Sample-Routine"}"}`
@@ -147,7 +157,7 @@ for (const format of ["csv", undefined] as const) {
       ? JSON.stringify(await query.toArray())
       : await new Response(query.bytes(format)).text();
     assertEquals([...text.matchAll(/\d+/g)].map(String), ["2", "6"]);
-    assertEquals(notes, { outsideDays: 2, withoutDate: 1, qualityControl: 1 });
+    assertEquals(notes, { outsideDays: 2, withoutDate: 2, unreadableDate: 5, qualityControl: 1 });
     const url = new URL(requests[0]!.url);
     assertEquals(
       url.searchParams.get("$filter"),
