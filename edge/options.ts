@@ -284,6 +284,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   timeouts: ofClient,
   fetch: ofClient,
   rateLimiter: ofClient,
+  onRetry: ofClient,
   clock: ofClient,
 };
 

@@ -47,3 +47,9 @@ export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";
 
 /** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
 export const PUBLICATION_TIME = 600_000;
+
+/** Whether a URL is of DataStream itself. Its host name may end with a dot. */
+export function isOfService(url: string): boolean {
+  const hostname = new URL(url).hostname.replace(/\.$/, "");
+  return [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
+}

@@ -1,16 +1,12 @@
 import { DataStream } from "../client/datastream.ts";
-import { defaultFetch } from "../client/options.ts";
+import { type DataStreamOptions, defaultFetch } from "../client/options.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
-import type { Context } from "./context.ts";
+import { readKey } from "./api_key.ts";
+import { type Context, UsageError } from "./context.ts";
 import { formatFlags } from "./arguments.ts";
-import {
-  type FlagValues,
-  readClientOptions,
-  readQuery,
-  SERVICE_FLAGS,
-  VALUE_FIELDS,
-} from "./flags.ts";
+import { type ShowRetry, startRetryReport } from "./progress_report.ts";
+import { type FlagValues, readBaseUrl, readQuery, SERVICE_FLAGS, VALUE_FIELDS } from "./flags.ts";
 
 /** The query of a command line. */
 export interface CommandQuery {
@@ -23,6 +19,8 @@ export interface CommandQuery {
   input: ReturnType<typeof readQuery> & { signal: AbortSignal };
   /** Returns the time (ms since 1970) of the service: its clock and that of this computer can differ. */
   serviceTime: () => number;
+  /** While rows arrive, their progress shows retries. */
+  retries: { show: ShowRetry };
 }
 
 /** Throws for wrong values of flags before a missing API key. */
@@ -32,12 +30,14 @@ export async function readCommandQuery(
   context: Context,
 ): Promise<CommandQuery> {
   const input = { ...readQuery(flags), signal: context.signal };
-  const options = await readClientOptions(flags, context);
-  const { baseUrl, fetch = defaultFetch } = options;
+  const { onRetry, fetch = defaultFetch, ...options } = await readClientOptions(flags, context);
+  const { baseUrl } = options;
   const { clock } = context;
+  const retries = { show: onRetry };
   let offset = 0;
   const client = new DataStream({
     ...options,
+    onRetry: (...retry) => retries.show(...retry),
     async fetch(request) {
       const response = await fetch(request);
       const date = Date.parse(response.headers.get("date") ?? "");
@@ -46,7 +46,26 @@ export async function readCommandQuery(
     },
   });
   const serviceTime = () => clock.now() + offset;
-  return { resource, flags, context, input, client, baseUrl, serviceTime };
+  return { resource, flags, context, input, client, baseUrl, serviceTime, retries };
+}
+
+export async function readClientOptions(
+  flags: FlagValues,
+  context: Context,
+): Promise<DataStreamOptions & { onRetry: ShowRetry }> {
+  const baseUrl = readBaseUrl(flags, context);
+  const rate = context.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
+  if (rate && !(Number(rate) > 0)) {
+    throw new UsageError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
+  }
+  const limits = rate ? { requestsPerSecond: Number(rate) } : {};
+  const onRetry = startRetryReport(context, flags.has("quiet"));
+  if (flags.has("sandbox")) {
+    const { createSandbox } = await import("../sandbox/service.ts");
+    const { apiKey, url, fetch } = createSandbox(limits);
+    return { ...limits, onRetry, apiKey, baseUrl: url, fetch };
+  }
+  return { ...limits, onRetry, apiKey: await readKey(context), baseUrl };
 }
 
 /** A list from a file can have thousands of values. */

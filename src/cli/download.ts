@@ -193,7 +193,7 @@ async function writePages(
   citeTarget: OutputPath | undefined,
   path?: string,
 ): Promise<number> {
-  const { flags, context, resource, input, file } = job;
+  const { flags, context, resource, input, file, retries } = job;
   const report = startReport(context, {
     isQuiet: flags.has("quiet"),
     mayDraw: file !== undefined || !context.isStdoutTerminal,
@@ -202,6 +202,8 @@ async function writePages(
   });
   Object.assign(progress, { report, found: after?.distinct });
   const isStrictFile = path !== undefined && flags.has("strict");
+  const { show } = retries;
+  retries.show = report.retry;
   let last: DownloadPage | undefined;
   let pages = after === undefined ? 0 : 1;
   try {
@@ -229,6 +231,8 @@ async function writePages(
     const hint = part && resumeHint(error, flags);
     if (hint) context.printError(`${part.path} has ${countText(part.rows)}: ${hint}`);
     throw error;
+  } finally {
+    retries.show = show;
   }
 
   const { totalRows, missingRows, surplusRows, notes } = last!;

@@ -1,7 +1,6 @@
 // A new flag is declared in one of the objects ..._FLAGS, and read by one of the functions
 // read...(). It is in FLAG_NAMES if it sets an option of the client, and in QUERY_FLAGS or
 // CSV_FLAGS if it changes the content of a file, so that another value is another file.
-import type { DataStreamOptions } from "../client/options.ts";
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import {
@@ -18,7 +17,6 @@ import { and, eq, gte, isIn, lte } from "../odata/filter.ts";
 import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
-import { readKey } from "./api_key.ts";
 import { type Arguments, type Flags, flagTable } from "./arguments.ts";
 import { type Context, UsageError } from "./context.ts";
 
@@ -306,22 +304,4 @@ export function readBaseUrl(flags: FlagValues, context: Context): string | undef
   if (flags.has("qa")) return QA_URL;
   return flags.get("base-url")?.[0] ??
     (context.environmentIfAllowed("DATASTREAM_BASE_URL") || undefined);
-}
-
-export async function readClientOptions(
-  flags: FlagValues,
-  context: Context,
-): Promise<DataStreamOptions> {
-  const baseUrl = readBaseUrl(flags, context);
-  const rate = context.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
-  if (rate && !(Number(rate) > 0)) {
-    throw new UsageError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
-  }
-  const limits = rate ? { requestsPerSecond: Number(rate) } : {};
-  if (flags.has("sandbox")) {
-    const { createSandbox } = await import("../sandbox/service.ts");
-    const { apiKey, url, fetch } = createSandbox(limits);
-    return { ...limits, apiKey, baseUrl: url, fetch };
-  }
-  return { ...limits, apiKey: await readKey(context), baseUrl };
 }

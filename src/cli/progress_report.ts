@@ -1,6 +1,8 @@
-import { oneLine } from "../errors.ts";
+import { systemClock } from "../clock.ts";
+import { type DataStreamError, oneLine } from "../errors.ts";
 import type { Cursor, Progress } from "../client/query.ts";
 import type { Context } from "./context.ts";
+import { messageOf } from "./flags.ts";
 
 /** Milliseconds. */
 const DRAW_INTERVAL = 250;
@@ -18,9 +20,54 @@ export interface ReportOptions {
   after: Pick<Cursor, "rows" | "expectedRows"> | undefined;
 }
 
+/** Milliseconds: retries that end earlier are not shown. */
+const SHORT_RETRIES = 2_000;
+
+/** Shows a retry in `wait` ms. */
+export type ShowRetry = (fault: DataStreamError, wait: number) => void;
+
+/** For commands without progress. The 2 s begin with the command, which has shown nothing until then. */
+export function startRetryReport(
+  { printError }: Pick<Context, "printError">,
+  isQuiet: boolean,
+): ShowRetry {
+  const isLong = startRetryFilter();
+  return (fault, wait) => {
+    if (!isQuiet && isLong(wait)) printError(retryText(fault, wait));
+  };
+}
+
+function startRetryFilter(): (wait: number) => boolean {
+  const started = systemClock.now();
+  return (wait) => systemClock.now() - started + wait >= SHORT_RETRIES;
+}
+
+/** `rows` is a number of rows in words. */
+function retryText(fault: DataStreamError, wait: number, rows = "", width = Infinity): string {
+  const text = describeFault(fault);
+  const time = `Retrying in ${duration(wait / 1000)}`;
+  const line = `${time}: ${text}`;
+  const longLine = rows === "" ? line : `${time}, ${rows}: ${text}`;
+  return longLine.length <= width ? longLine : line;
+}
+
+function describeFault(fault: DataStreamError): string {
+  const { kind, address, detail } = fault;
+  // Its hint says what a person can check now.
+  if (kind === "network") {
+    return messageOf(fault).replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
+  }
+  // Of the address, only the resource.
+  const text = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
+  if (text.length <= MAX_ERROR_LENGTH) return text;
+  const start = text.slice(0, MAX_ERROR_LENGTH);
+  return `${start}…${start.includes("(") && !start.includes(")") ? ")" : ""}`;
+}
+
 export interface ProgressReport {
-  /** After a page or before a retry. */
+  /** After a page. */
   update(progress: Progress): void;
+  retry: ShowRetry;
   /** Ends the line of a download that failed. */
   end(): void;
   /** Prints a summary. `bytes` and `file` are `undefined` for standard output. */
@@ -38,8 +85,9 @@ export function startReport(
   let progress: Progress | undefined;
   /** Rows that the service counted, if it did. */
   let counted = after?.expectedRows;
-  /** On the clock of `performance.now()`. */
-  let retryAt = 0;
+  const isLong = startRetryFilter();
+  /** `at` is on the clock of `performance.now()`. */
+  let retrying: { fault: DataStreamError; at: number } | undefined;
   /** Characters; 0 if none was drawn. */
   let drawnLength = 0;
 
@@ -51,7 +99,7 @@ export function startReport(
 
   /** `width` is in characters. */
   const describe = (width = Infinity): string => {
-    const { rows = 0, pages = 0, retrying, splitting } = progress ?? {};
+    const { rows = 0, pages = 0, splitting } = progress ?? {};
     const { done, expected } = count();
     const seconds = (performance.now() - started) / 1000;
     // Without a count and without rows, the limit says nothing about the number of rows.
@@ -59,15 +107,9 @@ export function startReport(
     const rowsText = isUnknown
       ? countText(done)
       : `${withSeparators(done)} of ${countText(expected)} (${percent(done, expected)})`;
-    const wait = retryAt - performance.now();
+    const wait = retrying ? retrying.at - performance.now() : 0;
     if (retrying && wait > 0) {
-      // The retry is at the start of the line, because a narrow terminal truncates the end.
-      const { address, detail } = retrying.fault;
-      // Of the address, only the resource.
-      const fault = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
-      const isLong = fault.length > MAX_ERROR_LENGTH;
-      const shown = isLong ? `${fault.slice(0, MAX_ERROR_LENGTH)}…` : fault;
-      return `Retrying in ${duration(wait / 1000)} (${shown}), ${rowsText}`;
+      return retryText(retrying.fault, wait, done > 0 ? rowsText : "", width);
     }
     if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
     if (pages === 0) {
@@ -117,15 +159,22 @@ export function startReport(
     update(next) {
       const isNewPage = next.pages !== (progress?.pages ?? 0);
       progress = next;
+      retrying = undefined;
       counted = next.expectedRows ?? counted;
-      const { retrying, splitting } = next;
-      if (retrying) retryAt = performance.now() + retrying.wait;
       if (isQuiet) return;
       if (canDraw) return draw();
-      if (!retrying && !splitting && !isNewPage) return;
+      if (!next.splitting && !isNewPage) return;
       clearTimeout(timer);
       // On a terminal that shows the rows, lines of progress would appear between them.
       if (terminal === undefined) printError(describe());
+    },
+    retry(fault, wait) {
+      retrying = { fault, at: performance.now() + wait };
+      if (isQuiet) return;
+      if (canDraw) return draw();
+      if (!isLong(wait)) return;
+      clearTimeout(timer);
+      printError(describe());
     },
     finish(bytes, file) {
       const { done, expected } = count();

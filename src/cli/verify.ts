@@ -6,8 +6,9 @@ import { verifyFile } from "../files/verify.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
+import { readClientOptions } from "./command_query.ts";
 import { CommandError, type Context, OUTDATED, UsageError } from "./context.ts";
-import { type FlagValues, readClientOptions, readQuery } from "./flags.ts";
+import { type FlagValues, readQuery } from "./flags.ts";
 import { countText } from "./progress_report.ts";
 
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {

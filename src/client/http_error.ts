@@ -1,5 +1,5 @@
 import { DataStreamError, oneLine } from "../errors.ts";
-import { KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
+import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
 /** Hint of a faulty page that may be correct at the next attempt. */
 export const PAGE_HINT =
@@ -79,22 +79,122 @@ export function networkFailure(
 ): DataStreamError {
   const { origin, host } = new URL(url);
   const message = messagesOf(error);
-  return new DataStreamError(
-    `No complete response from ${origin} (${redact?.(message) ?? message})`,
-    {
-      kind: "network",
-      url,
-      hint: isDenied(error)
-        ? `allow access to DataStream: deno run --allow-net=${host}`
-        : "check the connection and the base URL, then try again",
-      cause: redact === undefined ? error : redactError(error, redact),
-    },
-  );
+  const fault = findFault(error);
+  const detail = fault
+    ? fault.detail.replace("HOST", fault.hostname ?? host)
+    : `No complete response from ${origin} (${message})`;
+  const hint = (fault?.hints ?? CHECK_CONNECTION)[isOfService(url) ? 0 : 1];
+  const facts = {
+    kind: "network",
+    url,
+    hint: isDenied(error)
+      ? `allow access to DataStream: deno run --allow-net=${host}`
+      : fault
+      ? hint
+      : `${hint}, then try again`,
+    cause: redact === undefined ? error : redactError(error, redact),
+  } as const;
+  return new DataStreamError(redact?.(detail) ?? detail, facts);
 }
 
 /** Whether Deno denies access to the network. */
-export function isDenied(error: unknown): boolean {
+function isDenied(error: unknown): boolean {
   return error instanceof Error && error.name === "NotCapable";
+}
+
+/** Whether a new attempt would fail, too. */
+export function isPermanent(error: unknown): boolean {
+  return isDenied(error) || findFault(error)?.isPermanent === true;
+}
+
+interface NetworkFault {
+  /** Codes of errors in Node and Bun. */
+  codes: RegExp;
+  detail: string;
+  /** Default: `CHECK_CONNECTION`. */
+  hints?: Hints;
+  isPermanent?: true;
+}
+
+/** What a person can check: for DataStream, and for another service. */
+type Hints = readonly [string, string];
+
+const CHECK_CONNECTION: Hints = [
+  "check your network connection",
+  "check your network connection and {baseUrl}",
+];
+const TRUST = `if your network inspects TLS, set ${
+  "Deno" in globalThis
+    ? "DENO_TLS_CA_STORE=system"
+    : "NODE_USE_SYSTEM_CA=1 (Node 22.19 or later), or NODE_EXTRA_CA_CERTS=FILE"
+}`;
+const CHECK_CLOCK = "check the clock of this computer, and whether your network requires a login";
+
+/** Other faults quote the message of the runtime. */
+const NETWORK_FAULTS: readonly NetworkFault[] = [
+  { codes: /^(?:ENOTFOUND|EAI_[A-Z]+)$/, detail: "Cannot find HOST" },
+  {
+    codes: /^(?:E(?:NET|HOST)(?:UNREACH|DOWN)|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/,
+    detail: "Cannot reach HOST",
+  },
+  {
+    codes: /^ECONNREFUSED$/,
+    detail: "The connection to HOST was refused",
+    hints: [
+      "check your firewall and proxy, or try again later",
+      "check {baseUrl}, and that its server runs",
+    ],
+  },
+  {
+    codes: /SELF_SIGNED|^UNABLE_TO_|^CERT_UNTRUSTED$/,
+    detail: "The certificate of HOST has an unknown issuer",
+    hints: [TRUST, TRUST],
+    isPermanent: true,
+  },
+  {
+    codes: /^CERT_|^ERR_TLS_CERT_/,
+    detail: "The certificate of HOST is not valid",
+    hints: [CHECK_CLOCK, CHECK_CLOCK],
+    isPermanent: true,
+  },
+];
+
+interface CodedError {
+  code: string;
+  /** Name that was not found: of a proxy, or of the service. */
+  hostname?: string | undefined;
+}
+
+function findFault(error: unknown): NetworkFault & Pick<CodedError, "hostname"> | undefined {
+  const { code = "", hostname } = findCode(error) ?? {};
+  const fault = NETWORK_FAULTS.find(({ codes }) => codes.test(code));
+  return fault && { ...fault, hostname };
+}
+
+/** The error, or else its cause. */
+function findCode(error: unknown, depth = 0): CodedError | undefined {
+  if (!(error instanceof Error) || depth > MAX_CAUSES) return undefined;
+  if (typeof (error as { code?: unknown }).code === "string") return error as CodedError & Error;
+  const code = codeInDeno(error.message);
+  return code === undefined ? findCode(error.cause, depth + 1) : { code };
+}
+
+/** Numbers of the operating system: Linux, macOS, Windows. */
+const SYSTEM_CODES: readonly (readonly [code: string, ...numbers: string[]])[] = [
+  ["ECONNREFUSED", "111", "61", "10061"],
+  ["ENETUNREACH", "101", "51", "10051"],
+  ["EHOSTUNREACH", "113", "65", "10065"],
+  ["ETIMEDOUT", "110", "60", "10060"],
+];
+
+/** Errors of Deno have no code, only a message. */
+function codeInDeno(message: string): string | undefined {
+  const [, dns, certificate, system = ""] =
+    /client error \(Connect\): (?:(dns error|invalid dns name)|invalid peer certificate: (\w+)|.*\(os error (\d+)\))/
+      .exec(message) ?? [];
+  if (dns) return "ENOTFOUND";
+  if (certificate) return certificate === "UnknownIssuer" ? "CERT_UNTRUSTED" : "CERT_INVALID";
+  return SYSTEM_CODES.find(([, ...numbers]) => numbers.includes(system))?.[0];
 }
 
 /** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */
@@ -121,16 +221,17 @@ export function messagesOf(error: unknown, depth = 0): string {
     : oneLine(error);
 }
 
-/** Copies name, message and stack only: any other property may hold the request's headers. */
+/** Copies name, message, code and stack only: any other property may hold the request's headers. */
 function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
   if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
-  const { name, message, stack } = error;
+  const { name, message, stack, code } = error as Error & { code?: unknown };
   const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   const cause = next === undefined || depth === MAX_CAUSES
     ? undefined
     : redactError(next, redact, depth + 1);
   const copy = new Error(redact(message), cause && { cause });
   copy.name = name;
+  if (typeof code === "string") Object.assign(copy, { code: redact(code) });
   if (stack !== undefined) copy.stack = redact(stack);
   return copy;
 }

@@ -1,9 +1,10 @@
 import { sha256Hex } from "../bytes.ts";
+import type { DataStreamError } from "../errors.ts";
 import {
   API_KEY_PATTERN,
+  isOfService,
   MAX_REQUESTS_PER_SECOND,
   PRODUCTION_URL,
-  QA_URL,
   SERVICE_MEDIA_TYPE,
 } from "../service_constants.ts";
 import { TOKEN } from "../endpoint/merge.ts";
@@ -99,6 +100,11 @@ export interface DataStreamOptions {
    * from 0 to 3600000. After it, the query fails. It does not apply after rows were delivered. Default: no maximum.
    */
   maxWait?: number | undefined;
+  /**
+   * Called before each delay after which a request is repeated, with the error and the delay in milliseconds. It must not
+   * throw. Default: none.
+   */
+  onRetry?: ((fault: DataStreamError, wait: number) => void) | undefined;
   /** Clock, for tests. Default: the clock of the process. */
   clock?: Clock | undefined;
 }
@@ -107,13 +113,12 @@ export type RetryPolicy = Required<NonNullable<DataStreamOptions["retry"]>>;
 
 export interface ClientSettings
   extends
-    Required<Pick<DataStreamOptions, "fetch" | "requestsPerSecond" | "clock" | "rateLimiter">> {
+    Required<Pick<DataStreamOptions, "fetch" | "requestsPerSecond" | "clock" | "rateLimiter">>,
+    Pick<DataStreamOptions, "maxWait" | "onRetry"> {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
   timeouts: Required<NonNullable<DataStreamOptions["timeouts"]>>;
-  /** Maximum wait (ms) for a permit. Default: no maximum. */
-  maxWait?: number | undefined;
   /** Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
   /** `keyHash` is the key itself for the limiter of the process. */
@@ -145,6 +150,7 @@ const CLIENT_OPTIONS = {
   fetch: { default: defaultFetch, type: "function" },
   rateLimiter: withFunctions("acquire", "penalize"),
   maxWait: time(0),
+  onRetry: { type: "function" },
   clock: { default: systemClock, ...withFunctions("now", "sleep") },
 } satisfies Record<keyof DataStreamOptions, OptionRule>;
 
@@ -180,6 +186,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
     maxWait: given.maxWait,
+    onRetry: given.onRetry,
     target: createTarget(new URL(baseUrl).origin, apiKey, rateLimiter !== undefined),
     headers: {
       accept: SERVICE_MEDIA_TYPE,
@@ -242,10 +249,7 @@ function requireBaseUrl(baseUrl: string, hasKey: boolean): void {
 }
 
 function requireRate(requestsPerSecond: number, baseUrl: string): void {
-  // A host name may end with a dot.
-  const hostname = new URL(baseUrl).hostname.replace(/\.$/, "");
-  const isService = [PRODUCTION_URL, QA_URL].some((root) => hostname === new URL(root).hostname);
-  if (isService && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
+  if (isOfService(baseUrl) && requestsPerSecond > MAX_REQUESTS_PER_SECOND) {
     const expected = `at most ${MAX_REQUESTS_PER_SECOND} for DataStream`;
     throw invalidValue("requestsPerSecond", expected, requestsPerSecond);
   }

@@ -2,7 +2,7 @@ import { abortable } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { RowNotes } from "../formats/tidy.ts";
-import { isDenied, PAGE_HINT } from "./http_error.ts";
+import { isPermanent, PAGE_HINT } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
@@ -137,7 +137,7 @@ export function isTemporary(error: DataStreamError): boolean {
   const { kind, status = 0, retryAfter, hint, cause } = error;
   if (kind === "status") return status >= 500 || status === 429 || isRefusal(error);
   if (kind === "rate-limit") return retryAfter === undefined;
-  return kind === "page" ? hint === PAGE_HINT : kind === "network" && !isDenied(cause);
+  return kind === "page" ? hint === PAGE_HINT : kind === "network" && !isPermanent(cause);
 }
 
 function isTimeout({ status }: DataStreamError): boolean {
@@ -188,13 +188,15 @@ export async function waitForRetry(
   attempts: Attempts,
   { fault, error, blockTime, delay }: RetryDecision,
 ): Promise<void> {
-  const { signal, progress, settings: { clock } } = run;
+  const { signal, progress, settings } = run;
+  const { clock } = settings;
   const isPenalized = blockTime !== undefined && await penalizeKey(run, blockTime);
   if (error !== undefined) throw error;
   // `maxWait` limits only the waits for the rate limit. A server limits the backoff after an outage by itself.
   const isRateLimit = fault.kind === "rate-limit" || fault.retryAfter !== undefined;
   if (isRateLimit && delay > (maxWaitOf(run, attempts) ?? Infinity)) throw fault;
   reportProgress(run, { retries: progress.retries + 1, retrying: { fault, wait: delay } });
+  settings.onRetry?.(fault, delay);
   // After a 429, the rate limiter delays the next request, and `send()` adds that wait.
   if (!isPenalized && delay > 0) {
     await clock.sleep(delay, signal);

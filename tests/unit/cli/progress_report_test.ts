@@ -41,15 +41,51 @@ function show({ limit = Infinity, before, columns }: Given) {
   return { report, lines, drawn: () => drawn, update };
 }
 
-const fault = new DataStreamError("x".repeat(81), { kind: "network", url: "u", hint: "" });
-const retrying = (wait: number) => ({ pages: 0, retrying: { fault, wait } });
-// The first 80 characters of a fault are shown.
-const shown = `(${"x".repeat(80)}…), 0 rows`;
+const status = new DataStreamError(`responded with status 500 (${"x".repeat(81)})`, {
+  kind: "status",
+  url: "u",
+  address: "https://a.test/Records",
+  hint: "try again later",
+});
+const offline = new DataStreamError("Cannot find a.test", {
+  kind: "network",
+  url: "u",
+  hint: "check your network connection and {baseUrl}",
+});
+const retries: [text: string, fault: DataStreamError, wait: number, given?: Given][] = [
+  // The first 80 characters, without a bracket that stays open.
+  [`Retrying in 5 s: Records responded with status 500 (${"x".repeat(45)}…)`, status, 4_200],
+  [
+    "Retrying in 12:35 min, 20 rows: cannot find a.test: check your network connection and --base-url (or DATASTREAM_BASE_URL)",
+    offline,
+    754_900,
+    { before: 20 },
+  ],
+  ["Retrying in 2:02:05 h: cannot find a.test: check your ne", offline, 7_325_000, {
+    columns: 57,
+    before: 20,
+  }],
+];
+for (const [text, fault, wait, given = {}] of retries) {
+  Deno.test(`ProgressReport.retry() shows "${text}"`, () => {
+    const { report, lines, drawn } = show(given);
+    report.retry(fault, wait);
+    assertEquals(given.columns ? screenOf(drawn()).trimEnd() : lines.at(-1), text);
+    report.end();
+  });
+}
+
+Deno.test("ProgressReport.retry() prints nothing without a terminal when the retry begins within two seconds", () => {
+  const { report, lines } = show({});
+  report.retry(status, 1_500);
+  assertEquals(lines, []);
+  advanced += 600;
+  report.retry(status, 1_500);
+  assertEquals(lines.length, 1);
+  report.end();
+});
 
 const texts: [text: string, given: Given, progress: Partial<Progress>][] = [
-  [`Retrying in 5 s ${shown}`, {}, retrying(4_200)],
-  [`Retrying in 12:35 min ${shown}`, {}, retrying(754_900)],
-  [`Retrying in 2:02:05 h ${shown}`, {}, retrying(7_325_000)],
   ["2 of 3 rows (66%)", { limit: 3 }, { rows: 2 }],
   ["2,600 of 2,500 rows (100%)", { limit: 2_500 }, { rows: 2_600 }],
   ["1,000 of 2,500 rows (40%)", { limit: 2_500 }, { rows: 1_000, expectedRows: 5_000 }],

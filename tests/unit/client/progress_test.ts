@@ -46,6 +46,23 @@ Deno.test("onProgress() receives the error before each retry", async () => {
   assertEquals(last!.waits, clock.now());
 });
 
+Deno.test("onRetry() receives the error and the delay before each retry of rows, counts and citations", async () => {
+  const retries: [status: number | undefined, isDelay: boolean][] = [];
+  const failing = Array.from(
+    { length: 6 },
+    (_, index) =>
+      index % 2 === 0 ? Response.json({}, { status: 500 }) : page([{ Id: 1, DOI: "10.25976/a" }]),
+  );
+  failing[3] = Response.json({ value: 1 });
+  const { client } = retryingClient(failing, {
+    onRetry: ({ status }, wait) => void retries.push([status, wait >= 500 && wait <= 1_000]),
+  });
+  await client.locations().toArray();
+  await client.with({ retry: { attempts: 2 } }).locations().count();
+  await client.citations();
+  assertEquals(retries, [[500, true], [500, true], [500, true]]);
+});
+
 Deno.test("toArray() rejects with the error that onProgress throws", async () => {
   const onProgress = () => {
     throw new RangeError("of the caller");

@@ -153,6 +153,8 @@ Deno.test("locations() fails without showing the key when a response or an error
       cause: new AggregateError([new Error(apiKey), new Error(apiKey)], "all"),
     }),
     Object.assign(new Error("[key]"), { options: { headers: { "x-api-key": apiKey } } }),
+    Object.assign(new Error("[key]"), { code: apiKey }),
+    Object.assign(new Error("[key]"), { code: "ENOTFOUND", hostname: apiKey }),
     new Error("[key]", { cause: apiKey }),
   ];
   for (const response of responses) {
