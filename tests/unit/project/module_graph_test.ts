@@ -65,7 +65,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "edge/cloudflare/mod.ts": SERVER,
   "edge/node.ts": ["@hono/node-server", ...SERVER],
   "edge/deno/kv_rate_limiter.ts": [],
-  "src/cli/main.ts": ["deno-std", "url-template"],
+  "src/cli/main.ts": ["deno-std"],
   "src/formats/parquet.ts": ["deno-std", "hyparquet-writer"],
   "src/sandbox/service.ts": [],
 };
