@@ -117,7 +117,7 @@ export type { IterableStream } from "./src/client/iterable_stream.ts";
 export type { DataStreamOptions } from "./src/client/options.ts";
 export type { AnyResourceQuery, Batch, BatchOptions, Cursor } from "./src/client/query.ts";
 export type { LocationsQuery, Progress, Query, ResourceQuery } from "./src/client/query.ts";
-export type { SelectedRow, Selection } from "./src/client/query.ts";
+export type { SelectedRow } from "./src/client/query.ts";
 export type { RateLimiter } from "./src/client/rate_limiter.ts";
 export type { Citation, CitationOptions } from "./src/formats/citations.ts";
 export type { CsvColumn, CsvOptions } from "./src/formats/csv.ts";

@@ -1,6 +1,7 @@
 import type { DataStream } from "../../src/client/datastream.ts";
 import { summaryCsv } from "../../src/client/summary.ts";
 import { DataStreamError } from "../../src/errors.ts";
+import type { ResourceName } from "../../src/odata/resources.ts";
 import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../operation/request_log.ts";
 import { HttpProblem } from "./problem.ts";
@@ -19,7 +20,7 @@ export async function respondWithSummary(
   const maxRows = Math.min(context.settings.maxRows, MAX_SUMMARIZED);
   return await respondWithText(exchange, context, PARAMETERS, (dataStream, { by, ...options }) => {
     const query = { ...options, maxRows };
-    dataStream.observations(query); // throws if an option is invalid
+    dataStream.query<ResourceName>("Observations", query); // throws if an option is invalid
     return {
       mediaType: "text/csv",
       id: [SUMMARY_PATH, query, by],

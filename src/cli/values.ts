@@ -63,14 +63,16 @@ async function readLive(
   const query = await readCommandQuery(resource, flags, context);
   const { client, input } = query;
   let notes: Parameters<typeof noteLines>[0];
-  const rows = await client.query(resource, input).count();
+  const rows = await client.query<ResourceName>(resource, input).count();
   context.printError(estimateReading(rows, resource));
   if (rows > MAX_UNCONFIRMED && !flags.has("yes") && !await context.confirm("Continue? (y/N) ")) {
     throw new CommandError("Not read: pass --yes, or filters for fewer rows");
   }
   const counts = new Map<string, number>();
   const onProgress = (progress: Progress) => void (notes = progress.notes);
-  for await (const row of client.query(resource, { ...input, select: [field], onProgress })) {
+  for await (
+    const row of client.query<ResourceName>(resource, { ...input, select: [field], onProgress })
+  ) {
     const value = row[field];
     if (value !== null && value !== undefined) {
       counts.set(String(value), (counts.get(String(value)) ?? 0) + 1);

@@ -21,8 +21,8 @@ import { summarize, type SummaryOptions, type SummaryRow } from "./summary.ts";
 import type {
   AnyResourceQuery,
   LocationsQuery,
+  OptionsOf,
   Query,
-  ResourceQuery,
   SelectedRow,
   Selection,
 } from "./query.ts";
@@ -114,8 +114,8 @@ export class DataStream {
    * });
    * ```
    */
-  metadata<const S extends Selection<"Metadata"> = undefined, U extends boolean = false>(
-    query: ResourceQuery<"Metadata", S, U> = {},
+  metadata<const S extends Selection = undefined, U extends boolean = false>(
+    query: OptionsOf<"Metadata", S, U> = {},
   ): Query<SelectedRow<"Metadata", S, U>> {
     return createQuery("Metadata", query, this.#settings);
   }
@@ -138,8 +138,8 @@ export class DataStream {
    * assertEquals(await client.locations({ filter: eq("RegionId", "admin.4.ca.pe") }).count(), 4);
    * ```
    */
-  locations<const S extends Selection<"Locations"> = undefined, U extends boolean = false>(
-    query: ResourceQuery<"Locations", S, U> = {},
+  locations<const S extends Selection = undefined, U extends boolean = false>(
+    query: OptionsOf<"Locations", S, U> = {},
   ): LocationsQuery<SelectedRow<"Locations", S, U>> {
     const locations = createQuery("Locations", query, this.#settings);
     return locations as LocationsQuery<SelectedRow<"Locations", S, U>>;
@@ -163,9 +163,13 @@ export class DataStream {
    * });
    * ```
    */
-  observations<const S extends Selection<"Observations"> = undefined, U extends boolean = false>(
-    query: ResourceQuery<"Observations", S, U> = {},
-  ): Query<SelectedRow<"Observations", S, U>> {
+  observations<
+    const S extends Selection = undefined,
+    U extends boolean = false,
+    T extends boolean = false,
+  >(
+    query: OptionsOf<"Observations", S, U, T> = {},
+  ): Query<SelectedRow<"Observations", S, U, T>> {
     return createQuery("Observations", query, this.#settings);
   }
 
@@ -185,9 +189,13 @@ export class DataStream {
    * console.log(url); // https://api.datastream.org/v1/odata/v4/Records?%24select=Id&%24top=100
    * ```
    */
-  records<const S extends Selection<"Records"> = undefined, U extends boolean = false>(
-    query: ResourceQuery<"Records", S, U> = {},
-  ): Query<SelectedRow<"Records", S, U>> {
+  records<
+    const S extends Selection = undefined,
+    U extends boolean = false,
+    T extends boolean = false,
+  >(
+    query: OptionsOf<"Records", S, U, T> = {},
+  ): Query<SelectedRow<"Records", S, U, T>> {
     return createQuery("Records", query, this.#settings);
   }
 
@@ -211,18 +219,13 @@ export class DataStream {
    */
   query<
     const N extends ResourceName,
-    const S extends Selection<N> = undefined,
+    const S extends Selection = undefined,
     U extends boolean = false,
+    T extends boolean = false,
   >(
-    resource: N & (ResourceName extends N ? never : unknown),
-    options?: ResourceQuery<N, S, U>,
-  ): Query<SelectedRow<N, S, U>>;
-  /** Creates a query of a resource that is known only at run time. */
-  query<N extends ResourceName>(
-    resource: N & (ResourceName extends N ? unknown : never),
-    options?: AnyResourceQuery,
-  ): Query<Record<string, unknown>>;
-  query(resource: ResourceName, options: AnyResourceQuery = {}): Query<Record<string, unknown>> {
+    resource: N,
+    options: ResourceName extends N ? AnyResourceQuery : OptionsOf<N, S, U, T> = {},
+  ): Query<ResourceName extends N ? Record<string, unknown> : SelectedRow<N, S, U, T>> {
     requireOneOf("resource", resource, RESOURCE_NAMES);
     return createQuery(resource, options, this.#settings);
   }

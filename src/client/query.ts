@@ -2,7 +2,7 @@ import type { CsvOptions } from "../formats/csv.ts";
 import type { FormatName, LoadedFormat } from "../formats/formats.ts";
 import type { RowNotes, TidyRow } from "../formats/tidy.ts";
 import type { Filter } from "../odata/filter.ts";
-import type { QueryOptions } from "../odata/query_options.ts";
+import type { MeasuredOption, QueryOptions } from "../odata/query_options.ts";
 import type { Field, FilterFieldOf, ResourceName, Row } from "../odata/resources.ts";
 import type { DataStreamError } from "../errors.ts";
 import type { IterableStream } from "./iterable_stream.ts";
@@ -404,8 +404,9 @@ export interface Progress {
  * Options of a query of one resource.
  *
  * @typeParam R The resource
- * @typeParam S Selected fields, from which the type of a row is derived
+ * @typeParam S Type of the option `select`. Default: without it
  * @typeParam U Type of the option `unchecked`
+ * @typeParam T Type of the option `tidy`, which Observations and Records have
  *
  * @example A filter and a row limit for several queries
  * ```ts
@@ -418,43 +419,73 @@ export interface Progress {
  */
 export type ResourceQuery<
   R extends ResourceName,
-  S extends Selection<R> = undefined,
+  S extends Selection = undefined,
   U extends boolean = false,
-> =
-  & Omit<AnyResourceQuery, "select" | "filter" | "unchecked" | "partition">
+  T extends boolean = false,
+> = OtherOptions<R, U, T> & {
+  /** Fields to select, in order, as an array or separated by commas. Default: all. */
+  select?: S | undefined;
+};
+
+/**
+ * {@linkcode ResourceQuery} whose names are checked. The array of fields is for editors, which propose them, for short
+ * errors, and for arrays with a type parameter.
+ *
+ * @internal
+ */
+export type OptionsOf<
+  R extends ResourceName,
+  S extends Selection,
+  U extends boolean,
+  T extends boolean = false,
+> = OtherOptions<R, U, T> & {
+  /** Fields to select, in order, as an array or separated by commas. Default: all. */
+  select?: readonly Field<R>[] | (S & OtherSelection<R, S, U>) | undefined;
+};
+
+/** @internal */
+type OtherOptions<R extends ResourceName, U extends boolean, T extends boolean> =
+  & Omit<AnyResourceQuery, "select" | "filter" | "unchecked" | MeasuredOption>
   & {
-    /** Fields to select, in order, as an array or separated by commas. Default: all. */
-    select?: S & (U extends true ? unknown : FittingSelection<R, S>);
     /** An expression, or an OData filter as text, not encoded. Default: none. */
     filter?: Filter<U extends true ? string : FilterFieldOf<R>> | string | undefined;
     /** Whether to accept names and filters that Weir does not know. Default false. */
     unchecked?: U | undefined;
   }
-  & (R extends "Observations" | "Records" ? Pick<AnyResourceQuery, "partition"> : unknown);
+  & (R extends "Observations" | "Records" ? MeasuredOptions<T> : unknown);
+
+/** @internal */
+type MeasuredOptions<T extends boolean> =
+  & Pick<AnyResourceQuery, Exclude<MeasuredOption, "tidy">>
+  & {
+    /** Whether to add the columns of {@linkcode TidyRow} to each row. Default false. */
+    tidy?: T | undefined;
+  };
+
+/** @internal */
+export type Selection = QueryOptions["select"];
 
 /**
- * Fields to select: an array, or a string with commas between the fields. `undefined` for all.
- *
- * @typeParam R Resource whose fields an editor offers. `string & Record<never, never>` is any string, but
- *   editors still offer the known names. A query rejects unknown ones
- */
-export type Selection<R extends ResourceName> =
-  | readonly (Field<R> | (string & Record<never, never>))[]
-  | string
-  | undefined;
-
-/**
- * Row with the selected fields. If the selection is not a literal, each field is optional; if it is an
- * array of `string`, the row can also be indexed by any string. If the query is unchecked, it has fields of
- * any name.
+ * Row of a query with the selected fields. If the selection is not a literal, each field is optional; if it is an array of
+ * `string`, the row can also be indexed by any string, and so it can if the query is unchecked.
  *
  * @typeParam R The resource
  * @typeParam S The selection; `undefined` for all fields
  * @typeParam U Type of the option `unchecked`
+ * @typeParam T Type of the option `tidy`. If it is true, the row has the columns of {@linkcode TidyRow} too
  */
-export type SelectedRow<R extends ResourceName, S, U extends boolean = false> = U extends true
-  ? Record<string, unknown>
-  : S extends undefined ? Row<R>
+export type SelectedRow<
+  R extends ResourceName,
+  S,
+  U extends boolean = false,
+  T extends boolean = false,
+> =
+  & RowOf<R, S>
+  & ([U] extends [false] ? unknown : Record<string, unknown>)
+  & ([T] extends [false] ? unknown : boolean extends T ? Partial<TidyRow> : TidyRow);
+
+/** @internal */
+type RowOf<R extends ResourceName, S> = S extends undefined ? Row<R>
   : string extends SelectedField<S> ? Partial<Row<R>> & Record<string, unknown>
   : S extends readonly unknown[]
     ? number extends S["length"] ? Partial<Pick<Row<R>, SelectedField<S> & Field<R>>>
@@ -462,15 +493,16 @@ export type SelectedRow<R extends ResourceName, S, U extends boolean = false> = 
   : Pick<Row<R>, SelectedField<S> & Field<R>>;
 
 /**
- * Makes the compiler's error name the wrong fields. Names that are not literals are checked at run
- * time.
+ * Selections that are not arrays of known fields: names that are not literals, which are checked at run time, and text. The
+ * compiler's error names the wrong fields.
  *
  * @internal
  */
-type FittingSelection<R extends ResourceName, S> = string extends SelectedField<S> ? S
-  : SelectedField<S> extends Field<R> ? S
-  : S extends string ? { [F in Exclude<Names<S>, Field<R>>]: `is not a field of ${R}` }
-  : readonly Field<R>[];
+type OtherSelection<R extends ResourceName, S, U extends boolean> = U extends true ? unknown
+  : string extends SelectedField<S> ? unknown
+  : S extends string ? SelectedField<S> extends Field<R> ? unknown
+    : { [F in Exclude<Names<S>, Field<R>>]: `is not a field of ${R}` }
+  : never;
 
 /** @internal `string` if the fields are not literals. */
 type SelectedField<S> = S extends readonly (infer F)[] ? F : S extends string ? Names<S> : never;

@@ -191,6 +191,9 @@ export function checkQuery(
   };
 }
 
+/** Option of Observations and Records only. */
+export type MeasuredOption = typeof RULE_OPTIONS[number] | "partition";
+
 const RULE_OPTIONS = ["tidy", "from", "to", "excludeQualityControl", "units"] as const;
 
 function checkRules(resource: ResourceName, query: QueryOptions): CheckedQuery["rules"] {

@@ -1,8 +1,9 @@
 // Types of queries and filters: rows have only the selected fields, and wrong names do not compile.
 import "../../helpers/no_permission.ts";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
   and,
+  type AnyResourceQuery,
   boundingBox,
   DataStream,
   eq,
@@ -10,7 +11,11 @@ import {
   gt,
   isIn,
   type Query,
+  type ResourceName,
+  type ResourceQuery,
   type Row,
+  type TidyRow,
+  ValidationError,
 } from "../../../mod.ts";
 
 const client = new DataStream();
@@ -44,7 +49,7 @@ Deno.test("query() has rows of optional fields, or that any string indexes, when
   same<Loose | Row<"Locations">>()(client.locations({ select: names }));
 });
 
-Deno.test("query() and filters do not compile when a field, a value or a partition is wrong", () => {
+Deno.test("query() and filters do not compile when a field, a value or a resource is wrong", () => {
   client.locations({ filter: and(boundingBox(box), eq("Name", "x")) });
   client.metadata({ filter: and(gt("CreateTimestamp", "2020-01-01"), eq("DatasetName", "x")) });
   client.records({ filter: and(isIn("LocationId", [1, 2]), eq("DOI", "x")), partition: "never" });
@@ -65,14 +70,60 @@ Deno.test("query() and filters do not compile when a field, a value or a partiti
     () => and("DOI eq 'x'"),
     // @ts-expect-error -- true is no filter
     () => and(true),
-    // @ts-expect-error -- Metadata is not split
-    () => client.metadata({ partition: "never" }),
+    // @ts-expect-error -- a misspelt name in a text
+    () => client.records({ select: "Id,ResultVal" }),
+    // @ts-expect-error -- there is no such resource
+    () => client.query("Record"),
   ];
-  assertEquals(wrong.length, 9);
+  assertEquals(wrong.length, 10);
 });
 
-Deno.test("query() has untyped rows when it is unchecked", () => {
-  same<Record<string, unknown>>()(
-    client.records({ unchecked: true, select: ["Id", "New"], filter: eq("Newer", 5) }),
+Deno.test("query() keeps the types of known fields when it is unchecked", () => {
+  const filter = eq("Newer", 5);
+  same<{ Id: number } & Record<string, unknown>>()(
+    client.records({ unchecked: true, select: ["Id", "New"], filter }),
   );
+  same<Row<"Locations"> & Record<string, unknown>>()(client.locations({ unchecked: true }));
+});
+
+Deno.test("query() has the columns of TidyRow when tidy is true, and may have them when it is a boolean", () => {
+  same<{ Id: number } & TidyRow>()(client.records({ select: ["Id"], tidy: true }));
+  same<Row<"Observations"> & TidyRow>()(client.observations({ tidy: true, from: "2020-01-01" }));
+  same<Row<"Records"> & TidyRow>()(client.query("Records", { tidy: true }));
+  same<{ Id: number }>()(client.records({ select: ["Id"], tidy: false }));
+  const tidy = false as boolean;
+  same<{ Id: number } & Partial<TidyRow>>()(client.records({ select: ["Id"], tidy }));
+});
+
+Deno.test("query() has rows of the selected fields when the selection has a type parameter", () => {
+  const select = <const S extends Field<"Records">[]>(select: S) => client.records({ select });
+  same<{ Id: number; DOI: string }>()(select(["Id", "DOI"]));
+  const tidy = <const S extends readonly Field<"Observations">[]>(select: S) =>
+    client.observations({ select, tidy: true });
+  same<{ LocationId: number } & TidyRow>()(tidy(["LocationId"]));
+  // @ts-expect-error -- Records has no LocationId
+  assertThrows(() => select(["LocationId"]), ValidationError);
+  const options: ResourceQuery<"Records"> = { from: "2020-01-01", limit: 10 };
+  same<{ Id: number }>()(client.records({ ...options, select: ["Id"] }));
+  same<Row<"Records">>()(client.records(options));
+  const any: AnyResourceQuery = { select: ["Id"], tidy: true };
+  same<Record<string, unknown>>()(client.query<ResourceName>("Records", any));
+});
+
+Deno.test("query() does not compile when the resource has no such option", () => {
+  const wrong: (() => unknown)[] = [
+    // @ts-expect-error -- Metadata is not split
+    () => client.metadata({ partition: "never" }),
+    // @ts-expect-error -- datasets have no days
+    () => client.metadata({ from: "2020-01-01" }),
+    // @ts-expect-error -- locations have no days
+    () => client.locations({ to: "2020-01-01" }),
+    // @ts-expect-error -- locations have no results
+    () => client.locations({ tidy: true }),
+    // @ts-expect-error -- datasets have no results
+    () => client.metadata({ units: { Nitrate: "mg/L" } }),
+    // @ts-expect-error -- locations have no results
+    () => client.query("Locations", { excludeQualityControl: true }),
+  ];
+  assertEquals(wrong.length, 6);
 });
