@@ -11,7 +11,7 @@ const client = new DataStream({ apiKey, baseUrl: url, fetch });
 // Real data:
 // const client = new DataStream({ apiKey: process.env.DATASTREAM_API_KEY });
 
-const query = client.records({ filter: eq("CharacteristicName", "pH") }).tidy();
+const query = client.records({ filter: eq("CharacteristicName", "pH"), tidy: true });
 await writeFile("ph.parquet", toParquet(query));
 
 const instance = await DuckDBInstance.create();

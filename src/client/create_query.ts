@@ -8,7 +8,6 @@ import {
   type WriterOptions,
 } from "../formats/formats.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
-import type { TidyRow } from "../formats/tidy.ts";
 import { checkUnits } from "../formats/units.ts";
 import type { Clause } from "../odata/clause.ts";
 import {
@@ -165,7 +164,6 @@ export function createQuery<R extends object>(
 
   return {
     url,
-    tidy: () => createQuery<R & TidyRow>(resource, { ...options, tidy: true }, settings, clauses),
     count: () => countQuery(startRun(new AbortController().signal), query),
     pages,
     rows,

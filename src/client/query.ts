@@ -43,13 +43,6 @@ export interface Query<R> extends AsyncIterable<R> {
    */
   readonly url: string;
   /**
-   * Returns the same query with the option `tidy`: its rows have the columns of {@linkcode TidyRow} too, in every format.
-   *
-   * @returns A query of Observations or Records, not yet sent
-   * @throws {ValidationError} If it is a query of Metadata or Locations
-   */
-  tidy(): Query<R & TidyRow>;
-  /**
    * Requests the number of rows that match the filter and the bounding box. `limit` and `skipToken` are
    * ignored. Takes one request, or several for Observations or Records in a bounding box. The service
    * estimates large counts.

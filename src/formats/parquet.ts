@@ -163,7 +163,7 @@ export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
  *
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * const bytes = toParquet(client.records({ limit: 10 }).tidy());
+ * const bytes = toParquet(client.records({ limit: 10, tidy: true }));
  * let length = 0;
  * for await (const chunk of bytes) length += chunk.length; // await Deno.writeFile("records.parquet", bytes)
  * assertEquals(length > 4_000, true);

@@ -42,8 +42,8 @@ import { dayNumber, NO_NUMBER, readOffset, writeUtc } from "./utc_time.ts";
  *
  * const { apiKey, url, fetch } = createSandbox();
  * const client = new DataStream({ apiKey, baseUrl: url, fetch });
- * const query = client.records({ filter: eq("CharacteristicName", "pH"), limit: 100 });
- * const rows: TidyRow[] = await query.tidy().toArray();
+ * const query = client.records({ filter: eq("CharacteristicName", "pH"), limit: 100, tidy: true });
+ * const rows: TidyRow[] = await query.toArray();
  * const values = rows
  *   .filter((row) => row.censoring === "none" && !row.is_quality_control)
  *   .map(({ value }) => value!);

@@ -20,6 +20,6 @@ for (const [width, select] of Object.entries(SELECTIONS)) {
 }
 await compare(
   "csv() with tidy, compared with csv()",
-  () => () => drain(createQuery(undefined).tidy().csv()),
+  () => () => drain(createQuery(undefined, true).csv()),
   () => () => drain(createQuery(undefined).csv()),
 );

@@ -30,7 +30,7 @@ export async function drain(parts: AsyncIterable<unknown>): Promise<void> {
 /** Creates queries whose responses come from memory, so that the sandbox is not measured. */
 export function queriesFromMemory(
   Client: typeof DataStream,
-): (select: readonly string[] | undefined) => Query<unknown> {
+): (select: readonly string[] | undefined, tidy?: boolean) => Query<unknown> {
   const { apiKey, url: baseUrl, fetch } = createSandbox({
     records: QUERY_ROWS,
     requestsPerSecond: Infinity,
@@ -48,7 +48,7 @@ export function queriesFromMemory(
       return new Response((await body).slice(0), { headers });
     },
   });
-  return (select) => client.records({ select: select as undefined });
+  return (select, tidy = false) => client.records({ select, tidy });
 }
 
 export async function pagesOf(query: Query<unknown>): Promise<Uint8Array[]> {

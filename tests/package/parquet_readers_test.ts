@@ -77,7 +77,7 @@ const { apiKey, url, fetch } = createSandbox({
 const sandbox = new DataStream({ apiKey, baseUrl: url, fetch, requestsPerSecond: Infinity });
 
 const QUERIES: Record<string, Query<unknown>> = {
-  "Records, tidy": sandbox.records().tidy(),
+  "Records, tidy": sandbox.records({ tidy: true }),
   Locations: sandbox.locations(),
   "unusual values": clientOf(unusualRows).records({
     select: ["Id", ...Object.keys(VALUES)] as ["Id"],

@@ -8,6 +8,7 @@ import {
   type DataStreamOptions,
   endpoint,
   eq,
+  type Field,
   type Filter,
   FILTER_FIELDS,
   gte,
@@ -15,6 +16,7 @@ import {
   type ResourceName,
   RESOURCES,
   type Row,
+  type TidyRow,
   toRequest,
 } from "@weir/datastream";
 import { main } from "@weir/datastream/cli";
@@ -33,6 +35,24 @@ const client: DataStream = new DataStream(options);
 
 class Subclass extends DataStream {}
 
+function recordsOf<const S extends Field<"Records">[]>(select: S) {
+  return client.records({ select, tidy: true, limit: 1 });
+}
+
+/** Compiles only if each line with an expected error has one. */
+export const wrong = (): unknown[] => [
+  // @ts-expect-error -- Records has no LocationId
+  client.records({ select: ["LocationId"] }),
+  // @ts-expect-error -- Records has no Name
+  recordsOf(["Name"]),
+  // @ts-expect-error -- datasets have no days
+  client.metadata({ from: "2020-01-01" }),
+  // @ts-expect-error -- locations have no results
+  client.query("Locations", { tidy: true }),
+  // @ts-expect-error -- there is no such resource
+  client.query("Record"),
+];
+
 async function program(): Promise<void> {
   const filter: Filter = and(eq("CharacteristicName", "pH"), gte("ActivityStartYear", 2015));
   const narrow = client.records({ select: ["Id", "ResultValue"], filter });
@@ -40,6 +60,14 @@ async function program(): Promise<void> {
     const id: number = row.Id;
     const value: number | null = row.ResultValue;
     console.error(id, value);
+  }
+  for await (const row of recordsOf(["Id"])) {
+    const values: [number, TidyRow["censoring"]] = [row.Id, row.censoring];
+    console.error(values);
+  }
+  for await (const row of client.locations({ unchecked: true, limit: 1 })) {
+    const values: [number, unknown] = [row.Id, row.New];
+    console.error(values);
   }
   const records: Query<Row<"Records">> = client.records();
   const locations: Row<"Locations">[] = await client.locations({ limit: 1 }).toArray();

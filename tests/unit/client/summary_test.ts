@@ -15,7 +15,7 @@ const client = new DataStream({ apiKey, baseUrl, fetch, requestsPerSecond: Infin
 const datasets = new Map(
   (await client.metadata().toArray()).map(({ DOI, DatasetName }) => [DOI, DatasetName]),
 );
-const rows = await client.observations().tidy().toArray();
+const rows = await client.observations({ tidy: true }).toArray();
 const locations = await client.locations().toArray();
 const yearOf = ({ ActivityStartDate: date }: typeof rows[number]) => date?.slice(0, 4) || null;
 

@@ -28,7 +28,7 @@ for (const resource of ["Metadata", "Locations"] as const) {
 
 Deno.test("toParquet() writes numbers, times and true or false when the rows are tidy", async () => {
   const { client } = sandboxAndClient({ records: 450 }, { requestsPerSecond: Infinity });
-  const query = client.records({ limit: 450 }).tidy();
+  const query = client.records({ limit: 450, tidy: true });
   const csv = await new Response(query.csv()).text();
   const { rows, types } = await parquetOf(query);
   const columns = ["value", "unit", "datetime_utc", "is_quality_control"];
