@@ -108,8 +108,8 @@ export function isPermanent(error: unknown): boolean {
 }
 
 interface NetworkFault {
-  /** Codes of errors in Node and Bun. */
-  codes: RegExp;
+  /** Of the code of an error in Node and Bun, or else of the message. In Deno, only the message says what failed. */
+  pattern: RegExp;
   detail: string;
   /** Default: `CHECK_CONNECTION`. */
   hints?: Hints;
@@ -130,15 +130,19 @@ const TRUST = `if your network inspects TLS, set ${
 }`;
 const CHECK_CLOCK = "check the clock of this computer, and whether your network requires a login";
 
-/** Other faults quote the message of the runtime. */
+/** Other faults quote the message of the runtime. The numbers of the system are of Linux, macOS and Windows. */
 const NETWORK_FAULTS: readonly NetworkFault[] = [
-  { codes: /^(?:ENOTFOUND|EAI_[A-Z]+)$/, detail: "Cannot find HOST" },
   {
-    codes: /^(?:E(?:NET|HOST)(?:UNREACH|DOWN)|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/,
+    pattern: /^(?:ENOTFOUND|EAI_[A-Z]+)$|\(Connect\): (?:dns error|invalid dns name)/,
+    detail: "Cannot find HOST",
+  },
+  {
+    pattern:
+      /^(?:E(?:NET|HOST)(?:UNREACH|DOWN)|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$|\(Connect\): .*\(os error (?:101|11[03]|51|6[05]|100(?:51|6[05]))\)/,
     detail: "Cannot reach HOST",
   },
   {
-    codes: /^ECONNREFUSED$/,
+    pattern: /^ECONNREFUSED$|\(Connect\): .*\(os error (?:111|61|10061)\)/,
     detail: "The connection to HOST was refused",
     hints: [
       "check your firewall and proxy, or try again later",
@@ -146,55 +150,29 @@ const NETWORK_FAULTS: readonly NetworkFault[] = [
     ],
   },
   {
-    codes: /SELF_SIGNED|^UNABLE_TO_|^CERT_UNTRUSTED$/,
+    pattern: /SELF_SIGNED|^UNABLE_TO_|\(Connect\): invalid peer certificate: UnknownIssuer/,
     detail: "The certificate of HOST has an unknown issuer",
     hints: [TRUST, TRUST],
     isPermanent: true,
   },
   {
-    codes: /^CERT_|^ERR_TLS_CERT_/,
+    pattern: /^CERT_|^ERR_TLS_CERT_|\(Connect\): invalid peer certificate/,
     detail: "The certificate of HOST is not valid",
     hints: [CHECK_CLOCK, CHECK_CLOCK],
     isPermanent: true,
   },
 ];
 
-interface CodedError {
-  code: string;
-  /** Name that was not found: of a proxy, or of the service. */
-  hostname?: string | undefined;
-}
-
-function findFault(error: unknown): NetworkFault & Pick<CodedError, "hostname"> | undefined {
-  const { code = "", hostname } = findCode(error) ?? {};
-  const fault = NETWORK_FAULTS.find(({ codes }) => codes.test(code));
-  return fault && { ...fault, hostname };
-}
-
-/** The error, or else its cause. */
-function findCode(error: unknown, depth = 0): CodedError | undefined {
+/** Of the error, or else of its cause. `hostname` is the name that was not found, which can be a proxy's. */
+function findFault(
+  error: unknown,
+  depth = 0,
+): NetworkFault & { hostname?: string | undefined } | undefined {
   if (!(error instanceof Error) || depth > MAX_CAUSES) return undefined;
-  if (typeof (error as { code?: unknown }).code === "string") return error as CodedError & Error;
-  const code = codeInDeno(error.message);
-  return code === undefined ? findCode(error.cause, depth + 1) : { code };
-}
-
-/** Numbers of the operating system: Linux, macOS, Windows. */
-const SYSTEM_CODES: readonly (readonly [code: string, ...numbers: string[]])[] = [
-  ["ECONNREFUSED", "111", "61", "10061"],
-  ["ENETUNREACH", "101", "51", "10051"],
-  ["EHOSTUNREACH", "113", "65", "10065"],
-  ["ETIMEDOUT", "110", "60", "10060"],
-];
-
-/** Errors of Deno have no code, only a message. */
-function codeInDeno(message: string): string | undefined {
-  const [, dns, certificate, system = ""] =
-    /client error \(Connect\): (?:(dns error|invalid dns name)|invalid peer certificate: (\w+)|.*\(os error (\d+)\))/
-      .exec(message) ?? [];
-  if (dns) return "ENOTFOUND";
-  if (certificate) return certificate === "UnknownIssuer" ? "CERT_UNTRUSTED" : "CERT_INVALID";
-  return SYSTEM_CODES.find(([, ...numbers]) => numbers.includes(system))?.[0];
+  const { code, hostname, message } = error as Error & { code?: unknown; hostname?: string };
+  const text = typeof code === "string" ? code : message;
+  const fault = NETWORK_FAULTS.find(({ pattern }) => pattern.test(text));
+  return fault ? { ...fault, hostname } : findFault(error.cause, depth + 1);
 }
 
 /** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */

@@ -217,7 +217,8 @@ function startTimeouts(
       onCheck();
     }
     const seconds = timeouts[missing] / 1000;
-    onTimeout(new DOMException(`no ${missing} within ${seconds} s`, "TimeoutError"));
+    const what = missing === "headers" ? "answer" : "data";
+    onTimeout(new DOMException(`no ${what} within ${seconds} s`, "TimeoutError"));
   };
   run().catch((error) => {
     if (!stopped.signal.aborted) onTimeout(error);

@@ -42,7 +42,7 @@ for (const [name, [ids, end, delivered, failsAfter]] of Object.entries(unordered
   });
 }
 
-const ends = [["its timeout", "no bytes within 30 s"], ["its signal", "stopped"]] as const;
+const ends = [["its timeout", "no data within 30 s"], ["its signal", "stopped"]] as const;
 for (const [name, message] of ends) {
   Deno.test(`records() end by ${name} when a byte stream is closed while a read is pending`, async () => {
     let isBegun = false;
