@@ -103,6 +103,6 @@ for (const [version, oldNode] of Object.entries(OLD_NODES)) {
 /** Asserts that CSV has the Ids of all records of the sandbox. */
 function assertRecords(csv: string): void {
   const lines = csv.split(/\r?\n/);
-  assertEquals([lines[0], lines.length, lines.at(-1)], ["Id", 1 + total + 1, ""]);
+  assertEquals([lines[0], lines.length, lines.at(-1)], ['"Id"', 1 + total + 1, ""]);
   assertEquals(new Set(lines).size, lines.length);
 }
