@@ -21,11 +21,16 @@ try {
   Deno.exit(1);
 }
 
+/** Returns the last statement in one line. Its other lines are indented. */
+function lastStatement(code: string): string {
+  return code.split(/\n(?! )/).at(-1)!.replace(/\n +/g, " ");
+}
+
 function introduction(root: string): string {
   const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
   const lines = createCodeSnippets("public", { csv: ph, parquet: ph }, "ph")
     .filter(({ id }) => id === "r" || id === "python" || id === "curl")
-    .map(({ label, code }) => `  ${label.padEnd(16)}  ${code.split("\n").at(-1)}`);
+    .map(({ label, code }) => `  ${label.padEnd(16)}  ${lastStatement(code)}`);
   return `Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
   Web page          ${root}

@@ -1,4 +1,5 @@
 // Code that reads a download. It never contains a key or token.
+import { TEXT_IDENTIFIERS } from "../../src/odata/fields.ts";
 import type { AccessMode } from "../options.ts";
 import TABLE from "./code_snippets.json" with { type: "json" };
 
@@ -31,7 +32,12 @@ export function createCodeSnippets(
   const credential = CREDENTIALS[access];
   return SNIPPETS.map(({ id, label, format, escape: [from = "", to = ""] = [], ...lines }) => {
     const url = format === "parquet" ? urls.parquet : urls.csv;
-    const values: Record<string, string> = { ...credential, name, url: url.replaceAll(from, to) };
+    const values: Record<string, string> = {
+      ...credential,
+      name,
+      url: url.replaceAll(from, to),
+      identifiers: JSON.stringify(TEXT_IDENTIFIERS).replaceAll(",", ", "),
+    };
     const template = credential ? lines.codeWithHeader : lines.code;
     const code = template.join("\n").replace(/\{(\w+)\}/g, (_, key) => values[key]!);
     return { id, label, code };

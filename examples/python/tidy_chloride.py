@@ -12,7 +12,7 @@ rows = pd.read_csv(
     "&tidy=true&excludeQualityControl=true&unit=Chloride=mg/L",
     # Without these, pandas reads the unit "None" as a missing value.
     keep_default_na=False,
-    na_values={name: [""] for name in ["value", "unit", "lower", "upper", "datetime_utc"]},
+    na_values=[""],
 )
 for kind, number in rows["censoring"].value_counts().sort_index().items():
     print(kind, number)

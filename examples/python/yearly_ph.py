@@ -8,7 +8,11 @@ import pandas as pd
 server = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"  # default: the demo
 filter = quote("CharacteristicName eq 'pH'")
 records = pd.read_csv(
-    f"{server}/Records.csv?$filter={filter}&$select=ActivityStartDate,ResultValue"
+    f"{server}/Records.csv?$filter={filter}&$select=ActivityStartDate,ResultValue",
+    # With these, only an empty cell is missing: pandas would also read the unit "None" as missing. For columns of
+    # identifiers, add dtype={"MonitoringLocationID": str}, so that 0012 does not become 12.
+    keep_default_na=False,
+    na_values=[""],
 )
 
 year = records["ActivityStartDate"].str[:4]

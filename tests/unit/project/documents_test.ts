@@ -6,7 +6,8 @@ import { statusOf } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
 import { documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
-import { PROJECT, sourceFiles } from "../../helpers/project.ts";
+import SNIPPETS from "../../../edge/page/code_snippets.json" with { type: "json" };
+import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
 
 const README = DOCUMENTS.get("README.md")!;
 
@@ -72,6 +73,24 @@ Deno.test("the README on npm has no images, and its links lead to the tag", () =
   assertEquals(readme.match(/!\[|<img/), null);
   assert(readme.includes(`](${repository}/blob/v1.2.3/docs/`));
   assertEquals(targetsOf(readme).filter((target) => !/^(https:|#)/.test(target)), []);
+});
+
+/** A call of `read_csv()`, with parentheses in parentheses. */
+const READ_CSV = /\bread_csv\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
+
+Deno.test("each call of read_csv() of pandas keeps the unit None, and identifiers that are text", async () => {
+  const paths = (await Array.fromAsync(filesIn(`${PROJECT}examples/python`)))
+    .map((name) => `examples/python/${name}`);
+  const examples = await Promise.all(paths.map((path) => Deno.readTextFile(PROJECT + path)));
+  const page = SNIPPETS.flatMap(({ code, codeWithHeader }) => [...code, ";", ...codeWithHeader]);
+  const calls = [...DOCUMENTS.values(), ...examples, page.join("\n")]
+    .flatMap((text) => text.match(READ_CSV) ?? [])
+    .filter((call) => !call.includes("…"));
+  assert(calls.length > 10, `${calls.length} calls`);
+  for (const call of calls) {
+    assert(/keep_default_na=False,\s+na_values=\[""\]/.test(call), call);
+    assert(/dtype=|\$select=/.test(call), call);
+  }
 });
 
 /** Returns the targets of links and images, except in code. */
