@@ -9,7 +9,8 @@
  *   rows have a field that the header of the CSV does not have;
  * - `next-link`: the link to the next page has another origin, path, `$select` or `$filter`;
  * - `incomplete`: fewer rows arrived than the service counted;
- * - `changed`: the data changed during the download: more rows arrived than the service counted;
+ * - `changed`: the data changed during the download: more rows arrived than the service counted, or, with the option
+ *   `sameVersion`, a dataset was published;
  * - `too-many-rows`: the service counted more rows than `maxRows` allows.
  */
 export type DataStreamErrorKind =
@@ -66,7 +67,7 @@ export class DataStreamError extends Error {
   declare readonly address: string | undefined;
   /** HTTP status, if there was a response. */
   declare readonly status: number | undefined;
-  /** Time in milliseconds that the service asks to wait before the next request. */
+  /** Time in milliseconds to wait before the next request, as the service or the option `sameVersion` asks. */
   declare readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */
   declare readonly rows: number;

@@ -15,6 +15,7 @@ import {
   checkQuery,
   QUERY_RULES,
   requireFields,
+  toWiderMetadataFilter,
 } from "../odata/query_options.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import {
@@ -27,6 +28,13 @@ import {
   readOptions,
 } from "../validation.ts";
 import { createStream, iterate, readAhead } from "./iterable_stream.ts";
+import {
+  type KnownVersions,
+  requestVersions,
+  requireSameVersions,
+  requireSettled,
+  type VersionCheck,
+} from "./dataset_versions.ts";
 import type { ClientSettings } from "./options.ts";
 import { type StartConversion, startRowConversion } from "./page_reader.ts";
 import type {
@@ -79,6 +87,9 @@ export function createQuery<R extends object>(
   const { select, rules } = query;
   if (rules?.units !== undefined) checkUnits(rules.units);
   const url = firstUrlOf(query, settings);
+  const versionCheck = given.sameVersion
+    ? { url, filter: toWiderMetadataFilter(given) }
+    : undefined;
 
   const startRun = (stop: AbortSignal, writer?: PageWriter) => {
     const notes = writer && (() => writer.state.notes);
@@ -92,7 +103,7 @@ export function createQuery<R extends object>(
   ) => {
     const stop = new AbortController();
     const run = startRun(stop.signal, source.converter.writer);
-    const next = readBatches(requestBatches(run, query, source));
+    const next = readBatches(requestBatches(run, query, source, versionCheck));
     const nextChunks = async () => {
       const batch = await next();
       return batch && toChunks(batch);
@@ -137,7 +148,7 @@ export function createQuery<R extends object>(
       throw invalidOption("csv", "must not be set without a format", csv, hint);
     }
     if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
-    const digest = digestOf(query, settings.baseUrl, format, csv);
+    const digest = digestOf(query, settings.baseUrl, format, csv, versionCheck !== undefined);
     const hasWriter = format !== undefined || rules !== undefined;
     const cursor = given.after === undefined
       ? undefined
@@ -189,7 +200,7 @@ interface PageConverter<T> {
   readonly writer?: PageWriter;
 }
 
-type StoredCursor = Cursor & Position;
+type StoredCursor = Cursor & Position & { readonly versions?: KnownVersions | undefined };
 
 interface BatchSource<T> {
   converter: PageConverter<T>;
@@ -208,6 +219,7 @@ function requestBatches<T>(
   run: Run,
   query: CheckedQuery,
   { converter, digest, after, distinct, deliversEarly }: BatchSource<T>,
+  check: VersionCheck | undefined,
 ): NextBatch<T> {
   const parts = readParts(run, { ...query, distinct }, converter.start, {
     from: after,
@@ -219,6 +231,7 @@ function requestBatches<T>(
     distinct && Object.fromEntries([...known].map(([field, values]) => [field, [...values]]));
   const { writer } = converter;
   let values = listValues();
+  let versions = after?.versions;
   let isLast = after?.isComplete === true;
   let isOneResponse = after === undefined || cameInOneResponse(after);
   // Of an earlier cursor, the position has the other members too.
@@ -231,15 +244,27 @@ function requestBatches<T>(
     version: CURSOR_VERSION,
     query: digest ?? "",
     isComplete: isLast,
+    versions,
   });
+  let isFirst = true;
   return async () => {
     if (isLast) return undefined;
+    if (check && isFirst) {
+      if (after !== undefined) await requireSameVersions(run, check, versions!, after.rows);
+      versions ??= await requestVersions(run, check);
+    }
+    isFirst = false;
     const before = { distinct: values, writer: writer?.state };
     const { done, value } = await parts.next();
     isLast = done === true;
     const part = done ? undefined : value;
     const position = done ? value : value.position;
     if (part !== undefined) isOneResponse = part.responses === 1;
+    if (check && !isOneResponse) {
+      const delivered = position.rows - (part?.kept ?? 0);
+      requireSettled(check, versions!, delivered);
+      if (done) await requireSameVersions(run, check, versions!, delivered);
+    }
     for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
     values = listValues();
     const data = part === undefined ? await converter.end() : part.data;
@@ -307,6 +332,7 @@ function digestOf(
   baseUrl: string,
   format: FormatName | LoadedFormat | undefined,
   csv: CsvOptions | undefined,
+  sameVersion: boolean,
 ): string {
   const { resource, select, clauses, unparsedFilter, box, limit, skipToken, partition, rules } =
     query;
@@ -314,7 +340,7 @@ function digestOf(
   const name = typeof format === "object" ? format.name : format;
   const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
   const output = [name, hasCsvOptions ? checkCsvOptions(csv) : undefined];
-  return toHash(JSON.stringify([selection, limit, skipToken, partition, output]));
+  return toHash(JSON.stringify([selection, limit, skipToken, partition, output, sameVersion]));
 }
 
 /** Two FNV-1a hashes (64 bits) in hexadecimal. Only has to tell queries apart. */

@@ -1,27 +1,114 @@
 // Versions of datasets: how they are requested, and how they are compared.
-import { ValidationError } from "../errors.ts";
-import type { Citation, DatasetVersion } from "../formats/citations.ts";
+import { amendError, DataStreamError, ValidationError } from "../errors.ts";
+import type { Citation, CitationOptions, DatasetVersion } from "../formats/citations.ts";
+import { checkQuery } from "../odata/query_options.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
-import type { DataStream } from "./datastream.ts";
+import type { AnyResourceQuery, Query } from "./query.ts";
+import { startRowConversion } from "./page_reader.ts";
+import { readParts } from "./read_parts.ts";
+import type { Run } from "./retry.ts";
+
+/** Members of a `DataStream`, whose module imports this one. */
+interface Client {
+  query(resource: "Metadata", options: AnyResourceQuery): Query<Record<string, unknown>>;
+  citations(filter: string | undefined, options: CitationOptions): Promise<Citation[]>;
+}
+
+const VERSION_QUERY = { select: ["DOI", "Version", "PublishedTimestamp"], top: MAXIMUM_TOP };
+
+function toVersion(
+  { DOI, Version, PublishedTimestamp }: Record<string, unknown>,
+): DatasetVersion {
+  return [`${DOI}`, `${Version ?? ""}`, `${PublishedTimestamp ?? ""}`];
+}
 
 export async function requestDatasetVersions(
-  client: DataStream,
+  client: Client,
   filter: string | undefined,
   signal: AbortSignal,
 ): Promise<DatasetVersion[]> {
-  const select = ["DOI", "Version", "PublishedTimestamp"] as const;
   const rows = await withShortFilter(
     filter,
-    (filter) => client.metadata({ select, filter, top: MAXIMUM_TOP, signal }).toArray(),
+    (filter) => client.query("Metadata", { ...VERSION_QUERY, filter, signal }).toArray(),
   );
-  return rows.map(({ DOI, Version, PublishedTimestamp }) =>
-    [`${DOI}`, Version ?? "", PublishedTimestamp ?? ""] as const
+  return rows.map(toVersion);
+}
+
+/** Versions of the datasets that can have rows of a query, and the time (ms since 1970) of the response. */
+export interface KnownVersions {
+  readonly at: number;
+  readonly versions: readonly DatasetVersion[];
+}
+
+/** Facts about a query with the option `sameVersion`. */
+export interface VersionCheck {
+  readonly url: string;
+  /** Filter of Metadata for the datasets that can have its rows. */
+  readonly filter: string | undefined;
+}
+
+export async function requestVersions(
+  run: Run,
+  { filter }: Pick<VersionCheck, "filter">,
+): Promise<KnownVersions> {
+  try {
+    return await withShortFilter(filter, async (filter) => {
+      const query = checkQuery("Metadata", { ...VERSION_QUERY, filter });
+      const start = startRowConversion<Record<string, unknown>>;
+      const versions: DatasetVersion[] = [];
+      for await (const { data } of readParts(run, query, start, { isInternal: true })) {
+        versions.push(...data.map(toVersion));
+      }
+      return { at: run.responseDate!, versions };
+    });
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    throw amendError(error, { hint: `${error.hint}; {sameVersion} needs this request` });
+  }
+}
+
+/** Throws if the versions have changed after `rows` rows were delivered. */
+export async function requireSameVersions(
+  run: Run,
+  check: VersionCheck,
+  { versions }: KnownVersions,
+  rows: number,
+): Promise<void> {
+  const changes = describeChanges(versions, (await requestVersions(run, check)).versions);
+  if (changes === undefined) return;
+  throw new DataStreamError(`The data changed during the download: ${changes}`, {
+    kind: "changed",
+    url: check.url,
+    hint: "run the query again",
+    rows,
+  });
+}
+
+/** Throws if a later response can have rows of another version than the first one, although the versions are equal. */
+export function requireSettled(
+  { url }: VersionCheck,
+  { at, versions }: KnownVersions,
+  rows: number,
+): void {
+  const [dataset] = recentlyPublished(versions, at);
+  if (dataset === undefined) return;
+  const [doi, version, published] = dataset;
+  const retryAfter = settledAt(versions, at) - at;
+  throw new DataStreamError(
+    `Version ${version} of ${doi} was published at ${published}, and its rows can still change`,
+    {
+      kind: "changed",
+      url,
+      hint: `run the query again after ${Math.ceil(retryAfter / 1000)} s`,
+      retryAfter,
+      rows,
+    },
   );
 }
 
 export function requestDatasets(
-  client: DataStream,
+  client: Client,
   filter: string | undefined,
   signal: AbortSignal,
 ): Promise<Citation[]> {
@@ -99,4 +186,16 @@ export function recentlyPublished(
   now: number,
 ): DatasetVersion[] {
   return versions.filter(([, , published]) => isRecent(Date.parse(published), now));
+}
+
+/**
+ * Returns the time (ms since 1970) from which responses have no rows of a version before. A time of publication in the
+ * future is wrong: the version is already known.
+ */
+export function settledAt(versions: readonly DatasetVersion[], now: number): number {
+  const times = recentlyPublished(versions, now).map(([, , published]) => Date.parse(published));
+  return times.reduce(
+    (latest, time) => Math.max(latest, Math.min(time, now) + PUBLICATION_TIME),
+    now,
+  );
 }

@@ -68,8 +68,13 @@ export function readRetryAfter(headers: Headers): number | undefined {
   // `Date.parse()` also accepts other texts as dates, such as "1.5".
   const until = text.endsWith("GMT") ? Date.parse(text) : NaN;
   if (Number.isNaN(until)) return undefined;
+  return Math.max(0, until - (dateOf(headers) ?? Date.now()));
+}
+
+/** Time (ms since 1970) at which a response was sent; `undefined` if it does not say it, or a browser hides it. */
+export function dateOf(headers: Headers): number | undefined {
   const sentAt = Date.parse(headers.get("date") ?? "");
-  return Math.max(0, until - (Number.isNaN(sentAt) ? Date.now() : sentAt));
+  return Number.isNaN(sentAt) ? undefined : sentAt;
 }
 
 export function networkFailure(

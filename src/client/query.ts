@@ -13,7 +13,8 @@ import type { IterableStream } from "./iterable_stream.ts";
  *
  * Every row that DataStream returns arrives once, or you get an error: a result of several pages is
  * compared with DataStream's count, but one page that is not full, a result that its own `limit` ends, one
- * that begins at a `skipToken`, and one that DataStream refuses to count are not. Pages are requested one
+ * that begins at a `skipToken`, and one that DataStream refuses to count are not. Pages can have rows of different
+ * versions of a dataset, unless the option `sameVersion` is set. Pages are requested one
  * at a time, and a page that fails is requested again. Formats such as CSV deliver rows while their page
  * arrives, if their Ids are ascending integers, and continue a failed page after the last delivered row.
  * They request the next page when the first chunk of a complete page was taken; with a `limit`, when the
@@ -287,7 +288,7 @@ export interface Batch<T> {
  *
  * Accept only cursors that your program wrote: a changed clause would be sent to the service. A cursor contains no API
  * key. Its size grows with the number of shards, of which there can be many if the query has a bounding box or a long
- * list. For Metadata, it contains the Ids of all rows before it. From one cursor to the next, only the first shards
+ * list. For Metadata, it contains the Ids of all rows before it; with `sameVersion`, the versions of the datasets. From one cursor to the next, only the first shards
  * change, and all others are the same objects.
  */
 export interface Cursor {

@@ -2,7 +2,7 @@ import { abortable } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { RowNotes } from "../formats/tidy.ts";
-import { isPermanent, PAGE_HINT } from "./http_error.ts";
+import { dateOf, isPermanent, PAGE_HINT } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
@@ -14,6 +14,8 @@ export interface Run {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   readonly progress: Writable<Progress>;
+  /** Time (ms since 1970) of the last response, by the clock of the service if it sends it. */
+  responseDate?: number;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
 }
@@ -171,7 +173,9 @@ export async function send(
   };
   const maxWait = maxWaitOf(run, attempts);
   try {
-    return await sendRequest(options, { ...settings, maxWait }, signal, onStart);
+    const response = await sendRequest(options, { ...settings, maxWait }, signal, onStart);
+    run.responseDate = dateOf(response.headers) ?? Date.now();
+    return response;
   } finally {
     attempts.waited += wait ?? clock.now() - queuedAt;
   }

@@ -59,6 +59,14 @@ export interface QueryOptions {
    */
   incomplete?: "error" | "warn" | undefined;
   /**
+   * Whether all rows must be of one version of each dataset, as in files of the command line. The versions are requested
+   * before the first page and, if the rows came in several responses, after the last one. The query fails with a
+   * `DataStreamError` of kind `changed` if they differ, or if it needs a second response and a dataset was published less
+   * than ten minutes before, because pages can then still have its old rows; `retryAfter` is the time until it is safe.
+   * `count()` ignores it. Default false.
+   */
+  sameVersion?: boolean | undefined;
+  /**
    * Maximum number of rows of the result. Above it, the query fails with a `DataStreamError` of kind `too-many-rows`:
    * before its first row, if the service counts more; with a bounding box or a long list, at the row after the maximum. A
    * result of one page is not counted. A `limit` up to this number needs no count. Default: no maximum.
@@ -101,6 +109,7 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
   limit: { min: 0 },
   skipToken: { type: "string" },
   incomplete: { values: ["error", "warn"] },
+  sameVersion: { type: "boolean" },
   tidy: { type: "boolean" },
   from: { check: requireDay },
   to: { check: requireDay },

@@ -68,7 +68,7 @@ const FUNCTIONS: Record<string, [option: string, call: Call][]> = {
     ["resource", (resource) => client.query(resource)],
     ["options", (options) => client.query("Records", options)],
     ...members(
-      "select filter within top limit skipToken partition unchecked incomplete maxRows signal onProgress",
+      "select filter within top limit skipToken partition unchecked incomplete sameVersion maxRows signal onProgress",
       (options) => client.query("Records", options),
     ),
     ["select", (field) => client.records({ select: ["Id", field] })],

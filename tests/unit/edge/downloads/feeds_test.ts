@@ -6,7 +6,8 @@ import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/downloads/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
-import { feedsOver, type PublishedService, readText, textsOf } from "./feeds.ts";
+import { feedsOver, readText, textsOf } from "./feeds.ts";
+import type { PublishedService } from "../../../helpers/published_service.ts";
 import { Random } from "../../../properties/random.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
