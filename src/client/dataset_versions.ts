@@ -2,7 +2,7 @@
 import { amendError, DataStreamError, ValidationError } from "../errors.ts";
 import type { Citation, CitationOptions, DatasetVersion } from "../formats/citations.ts";
 import { checkQuery } from "../odata/query_options.ts";
-import { MAXIMUM_TOP } from "../odata/resources.ts";
+import { MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
 import { PUBLICATION_TIME } from "../service_constants.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
 import { startRowConversion } from "./page_reader.ts";
@@ -11,7 +11,7 @@ import type { Run } from "./retry.ts";
 
 /** Members of a `DataStream`, whose module imports this one. */
 interface Client {
-  query(resource: "Metadata", options: AnyResourceQuery): Query<Record<string, unknown>>;
+  query(resource: ResourceName, options: AnyResourceQuery): Query<Record<string, unknown>>;
   citations(filter: string | undefined, options: CitationOptions): Promise<Citation[]>;
 }
 
