@@ -197,8 +197,8 @@ function sizeText(bytes: number): string {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-export function countText(rows: number): string {
-  return `${withSeparators(rows)} ${rows === 1 ? "row" : "rows"}`;
+export function countText(count: number, noun = "row"): string {
+  return `${withSeparators(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** In Node, the first `toLocaleString()` takes about 10 ms. */
@@ -226,7 +226,7 @@ type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
 
 const ACCEPTED = "accepted by --allow-incomplete, or because large counts are estimates";
 
-/** Texts by count of notes, after the number of rows. */
+/** Texts by count of notes, after the number of rows, or of cells. */
 const NOTE_TEXTS: Readonly<Record<Exclude<keyof Notes, "forms" | "fractions">, string>> = {
   invalidValues: "with a value that does not fit its column, now null (--allow-invalid)",
   withoutGeometry: "without a geometry: the position is absent, impossible, or not in WGS84",
@@ -242,12 +242,14 @@ const NOTE_TEXTS: Readonly<Record<Exclude<keyof Notes, "forms" | "fractions">, s
   unknownCondition: "with an unknown detection condition (censoring: unknown)",
   zoneAbbreviation: "with an abbreviation instead of an offset from UTC (datetime_utc: empty)",
   otherUnit: "not converted by --unit: their unit has another dimension or is unknown",
+  nulCells: "without the character NUL, which other programs cannot read",
 };
 
 export function noteLines(notes: Notes = {}): string[] {
   const counts = Object.entries(NOTE_TEXTS).flatMap(([name, text]) => {
-    const rows = notes[name as keyof typeof NOTE_TEXTS] ?? 0;
-    return rows > 0 ? [`${countText(rows)} ${text}`] : [];
+    const count = notes[name as keyof typeof NOTE_TEXTS] ?? 0;
+    const noun = name === "nulCells" ? "cell" : "row";
+    return count > 0 ? [`${countText(count, noun)} ${text}`] : [];
   });
   const mixed = (["forms", "fractions"] as const).flatMap((name) =>
     Object.entries(notes[name] ?? {}).filter(([, values]) => values.length > 1).map((

@@ -69,7 +69,8 @@ export interface Query<R> extends AsyncIterable<R> {
    * Returns the rows as CSV, in chunks of complete rows. A result without rows is only the header row.
    *
    * Default columns: {@linkcode CsvOptions.columns}. A number keeps the digits that the service sent, `null`
-   * is an empty cell, and an array of strings is joined with `; `.
+   * is an empty cell, and an array of strings is joined with `; `. The character NUL is left out, and
+   * `notes.nulCells` of `onProgress` counts the cells.
    * Source: RFC 4180.
    *
    * @param options Columns, separator, header, byte order mark, escaping of formulas
@@ -385,7 +386,7 @@ export interface Progress {
   readonly surplusRows?: number;
   /**
    * Notes of the rows so far, of a query with one of the options `tidy`, `from`, `to` and `excludeQualityControl`, or
-   * that writes points. Absent if there are none.
+   * that writes points, or CSV without a NUL. Absent if there are none.
    */
   readonly notes?: RowNotes | undefined;
   /** By what the query is being split into smaller ones; otherwise `undefined`. */

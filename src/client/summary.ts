@@ -1,5 +1,5 @@
 import { stringify } from "@std/csv/stringify";
-import { checkCsvOptions, formatHeader } from "../formats/csv.ts";
+import { checkCsvOptions, formatHeader, withoutNul } from "../formats/csv.ts";
 import { classifyRow, RESULT_AND_LIMIT_FIELDS, type TidyRow } from "../formats/tidy.ts";
 import type { Row, SUMMARY_KEYS } from "../odata/resources.ts";
 import type { AnyResourceQuery, Query } from "./query.ts";
@@ -179,5 +179,5 @@ export function summaryCsv(rows: readonly SummaryRow[], by: SummaryOptions["by"]
       return Array.isArray(value) ? value.join("; ") : value ?? "";
     })
   );
-  return formatHeader(columns, checkCsvOptions()) + stringify(cells);
+  return formatHeader(columns, checkCsvOptions()) + withoutNul(stringify(cells));
 }

@@ -134,7 +134,7 @@ function checkColumns(columns: readonly CsvColumn[]): NonNullable<CheckedCsvOpti
  *
  * Lines end in CRLF. The names in the header are quoted; another cell is quoted if it contains the separator, a quote, a
  * line feed or a carriage return. Numbers keep the digits that the service sent; null becomes an empty cell; an array of strings
- * is joined with `; `; other arrays and objects become JSON.
+ * is joined with `; `; other arrays and objects become JSON. The character NUL is left out.
  * Source: RFC 4180.
  *
  * @param page Bytes of a page: a JSON object with its rows under `value`
@@ -268,24 +268,25 @@ export class CsvWriter extends PageWriter {
 }
 
 function writeRecord(
-  { window, reader, rules, output }: PageTranscoder,
+  page: PageTranscoder,
   columns: number,
   rowLength: number,
   csv: CheckedCsvOptions,
 ): number {
+  const { window, reader, rules, output } = page;
   const start = output.length;
   const { starts, ends, kinds } = reader;
   writeCells(
     { bytes: window.bytes, view: window.view, starts, ends, kinds },
     columns,
     rowLength,
-    output,
+    page,
     csv,
   );
   const cellsEnd = output.length;
   if (rules?.isTidy) {
     output.reserve(1)[output.length++] = csv.separator.charCodeAt(0);
-    writeCells(rules, TIDY_COLUMNS.length, rules.length, output, csv);
+    writeCells(rules, TIDY_COLUMNS.length, rules.length, page, csv);
   }
   endRecord(output, columns === 1 && output.length === start, csv.eol);
   return cellsEnd;
@@ -295,9 +296,10 @@ function writeCells(
   { bytes: page, view: pageView, starts, ends, kinds }: Cells,
   columns: number,
   length: number,
-  output: ByteBuffer,
+  transcoder: PageTranscoder,
   csv: CheckedCsvOptions,
 ): void {
+  const { output } = transcoder;
   const separator = csv.separator.charCodeAt(0);
   const { escapeFormulas } = csv;
   const maxLength = length + 2 * columns;
@@ -320,7 +322,7 @@ function writeCells(
       }
       output.length = outOffset;
       const quote = quoteLength(kind);
-      output.append(toCell(page.subarray(pageOffset - quote, end + quote), csv));
+      output.append(toCell(page.subarray(pageOffset - quote, end + quote), transcoder, csv));
       outOffset = output.length;
       out = output.reserve(maxLength);
       outView = output.view;
@@ -426,12 +428,23 @@ function writeEscaped(
   return outOffset - 1;
 }
 
-function toCell(json: Uint8Array, { escapeFormulas, separator }: CheckedCsvOptions): Bytes {
+function toCell(
+  json: Uint8Array,
+  transcoder: PageTranscoder,
+  { escapeFormulas, separator }: CheckedCsvOptions,
+): Bytes {
   const value: unknown = JSON.parse(utf8Decoder.decode(json));
   const text = isListOfStrings(value) ? value.join("; ") : value;
-  const isText = typeof text === "string";
-  const cell = !isText ? minify(json) : escapeFormulas ? escapeFormula(text) : text;
+  if (typeof text !== "string") return utf8Encoder.encode(quoteCell(minify(json), separator));
+  const written = withoutNul(text);
+  if (written !== text) transcoder.note("nulCells");
+  const cell = escapeFormulas ? escapeFormula(written) : written;
   return utf8Encoder.encode(quoteCell(cell, separator));
+}
+
+/** pandas cuts a text at NUL, and psql and Python's csv refuse it. JSON has it only as an escape. */
+export function withoutNul(text: string): string {
+  return text.replaceAll("\0", "");
 }
 
 /**
@@ -464,7 +477,7 @@ export function formatHeader(
   names: readonly string[],
   { separator, eol }: Pick<CheckedCsvOptions, "separator" | "eol">,
 ): string {
-  const cells = names.map((name) => `"${name.replaceAll('"', '""')}"`);
+  const cells = names.map((name) => `"${withoutNul(name).replaceAll('"', '""')}"`);
   return `${cells.join(separator)}${eol}`;
 }
 

@@ -131,7 +131,7 @@ export function fieldsOfRules(
 }
 
 /**
- * Facts about rows that a reader should know. The counts are numbers of rows.
+ * Facts about rows that a reader should know. The counts are numbers of rows, except `nulCells`.
  *
  * @internal
  */
@@ -158,6 +158,8 @@ export interface RowNotes {
   withoutGeometry?: number;
   /** GeoJSON and GeoParquet only: a position in NAD83, written as if it was in WGS 84. */
   nad83?: number;
+  /** CSV only: cells from which the character NUL is left out. */
+  nulCells?: number;
   /** Chemical forms of the rows whose unit was converted, by characteristic; `""` if a row has none. */
   forms?: Record<string, string[]>;
   /** Fractions of the rows whose unit was converted, by characteristic; `""` if a row has none. */

@@ -101,7 +101,9 @@ for (const [name, query] of Object.entries(QUERIES)) {
       return day ? new Date(`${day}T${clock}Z`) : value;
     };
     for (const [at, line] of lines.entries()) {
-      assertEquals(line.map((cell, index) => cellOf(toDate(rows[at]![index]), cell)), line);
+      // CSV has no NUL.
+      const read = (index: number, cell: string) => cellOf(toDate(rows[at]![index]), cell);
+      assertEquals(line.map((cell, index) => read(index, cell).replaceAll("\0", "")), line);
     }
   });
 }

@@ -19,6 +19,8 @@ interface Value {
   cell: string;
   /** Whether the value is a string or a list, which a spreadsheet could run as a formula. */
   isText: boolean;
+  /** Whether CSV leaves out a NUL. */
+  hasNul?: boolean;
 }
 
 /** A character, and one of its spellings in JSON. */
@@ -39,8 +41,9 @@ const character = fc.tuple(
 });
 const text: fc.Arbitrary<Value> = fc.array(character, { maxLength: 12 }).map((characters) => ({
   json: `"${characters.map(({ json }) => json).join("")}"`,
-  cell: characters.map(({ char }) => char).join(""),
+  cell: characters.map(({ char }) => char).join("").replaceAll("\0", ""),
   isText: true,
+  hasNul: characters.some(({ char }) => char === "\0"),
 }));
 const number: fc.Arbitrary<Value> = fc.oneof(
   fc.integer().map(String),
@@ -56,6 +59,7 @@ const list: fc.Arbitrary<Value> = fc.array(text, { maxLength: 3 }).map((items) =
   json: `[${items.map(({ json }) => json).join(" , ")}]`,
   cell: items.map(({ cell }) => cell).join("; "),
   isText: true,
+  hasNul: items.some(({ hasNul }) => hasNul),
 }));
 const value = fc.oneof(
   { weight: 4, arbitrary: text },
@@ -136,6 +140,7 @@ Deno.test("CsvWriter writes the cells of the rows of random pages, and throws wh
       (pages, known, addsNewFields, csv) => {
         const writer = new CsvWriter(checkCsvOptions(csv), known, { addsNewFields });
         let fields = known;
+        let nulCells = 0;
         let hasOutput = false;
         for (const { rows, json } of pages) {
           const write = () => decoder.decode(writePage(writer, encoder.encode(json)));
@@ -151,6 +156,10 @@ Deno.test("CsvWriter writes the cells of the rows of random pages, and throws wh
           const header = csv.header && !hasOutput ? toHeader(fields, csv) : "";
           const expected = header + lines.map((line) => toRecord(line, csv)).join("");
           assertEquals(write(), isWritten ? expected : "", json);
+          for (const row of rows) {
+            nulCells += row.filter(([name, { hasNul }]) => hasNul && fields.includes(name)).length;
+          }
+          assertEquals(writer.state.notes?.nulCells ?? 0, nulCells, json);
           hasOutput ||= isWritten;
           cells += rows.length * fields.length;
         }

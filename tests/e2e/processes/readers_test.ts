@@ -21,6 +21,7 @@ const cells: [json: string, cell: string][] = [
   [String.raw`"\u00e9 \ud83e\udd86"`, "é 🦆"],
   ['"Rivière-aux-Érables, à l’île nº 2"', "Rivière-aux-Érables, à l’île nº 2"],
   ["\"'quoted'\"", "'quoted'"],
+  [String.raw`"nul\u0000 end"`, "nul end"],
   ['["synthetic","rivers"]', "synthetic; rivers"],
   ['{"a":[1.0,null]}', '{"a":[1.0,null]}'],
 ];

@@ -40,6 +40,18 @@ Deno.test("weir --allow-incomplete reports rows that were not counted", async ()
   ]]);
 });
 
+Deno.test("weir prints the number of cells from which CSV leaves out NUL", async () => {
+  const { output, errors } = await record({
+    line: ["records", "--select=Id,LaboratoryName", "--quiet"],
+    answer: () =>
+      Response.json({
+        value: [{ Id: 1, LaboratoryName: "a\0b\0" }, { Id: 2, LaboratoryName: "\0" }],
+      }),
+  });
+  assertEquals(output, '"Id","LaboratoryName"\n1,ab\n2,\n');
+  assertEquals(errors, ["2 cells without the character NUL, which other programs cannot read"]);
+});
+
 Deno.test("weir --count prints only a number, and requests no rows", async () => {
   const { code, output, errors } = await weir(["records", "--sandbox", "--count"]);
   assertEquals([code, output, errors], [0, "40000\n", []]);

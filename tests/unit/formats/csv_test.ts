@@ -26,6 +26,11 @@ const CELLS: readonly (readonly [json: string, cell: string])[] = [
   ['["a","b c"]', "a; b c"],
   ["[1, 2.50]", '"[1,2.50]"'],
   ['["a", null]', '"[""a"",null]"'],
+  // NUL, at which other programs stop.
+  [String.raw`"a\u0000,\u0000b"`, '"a,b"'],
+  [String.raw`"\u0000"`, ""],
+  [String.raw`["a\u0000"]`, "a"],
+  [String.raw`{"a":"\u0000"}`, String.raw`"{""a"":""\u0000""}"`],
   ['{"a": 1.10, "b": ["x"]}', '"{""a"":1.10,""b"":[""x""]}"'],
 ];
 for (const [json, cell] of CELLS) {
@@ -41,6 +46,7 @@ const FORMULAS: readonly (readonly [json: string, cell: string])[] = [
   ['"=1,2"', `"'=1,2"`],
   [String.raw`"\rx"`, `"'\rx"`],
   [String.raw`"\u003dx"`, "'=x"],
+  [String.raw`"\u0000=x"`, "'=x"],
   [String.raw`"=\"x\""`, `"'=""x"""`],
   ['["=x"]', "'=x"],
   ["-1e5", "-1e5"],
@@ -89,7 +95,8 @@ Deno.test("csvFromPage() writes only the header when a page has no rows", () => 
 });
 
 Deno.test("csvFromPage() quotes each name in the header", () => {
-  const page = String.raw`{"value":[{"a,b":1,"say \"c\"":2,"":3,"__proto__":4,"constructor":5}]}`;
+  const page = String
+    .raw`{"value":[{"a,b":1,"say \"c\"":2,"\u0000":3,"__proto__":4,"constructor":5}]}`;
   assertEquals(csvOf(page), '"a,b","say ""c""","","__proto__","constructor"\r\n1,2,3,4,5\r\n');
 });
 
