@@ -12,7 +12,7 @@ export interface OptionRule {
   check?: (option: string, value: any) => void;
 }
 
-type WithDefaults<T, R extends Record<keyof T, OptionRule>> = {
+export type WithDefaults<T, R extends Record<keyof T, OptionRule>> = {
   [Name in keyof T]-?:
     | Exclude<T[Name], undefined>
     | (R[Name] extends { default: infer Default } ? Default : undefined);

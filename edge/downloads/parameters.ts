@@ -8,75 +8,90 @@ import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import { invalidValue, requireOneOf, suggestBySpelling } from "../../src/validation.ts";
 import { toWholeNumber } from "../options.ts";
 
-export interface DownloadParameters {
+type FileOption = "format" | "allowInvalid" | "fileName";
+
+export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
   /** `$top` is the number of rows per page. In OData, it is that of the result. */
   query: AnyResourceQuery & { filter: string | undefined };
-  /** The number of rows, without the rows; OData returns both. */
   count: boolean;
-  /** Name or media type. */
-  format: string | undefined;
   csv: CsvOptions;
-  /** Parquet only. */
-  allowInvalid: boolean | undefined;
-  fileName: string | undefined;
   logged: Readonly<Record<string, string>>;
 }
 
 type SummaryKey = typeof SUMMARY_KEYS[number];
 
-export interface DocumentOptions extends AnyResourceQuery, CsvOptions {
+/** Options of a query that the server sets. */
+type ServerOption = "unchecked" | "incomplete" | "maxRows" | "partition" | "signal" | "onProgress";
+
+export interface DocumentOptions extends Omit<AnyResourceQuery, ServerOption | "filter"> {
   filter?: string | undefined;
+  /** The number of rows, without the rows; OData returns both. */
   count?: boolean | undefined;
+  /** Name or media type. */
   format?: string;
+  /** Parquet only. */
   allowInvalid?: boolean;
   fileName?: string;
   by?: SummaryKey;
 }
 
-/** OData defines those that begin with `$`. `DataStream` checks the values that are only copied. */
-const READERS = {
-  $select: (select) => ({ select }),
-  $filter: (filter) => ({ filter }),
-  $top: (text, name) => ({ top: toWholeNumber(name, shorten(text), 1, MAXIMUM_TOP) }),
-  $skiptoken: (skipToken) => ({ skipToken }),
-  $count: (text, name) => ({ count: readBoolean(text, name) }),
-  $format: (format) => ({ format }),
-  limit: (text, name) => ({ limit: toWholeNumber(name, shorten(text), 0) }),
-  bbox: (text) => ({ within: readBoundingBox(text) }),
-  tidy: (text, name) => ({ tidy: readBoolean(text, name) }),
-  from: (from) => ({ from }),
-  to: (to) => ({ to }),
-  excludeQualityControl: (text, name) => ({ excludeQualityControl: readBoolean(text, name) }),
-  unit: (text) => ({ units: parseUnits(text.split(";")) }),
-  separator: (text) => ({ separator: text === "tab" ? "\t" : text }),
-  bom: (text, name) => ({ bom: readBoolean(text, name) }),
-  header: (text, name) => ({ header: readBoolean(text, name) }),
-  escapeFormulas: (text, name) => ({ escapeFormulas: readBoolean(text, name) }),
-  allowInvalid: (text, name) => ({ allowInvalid: readBoolean(text, name) }),
-  filename: (fileName) => ({ fileName }),
-  by(text, name) {
-    requireOneOf(name, text, SUMMARY_KEYS);
-    return { by: text as SummaryKey };
-  },
-} satisfies Record<string, (text: string, name: string) => DocumentOptions>;
-export type ParameterName = keyof typeof READERS;
+type Reader<T> = readonly [name: string, read: (text: string, name: string) => T];
+type Readers<T> = { readonly [Option in keyof T]-?: Reader<T[Option]> };
 
-export const DOWNLOAD_PARAMETERS: readonly ParameterName[] =
-  (Object.keys(READERS) as ParameterName[]).filter((name) => name !== "by");
+const copy = (text: string) => text;
+
+/** A URL has `$select` for `columns`, and lines that end as in RFC 4180. */
+const CSV_READERS = {
+  separator: ["separator", (text) => text === "tab" ? "\t" : text],
+  bom: ["bom", readBoolean],
+  header: ["header", readBoolean],
+  escapeFormulas: ["escapeFormulas", readBoolean],
+} as const satisfies Readers<Omit<CsvOptions, "columns" | "eol">>;
+
+/**
+ * Names of parameters, and functions that read their values, by option. OData defines the names that begin with `$`.
+ * `DataStream` checks the values that are only copied.
+ */
+const READERS = {
+  select: ["$select", copy],
+  filter: ["$filter", copy],
+  top: ["$top", (text, name) => toWholeNumber(name, shorten(text), 1, MAXIMUM_TOP)],
+  skipToken: ["$skiptoken", copy],
+  count: ["$count", readBoolean],
+  format: ["$format", copy],
+  limit: ["limit", (text, name) => toWholeNumber(name, shorten(text), 0)],
+  within: ["bbox", readBoundingBox],
+  tidy: ["tidy", readBoolean],
+  from: ["from", copy],
+  to: ["to", copy],
+  excludeQualityControl: ["excludeQualityControl", readBoolean],
+  units: ["unit", (text) => parseUnits(text.split(";"))],
+  ...CSV_READERS,
+  allowInvalid: ["allowInvalid", readBoolean],
+  fileName: ["filename", copy],
+  by: ["by", readSummaryKey],
+} as const satisfies Readers<DocumentOptions>;
+export type ParameterName = typeof READERS[keyof typeof READERS][0];
+
+/** By option. */
+export const PARAMETER_NAMES: ReadonlyMap<string, ParameterName> = new Map(
+  Object.entries(READERS).map(([option, [name]]) => [option, name]),
+);
+
+export const DOWNLOAD_PARAMETERS: readonly ParameterName[] = [...PARAMETER_NAMES.values()]
+  .filter((name) => name !== "by");
 
 export function readDownloadParameters(
   url: URL,
   accessParameters: readonly string[],
   formatInPath: FileFormat | undefined,
 ): DownloadParameters {
-  const { options, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
-  const { count = false, format, allowInvalid, fileName, ...others } = options;
-  const { separator, bom, header, escapeFormulas, ...rows } = others;
+  const { options, csv, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
+  const { count = false, format, allowInvalid, fileName, ...rows } = options;
   if (formatInPath !== undefined && format !== undefined) {
     const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
     throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });
   }
-  const csv = { separator, bom, header, escapeFormulas };
   const query = { ...rows, filter: rows.filter };
   return { query, count, format, csv, allowInvalid, fileName, logged };
 }
@@ -101,7 +116,7 @@ export function readParameters(
   url: URL,
   names: readonly ParameterName[],
   accessParameters: readonly string[],
-): { options: DocumentOptions; logged: Record<string, string> } {
+): { options: DocumentOptions; csv: CsvOptions; logged: Record<string, string> } {
   const known = [...names, ...accessParameters];
   const values = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
@@ -120,15 +135,16 @@ export function readParameters(
     values.set(name, value);
   }
   const options: DocumentOptions = {};
+  const csv: CsvOptions = {};
   const logged: Record<string, string> = {};
   // In the order of the table, so that the order in the URL does not make another document.
-  for (const name of names) {
+  for (const [option, [name, read]] of Object.entries(READERS)) {
     const text = values.get(name);
     if (text === undefined) continue;
-    Object.assign(options, READERS[name](text, name));
+    Object.assign(option in CSV_READERS ? csv : options, { [option]: read(text, name) });
     if (name !== "filename") logged[name] = text;
   }
-  return { options, logged };
+  return { options, csv, logged };
 }
 
 function readBoundingBox(text: string): BoundingBox {
@@ -136,6 +152,11 @@ function readBoundingBox(text: string): BoundingBox {
   if (box !== undefined) return box;
   const expected = `${BOX_FORM}, such as ${BOX_EXAMPLE}`;
   throw invalidValue("bbox", expected, shorten(text));
+}
+
+function readSummaryKey(text: string, name: string): SummaryKey {
+  requireOneOf(name, text, SUMMARY_KEYS);
+  return text as SummaryKey;
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };

@@ -1,5 +1,6 @@
 import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
 import { type AccessMode, type Settings, withoutSecretPath } from "../options.ts";
+import { PARAMETER_NAMES } from "./parameters.ts";
 
 export interface FailureLog {
   readonly id: string;
@@ -54,16 +55,10 @@ export function problemResponse(
 const INVALID_VALUES = 'invalidValues: "null"';
 /** Names in messages of the options of a {@linkcode ValidationError}. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(PARAMETER_NAMES),
   url: "The URL",
-  select: "$select",
-  filter: "$filter",
-  top: "$top",
-  skipToken: "$skiptoken",
-  format: "$format",
   "bom: true": "bom=true",
   'separator: "\\t"': "separator=tab",
-  within: "bbox",
-  units: "unit",
   [INVALID_VALUES]: "allowInvalid=true",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",

@@ -1,29 +1,29 @@
-// Labels, groups, meanings and use of the fields of `/Records`. The English meanings are those of data packages.
-import { meaningOf } from "../../src/odata/field_meanings.ts";
+// Labels, groups, meanings and use of the fields of `/Records`, from the table that data packages have their meanings from.
 import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
-import { fieldNames } from "../../src/odata/resources.ts";
-import TABLE from "./fields.json" with { type: "json" };
+import TABLE from "../../src/odata/field_meanings.json" with { type: "json" };
+import { type Field, fieldNames, RESOURCES } from "../../src/odata/resources.ts";
 import type { Form } from "./form.ts";
 import type { Language } from "./text.ts";
 
 interface FieldText extends Record<Language, string> {
   group: string;
+  meaning: string;
   frenchMeaning: string;
   /** `main` for a download of main columns, `result` if it has no tidy columns, `table` for the table and the chart. */
   use?: readonly string[];
 }
 
-const FIELDS: Readonly<Record<string, FieldText>> = TABLE.fields;
+const FIELDS: Readonly<Record<Field<"Records">, FieldText>> = TABLE.fields;
 
 const fieldsFor = (use: string) =>
-  fieldNames("Records").filter((field) => FIELDS[field]?.use?.includes(use));
+  fieldNames("Records").filter((field) => FIELDS[field].use?.includes(use));
 /** Fields of `/Records` that most readers need. The tidy columns have the result. */
 export const MAIN_FIELDS: readonly string[] = fieldsFor("main");
 /** Fields of `/Observations` for the table and the chart, in addition to the tidy columns. */
 export const TABLE_FIELDS: readonly string[] = ["LocationId", ...fieldsFor("table")];
 /** Fields of the optional columns of the table. */
-export const FURTHER_FIELDS: readonly string[] = fieldNames("Observations").filter((field) =>
-  !["Id", "DOI", ...TABLE_FIELDS].includes(field)
+export const FURTHER_FIELDS: readonly Field<"Records">[] = fieldNames("Records").filter((field) =>
+  field in RESOURCES.Observations.fields && !["Id", "DOI", ...TABLE_FIELDS].includes(field)
 );
 
 type ChosenColumns = Pick<Form, "columns" | "tidy">;
@@ -38,22 +38,22 @@ export function countColumns(chosen: ChosenColumns): number {
   return selectedFields(chosen).length + (chosen.tidy === "1" ? TIDY_COLUMNS.length : 0);
 }
 
-export function fieldLabel(field: string, language: Language): string {
-  return FIELDS[field]?.[language] ?? field;
+export function fieldLabel(field: Field<"Records">, language: Language): string {
+  return FIELDS[field][language];
 }
 
 /** Returns the fields of each group, in the order of the service. */
 export function groupedFields(
   language: Language,
 ): { group: string; fields: { field: string; label: string; meaning: string }[] }[] {
+  const meaning = language === "fr" ? "frenchMeaning" : "meaning";
   return Object.entries(TABLE.groups).map(([id, names]) => ({
     group: names[language],
-    fields: fieldNames("Records").filter((field) => FIELDS[field]?.group === id).map((field) => ({
-      field,
-      label: fieldLabel(field, language),
-      meaning: language === "fr"
-        ? FIELDS[field]!.frenchMeaning
-        : meaningOf("Records", field)?.meaning ?? "",
-    })),
+    fields: fieldNames("Records").filter((field) => FIELDS[field].group === id)
+      .map((field) => ({
+        field,
+        label: fieldLabel(field, language),
+        meaning: FIELDS[field][meaning],
+      })),
   }));
 }

@@ -1,6 +1,6 @@
 // A new flag is declared in one of the objects ..._FLAGS, and read by one of the functions
-// read...(). It is in FLAG_NAMES if it sets an option of the client, and in QUERY_FLAGS or
-// CSV_FLAGS if it changes the content of a file, so that another value is another file.
+// read...(); a flag of CSV is a row of CSV. It is in FLAG_NAMES if it sets an option of the client, and
+// in QUERY_FLAGS or CSV if it changes the content of a file, so that another value is another file.
 import type { AnyResourceQuery } from "../client/query.ts";
 import type { CsvOptions } from "../formats/csv.ts";
 import {
@@ -65,13 +65,32 @@ export const QUERY_FLAGS = {
   }),
 };
 
-export const CSV_FLAGS = flagTable({
-  "--separator MARK": 'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
-  "--no-header": "CSV without the header row",
-  "--eol MARK": "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
-  "--bom": "CSV with a byte order mark, so that Excel reads it as UTF-8",
-  "--escape-formulas": "CSV with a ' before text that a spreadsheet would run as a formula",
-}, { eol: ["lf", "crlf"] });
+type CsvFlag<T> = readonly [usage: string, help: string, read: (text: string) => T];
+/** By option. `--select` sets the columns. */
+const CSV = {
+  separator: [
+    "--separator MARK",
+    'separator of CSV: one punctuation mark, or the word "tab" (default: ,)',
+    (text) => /^(tab|\\t)$/.test(text) ? "\t" : text,
+  ],
+  header: ["--no-header", "CSV without the header row", () => false],
+  eol: [
+    "--eol MARK",
+    "end of a line of CSV: lf or crlf (default: crlf in a file, lf on standard output)",
+    (text) => text === "lf" ? "\n" : "\r\n",
+  ],
+  bom: ["--bom", "CSV with a byte order mark, so that Excel reads it as UTF-8", () => true],
+  escapeFormulas: [
+    "--escape-formulas",
+    "CSV with a ' before text that a spreadsheet would run as a formula",
+    () => true,
+  ],
+} satisfies { [O in Exclude<keyof CsvOptions, "columns">]: CsvFlag<CsvOptions[O]> };
+export const CSV_FLAGS = flagTable(
+  Object.fromEntries(Object.values(CSV).map(([usage, help]) => [usage, help])),
+  { eol: ["lf", "crlf"] },
+);
+const nameOf = (usage: string) => usage.slice(2).split(" ")[0]!;
 
 export const PARQUET_FLAGS = flagTable({
   "--allow-invalid":
@@ -131,11 +150,11 @@ export const DEFAULT_EXPIRES = "7d";
 /** By the option of the client, for messages; with a value if a hint suggests that value. */
 export const FLAG_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ["format", "expires", ...Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS, ...CSV_FLAGS })]
-      .flatMap((flag) => {
-        const option = flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-        return [[option, `--${flag}`], [`${option}: true`, `--${flag}`]];
-      }),
+    [
+      ...["format", "expires", ...Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS })]
+        .map((flag) => [flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), flag]),
+      ...Object.entries(CSV).map(([option, [usage]]) => [option, nameOf(usage)]),
+    ].flatMap(([option, flag]) => [[option, `--${flag}`], [`${option}: true`, `--${flag}`]]),
   ),
   within: "--bbox",
   ...Object.fromEntries(
@@ -147,7 +166,6 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   'incomplete: "warn"': "--allow-incomplete",
   'invalidValues: "null"': "--allow-invalid",
   'separator: "\\t"': "--separator tab",
-  header: "--no-header",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
@@ -172,6 +190,9 @@ export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = {
   records: "Records",
 };
 
+/** Options of a query that no flag sets. */
+type CommandOption = "skipToken" | "partition" | "maxRows" | "signal" | "onProgress";
+
 export function readQuery(
   flags: FlagValues,
 ): AnyResourceQuery & { filter: string | undefined } {
@@ -188,7 +209,7 @@ export function readQuery(
     limit: readNumber(flags, "limit"),
     unchecked: flags.has("unchecked"),
     incomplete: flags.has("allow-incomplete") ? "warn" : "error",
-  };
+  } satisfies { [O in Exclude<keyof AnyResourceQuery, CommandOption>]: AnyResourceQuery[O] };
 }
 
 /** Can also be written as a condition of `--filter`. */
@@ -244,16 +265,10 @@ function readBox(flags: FlagValues): BoundingBox | undefined {
 
 /** `undefined` if no flag is given and there are no defaults. */
 export function readCsvOptions(flags: FlagValues, defaults?: CsvOptions): CsvOptions | undefined {
-  if (!Object.keys(CSV_FLAGS).some((name) => flags.has(name))) return defaults;
-  const [[separator], [eol]] = [flags.get("separator") ?? [], flags.get("eol") ?? []];
-  return {
-    ...defaults,
-    ...(eol !== undefined && { eol: eol === "lf" ? "\n" : "\r\n" }),
-    ...(separator !== undefined && { separator: /^(tab|\\t)$/.test(separator) ? "\t" : separator }),
-    ...(flags.has("no-header") && { header: false }),
-    ...(flags.has("bom") && { bom: true }),
-    ...(flags.has("escape-formulas") && { escapeFormulas: true }),
-  };
+  const given = Object.entries(CSV).flatMap(([option, [usage, , read]]) =>
+    flags.get(nameOf(usage))?.map((text) => [option, read(text)]) ?? []
+  );
+  return given.length > 0 ? { ...defaults, ...Object.fromEntries(given) } : defaults;
 }
 
 /** A day also has its year. The client checks that the day exists. */

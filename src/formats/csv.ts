@@ -9,6 +9,7 @@ import {
   isListOfStrings,
   type OptionRule,
   readOptions,
+  type WithDefaults,
 } from "../validation.ts";
 import { minify } from "./json.ts";
 import {
@@ -79,14 +80,9 @@ export interface CsvOptions {
   escapeFormulas?: boolean | undefined;
 }
 
-export interface CheckedCsvOptions {
+export type CheckedCsvOptions = Omit<WithDefaults<CsvOptions, typeof CSV_OPTIONS>, "columns"> & {
   columns: readonly (readonly [field: string, header?: string])[] | undefined;
-  separator: string;
-  eol: "\r\n" | "\n";
-  header: boolean;
-  bom: boolean;
-  escapeFormulas: boolean;
-}
+};
 
 export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
   const options = readOptions("CSV", given, CSV_OPTIONS, "", option);
@@ -94,20 +90,46 @@ export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): Checked
   return { ...options, columns: columns === undefined ? columns : checkColumns(columns) };
 }
 
+/** What a data package says about CSV: `missingValues` of Table Schema, and members of CSV Dialect. */
+export interface CsvDescription {
+  delimiter: string;
+  lineTerminator: string;
+  quoteChar: '"';
+  doubleQuote: true;
+  skipInitialSpace: false;
+  header: boolean;
+  missingValues: readonly string[];
+}
+
+/** `describe` returns what a reader must know of a value; `undefined` if it needs nothing. */
+interface CsvRule extends OptionRule {
+  // deno-lint-ignore no-explicit-any -- the type of the option
+  describe: ((value: any) => Partial<CsvDescription>) | undefined;
+}
+
 const CSV_OPTIONS = {
-  columns: {},
+  columns: { default: undefined, describe: undefined },
   separator: {
     default: ",",
+    describe: (delimiter) => ({ delimiter }),
     check(option, value) {
       if (typeof value === "string" && SEPARATOR_PATTERN.test(value)) return;
       throw invalidValue(option, 'one punctuation mark such as "," or ";", or a tab', value);
     },
   },
-  eol: { default: "\r\n", values: ["\r\n", "\n"] },
-  header: { default: true, type: "boolean" },
-  bom: { default: false, type: "boolean" },
-  escapeFormulas: { default: false, type: "boolean" },
-} as const satisfies Record<keyof CsvOptions, OptionRule>;
+  eol: { default: "\r\n", values: ["\r\n", "\n"], describe: (eol) => ({ lineTerminator: eol }) },
+  header: { default: true, type: "boolean", describe: (header) => ({ header }) },
+  bom: { default: false, type: "boolean", describe: undefined },
+  escapeFormulas: { default: false, type: "boolean", describe: undefined },
+} as const satisfies Record<keyof CsvOptions, CsvRule>;
+
+export function describeCsv(given: CsvOptions | undefined): CsvDescription {
+  const checked: Record<string, unknown> = checkCsvOptions(given);
+  const fixed = { quoteChar: '"', doubleQuote: true, skipInitialSpace: false, missingValues: [""] };
+  const described = Object.entries(CSV_OPTIONS)
+    .map(([option, { describe }]) => describe?.(checked[option]));
+  return Object.assign(fixed, ...described);
+}
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */
 const SEPARATOR_PATTERN = /^[\t!#$%&()*,/:;<=>?@[\]^_`{|}~]$/;

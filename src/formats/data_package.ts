@@ -1,10 +1,10 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
-import { labelOf, meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
+import { meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { POSITION_FIELDS } from "../odata/map_position.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
-import { checkCsvOptions, type CsvOptions } from "./csv.ts";
+import { type CsvDescription, type CsvOptions, describeCsv } from "./csv.ts";
 import { columnNamesIn, type FileFormat, FORMATS, withoutPageSize } from "./formats.ts";
 import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
@@ -34,14 +34,7 @@ export interface PackageResource {
   bytes?: number | undefined;
   hash?: string | undefined;
   rows?: number | undefined;
-  dialect?: {
-    delimiter: string;
-    lineTerminator: string;
-    quoteChar: '"';
-    doubleQuote: true;
-    skipInitialSpace: false;
-    header: boolean;
-  };
+  dialect?: Omit<CsvDescription, "missingValues">;
   schema: { fields: PackageField[]; missingValues?: readonly string[] };
 }
 
@@ -89,6 +82,7 @@ export interface DescribedFile<More> {
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
   const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
+  const { missingValues, ...dialect } = describeCsv(file.csv);
   const name = nameOf(fileName);
   const columnNames = columnNamesIn(format, resource, file.columns);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
@@ -114,7 +108,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       bytes: file.bytes,
       hash: file.hash,
       rows: file.rows,
-      ...(isCsv && { dialect: toDialect(file.csv) }),
+      ...(isCsv && { dialect }),
       schema: {
         fields: [
           ...file.columns.map((field, index) =>
@@ -123,7 +117,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
           ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
           ...hasGeometry ? [GEOMETRY_FIELD] : [],
         ],
-        ...(isCsv && { missingValues: [""] }),
+        ...(isCsv && { missingValues }),
       },
     }],
     weir: { version: VERSION, url, datasets, ...more },
@@ -142,18 +136,6 @@ export function embeddedPackage<More>(
 
 function nameOf(fileName: string): string {
   return fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
-}
-
-function toDialect(csv: CsvOptions | undefined): PackageResource["dialect"] {
-  const { separator, eol, header } = checkCsvOptions(csv);
-  return {
-    delimiter: separator,
-    lineTerminator: eol,
-    quoteChar: '"',
-    doubleQuote: true,
-    skipInitialSpace: false,
-    header,
-  };
 }
 
 /** Types of Table Schema. In CSV, lists are text. */
@@ -176,11 +158,11 @@ function toField(
   const type = valueTypeOf(resource, field);
   const found = meaningOf(resource, field);
   if (type === undefined || found === undefined) return { name, type: "any" };
-  const { meaning, unit, unitField } = found;
+  const { label, meaning, unit, unitField } = found;
   return {
     name,
     type: TYPES[isCsv && type === "texts" ? "text" : type],
-    title: labelOf(name),
+    title: label,
     description: meaning,
     ...(unit && { unit }),
     ...(unitField && { unitField }),

@@ -33,7 +33,7 @@ import type { Bytes } from "../bytes.ts";
 import { valueTypeOf } from "../odata/field_meanings.ts";
 import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
-import { type OptionRule, readOptions } from "../validation.ts";
+import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
@@ -180,13 +180,10 @@ const PARQUET_OPTIONS = {
   invalidValues: { default: "error", values: ["error", "null"] },
   metadata: {},
   url: { type: "string" },
-} as const satisfies Record<keyof ParquetOptions | "url", OptionRule>;
+} as const satisfies Record<keyof FormatOptions, OptionRule>;
 
-type CheckedOptions = {
-  invalidValues: "error" | "null";
-  metadata: ParquetOptions["metadata"];
-  url: string | undefined;
-};
+type FormatOptions = ParquetOptions & { url?: string };
+type CheckedOptions = WithDefaults<FormatOptions, typeof PARQUET_OPTIONS>;
 
 /**
  * Creates the format for methods of a query that take one, such as `batches({ format: parquetFormat() })`.
@@ -210,7 +207,7 @@ type CheckedOptions = {
  * ```
  */
 export function parquetFormat(options: ParquetOptions & { url?: string } = {}): LoadedFormat {
-  const checked = readOptions("Parquet", options, PARQUET_OPTIONS) as CheckedOptions;
+  const checked = readOptions("Parquet", options, PARQUET_OPTIONS);
   return {
     name: "parquet",
     newWriter: (options: WriterOptions) => new ParquetDocumentWriter(options, checked),

@@ -1,9 +1,11 @@
 // Meanings of the fields, and types of their values, for files, data packages and the page of fields.
-import MEANINGS from "./field_meanings.json" with { type: "json" };
+import TEXTS from "./field_meanings.json" with { type: "json" };
 import type { FieldType } from "./fields.ts";
-import { type ResourceName, RESOURCES } from "./resources.ts";
+import { type Field, type ResourceName, RESOURCES } from "./resources.ts";
 
 export interface FieldMeaning {
+  /** In English. */
+  readonly label: string;
   /** A phrase, without a capital letter at its start and a full stop at its end. */
   readonly meaning: string;
   /** Unit of all values. */
@@ -12,17 +14,22 @@ export interface FieldMeaning {
   readonly unitField?: string | undefined;
 }
 
-/** By field, in the order of `docs/data.md`. `Id` differs between resources. */
-const TABLE: Readonly<Record<string, string>> = MEANINGS;
+/** `Latitude` of Locations is `MonitoringLocationLatitude`, as in Records. */
+type LocationField = `MonitoringLocation${Exclude<Field<"Locations">, "Id" | Field<"Records">>}`;
+type Described = { meaning: string; en: string };
+type DescribedField = Field<"Metadata"> | LocationField | Field<"Observations"> | Field<"Records">;
+/** In the order of `docs/data.md`. `Id` differs between resources. */
+const FIELDS: Readonly<Record<DescribedField, Described>> = TEXTS.fields;
+const TABLE: Readonly<Record<string, Described>> = FIELDS;
 
 export function meaningOf(resource: ResourceName, field: string): FieldMeaning | undefined {
-  // `Latitude` of Locations is `MonitoringLocationLatitude` in Records.
-  const property = field.replace(/^MonitoringLocation/, "");
-  const name = [`${resource}.${field}`, field, property].find((name) => Object.hasOwn(TABLE, name));
+  const name = [`${resource}.${field}`, field, `MonitoringLocation${field}`]
+    .find((name) => Object.hasOwn(TABLE, name));
   if (name === undefined) return undefined;
   const unitField = field.replace(/(Measure|Value)$/, "Unit");
   return {
-    meaning: TABLE[name]!,
+    label: TABLE[name]!.en,
+    meaning: TABLE[name]!.meaning,
     unit: /itude$/.test(field) ? "degrees" : undefined,
     unitField: unitField === field ? undefined : unitField,
   };
@@ -46,11 +53,4 @@ export function valueTypeOf(resource: ResourceName, field: string): ValueType | 
   const fields: Readonly<Record<string, FieldType>> = RESOURCES[resource].fields;
   if (!Object.hasOwn(fields, field)) return undefined;
   return field.endsWith("Date") ? "date" : VALUE_TYPES[fields[field]!];
-}
-
-/** Splits a field name into words: "Result detection condition" for `ResultDetectionCondition`. */
-export function labelOf(field: string): string {
-  const words = field.replace(/([a-z])(?=[A-Z])/g, "$1 ").split(" ");
-  return words.map((word, index) => index > 0 && /[a-z]/.test(word) ? word.toLowerCase() : word)
-    .join(" ");
 }

@@ -18,7 +18,10 @@ const PROVINCES = data.provinces as readonly {
 export interface Location {
   index: number;
   row: Row<"Locations">;
-  columns: Record<string, string | number | null>;
+  /** Its columns in records. */
+  columns:
+    & Omit<Row<"Records">, keyof Row<"Observations">>
+    & Pick<Row<"Observations">, "LocationId" | "DOI">;
   dataset: number;
   /** Each `RegionId` that contains it. */
   regions: readonly string[];
@@ -29,6 +32,8 @@ export interface Location {
   level: number;
   comments: readonly string[];
 }
+
+type Columns<T> = { [Name in keyof T & string as `MonitoringLocation${Name}`]: T[Name] };
 
 /** The same index always has the same location. */
 export function locationAt(world: World, index: number): Location {
@@ -58,19 +63,15 @@ export function locationAt(world: World, index: number): Location {
     VerticalMeasure: isSurveyed ? elevation : null,
     VerticalUnit: isSurveyed ? "m" : null,
   };
+  const columns: Columns<typeof located> = Object.assign(
+    {},
+    ...Object.entries(located).map(([name, value]) => ({ [`MonitoringLocation${name}`]: value })),
+  );
   const Id = 1001 + 7 * index; // Ids have gaps, as in the service
-  const columns = Object.entries(located)
-    .map(([column, value]) => [`MonitoringLocation${column}`, value]);
   return {
     index,
     row: { Id, DOI, ...located, MonitoringLocationType: type },
-    columns: {
-      LocationId: Id,
-      DOI,
-      DatasetName,
-      ...Object.fromEntries(columns),
-      MonitoringLocationType: type,
-    },
+    columns: { LocationId: Id, DOI, DatasetName, ...columns, MonitoringLocationType: type },
     dataset,
     regions: ["admin.2.ca", `admin.4.ca.${code}`, hub],
     zone,

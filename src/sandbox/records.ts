@@ -92,7 +92,7 @@ export function recordRow(
     AnalysisStartTimeZone: hasAnalysisTime ? zone : null,
     LaboratoryName: method && "Weir Sandbox Laboratory",
     LaboratorySampleID: method && `S-${index + 1}`,
-  } as RecordRow;
+  };
 }
 
 function timeText(hour: number, minute: string): string {
