@@ -8,12 +8,11 @@ import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import { invalidValue, requireOneOf, suggestBySpelling } from "../../src/validation.ts";
 import { toWholeNumber } from "../options.ts";
 
-type FileOption = "format" | "allowInvalid" | "fileName";
+type FileOption = "count" | "format" | "allowInvalid" | "fileName";
 
 export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
   /** `$top` is the number of rows per page. In OData, it is that of the result. */
   query: AnyResourceQuery & { filter: string | undefined };
-  count: boolean;
   csv: CsvOptions;
   logged: Readonly<Record<string, string>>;
 }
@@ -87,7 +86,7 @@ export function readDownloadParameters(
   formatInPath: FileFormat | undefined,
 ): DownloadParameters {
   const { options, csv, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
-  const { count = false, format, allowInvalid, fileName, ...rows } = options;
+  const { count, format, allowInvalid, fileName, ...rows } = options;
   if (formatInPath !== undefined && format !== undefined) {
     const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
     throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });

@@ -14,7 +14,7 @@ import { parseUnits } from "../formats/units.ts";
 import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../odata/filter.ts";
-import { isMeasured, MAXIMUM_TOP, type ResourceName } from "../odata/resources.ts";
+import { isMeasured, MAXIMUM_TOP, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { type Arguments, type Flags, flagTable } from "./arguments.ts";
@@ -183,12 +183,9 @@ export function messageOf(error: unknown, flags: FlagValues = new Map()): string
   return oneLine(hasNames ? messageFor(error, names) : error);
 }
 
-export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = {
-  metadata: "Metadata",
-  locations: "Locations",
-  observations: "Observations",
-  records: "Records",
-};
+export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = Object.fromEntries(
+  RESOURCE_NAMES.map((name) => [name.toLowerCase(), name]),
+);
 
 /** Options of a query that no flag sets. */
 type CommandOption = "skipToken" | "partition" | "maxRows" | "signal" | "onProgress";

@@ -85,9 +85,8 @@ export type CheckedCsvOptions = Omit<WithDefaults<CsvOptions, typeof CSV_OPTIONS
 };
 
 export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): CheckedCsvOptions {
-  const options = readOptions("CSV", given, CSV_OPTIONS, "", option);
-  const { columns } = options;
-  return { ...options, columns: columns === undefined ? columns : checkColumns(columns) };
+  const { columns, ...others } = readOptions("CSV", given, CSV_OPTIONS, "", option);
+  return { ...others, columns: columns === undefined ? columns : checkColumns(columns) };
 }
 
 /** What a data package says about CSV: `missingValues` of Table Schema, and members of CSV Dialect. */

@@ -8,12 +8,7 @@ import type { World } from "./world.ts";
 type Water = [name: string, latitude: number, longitude: number, elevation: number, type: string];
 
 /** Each with one water of each dataset, and the offset of its standard time. */
-const PROVINCES = data.provinces as readonly {
-  code: string;
-  hub: string;
-  zone: string;
-  waters: unknown[];
-}[];
+const PROVINCES = data.provinces;
 
 export interface Location {
   index: number;
