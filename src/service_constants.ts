@@ -45,7 +45,10 @@ export const API_KEY_PATTERN = /^(?!["'])[\x21-\x7e]+$/;
 /** The service answers with plain JSON. */
 export const SERVICE_MEDIA_TYPE = "application/vnd.api+json";
 
-/** Maximum time (ms) between the publication of a dataset and the first response with its new rows. */
+/**
+ * Maximum time (ms) between the publication of a dataset and the first response with its new rows. An assumption of Weir:
+ * DataStream states no time.
+ */
 export const PUBLICATION_TIME = 600_000;
 
 /** Whether a URL is of DataStream itself. Its host name may end with a dot. */

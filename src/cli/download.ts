@@ -1,6 +1,6 @@
 // The commands that write the rows of a query, or count them.
 import { basename, resolve } from "node:path";
-import { describeChanges } from "../client/dataset_versions.ts";
+import { describeChanges, settledAt } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor } from "../client/query.ts";
 import { toleranceOf } from "../client/split.ts";
@@ -188,11 +188,13 @@ async function explainRows(job: Job, rows: number, found: Cursor["distinct"]): P
 /** Writes the pages to the output, and what follows them to standard error. `path` is that of a file. */
 async function writePages(
   job: Job,
-  { progress, pagesAfter }: Rows,
-  { output, after, isReplacing }: OpenFile,
+  rows: Rows,
+  opened: OpenFile,
   citeTarget: OutputPath | undefined,
   path?: string,
 ): Promise<number> {
+  const { progress, pagesAfter } = rows;
+  const { output, after, isReplacing } = opened;
   const { flags, context, resource, input, file, retries } = job;
   const report = startReport(context, {
     isQuiet: flags.has("quiet"),
@@ -205,18 +207,21 @@ async function writePages(
   const { show } = retries;
   retries.show = report.retry;
   let last: DownloadPage | undefined;
-  let pages = after === undefined ? 0 : 1;
+  let pageCount = after === undefined ? 0 : 1;
   try {
     // A part that is continued may replace the file of citations if its first run was allowed to.
     if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, isReplacing);
-    for await (const page of pagesAfter(after)) {
+    const pages = path === undefined ? pagesAfter() : requestPages(job, rows, opened, path);
+    for await (const page of pages) {
       await output.write(page);
       last = page;
       progress.found = page.distinct;
-      if (!page.isLast) pages++;
+      if (!page.isLast) pageCount++;
     }
     const { totalRows } = last!;
-    if (path !== undefined && pages > 1) await requireSameVersions(job, path, progress.planned!);
+    if (path !== undefined && pageCount > 1) {
+      requireSameVersions(path, requireVersions(progress.planned!), await planDatasets(job));
+    }
     if (isStrictFile && await explainRows(job, totalRows, progress.found) > 0) {
       throw new StrictError(`${file} is not written: a value of a filter matches no row`);
     }
@@ -249,14 +254,54 @@ async function writePages(
   return isStrictFile ? 0 : await explainRows(job, totalRows, found);
 }
 
-/** Throws if a dataset was published since its version was requested, before the first page. */
-async function requireSameVersions(
+/**
+ * Requests the pages of a file. If several pages follow a recent publication, some rows can be of the version before:
+ * `--update` then keeps the earlier file, and other runs wait once and begin again.
+ */
+async function* requestPages(
   job: Job,
+  { progress, pagesAfter }: Rows,
+  { after, isReplacing }: OpenFile,
   path: string,
-  planned: PlannedDatasets,
-): Promise<void> {
-  const now = requireVersions(await planDatasets(job));
-  const changes = describeChanges(requireVersions(planned), now);
+): AsyncGenerator<DownloadPage> {
+  const { flags, context: { clock }, file, input, serviceTime } = job;
+  const planned = progress.planned!;
+  const { citations, recent } = planned;
+  if (citations !== undefined && recent.length === 0) return yield* pagesAfter(after);
+  const pages = pagesAfter()[Symbol.asyncIterator]();
+  const first: DownloadPage = (await pages.next()).value;
+  // Without an announced page, one can follow nevertheless.
+  const second: DownloadPage = first.hasMore || first.isLast ? first : (await pages.next()).value;
+  if (second.isLast) {
+    yield first;
+    if (second !== first) yield second;
+    return;
+  }
+  await pages.return?.();
+  const before = requireVersions(planned);
+  const now = serviceTime();
+  const settled = settledAt(recent, now);
+  const until = new Date(settled).toISOString();
+  const [[doi, , published]] = recent as [DatasetVersion];
+  const reason = `${doi} was published at ${published}, and until ${until} some rows can be of ` +
+    "the version before";
+  if (flags.has("update") && isReplacing) {
+    throw new OutdatedError(`${file} stays as it is: ${reason}. Repeat the command then`);
+  }
+  progress.report!.wait(`Waiting until ${until}: ${reason}`, settled - now);
+  await clock.sleep(settled - now, input.signal);
+  progress.planned = { ...await planDatasets(job), recent: [] };
+  requireSameVersions(path, before, progress.planned);
+  yield* pagesAfter();
+}
+
+/** Throws if a dataset was published since its version was requested, before the first page. */
+function requireSameVersions(
+  path: string,
+  before: readonly DatasetVersion[],
+  now: PlannedDatasets,
+): void {
+  const changes = describeChanges(before, requireVersions(now));
   if (changes !== undefined) throw publishedAgain(path, changes);
 }
 

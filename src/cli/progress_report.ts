@@ -68,6 +68,8 @@ export interface ProgressReport {
   /** After a page. */
   update(progress: Progress): void;
   retry: ShowRetry;
+  /** Prints why the download waits and then begins again, and shows the rest of the time (ms). */
+  wait(reason: string, time: number): void;
   /** Ends the line of a download that failed. */
   end(): void;
   /** Prints a summary. `bytes` and `file` are `undefined` for standard output. */
@@ -88,6 +90,7 @@ export function startReport(
   const isLong = startRetryFilter();
   /** `at` is on the clock of `performance.now()`. */
   let retrying: { fault: DataStreamError; at: number } | undefined;
+  let waitEnd = 0;
   /** Characters; 0 if none was drawn. */
   let drawnLength = 0;
 
@@ -101,6 +104,8 @@ export function startReport(
   const describe = (width = Infinity): string => {
     const { rows = 0, pages = 0, splitting } = progress ?? {};
     const { done, expected } = count();
+    const rest = waitEnd - performance.now();
+    if (rest > 0) return `Waiting ${duration(rest / 1000)}`;
     const seconds = (performance.now() - started) / 1000;
     // Without a count and without rows, the limit says nothing about the number of rows.
     const isUnknown = expected === Infinity || done === 0 && counted === undefined;
@@ -156,6 +161,16 @@ export function startReport(
   }
   return {
     end,
+    wait(reason, time) {
+      if (isQuiet) return;
+      waitEnd = performance.now() + time;
+      progress = undefined;
+      if (drawnLength > 0) {
+        draw("");
+        terminal!.write("\r");
+      }
+      printError(reason);
+    },
     update(next) {
       const isNewPage = next.pages !== (progress?.pages ?? 0);
       progress = next;

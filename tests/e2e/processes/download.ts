@@ -1,5 +1,7 @@
 // Runs the command line in this process, against a service that a test can make fail.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Clock } from "../../../src/clock.ts";
+import { RENEWAL } from "../../../src/files/owner.ts";
 import type { FilePackage } from "../../../src/files/part_file.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgram } from "../../helpers/programs.ts";
@@ -46,6 +48,40 @@ function parse(line: string, folder: string): string[] {
 /** A dataset as the service describes it. */
 type Dataset = Record<string, unknown> & { DOI: string };
 
+/** A clock whose time advances only by waits and `advance()`. The renewal of a part does not advance it. */
+export class WaitClock {
+  /** Times (ms) that were waited. */
+  waits: number[] = [];
+  #renewals: { at: number; wake: () => void }[] = [];
+
+  constructor(private time: number = Date.parse("2026-11-01T12:00:00Z")) {}
+
+  now = (): number => this.time;
+
+  advance(milliseconds: number): void {
+    this.time += milliseconds;
+  }
+
+  sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted();
+    const end = this.time + milliseconds;
+    if (milliseconds === RENEWAL) {
+      await new Promise<void>((wake, reject) => {
+        this.#renewals.push({ at: end, wake });
+        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      return;
+    }
+    this.waits.push(milliseconds);
+    for (let next; (next = this.#renewals.shift()) !== undefined && next.at <= end;) {
+      this.time = Math.max(this.time, next.at);
+      next.wake();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    this.time = Math.max(this.time, end);
+  };
+}
+
 /** How a run ends, and what it leaves. */
 interface End {
   /** Default: 0. */
@@ -66,14 +102,18 @@ export class Download implements AsyncDisposable {
   failAt = 0;
   /** Number of the request of rows at which the run is interrupted; 0 for none. */
   interruptAt = 0;
-  /** Called with the number, from 1, of each request of rows. May return another response. */
-  onPage: (number: number) => Response | void = () => {};
+  /** Called with each request of rows and its number, from 1. May return another response. */
+  onPage: (number: number, request: Request) => Response | void = () => {};
   /** Decoded URLs of the requests of datasets. */
   metadata: string[] = [];
   /** Changes the datasets that the service returns. */
   edit: (datasets: Dataset[]) => Dataset[] = (datasets) => datasets;
   /** Whether requests of datasets are answered with an error. */
   refusesMetadata = false;
+  /** Called before each request; may return the time of the service for the header `date`. */
+  onRequest: () => number | undefined = () => undefined;
+  /** Clock of the command line. Default: the real one. */
+  clock: Clock | undefined;
   readonly #fetch = globalThis.fetch;
   #stop = new AbortController();
 
@@ -87,17 +127,22 @@ export class Download implements AsyncDisposable {
     globalThis.fetch = async (input) => {
       const request = new Request(input);
       const headers = { "x-api-key": sandbox.apiKey };
-      const answer = () => sandbox.fetch(new Request(request, { headers }));
+      const date = this.onRequest();
+      const dated = (response: Response) => {
+        if (date !== undefined) response.headers.set("date", new Date(date).toUTCString());
+        return response;
+      };
+      const answer = async () => dated(await sandbox.fetch(new Request(request, { headers })));
       if (/Metadata/.test(request.url)) {
         this.metadata.push(decodeURIComponent(request.url).replace(BASE_URL, ""));
         if (this.refusesMetadata) return new Response("", { status: 404 });
         const { value } = await (await answer()).json();
-        return Response.json({ value: this.edit(value) });
+        return dated(Response.json({ value: this.edit(value) }));
       }
       if (/count=/.test(request.url)) return await answer();
       const number = ++this.pages;
       if (number === this.interruptAt) this.#stop.abort(new Error("interrupted"));
-      const replaced = this.onPage(number);
+      const replaced = this.onPage(number, request);
       request.signal.throwIfAborted();
       if (number === this.failAt) return new Response("", { status: 404 });
       return replaced ?? await answer();
@@ -120,7 +165,11 @@ export class Download implements AsyncDisposable {
     this.pages = 0;
     this.#stop = new AbortController();
     const environment = { DATASTREAM_API_KEY: "sandbox" };
-    return weir(parse(line, this.folder), { environment, signal: this.#stop.signal });
+    return weir(parse(line, this.folder), {
+      environment,
+      signal: this.#stop.signal,
+      ...(this.clock && { clock: this.clock }),
+    });
   }
 
   /**
