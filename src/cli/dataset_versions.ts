@@ -1,6 +1,6 @@
 // The versions of the datasets of a file. They are requested before its first page, and compared after its last one and
 // when it is continued, because a file must not contain rows of two versions.
-import { changedVersions, recentlyPublished, requestDatasets } from "../client/dataset_versions.ts";
+import { recentlyPublished, requestDatasets } from "../client/dataset_versions.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { FilePackage } from "../files/part_file.ts";
 import { type Citation, type DatasetVersion, versionsOf } from "../formats/citations.ts";
@@ -52,14 +52,27 @@ export function knownDatasets({ citations, recent }: PlannedDatasets): {
   };
 }
 
-/** Returns the datasets that have rows in a file, and that the service does not have any more. */
-export function goneDatasets(
-  { sources = [], weir: { datasets, cursor } }: FilePackage,
-  now: readonly DatasetVersion[],
-): string[] {
-  const before = datasets ?? sources.map(({ doi = "" }) => [doi, "", ""] as const);
-  const withRows = cursor.distinct?.DOI;
-  return changedVersions(before, now)
-    .filter(({ doi, after }) => after === undefined && (withRows?.includes(doi) ?? true))
-    .map(({ doi }) => doi);
+/** Returns the datasets that have rows in a file; all that match the query if the rows have no DOI. */
+function datasetsIn({ sources = [], weir: { datasets, cursor } }: FilePackage): readonly string[] {
+  return cursor.distinct?.DOI ?? datasets?.map(([doi]) => doi) ??
+    sources.map(({ doi = "" }) => doi);
+}
+
+/** Returns the datasets of a file that the service does not have any more. */
+export function goneDatasets(finished: FilePackage, now: readonly DatasetVersion[]): string[] {
+  return datasetsIn(finished).filter((doi) => now.every(([other]) => other !== doi));
+}
+
+/** Returns the datasets of a file that have no rows in a new one. `dois` are those of its rows, if they have DOIs. */
+export function lostDatasets(
+  finished: FilePackage,
+  rows: number,
+  dois: readonly string[] | undefined,
+): readonly string[] {
+  if (finished.resources[0].rows === 0) return [];
+  return dois !== undefined
+    ? datasetsIn(finished).filter((doi) => !dois.includes(doi))
+    : rows === 0
+    ? datasetsIn(finished)
+    : [];
 }

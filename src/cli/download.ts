@@ -42,6 +42,7 @@ import { CommandError, type Context, OutdatedError, UsageError } from "./context
 import {
   goneDatasets,
   knownDatasets,
+  lostDatasets,
   planDatasets,
   type PlannedDatasets,
   requireVersions,
@@ -145,7 +146,16 @@ async function writeFile(
   const { action, finished, reason } = found;
   if (action === "keep") return await keepFile(job, finished!, citeTarget);
   const planned = progress.planned = await planDatasets(job);
-  if (isUpdate && finished !== undefined) requireNoneGone(job, finished, requireVersions(planned));
+  const requireDatasets = (dois: readonly string[]) => {
+    const [gone, ...others] = flags.has("remove-missing") ? [] : dois;
+    if (gone === undefined) return;
+    const more = others.length > 0 ? ` and ${others.length} more` : "";
+    throw new OutdatedError(
+      `${file} stays as it is: DataStream has no rows of ${gone}${more} any more. ` +
+        "To accept a file without them, pass --update --remove-missing",
+    );
+  };
+  if (isUpdate && finished) requireDatasets(goneDatasets(finished, requireVersions(planned)));
   if (action === "compare") {
     const changes = describeUpdate(finished!, requireVersions(planned), flags);
     if (changes === undefined) return await keepFile(job, finished!, citeTarget);
@@ -155,7 +165,20 @@ async function writeFile(
     requireVersions(planned);
     planned.recent = []; // the first page was requested long after
   }
-  return await writePages(job, rows, await openFile(path, found, options), citeTarget, path);
+  const opened = await openFile(path, found, options);
+  return await writePages(job, rows, opened, citeTarget, {
+    pages: requestPages(job, rows, opened, path),
+    async check({ totalRows, distinct }, pageCount) {
+      if (pageCount > 1) {
+        requireSameVersions(path, requireVersions(progress.planned!), await planDatasets(job));
+      }
+      const isWhole = totalRows < (job.input.limit ?? Infinity);
+      if (finished && isWhole) requireDatasets(lostDatasets(finished, totalRows, distinct?.DOI));
+      if (flags.has("strict") && await explainRows(job, totalRows, distinct) > 0) {
+        throw new StrictError(`${file} is not written: a value of a filter matches no row`);
+      }
+    },
+  });
 }
 
 /** Says that a file needs no download. */
@@ -185,13 +208,20 @@ async function explainRows(job: Job, rows: number, found: Cursor["distinct"]): P
   return rows >= (job.input.limit ?? Infinity) ? 0 : await printReasons(job, rows, found);
 }
 
-/** Writes the pages to the output, and what follows them to standard error. `path` is that of a file. */
+/** What a file needs in addition to other outputs. */
+interface FileSteps {
+  pages: AsyncIterable<DownloadPage>;
+  /** Throws if the part must not become the file. */
+  check(last: DownloadPage, pageCount: number): Promise<void>;
+}
+
+/** Writes the pages to the output, and what follows them to standard error. */
 async function writePages(
   job: Job,
   rows: Rows,
   opened: OpenFile,
   citeTarget: OutputPath | undefined,
-  path?: string,
+  ofFile?: FileSteps,
 ): Promise<number> {
   const { progress, pagesAfter } = rows;
   const { output, after, isReplacing } = opened;
@@ -203,7 +233,6 @@ async function writePages(
     after,
   });
   Object.assign(progress, { report, found: after?.distinct });
-  const isStrictFile = path !== undefined && flags.has("strict");
   const { show } = retries;
   retries.show = report.retry;
   let last: DownloadPage | undefined;
@@ -211,20 +240,13 @@ async function writePages(
   try {
     // A part that is continued may replace the file of citations if its first run was allowed to.
     if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, isReplacing);
-    const pages = path === undefined ? pagesAfter() : requestPages(job, rows, opened, path);
-    for await (const page of pages) {
+    for await (const page of ofFile?.pages ?? pagesAfter()) {
       await output.write(page);
       last = page;
       progress.found = page.distinct;
       if (!page.isLast) pageCount++;
     }
-    const { totalRows } = last!;
-    if (path !== undefined && pageCount > 1) {
-      requireSameVersions(path, requireVersions(progress.planned!), await planDatasets(job));
-    }
-    if (isStrictFile && await explainRows(job, totalRows, progress.found) > 0) {
-      throw new StrictError(`${file} is not written: a value of a filter matches no row`);
-    }
+    await ofFile?.check(last!, pageCount);
     const { bytes, kept } = await output.finish();
     report.finish(bytes, file);
     if (kept !== undefined) {
@@ -251,7 +273,7 @@ async function writePages(
     const [citationFile] = flags.get("cite")!;
     context.printError(`${citationFile} is not written: there is nothing to cite`);
   }
-  return isStrictFile ? 0 : await explainRows(job, totalRows, found);
+  return ofFile && flags.has("strict") ? 0 : await explainRows(job, totalRows, found);
 }
 
 /**
@@ -270,6 +292,7 @@ async function* requestPages(
   if (citations !== undefined && recent.length === 0) return yield* pagesAfter(after);
   const pages = pagesAfter()[Symbol.asyncIterator]();
   const first: DownloadPage = (await pages.next()).value;
+  progress.found = first.distinct; // the end of a Parquet file has the citations
   // Without an announced page, one can follow nevertheless.
   const second: DownloadPage = first.hasMore || first.isLast ? first : (await pages.next()).value;
   if (second.isLast) {
@@ -458,21 +481,6 @@ function describeUpdate(
   return datasets ? describeChanges(datasets, now) : "The versions of its datasets are not known";
 }
 
-/** A file never loses the rows of a dataset without a flag. */
-function requireNoneGone(
-  { flags, file }: Job,
-  finished: FilePackage,
-  now: readonly DatasetVersion[],
-): void {
-  const [gone, ...others] = flags.has("remove-missing") ? [] : goneDatasets(finished, now);
-  if (gone === undefined) return;
-  const more = others.length > 0 ? ` and ${others.length} more` : "";
-  throw new OutdatedError(
-    `${file} stays as it is: DataStream does not have its dataset ${gone}${more} any more. ` +
-      "To accept a file without these rows, pass --remove-missing",
-  );
-}
-
 function requireCompatibleFlags(flags: FlagValues): void {
   const has = (name: string) => flags.has(name);
   const [cite, output = "-"] = ["cite", "output"].map((name) => flags.get(name)?.[0]);
@@ -508,7 +516,7 @@ function requireDifferentFiles(output: string | undefined, cite: string | undefi
 
 /** Hint after an error that left FILE.part; `undefined` if the error says what to do. */
 function resumeHint(error: unknown, flags: FlagValues): string | undefined {
-  if (error instanceof PartError) return undefined;
+  if (error instanceof PartError || error instanceof OutdatedError) return undefined;
   if (error instanceof StrictError) return "without --strict, the same command completes it";
   if (error instanceof DataStreamError && error.kind === "incomplete") {
     return "start again with --force, or accept the rows with --allow-incomplete";

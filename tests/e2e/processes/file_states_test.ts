@@ -33,7 +33,7 @@ const OUTCOMES = {
     code: 3,
     pages: 0,
     metadata: 1,
-    says: ["a.csv stays as it is", "10.25976/weir-aa00", "pass --remove-missing"],
+    says: ["a.csv stays as it is", "10.25976/weir-aa00", "pass --update --remove-missing"],
   },
 };
 type Outcome = keyof typeof OUTCOMES;
@@ -349,6 +349,41 @@ Deno.test("weir --update replaces a file only if its datasets have new versions"
   assertEquals((await download.package()).weir.datasets![0]![1], "9.1.0");
 });
 
+for (const line of ["!limit --doi=10.25976/weir-aa00", "!limit --select=Id --top=1000"]) {
+  Deno.test(`weir --update ${line} keeps a file when its dataset has no rows for a while`, async () => {
+    await using download = await Download.create();
+    await download.expect(line);
+    const before = await download.contents();
+    download.publish({ Version: "9.0.0" });
+    download.onPage = () => Response.json({ value: [] });
+    const says = ["a.csv stays as it is: DataStream has no rows of 10.25976/weir-aa00"];
+    await download.expect(`${line} --update`, { code: 3, pages: 1, says });
+    assertEquals(await download.contents(), before);
+    await download.expect(`${line} --update --remove-missing`);
+    assertEquals((await download.package()).resources[0].rows, 0);
+  });
+}
+
+Deno.test("weir --strict compares the values before it writes the file, and when nothing has changed", async () => {
+  await using download = await Download.create();
+  const line = "!limit --top=100 --filter=DOI in ('10.25976/weir-aa00','10.25976/weir-zz99')";
+  const says = ['No row matches dataset "10.25976/weir-zz99"'];
+  const written = ["a.csv is not written", "without --strict, the same command completes it"];
+  await download.expect(`${line} --strict`, { code: 1, files: PART, says: [...says, ...written] });
+  await download.expect(line, { pages: 0, files: FILE, says });
+  await download.expect(`${line} --strict`, { code: 1, pages: 0, says });
+  await download.expect(`${line} --strict --update`, { code: 1, pages: 0, says });
+  const before = await download.text();
+  download.publish({ Version: "9.0.0" });
+  download.onPage = () =>
+    Response.json({ value: [{ Id: 1, DOI: "10.25976/weir-aa00", ResultValue: 7 }] });
+  const end = { code: 1, files: [...FILE, ...PART], says: [...says, ...written] };
+  await download.expect(`${line} --strict --update`, end);
+  assertEquals(await download.text(), before);
+  await download.expect(`${line} --update`, { pages: 0, files: FILE, says });
+  assertStringIncludes(await download.text(), "weir-aa00,7\r\n");
+});
+
 Deno.test("weir ignores an empty part beside a finished file", async () => {
   await using download = await Download.create();
   await download.run();
@@ -438,8 +473,11 @@ Deno.test("weir writes no versions into a Parquet file and its package when a da
   assertEquals(embedded.sources, separate.sources);
   assertEquals(embedded.sources[0].version, undefined);
   // The bytes do not depend on the file name and the page size.
-  await download.run("--limit=4 --top=3 --output=b.parquet");
-  assertEquals(await Deno.readFile(download.path("b.parquet")), bytes);
+  download.publish({});
+  await download.run("--limit=4 --output=b.parquet");
+  await download.run("--limit=4 --top=3 --output=c.parquet");
+  const read = (name: string) => Deno.readFile(download.path(name));
+  assertEquals(await read("c.parquet"), await read("b.parquet"));
 });
 
 Deno.test("weir says and describes in the package how many values are invalid, rows have no geometry, and dates are unreadable", async () => {
