@@ -444,6 +444,9 @@ async function createOutput(
     const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
     const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
+    // Another program may have changed bytes since they were written.
+    const damage = await findDamage(part, facts, createHash("sha256"));
+    if (damage !== undefined) throw new PartError(`${damage}: ${HINTS.damagedPart}`);
     const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
@@ -598,7 +601,7 @@ function hashText(hash: Hash): string {
 /** Updates a hash with the bytes of the complete pages. Returns how they differ from what weir wrote, if they do. */
 async function findDamage(
   part: string,
-  { bytes, hash: expected }: PartState,
+  { bytes, hash: expected }: Pick<PartState, "bytes" | "hash">,
   hash: Hash,
 ): Promise<string | undefined> {
   const { size } = (await statIfExists(part))!;

@@ -103,7 +103,7 @@ export class Download implements AsyncDisposable {
   /** Number of the request of rows at which the run is interrupted; 0 for none. */
   interruptAt = 0;
   /** Called with each request of rows and its number, from 1. May return another response. */
-  onPage: (number: number, request: Request) => Response | void = () => {};
+  onPage: (number: number, request: Request) => Response | false | void = () => {};
   /** Decoded URLs of the requests of datasets. */
   metadata: string[] = [];
   /** Changes the datasets that the service returns. */
@@ -145,7 +145,7 @@ export class Download implements AsyncDisposable {
       const replaced = this.onPage(number, request);
       request.signal.throwIfAborted();
       if (number === this.failAt) return new Response("", { status: 404 });
-      return replaced ?? await answer();
+      return replaced || await answer();
     };
   }
 

@@ -329,6 +329,23 @@ for (const [name, [change, reason]] of Object.entries(CHANGED_PARTS)) {
   });
 }
 
+/** Changes of a part by another program while it is written. */
+const LATE_CHANGES: Record<string, (path: string) => void> = {
+  "edited": (path) => Deno.writeTextFileSync(path, Deno.readTextFileSync(path).replace("D", "X")),
+  "cut": (path) => Deno.truncateSync(path, 20),
+};
+for (const [name, change] of Object.entries(LATE_CHANGES)) {
+  Deno.test(`weir writes no file of a part that is ${name} during the download`, async () => {
+    await using download = await Download.create();
+    download.onPage = (number) => number === 3 && change(download.path("a.csv.part"));
+    const says = ["a.csv.part was changed: its first", "pass --update to start again"];
+    await download.expect("", { code: 1, files: PART, messages: 1, says });
+    download.onPage = () => {};
+    await download.expect("", { code: 1, pages: 0, files: PART, says });
+    await download.expect("--update", { files: FILE });
+  });
+}
+
 Deno.test("weir --update replaces a file only if its datasets have new versions", async () => {
   await using download = await Download.create();
   await download.expect("--update", { pages: 3 });
