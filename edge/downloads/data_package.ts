@@ -3,7 +3,7 @@ import { builtinModule } from "../../src/bytes.ts";
 import { requestDatasets } from "../../src/client/dataset_versions.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { versionsOf } from "../../src/formats/citations.ts";
-import { PACKAGE_MEDIA_TYPE, toDataPackage } from "../../src/formats/data_package.ts";
+import { PACKAGE_MEDIA_TYPE, sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import { withoutSecretPath } from "../options.ts";
@@ -65,7 +65,8 @@ export async function respondWithDataPackage(
         },
         ...facts,
       });
-      return { text: `${JSON.stringify(found, null, 2)}\n`, rows: citations.length };
+      const text = `${JSON.stringify(await sealPackage(found), null, 2)}\n`;
+      return { text, rows: citations.length };
     },
   });
 }

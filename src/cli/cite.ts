@@ -1,7 +1,7 @@
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type Arguments, formatFlags } from "./arguments.ts";
 import { CommandError, type Context } from "./context.ts";
-import { explainingErrors, writeText } from "../files/output.ts";
+import { ClosedPipe, explainingErrors, writeText } from "../files/output.ts";
 import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
 import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 
@@ -52,7 +52,7 @@ export async function citeDownload(
       await explainingErrors(path, writeText(path, format(citations), context));
     }
   } catch (error) {
-    if (context.signal.aborted) throw error;
+    if (context.signal.aborted || error instanceof ClosedPipe) throw error;
     const message = `${file} is complete, but its citations are not (${messageOf(error)}). ` +
       `To print them: ${citeCommand(dois, flags)}`;
     if (path !== undefined) throw new CommandError(message, { cause: error });

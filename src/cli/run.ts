@@ -3,7 +3,7 @@ import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { type Arguments, parseArguments, shownFlags } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
-import { FileError } from "../files/output.ts";
+import { ClosedPipe, FileError } from "../files/output.ts";
 import {
   CommandError,
   type Context,
@@ -26,6 +26,7 @@ export async function run(args: readonly string[], context: Context): Promise<nu
       context.printError("Interrupted");
       return INTERRUPTED;
     }
+    if (error instanceof ClosedPipe) return 0;
     return printFailure(error, args, given?.flags, context);
   }
 }

@@ -1,8 +1,18 @@
 // Where a download is written: standard output, a device, a pipe, or the path of a file.
 import { randomUUID } from "node:crypto";
-import { constants, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
 import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { dirname, relative } from "node:path";
+import { constants as systemConstants } from "node:os";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/query.ts";
@@ -10,6 +20,9 @@ import { oneLine } from "../errors.ts";
 
 /** Not a bug, such as a file that cannot be written. */
 export class FileError extends Error {}
+
+/** The reader of a pipe has closed it, which is not an error of a command. */
+export class ClosedPipe extends Error {}
 
 /** Functions of the process that writes. */
 export interface OutputContext {
@@ -60,6 +73,7 @@ export async function openStream(path: string, { signal }: OutputContext): Promi
       } catch (error) {
         const { code = "" } = error as { code?: string };
         if (signal.aborted) throw error;
+        if (code === "EPIPE") throw new ClosedPipe();
         if (mayBlock || !["ENXIO", "EAGAIN"].includes(code)) {
           throw new FileError(`Cannot write ${path}: ${oneLine(error)}`);
         }
@@ -100,7 +114,13 @@ export function replaceFile(path: string, text: string, part = `${path}.new`): v
   // If this path is a symbolic link, writing would change the link's target.
   rmSync(part, { force: true });
   try {
-    writeFileSync(part, text, { flag: "wx" });
+    const file = openSync(part, "wx");
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file); // else the name could be on disk before the text
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     // Such as a full disk. The file of another run is not removed.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") rmSync(part, { force: true });
@@ -226,12 +246,24 @@ const EXPLANATIONS: ReadonlyMap<unknown, string> = new Map([
   ["ENOENT", "it was not found: another program may have moved or removed it"],
   ["ENAMETOOLONG", "the file name is too long: choose a shorter one"],
   ["ELOOP", "it is a loop of symbolic links: name a file"],
+  [
+    "ESTALE",
+    "the network drive does not have it any more: check the drive, then repeat the command",
+  ],
 ]);
+
+/** Node does not name each number of the operating system, and Deno has some numbers only in its message. */
+function nameOfCode({ code, errno, message }: NodeJS.ErrnoException): string | undefined {
+  const number = Math.abs(errno ?? Number(/\(os error (\d+)\)/.exec(message)?.[1]));
+  const [name] = Object.entries(systemConstants.errno).find(([, value]) => value === number) ?? [];
+  return EXPLANATIONS.has(code) ? code : name;
+}
 
 /** Returns the error itself if its code is not in the table. An error of a write has no path. */
 export function explainFileError(error: unknown, file: string): unknown {
   if (!(error instanceof Error)) return error;
-  const { code, path = file, syscall = "write" } = error as NodeJS.ErrnoException;
+  const { path = file, syscall = "write" } = error as NodeJS.ErrnoException;
+  const code = nameOfCode(error);
   const explanation = EXPLANATIONS.get(code);
   if (explanation === undefined) return error;
   return new FileError(`Cannot ${syscall} ${path} (${code}): ${explanation}`, { cause: error });

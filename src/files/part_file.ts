@@ -19,7 +19,7 @@ import type { Cursor } from "../client/query.ts";
 import type { Clock } from "../clock.ts";
 import { oneLine } from "../errors.ts";
 import type { DatasetVersion } from "../formats/citations.ts";
-import type { DataPackage } from "../formats/data_package.ts";
+import { type DataPackage, sealPackage } from "../formats/data_package.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import { isObject } from "../validation.ts";
 import {
@@ -451,7 +451,7 @@ async function createOutput(
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
-    const description = options.describe(facts);
+    const description = await sealPackage(options.describe(facts));
     // Without an await below, because another run can take over the part.
     owned.check();
     if (kept !== undefined) renameSync(path, kept);

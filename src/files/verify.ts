@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
 import { parse } from "@std/csv/parse";
 import { utf8Decoder } from "../bytes.ts";
 import { oneLine } from "../errors.ts";
-import type { PackageResource } from "../formats/data_package.ts";
+import { type PackageResource, sealPackage } from "../formats/data_package.ts";
 import { FileError } from "./output.ts";
 import type { AnyPackage } from "./part_file.ts";
 
@@ -19,19 +19,28 @@ export interface Verification {
 }
 
 /**
+ * Compares a file with its package, and the package with its own hash.
+ *
  * @param hash Hash of the file
  * @throws {FileError} If the file cannot be read
  */
 export async function verifyFile(
   path: string,
   hash: string,
-  { resources: [resource] }: AnyPackage,
+  found: AnyPackage,
 ): Promise<Verification> {
+  const { resources: [resource], weir: { packageHash = "none" } } = found;
   const { size } = await stat(path);
   const { rows, differences } = await compareContent(path, resource);
   if (hash !== resource.hash) differences.unshift(`hash: ${hash} instead of ${resource.hash}`);
   const { bytes = size } = resource;
   if (size !== bytes) differences.unshift(`bytes: ${size} instead of ${bytes}`);
+  const { weir } = await sealPackage(found);
+  if (packageHash !== weir.packageHash) {
+    differences.push(
+      `package: the hash of its members is ${weir.packageHash} instead of ${packageHash}`,
+    );
+  }
   return { size, rows, differences };
 }
 

@@ -1,4 +1,5 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
+import { sha256Hex } from "../bytes.ts";
 import { meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { POSITION_FIELDS } from "../odata/map_position.ts";
 import type { ResourceName } from "../odata/resources.ts";
@@ -55,6 +56,8 @@ interface PackageOrigin {
   url: string;
   /** Versions of the datasets that can have matching rows, if they are known. */
   datasets?: readonly DatasetVersion[] | undefined;
+  /** Hash of all other members, as JSON without white space; absent in the metadata of a file. */
+  packageHash?: string;
 }
 
 /** A file to describe. Undefined facts are left out. */
@@ -122,6 +125,13 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
     }],
     weir: { version: VERSION, url, datasets, ...more },
   };
+}
+
+/** Adds the hash of the other members, by which `weir verify` finds a changed package. */
+export async function sealPackage<M>(found: DataPackage<M>): Promise<DataPackage<M>> {
+  const { packageHash: _, ...weir } = found.weir;
+  const hash = await sha256Hex(JSON.stringify({ ...found, weir }));
+  return { ...found, weir: { ...weir, packageHash: `sha256:${hash}` } as typeof found.weir };
 }
 
 /** Returns the package for the metadata of the file itself, as JSON: the same if it is renamed or made again. */

@@ -82,8 +82,8 @@ for (const [runtime, signal] of RUNTIMES) {
     assertEquals((await reader)?.stdout.split("\r\n").length, 62);
     const closing = runProgram("timeout", "20", "head", "-c", "5", pipe);
     const closed = await runToEnd(weir, "records", "--sandbox", "--quiet", "--output=a.csv");
-    assertEquals([closed.code, (await closing)?.stdout], [1, '"Id",']);
-    assertMatch(closed.stderr, /^Cannot write a\.csv: [^\n]*\n$/);
+    // As on standard output, a closed pipe is not an error.
+    assertEquals([closed.code, closed.stderr, (await closing)?.stdout], [0, "", '"Id",']);
     assert((await Deno.lstat(pipe)).isFifo);
   });
 

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { concatBytes } from "../../../src/bytes.ts";
+import { sealPackage } from "../../../src/formats/data_package.ts";
 import { FORMAT_NAMES } from "../../../src/formats/formats.ts";
 import type { FilePackage } from "../../../src/files/part_file.ts";
 import { overSandbox } from "../../helpers/edge.ts";
@@ -30,10 +31,15 @@ async function verifyFails(download: Download, name: string, message: string): P
   assertStringIncludes(errors[0]!, message);
 }
 
-async function editPackage(download: Download, edit: (found: FilePackage) => unknown) {
-  const found = await download.package();
+/** Changes a package, and its own hash. */
+async function editPackage(
+  download: Download,
+  edit: (found: FilePackage) => unknown,
+  name = "a.csv",
+): Promise<void> {
+  const found = await download.package(name);
   edit(found);
-  await download.write("a.csv.datapackage.json", JSON.stringify(found));
+  await download.write(`${name}.datapackage.json`, JSON.stringify(await sealPackage(found)));
 }
 
 const FILES: readonly (readonly [name: string, rows: number, line: string])[] = [
@@ -53,9 +59,7 @@ for (const [name, rows, line] of FILES) {
     assertEquals([code, errors], [0, []]);
     assertMatch(output, new RegExp(`is intact: ${rows} rows, \\d+ bytes, sha256:[0-9a-f]{64}\n$`));
     // The rows are counted, and not copied from the package.
-    const found = await download.package(name);
-    found.resources[0].rows = rows + 1;
-    await download.write(`${name}.datapackage.json`, JSON.stringify(found));
+    await editPackage(download, ({ resources: [resource] }) => resource.rows = rows + 1, name);
     const wrong = await verify(download, name);
     assertEquals([wrong.code, wrong.errors.length], [1, 2]);
     assertStringIncludes(wrong.errors[0]!, `${name}.datapackage.json was changed: `);
@@ -122,6 +126,29 @@ Deno.test("weir verify finds a file in gzip that was cut at each of its flushes,
   }
   await Deno.writeFile(download.path(name), bytes);
   assertMatch((await verify(download, name)).output, /is intact: 10,000 rows/);
+});
+
+/** Returns a package once without each of its members, and once with each of its values changed. */
+function damagesOf(value: unknown): unknown[] {
+  if (typeof value !== "object" || value === null) {
+    return [typeof value === "number" ? value + 1 : `${value}x`];
+  }
+  return Object.entries(value).flatMap(([name, member]) => {
+    const replace = (other: unknown) =>
+      Array.isArray(value) ? value.with(Number(name), other) : { ...value, [name]: other };
+    return [replace(undefined), ...damagesOf(member).map(replace)];
+  });
+}
+
+Deno.test("weir verify finds each change of a package, also of citations, licences and versions", async () => {
+  await using download = await downloadTo("!select --limit=3");
+  const damaged = damagesOf(await download.package());
+  assert(damaged.length > 500, `${damaged.length} packages`);
+  for (const found of damaged) {
+    const text = JSON.stringify(found);
+    await download.write("a.csv.datapackage.json", text);
+    assertEquals((await verify(download)).code, 1, text);
+  }
 });
 
 Deno.test("weir verify names the error of a file that cannot be read", async () => {
