@@ -137,7 +137,6 @@ async function writeFile(
     mode: flags.has("force") ? "force" : isUpdate ? "update" : "default",
     query: record,
     isSameQuery: rows.isSameQuery,
-    versions: () => knownDatasets(progress.planned!).datasets,
     onRestart: restart,
     describe: rows.describe,
     clock: context.clock,
@@ -161,11 +160,9 @@ async function writeFile(
     if (changes === undefined) return await keepFile(job, finished!, citeTarget);
     if (!flags.has("quiet")) restart(changes);
   } else if (reason !== undefined) restart(reason);
-  if (action === "continue") {
-    requireVersions(planned);
-    planned.recent = []; // the first page was requested long after
-  }
-  const opened = await openFile(path, found, options);
+  const versions = action === "continue" ? requireVersions(planned) : undefined;
+  const opened = await openFile(path, found, versions, options);
+  if (opened.after !== undefined) planned.recent = []; // the first page was requested long after
   return await writePages(job, rows, opened, citeTarget, {
     pages: requestPages(job, rows, opened, path),
     async check({ totalRows, distinct }, pageCount) {
@@ -241,7 +238,7 @@ async function writePages(
     // A part that is continued may replace the file of citations if its first run was allowed to.
     if (citeTarget?.isStream === false) await requireReplaceable(citeTarget.path, isReplacing);
     for await (const page of ofFile?.pages ?? pagesAfter()) {
-      await output.write(page);
+      await output.write(page, progress.planned && knownDatasets(progress.planned).datasets);
       last = page;
       progress.found = page.distinct;
       if (!page.isLast) pageCount++;

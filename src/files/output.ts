@@ -17,6 +17,7 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Batch } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
+import type { DatasetVersion } from "../formats/citations.ts";
 
 /** Not a bug, such as a file that cannot be written. */
 export class FileError extends Error {}
@@ -38,8 +39,11 @@ export const REPLACE = "pass --force to replace it, or choose another name";
 export type DownloadPage = Batch<Uint8Array>;
 
 export interface Output {
-  /** A file also records the cursor, so that a later run can continue after it. */
-  write(page: DownloadPage): Promise<void>;
+  /**
+   * A file also records the cursor and the versions of the datasets, so that a later run can continue after it. Without
+   * versions it does not, because that run could not tell whether the other pages have the same ones.
+   */
+  write(page: DownloadPage, versions?: readonly DatasetVersion[]): Promise<void>;
   /** Returns the size of a file, and the name by which the file that it replaced is kept. */
   finish(): Promise<{ bytes?: number; kept?: string | undefined }>;
   /** Returns the path of a part that a later run can continue, and the number of its rows, if there is one. */

@@ -91,6 +91,12 @@ interface PartState {
 /** Version of the format of FILE.part.json. */
 const STATE_VERSION = 9;
 
+const NEW_PART: Pick<PartState, "version" | "bytes" | "hash" | "cursor"> = {
+  version: STATE_VERSION,
+  bytes: 0,
+  hash: hashText(createHash("sha256")),
+};
+
 /** Options for {@linkcode findFile} and {@linkcode openFile}. */
 export interface FileOptions {
   /** The flag `--update` or `--force`, or neither. */
@@ -98,11 +104,6 @@ export interface FileOptions {
   query: QueryRecord;
   /** Whether a cursor belongs to the query. Different flags can mean the same query. */
   isSameQuery(cursor: Cursor): boolean;
-  /**
-   * Returns the versions of the datasets that the rows have, or `undefined` if they are not known. Pages are then not
-   * committed, because a run that continues could not tell whether the other pages have the same ones.
-   */
-  versions(): readonly DatasetVersion[] | undefined;
   /** Called with the reason before an existing part is discarded. */
   onRestart(reason: string): void;
   describe(facts: FileFacts): FilePackage;
@@ -131,15 +132,20 @@ const HINTS: Readonly<Partial<Record<FileState, string>>> = {
   running: "wait for it, or take over with --force",
 };
 
-/** Files that an earlier run left, and what this run does. */
-export interface FoundFile {
-  action: "start" | "continue" | "keep" | "compare";
+/** What an earlier run left. */
+interface Found {
+  state: FileState;
+  /** Why FILE or its part is refused or downloaded again. */
+  reason?: string | undefined;
   /** Package of FILE, if it belongs to this query. */
   finished?: FilePackage | undefined;
-  /** Why FILE or its part is downloaded again. */
-  reason?: string | undefined;
   /** The part to continue, and the hash of its bytes. */
-  part?: { state: PartState; hash: Hash } | undefined;
+  part?: { saved: PartState; hash: Hash } | undefined;
+}
+
+/** What an earlier run left, and what this run does. */
+export interface FoundFile extends Omit<Found, "state"> {
+  action: "start" | "continue" | "keep" | "compare";
   replaces: Replaceable;
 }
 
@@ -190,22 +196,17 @@ async function findFiles(path: string, options: FileOptions): Promise<FoundFile>
   const { mode } = options;
   // Whatever is there.
   if (mode === "force") return { action: "start", replaces: "any" };
-  let reason: string | undefined;
-  let part = await findPart(path, options);
-  if (part !== undefined && part.reason !== undefined) {
-    decide(part.state, mode, part.reason);
-    ({ reason } = part);
+  const { state, part, reason } = await findPart(path, options);
+  if (reason !== undefined) {
+    decide(state, mode, reason);
     removePart(path);
-    part = undefined;
   }
-  const { state, ...file } = await findFinished(path, options);
-  const found = part?.found;
-  if (found !== undefined && (state === "nothing" || found.state.replaces !== "none")) {
-    return { ...file, action: decide("part", mode), part: found, replaces: found.state.replaces };
-  }
-  const action = decide(state, mode, file.reason);
+  const { state: fileState, ...file } = await findFinished(path, options);
   const replaces = file.finished === undefined ? "none" : "own";
-  return { reason, ...file, action, replaces };
+  if (part !== undefined && (fileState === "nothing" || part.saved.replaces !== "none")) {
+    return { ...file, action: decide("part", mode), part, replaces: part.saved.replaces };
+  }
+  return { reason, ...file, action: decide(fileState, mode, file.reason), replaces };
 }
 
 /** Throws the reason if this is refused. */
@@ -224,50 +225,49 @@ export function publishedAgain(path: string, changes: string): PartError {
 function describeRun(path: string, { now }: Clock): string | undefined {
   const { part } = filesOf(path);
   const { owner } = readState(path) ?? {};
-  if (owner === undefined || !existsSync(part) || !isRunning(owner, part, now())) return undefined;
+  const isFile = lstatSync(part, { throwIfNoEntry: false })?.isFile();
+  if (!isFile || owner === undefined || !isRunning(owner, part, now())) return undefined;
   return `${part} is written by another run (${describeOwner(owner, now())})`;
 }
 
 /**
- * Finds the part of an earlier run. One without a complete page of a query is ignored, because a run that is killed at
- * its start leaves one.
+ * Finds the part of an earlier run. One without a complete page of a query counts as nothing, because a run that is
+ * killed at its start leaves one.
  */
 async function findPart(
   path: string,
   { query, isSameQuery, clock }: FileOptions,
-): Promise<
-  { state: FileState; reason?: string; found?: FoundFile["part"] } | undefined
-> {
+): Promise<Found> {
   const { part, state: statePath } = filesOf(path);
   const file = await statIfExists(part, lstat);
-  if (file === undefined) return undefined;
-  const running = file.isFile() ? describeRun(path, clock) : undefined;
+  if (file === undefined) return { state: "nothing" };
+  const running = describeRun(path, clock);
   if (running !== undefined) return { state: "running", reason: running };
-  const state = readState(path);
-  const isReadable = state?.version === STATE_VERSION && isObject(state.query);
-  if (file.isFile() && (file.size === 0 || isReadable && state.cursor === undefined)) {
-    return undefined;
+  const saved = readState(path);
+  const isReadable = saved?.version === STATE_VERSION && isObject(saved.query);
+  if (file.isFile() && (file.size === 0 || isReadable && saved.cursor === undefined)) {
+    return { state: "nothing" };
   }
-  const isSame = isReadable && isSameQuery(state.cursor!);
-  const differences = isReadable && !isSame ? describeDifferences(state.query, query) : undefined;
+  const isSame = isReadable && isSameQuery(saved.cursor!);
+  const differences = isReadable && !isSame ? describeDifferences(saved.query, query) : undefined;
   if (differences !== undefined) {
     return { state: "other", reason: `${part} belongs to another query (${differences})` };
   }
   const hash = createHash("sha256");
-  const damage = !isSame
+  const reason = !isSame
     ? `${statePath} is missing, damaged or of another version of weir`
     : !file.isFile()
     ? `${part} is not a regular file`
-    : await findDamage(part, state, hash);
-  if (damage !== undefined) return { state: "damagedPart", reason: damage };
-  return { state: "part", found: { state: state!, hash } };
+    : await findDamage(part, saved, hash);
+  if (reason !== undefined) return { state: "damagedPart", reason };
+  return { state: "part", part: { saved: saved!, hash } };
 }
 
 /** Finds a finished download of the query. */
 async function findFinished(
   path: string,
   { query, isSameQuery }: FileOptions,
-): Promise<Pick<FoundFile, "finished" | "reason"> & { state: FileState }> {
+): Promise<Found> {
   if (await statIfExists(path) === undefined) return { state: "nothing" };
   const finished = readPackage(path);
   if (!isFilePackage(finished)) {
@@ -289,23 +289,25 @@ async function findFinished(
 /**
  * Starts or continues the part of FILE.
  *
+ * @param planned Versions of the datasets that match the query; `undefined` if they are not known
  * @throws {FileError} If the part has rows of other versions, FILE is read-only, or another run was faster
  */
 export async function openFile(
   path: string,
   found: FoundFile,
+  planned: readonly DatasetVersion[] | undefined,
   options: FileOptions,
 ): Promise<OpenFile> {
-  return await explainingErrors(path, openPart(path, found, options));
+  return await explainingErrors(path, openPart(path, found, planned, options));
 }
 
 async function openPart(
   path: string,
-  { replaces, ...found }: FoundFile,
+  { part, replaces }: FoundFile,
+  planned: readonly DatasetVersion[] = [],
   options: FileOptions,
 ): Promise<OpenFile> {
-  let { part } = found;
-  const changes = part && describeChanges(part.state.datasets ?? [], options.versions() ?? []);
+  const changes = part && describeChanges(part.saved.datasets ?? [], planned);
   if (changes !== undefined) {
     const reason = describePublication(path, changes);
     decide("damagedPart", options.mode, reason);
@@ -318,18 +320,16 @@ async function openPart(
   if (running !== undefined) decide("running", options.mode, running);
   if (part === undefined) removePart(path);
   const output = await createOutput(path, part, replaces, options);
-  return { output, isReplacing: replaces !== "none", after: part?.state.cursor };
+  return { output, isReplacing: replaces !== "none", after: part?.saved.cursor };
 }
 
 /** The part of FILE, as long as this run writes it. */
 interface Claim {
   file: FileHandle;
-  state(): PartState;
   /** Throws if the part belongs to another run, or was moved or removed. */
   check(): void;
   /** Writes FILE.part.json, directly after a check. */
   commit(changes: Partial<PartState>): void;
-  isOwn(): boolean;
   release(): Promise<void>;
 }
 
@@ -366,24 +366,26 @@ async function claim(
     end();
     await file.close();
   };
-  let state: PartState = earlier ??
-    { version: STATE_VERSION, query, replaces, bytes: 0, hash: hashText(createHash("sha256")) };
+  let state: PartState = earlier ?? { ...NEW_PART, query, replaces };
   const isNamed = () => lstatSync(part, { throwIfNoEntry: false })?.ino === ino;
-  const isOwn = () => isNamed() && readState(path)?.owner?.run === owner.run;
-  const write = (isValid: boolean, changes: Partial<PartState> = {}) => {
-    if (!isValid) throw takenOver();
+  const check = (isOwn = isNamed() && readState(path)?.owner?.run === owner.run) => {
+    if (!isOwn) throw takenOver();
+  };
+  const write = (changes: Partial<PartState> = {}) => {
     state = { ...state, owner: { ...owner, renewedAt: clock.now() }, ...changes };
     replaceFile(statePath, JSON.stringify(state));
   };
   const renew = async () => {
     for (;;) {
       await clock.sleep(RENEWAL, stopped.signal);
-      if (isOwn()) write(true);
+      check();
+      write();
     }
   };
   try {
     // Another run may have replaced the part since this one opened it.
-    write(isNamed());
+    check(isNamed());
+    write();
   } catch (error) {
     // An empty part is of no use, for example after the disk was full.
     if (earlier === undefined && isNamed()) removePart(path);
@@ -391,16 +393,11 @@ async function claim(
     throw error;
   }
   renew().catch(() => {}); // after a failure, the time becomes stale
-  return {
-    file,
-    release,
-    isOwn,
-    state: () => state,
-    check() {
-      if (!isOwn()) throw takenOver();
-    },
-    commit: (changes) => write(isOwn(), changes),
+  const commit = (changes: Partial<PartState>) => {
+    check();
+    write(changes);
   };
+  return { file, release, check: () => check(), commit };
 }
 
 /**
@@ -416,15 +413,14 @@ async function createOutput(
   options: FileOptions,
 ): Promise<Output> {
   const { part, dataPackage } = filesOf(path);
-  const owned = await claim(path, earlier?.state, replaces, options);
-  const { file } = owned;
+  const { file, check, commit, release } = await claim(path, earlier?.saved, replaces, options);
   const hash = earlier?.hash ?? createHash("sha256");
-  let { bytes } = owned.state();
+  let { bytes, cursor: committed } = earlier?.saved ?? NEW_PART;
   let last: DownloadPage | undefined;
 
-  const write = async (page: DownloadPage) => {
+  const write = async (page: DownloadPage, datasets?: readonly DatasetVersion[]) => {
     const { data, cursor, isLast } = page;
-    owned.check();
+    check();
     hash.update(data);
     for (let at = 0; at < data.length;) {
       const { bytesWritten } = await file.write(data, at, data.length - at, bytes);
@@ -432,14 +428,14 @@ async function createOutput(
       bytes += bytesWritten;
     }
     last = page;
-    const datasets = options.versions();
     // The end of the document is not committed: a run that continues writes it again.
     if (isLast || datasets === undefined) return;
     await file.datasync();
-    owned.commit({ bytes, hash: hashText(hash), cursor, datasets });
+    commit({ bytes, hash: hashText(hash), cursor, datasets });
+    committed = cursor;
   };
   const finish = async () => {
-    owned.check();
+    check();
     await file.truncate(bytes);
     const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
     const origin = { query: options.query, missingRows, surplusRows, cursor };
@@ -453,33 +449,34 @@ async function createOutput(
     await file.sync();
     const description = await sealPackage(options.describe(facts));
     // Without an await below, because another run can take over the part.
-    owned.check();
+    check();
     if (kept !== undefined) renameSync(path, kept);
     replaceFile(dataPackage, `${JSON.stringify(description, null, 2)}\n`);
-    owned.check();
+    check();
     renameSync(part, path);
     removeState(path);
-    await owned.release();
+    await release();
     return { bytes, kept };
   };
   const abandon = async () => {
-    // As JSON, because a Parquet file is continued at the end of its last row group.
-    const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify(owned.state()));
-    const { rows = 0 } = cursor ?? {};
-    const isOwn = owned.isOwn();
-    if (isOwn && rows === 0) removePart(path);
+    let rows = 0;
     try {
-      if (isOwn && rows > 0) owned.commit({ owner: undefined });
+      check();
+      // As JSON, because a Parquet file is continued at the end of its last row group.
+      const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify({ cursor: committed }));
+      rows = cursor?.rows ?? 0;
+      if (rows === 0) removePart(path);
+      else commit({ owner: undefined });
     } catch {
-      // Such as a full disk: the next run looks for the process.
+      // With a full disk, the next run looks for the process.
     }
-    await owned.release();
-    return isOwn && rows > 0 ? { path: part, rows } : undefined;
+    await release();
+    return rows > 0 ? { path: part, rows } : undefined;
   };
   return {
-    write: (page) => explainingErrors(path, write(page)),
+    write: (page, datasets) => explainingErrors(path, write(page, datasets)),
     finish: () => explainingErrors(path, finish()),
-    abandon: () => abandon().catch(() => undefined),
+    abandon,
   };
 }
 

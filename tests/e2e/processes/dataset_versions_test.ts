@@ -103,6 +103,17 @@ Deno.test("weir --update keeps the file, with exit code 3, when a dataset was ju
   assertEquals((await download.package()).weir.datasets, undefined);
 });
 
+Deno.test("weir --update waits when it starts again because of a recent publication", async () => {
+  const { download, clock } = await justPublished();
+  await using _ = download;
+  const { edit } = download;
+  download.edit = (datasets) => datasets;
+  await download.break();
+  download.edit = edit;
+  await download.expect("--update", { pages: 4, files: ["a.csv"], says: ["published new data"] });
+  assertEquals(clock.waits, [360_000]);
+});
+
 Deno.test("weir fails when a dataset is published while it waits, and waits at most ten minutes when the time is in the future", async () => {
   const { download, clock } = await justPublished();
   await using _ = download;

@@ -18,23 +18,24 @@ import {
   openFile,
 } from "../../../src/files/part_file.ts";
 import { bundle } from "../bundle.ts";
+import type { DatasetVersion } from "../../../src/formats/citations.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { FOLDER, PROGRAMS, readFile, testWithFiles, writeFile } from "../command_line.ts";
 
 const PATH = `${FOLDER}/a.csv`;
+const VERSIONS: readonly DatasetVersion[] = [["10.25976/weir-aa00", "1.0.0", "2020"]];
 const OPTIONS: FileOptions = {
   mode: "default",
   query: { resource: "Records" },
   isSameQuery: () => true,
-  versions: () => [["10.25976/weir-aa00", "1.0.0", "2020"]],
-  describe: ({ hash }) => ({ resources: [{ hash }] }) as FilePackage,
+  describe: ({ hash }) => ({ resources: [{ hash }], weir: {} }) as FilePackage,
   onRestart: () => {},
   clock: { now: () => Date.now(), sleep: () => new Promise(() => {}) },
 };
 
 const open = async (options: Partial<FileOptions> = {}): Promise<OpenFile> => {
   const all = { ...OPTIONS, ...options };
-  return await openFile(PATH, await findFile(PATH, all), all);
+  return await openFile(PATH, await findFile(PATH, all), VERSIONS, all);
 };
 
 /** Writes a page; a page that is not the last one is committed. */
@@ -59,7 +60,7 @@ async function write(
     isOneResponse: true,
     distinct: undefined,
   };
-  await output.write(page);
+  await output.write(page, VERSIONS);
 }
 
 const readState = async () => JSON.parse(await readFile("a.csv.part.json"));

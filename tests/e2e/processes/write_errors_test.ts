@@ -34,7 +34,11 @@ const FAULTS: [options: string, command: string, message: RegExp][] = [
     TO_LIMIT,
     /^Cannot write a\.csv \(EFBIG\): the file is too large for its disk or a limit: /,
   ],
-  ["ro", TO_FILE, /^Cannot (open|rm) a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/],
+  [
+    "ro",
+    TO_FILE,
+    /^Cannot (open|rm) a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/,
+  ],
   ["size=4k", `${TO_FULL_DISK} --cite=c.txt`, /citations are not \(Cannot write c\.txt \(ENOSPC\)/],
   ["size=4k", `${RECORDS} > /dev/full`, /^Cannot write standard output \(ENOSPC\): [^\n]*\n$/],
 ];
