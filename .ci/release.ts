@@ -12,7 +12,7 @@ import { hasEntries, headingProblems, releaseChangelog, sectionsOf } from "./cha
 import { git } from "./git.ts";
 import { REPOSITORY, repositoryProblem } from "./project.ts";
 import { isPreRelease, versionProblem } from "./semver.ts";
-import { statusOf, withStatus } from "./status.ts";
+import { statusLine, withStatus } from "./status.ts";
 import { withVersion } from "./version_places.ts";
 
 const REQUIRED_TASKS = ["test", "publish:check", "pack"];
@@ -102,7 +102,7 @@ async function findChanges(version: string): Promise<Change[]> {
   const newChangelog = isStable
     ? releaseChangelog(changelog, version, new Date().toISOString().slice(0, 10), REPOSITORY)
     : changelog;
-  const status = statusOf(newChangelog, version);
+  const status = statusLine(newChangelog, version);
   const changes: Change[] = [];
   // All text files of the repository: -I omits binary files.
   for (const path of (await git("grep", "-I", "--files-with-matches", "")).trim().split("\n")) {

@@ -16,7 +16,9 @@ try {
   console.log(introduction(url));
 } catch (error) {
   if (!(error instanceof ValidationError || error instanceof ListenError)) throw error;
-  const hint = error instanceof ListenError ? " (the variable PORT sets the port)" : "";
+  const hint = error instanceof ListenError
+    ? "; the variable PORT sets the port: PORT=8001 npx -y deno@2.9 task demo"
+    : "";
   console.error(error.message + hint);
   Deno.exit(1);
 }
@@ -33,7 +35,8 @@ function introduction(root: string): string {
     .map(({ label, code }) => `  ${label.padEnd(16)}  ${lastStatement(code)}`);
   return `Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
-  Web page          ${root}
+Open ${root}
+
   All records       ${root}Records.csv
 ${lines.join("\n")}`;
 }

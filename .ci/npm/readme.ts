@@ -1,7 +1,7 @@
 /**
  * Converts `README.md` for the page of the npm package.
  *
- * Removes the images, and a status that is true only before the first release. Replaces relative links by links to the tag of the version in the repository, or by their
+ * Removes the images. Replaces relative links by links to the tag of the version in the repository, or by their
  * text if there is no repository.
  *
  * @param text Content of `README.md`
@@ -12,7 +12,6 @@ export function packageReadme(text: string, repository: string, version: string)
   // Code blocks do not change.
   return text.split(/^(```[\s\S]*?^```)$/m).map((part) =>
     part.startsWith("```") ? part : part
-      .replace(/^\*\*Status:\*\* not yet released.*\n\n/m, "")
       .replace(/^!\[[^\]]*\]\([^)]*\)\n\n?/gm, "")
       .replace(/\[([^\]]+)\]\((?![a-z]+:|#)([^)]+)\)/g, (_, label, target) =>
         repository === "" ? label : `[${label}](${repository}/blob/v${version}/${target})`)

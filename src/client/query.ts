@@ -11,14 +11,13 @@ import type { IterableStream } from "./iterable_stream.ts";
  * A query of the service. It sends nothing until its rows are read, and runs again each time they are
  * read; rows are not cached.
  *
- * Every row that DataStream returns arrives once, or you get an error: a result of several pages is
- * compared with DataStream's count, but one page that is not full, a result that its own `limit` ends, one
- * that begins at a `skipToken`, and one that DataStream refuses to count are not. Pages can have rows of different
- * versions of a dataset, unless the option `sameVersion` is set. Pages are requested one
- * at a time, and a page that fails is requested again. Formats such as CSV deliver rows while their page
- * arrives, if their Ids are ascending integers, and continue a failed page after the last delivered row.
- * They request the next page when the first chunk of a complete page was taken; with a `limit`, when the
- * page was taken and the stream is read again.
+ * Every row that DataStream returns arrives once, or you get an error. A result is compared with DataStream's
+ * count, unless it is one page that is not full, its own `limit` ends it, it begins at a `skipToken`, or
+ * DataStream refuses to count. Pages can have rows of different versions of a dataset, unless the option
+ * `sameVersion` is set. Pages are requested one at a time, and a page that fails is requested again.
+ * Formats such as CSV deliver rows while their page arrives, if their Ids are ascending integers, and continue
+ * a failed page after the last delivered row. They request the next page when the first chunk of a complete
+ * page was taken; with a `limit`, when the page was taken and the stream is read again.
  *
  * @typeParam R Type of a row
  *

@@ -8,25 +8,15 @@ import { hasTmux, onTerminal } from "../e2e/processes/terminal.ts";
 
 const pathOf = (name: string) => `${PROJECT}tests/screenshots/${name}.png`;
 
-/** Draws the first rows of the table of results, and the first screen. */
+/** Draws the first screen of the page. */
 async function drawPage(): Promise<void> {
   const app = createApp(sandboxOptions());
   await using server = Deno.serve(LOOPBACK, (request) => app.fetch(request));
   await inBrowser(async (browser) => {
-    const page = await browser.newPage({
-      viewport: { width: 1440, height: 1200 },
-      deviceScaleFactor: 2,
-      bypassCSP: true,
-    });
-    const root = `http://127.0.0.1:${server.addr.port}/`;
-    await page.goto(`${root}?where=Manitoba&from=2015&to=2019`);
-    // Two rows fit on the first screen of README.md.
-    await page.addStyleTag({ content: ".table tbody tr:nth-child(n + 3) { display: none }" });
-    await page.locator(".table").screenshot({ path: pathOf("page") });
-    const first = await browser.newPage({ viewport: { width: 1280, height: 850 } });
-    await first.goto(root);
-    await first.locator(".fragment").waitFor();
-    await first.screenshot({ path: pathOf("first_screen") });
+    const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
+    await page.goto(`http://127.0.0.1:${server.addr.port}/`);
+    await page.locator(".fragment").waitFor();
+    await page.screenshot({ path: pathOf("first_screen") });
   });
 }
 

@@ -1,17 +1,41 @@
-// The demo explains why it does not start, and the server starts with few permissions, or imported by a program.
-// `.ci/run` runs curl and opens the URL as the demo prints them.
+// The demo says which page to open, or why it does not start, and the server starts with few permissions, or imported by a
+// program. `.ci/run` runs curl and opens the URL as the demo prints them.
 import { pathToFileURL } from "node:url";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { childCommand, runProgramWith } from "../../helpers/programs.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 const RUN = ["run", "--quiet", "--no-prompt"];
+const DEMO = [...RUN, "--allow-net=127.0.0.1", "--allow-env=PORT", "edge/demo.ts"];
+
+Deno.test("edge/demo.ts prints a line with the address of its page", async () => {
+  const options = { args: DEMO, env: { PORT: "0" }, stdout: "piped", stderr: "null" } as const;
+  const child = childCommand(Deno.execPath(), options).spawn();
+  const printed = await readUntil(child.stdout, /curl/);
+  const [, address] = /^Open (http:\/\/127\.0\.0\.1:\d+\/)$/m.exec(printed) ?? [];
+  const page = address && await (await fetch(address)).text();
+  child.kill("SIGTERM");
+  await child.status;
+  assert(page?.includes("<form"), printed);
+});
+
+/** Returns the output of a process to the first chunk that completes a match. */
+async function readUntil(
+  output: ReadableStream<Uint8Array<ArrayBuffer>>,
+  end: RegExp,
+): Promise<string> {
+  let printed = "";
+  for await (const text of output.pipeThrough(new TextDecoderStream())) {
+    printed += text;
+    if (end.test(printed)) break;
+  }
+  return printed;
+}
 
 Deno.test("edge/demo.ts prints one line and exits with 1 when PORT is invalid or in use", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const args = [...RUN, "--allow-net=127.0.0.1", "--allow-env=PORT", "edge/demo.ts"];
   for (const PORT of ["none", String(taken.addr.port)]) {
-    const ended = await runProgramWith({ env: { PORT } }, Deno.execPath(), ...args);
+    const ended = await runProgramWith({ env: { PORT } }, Deno.execPath(), ...DEMO);
     assertEquals(ended!.code, 1);
     assertMatch(ended!.stderr, new RegExp(`^[^\n]*\\bPORT\\b[^\n]*\n$`));
     assertStringIncludes(ended!.stderr, PORT);
@@ -24,12 +48,7 @@ Deno.test("weir serve reads only permitted variables when --allow-env lists them
   const args = [...RUN, ...flags, "serve"];
   const options = { args, env: environment, stdout: "null", stderr: "piped" } as const;
   const child = childCommand(Deno.execPath(), options).spawn();
-  let printed = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stderr) {
-    printed += decoder.decode(chunk, { stream: true });
-    if (/Settings: .*\n/.test(printed)) break;
-  }
+  const printed = await readUntil(child.stderr, /Settings: .*\n/);
   child.kill("SIGTERM");
   await child.status;
   assertEquals(printed.split("\n").map((line) => line.split(" ")[0]), ["Weir", "Settings:", ""]);

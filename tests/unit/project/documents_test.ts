@@ -2,10 +2,10 @@
 // tests/e2e/examples/code_blocks_test.ts runs the code.
 import { assert, assertEquals } from "@std/assert";
 import { packageReadme } from "../../../.ci/npm/readme.ts";
-import { statusOf } from "../../../.ci/status.ts";
+import { statusLine, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
 import jsr from "../../../jsr.json" with { type: "json" };
-import { documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
+import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
 import SNIPPETS from "../../../edge/page/code_snippets.json" with { type: "json" };
 import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
 
@@ -62,9 +62,19 @@ Deno.test("each row of docs/guarantees.md names a test that exists", async () =>
   }
 });
 
-Deno.test("the status in README.md follows from CHANGELOG.md and jsr.json", async () => {
-  const changelog = await Deno.readTextFile(`${PROJECT}CHANGELOG.md`);
-  assertEquals(README.match(/^.*\*\*Status.*$/gm), [statusOf(changelog, jsr.version).line]);
+Deno.test("README.md begins with commands that work: in a clone, and after a release with npm", async () => {
+  const line = statusLine(await Deno.readTextFile(`${PROJECT}CHANGELOG.md`), jsr.version);
+  assertEquals(withStatus(README, line), README);
+  const firstBlock = (text: string) => blocksOf("README.md", text)[0]!.code;
+  const clone = "npx -y deno@2.9 task demo\nnpx -y deno@2.9 task test\n";
+  if (line !== undefined) assertEquals(firstBlock(README), clone);
+
+  const released = withStatus(README, undefined);
+  assertEquals(released.match(/\*\*Status|first release/i), null);
+  assertEquals(firstBlock(released), `npx ${jsr.name} serve --sandbox\n`);
+  assertEquals(released.split(clone).length, 2);
+  const own = targetsOf(released).filter((target) => target.startsWith("#"));
+  assertEquals(own.filter((target) => !anchorsOf(released).includes(target.slice(1))), []);
 });
 
 Deno.test("the README on npm has no images, and its links lead to the tag", () => {
