@@ -20,7 +20,14 @@ export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
 type SummaryKey = typeof SUMMARY_KEYS[number];
 
 /** Options of a query that the server sets. */
-type ServerOption = "unchecked" | "incomplete" | "maxRows" | "partition" | "signal" | "onProgress";
+type ServerOption =
+  | "unchecked"
+  | "incomplete"
+  | "maxRows"
+  | "partition"
+  | "sameVersion" // a feed compares versions by itself
+  | "signal"
+  | "onProgress";
 
 export interface DocumentOptions extends Omit<AnyResourceQuery, ServerOption | "filter"> {
   filter?: string | undefined;

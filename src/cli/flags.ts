@@ -188,7 +188,13 @@ export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = Object.
 );
 
 /** Options of a query that no flag sets. */
-type CommandOption = "skipToken" | "partition" | "maxRows" | "signal" | "onProgress";
+type CommandOption =
+  | "skipToken"
+  | "partition"
+  | "maxRows"
+  | "sameVersion" // a file compares versions by itself
+  | "signal"
+  | "onProgress";
 
 export function readQuery(
   flags: FlagValues,
