@@ -332,7 +332,7 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
       variable === undefined ? [] : [[name, variable]]
     ),
   ),
-  'WEIR_SANDBOX: "1"': "WEIR_SANDBOX=1",
+  WEIR_SANDBOX: "WEIR_SANDBOX",
 };
 
 type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";

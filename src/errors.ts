@@ -25,11 +25,18 @@ export type DataStreamErrorKind =
 
 /** Properties of a {@linkcode DataStreamError}. The message begins with the address if there is one. */
 export type DataStreamErrorFacts =
-  & Pick<DataStreamError, "kind" | "url" | "hint">
+  & Pick<DataStreamError, "kind" | "url" | "hint" | "isTemporary">
   & Partial<
     Pick<
       DataStreamError,
-      "address" | "status" | "retryAfter" | "rows" | "skipToken" | "expectedRows" | "cause"
+      | "address"
+      | "status"
+      | "option"
+      | "retryAfter"
+      | "rows"
+      | "skipToken"
+      | "expectedRows"
+      | "cause"
     >
   >;
 
@@ -67,6 +74,13 @@ export class DataStreamError extends Error {
   declare readonly address: string | undefined;
   /** HTTP status, if there was a response. */
   declare readonly status: number | undefined;
+  /** Whether the client tries again after such an error, unless its attempts are used up. */
+  declare readonly isTemporary: boolean;
+  /**
+   * Option that accepts such a result: `incomplete`, `maxRows`, or `invalidValues` of Parquet. `undefined` if there is
+   * none.
+   */
+  declare readonly option: string | undefined;
   /** Time in milliseconds to wait before the next request, as the service or the option `sameVersion` asks. */
   declare readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */
@@ -83,7 +97,7 @@ export class DataStreamError extends Error {
   constructor(detail: string, facts: DataStreamErrorFacts) {
     super("", facts);
     Object.assign(this, facts, { rows: facts.rows ?? 0, detail });
-    this.message = messageFor(this, {});
+    this.message = messageFor(this);
   }
 }
 
@@ -91,9 +105,6 @@ export class DataStreamError extends Error {
 export type ValidationErrorFacts = Partial<
   Pick<ValidationError, "received" | "hint" | "cause">
 >;
-
-/** Key of the option `unchecked` in the names of an interface. */
-const UNCHECKED = "unchecked: true";
 
 /**
  * Error for an option that is rejected before any request is sent.
@@ -135,20 +146,23 @@ export class ValidationError extends TypeError {
 }
 
 /**
- * Keys of `names` are options, or options with a value (`format: "csv"`). Without a name for
- * `unchecked: true`, the message does not suggest it.
+ * How an interface names an option, such as `--top`, or with a value how it sets it, such as `--format csv`. `undefined`
+ * if it has no name of its own.
  */
+export type NameOption = (option: string, value?: unknown) => string | undefined;
+
+/** Without a name for `unchecked` with the value true, the message does not suggest it. */
 export function messageFor(
   error: DataStreamError | ValidationError,
-  names: Readonly<Record<string, string>>,
+  nameOption: NameOption = () => undefined,
 ): string {
-  const hint = nameOptions(error.hint, names);
+  const hint = nameOptions(error.hint, nameOption);
   if ("detail" in error) {
     const { address, detail } = error;
     return `${address ? `${address} ` : ""}${detail}: ${hint}`;
   }
-  const unchecked = error.canBeUnchecked && names[UNCHECKED];
-  return `${nameIn(names, error.option)} ${error.problem}${hint && `: ${hint}`}` +
+  const unchecked = error.canBeUnchecked && nameOption("unchecked", true);
+  return `${nameOption(error.option) ?? error.option} ${error.problem}${hint && `: ${hint}`}` +
     (unchecked ? orUnchecked(unchecked) : "");
 }
 
@@ -159,20 +173,27 @@ function orUnchecked(name: string): string {
 /** Lets an error suggest the option `unchecked`. Not in the constructor, which is in each bundle. */
 export function suggestUnchecked(error: ValidationError, isSuggested = true): ValidationError {
   if (!isSuggested) return error;
-  const message = error.message + orUnchecked(UNCHECKED);
+  const message = error.message + orUnchecked("unchecked: true");
   return Object.assign(error, { canBeUnchecked: true, message });
 }
 
-/** Also an option with its value. */
-const OPTION_IN_BRACES = /\{([\w.]+(?:: [^{}]+)?)\}/g;
+/** An option, and maybe its value in JSON. */
+const OPTION_IN_BRACES = /\{(([\w.]+)(?:: (true|false|"[^"{}]*"))?)\}/g;
 
-/** Replaces options in braces, such as `{top}`, by their names, else by the text in the braces. */
-export function nameOptions(hint: string, names: Readonly<Record<string, string>>): string {
-  return hint.replace(OPTION_IN_BRACES, (_, option) => nameIn(names, option));
+/** Replaces options in braces, such as `{top}` and `{format: "csv"}`, by their names, else by the text in the braces. */
+export function nameOptions(hint: string, nameOption?: NameOption): string {
+  return hint.replace(
+    OPTION_IN_BRACES,
+    (_, text, option, value) => nameOption?.(option, value && JSON.parse(value)) ?? text,
+  );
 }
 
-function nameIn(names: Readonly<Record<string, string>>, option: string): string {
-  return Object.hasOwn(names, option) ? names[option]! : option;
+/** Returns a function that names options by a table. It sets them as variables and URL parameters do: `name=value`. */
+export function namesOf(table: Readonly<Record<string, string>>): NameOption {
+  return (option, value) => {
+    const name = Object.hasOwn(table, option) ? table[option] : undefined;
+    return value === undefined ? name : name && `${name}=${value}`;
+  };
 }
 
 export function amendError(

@@ -1,4 +1,10 @@
-import { DataStreamError, nameOptions, oneLine, ValidationError } from "../../src/errors.ts";
+import {
+  DataStreamError,
+  type NameOption,
+  nameOptions,
+  oneLine,
+  ValidationError,
+} from "../../src/errors.ts";
 import { type AccessMode, type Settings, withoutSecretPath } from "../options.ts";
 import { PARAMETER_NAMES } from "./parameters.ts";
 
@@ -29,8 +35,10 @@ export class HttpProblem extends Error {
 
 /** A limit of the server or of one client: the same request of another client can succeed. */
 export class LimitReached extends HttpProblem {
-  constructor(details: ProblemDetails) {
-    const hint = `${details.hint ?? ""}try again after ${LIMIT_RETRY_DELAY} s`;
+  /** `remedy` is another way than to try again. */
+  constructor({ remedy, ...details }: Omit<ProblemDetails, "hint"> & { remedy?: string }) {
+    const tryAgain = `try again after ${LIMIT_RETRY_DELAY} s`;
+    const hint = remedy === undefined ? tryAgain : `${remedy}, or ${tryAgain}`;
     super({ ...details, hint }, { "retry-after": String(LIMIT_RETRY_DELAY) });
   }
 }
@@ -51,15 +59,11 @@ export function problemResponse(
   });
 }
 
-/** Option in the hint about a value that does not fit its column. */
-const INVALID_VALUES = 'invalidValues: "null"';
-/** Names in messages of the options of a {@linkcode ValidationError}. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
+/** By option, also of the server. Other options have their own names. */
+const NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PARAMETER_NAMES),
+  invalidValues: "allowInvalid",
   url: "The URL",
-  "bom: true": "bom=true",
-  'separator: "\\t"': "separator=tab",
-  [INVALID_VALUES]: "allowInvalid=true",
   "within.west": "The west side of bbox",
   "within.south": "The south side of bbox",
   "within.east": "The east side of bbox",
@@ -67,16 +71,23 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   apiKey: "The header x-api-key",
 };
 
+/** Names URL parameters instead of options. With a value: the parameter that sets it. */
+const nameParameter: NameOption = (option, value) => {
+  const name = Object.hasOwn(NAMES, option) ? NAMES[option]! : option;
+  if (value === undefined) return name;
+  const text = option === "invalidValues" ? "true" : value === "\t" ? "tab" : String(value);
+  return `${name}=${text}`;
+};
+
 export function toProblem(error: unknown): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error;
   if (!(error instanceof ValidationError)) return undefined;
   const { option, problem } = error;
-  const name = Object.hasOwn(OPTION_NAMES, option) ? OPTION_NAMES[option]! : option;
   return new HttpProblem({
     status: 400,
     title: TITLES[400]!,
-    detail: oneLine(`${name} ${problem}`),
-    hint: oneLine(nameOptions(error.hint, OPTION_NAMES)) || undefined,
+    detail: oneLine(`${nameParameter(option)} ${problem}`),
+    hint: oneLine(nameOptions(error.hint, nameParameter)) || undefined,
   });
 }
 
@@ -139,7 +150,8 @@ export function toServiceProblem(
   const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
-  const isMisfit = error.kind === "page" && error.hint.includes(INVALID_VALUES);
+  // The client can accept a value that does not fit its column.
+  const isMisfit = error.option === "invalidValues";
   if ((isSilent || status === 502) && !isMisfit) {
     const detail = isOfLimiter
       ? "The rate limiter of this server failed"
@@ -154,7 +166,7 @@ export function toServiceProblem(
   );
   const hint = status === 503
     ? `try again after ${headers["retry-after"]} s`
-    : STATUS_HINTS[status] ?? nameOptions(error.hint, OPTION_NAMES);
+    : STATUS_HINTS[status] ?? nameOptions(error.hint, nameParameter);
   return new HttpProblem({ status, title, detail, hint }, headers);
 }
 

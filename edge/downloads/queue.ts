@@ -184,7 +184,7 @@ export class Queue {
           status: 429,
           title: "Too many concurrent requests of one client",
           detail: `The server allows each client ${maxPerClient} concurrent ${tasks}`,
-          hint: "wait until one of them has ended, or ",
+          remedy: "wait until one of them has ended",
         }
         : {
           status: 503,

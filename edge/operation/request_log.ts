@@ -131,6 +131,7 @@ export class Exchange {
       this.#silence.abort(
         new DataStreamError(`DataStream sent nothing for ${MAX_SILENCE / 1000} s`, {
           kind: "network",
+          isTemporary: true,
           url,
           hint: "try again later",
           cause,

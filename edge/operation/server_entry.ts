@@ -1,4 +1,4 @@
-import { messageFor, ValidationError } from "../../src/errors.ts";
+import { messageFor, namesOf, ValidationError } from "../../src/errors.ts";
 import { requireNode } from "../../src/node_version.ts";
 import type { EdgeApp } from "../app.ts";
 import {
@@ -112,7 +112,7 @@ export function createWorkersEntry(
 }
 
 function failureMessage(error: ValidationError): string {
-  return `Not serving: ${messageFor(error, VARIABLE_NAMES)}`;
+  return `Not serving: ${messageFor(error, namesOf(VARIABLE_NAMES))}`;
 }
 
 /** 200 to `/healthz`: a failed health check could stop the server and hide its log. */

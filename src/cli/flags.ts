@@ -11,7 +11,14 @@ import {
   formatsOf,
 } from "../formats/formats.ts";
 import { parseUnits } from "../formats/units.ts";
-import { DataStreamError, messageFor, oneLine, ValidationError } from "../errors.ts";
+import {
+  DataStreamError,
+  messageFor,
+  type NameOption,
+  namesOf,
+  oneLine,
+  ValidationError,
+} from "../errors.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../odata/filter.ts";
 import { isMeasured, MAXIMUM_TOP, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
@@ -147,25 +154,26 @@ export const VALUE_FIELDS: Readonly<Record<string, string>> = {
 export const EXPIRES_FORM = "date, such as 2027-01-31, or time from now, such as 12h, 7d or 4w";
 export const DEFAULT_EXPIRES = "7d";
 
-/** By the option of the client, for messages; with a value if a hint suggests that value. */
-export const FLAG_NAMES: Readonly<Record<string, string>> = {
+/** Flags that are named as an option of the client. */
+const OPTION_FLAGS: Flags = { ...QUERY_FLAGS, ...ROW_RULE_FLAGS, ...CSV_FLAGS };
+
+/** By the option of the client, for messages. */
+const FLAG_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...["format", "expires", ...Object.keys({ ...QUERY_FLAGS, ...ROW_RULE_FLAGS })]
         .map((flag) => [flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), flag]),
       ...Object.entries(CSV).map(([option, [usage]]) => [option, nameOf(usage)]),
-    ].flatMap(([option, flag]) => [[option, `--${flag}`], [`${option}: true`, `--${flag}`]]),
+    ].map(([option, flag]) => [option, `--${flag}`]),
   ),
   within: "--bbox",
   ...Object.fromEntries(
     "west south east north".split(" ").map((side) => [`within.${side}`, `${side} of --bbox`]),
   ),
   incomplete: "--allow-incomplete",
+  invalidValues: "--allow-invalid",
   ActivityStartYear: "a year",
   units: "--unit",
-  'incomplete: "warn"': "--allow-incomplete",
-  'invalidValues: "null"': "--allow-invalid",
-  'separator: "\\t"': "--separator tab",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",
@@ -173,14 +181,22 @@ export const FLAG_NAMES: Readonly<Record<string, string>> = {
   secret: "WEIR_SIGNING_SECRET",
 };
 
+/** Names flags instead of options of the client. With a value: the flag that sets it. */
+function nameFlag(option: string, value?: unknown): string | undefined {
+  const name = namesOf(FLAG_NAMES)(option);
+  const takesValue = OPTION_FLAGS[option]?.value !== undefined;
+  if (value === undefined || !takesValue) return name;
+  return `${name} ${value === "\t" ? "tab" : value}`;
+}
+
 /** Names flags instead of options: the given `flags` that filter, instead of `--filter`. */
 export function messageOf(error: unknown, flags: FlagValues = new Map()): string {
   const hasNames = error instanceof ValidationError || error instanceof DataStreamError;
   const filters = SHORT_FILTERS.filter((name) => flags.has(name)).map((name) => `--${name}`);
-  const names = flags.has("filter") || filters.length === 0
-    ? FLAG_NAMES
-    : { ...FLAG_NAMES, filter: filters.join(" with ") };
-  return oneLine(hasNames ? messageFor(error, names) : error);
+  const isShort = filters.length > 0 && !flags.has("filter");
+  const nameOption: NameOption = (option, value) =>
+    option === "filter" && isShort ? filters.join(" with ") : nameFlag(option, value);
+  return oneLine(hasNames ? messageFor(error, nameOption) : error);
 }
 
 export const RESOURCE_COMMANDS: Readonly<Record<string, ResourceName>> = Object.fromEntries(

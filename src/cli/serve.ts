@@ -1,17 +1,14 @@
 import { readFile } from "node:fs/promises";
-import { messageFor, oneLine, ValidationError } from "../errors.ts";
+import { messageFor, namesOf, oneLine, ValidationError } from "../errors.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
 
 const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as const;
 /** By the variable that they replace, for messages. */
-const FLAG_NAMES = {
-  'WEIR_SANDBOX: "1"': "--sandbox",
-  ...Object.fromEntries(
-    Object.entries(VARIABLE_FLAGS).map(([name, flag]) => [name, `--${flag} or ${name}`]),
-  ),
-};
+const FLAG_NAMES = Object.fromEntries(
+  Object.entries(VARIABLE_FLAGS).map(([name, flag]) => [name, `--${flag} or ${name}`]),
+);
 
 /** Runs until a signal, then waits for the open responses. */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
@@ -32,9 +29,14 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   } catch (error) {
     if (error instanceof server.ListenError) throw new CommandError(error.message);
     if (!(error instanceof ValidationError)) throw error;
-    const inputNames = { ...server.VARIABLE_NAMES, ...FLAG_NAMES };
+    const nameVariable = namesOf({ ...server.VARIABLE_NAMES, ...FLAG_NAMES });
+    const message = messageFor(
+      error,
+      (option, value) =>
+        option === "WEIR_SANDBOX" && value === "1" ? "--sandbox" : nameVariable(option, value),
+    );
     const variable = server.VARIABLE_NAMES[error.option] ?? error.option;
-    throw new UsageError(messageFor(error, inputNames) + context.permissionHint(variable));
+    throw new UsageError(message + context.permissionHint(variable));
   }
 }
 

@@ -79,6 +79,7 @@ export async function requireSameVersions(
   if (changes === undefined) return;
   throw new DataStreamError(`The data changed during the download: ${changes}`, {
     kind: "changed",
+    isTemporary: false,
     url: check.url,
     hint: "run the query again",
     rows,
@@ -99,6 +100,7 @@ export function requireSettled(
     `Version ${version} of ${doi} was published at ${published}, and its rows can still change`,
     {
       kind: "changed",
+      isTemporary: false,
       url,
       hint: `run the query again after ${Math.ceil(retryAfter / 1000)} s`,
       retryAfter,

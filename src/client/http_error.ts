@@ -1,9 +1,6 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 
-/** Hint of a faulty page that may be correct at the next attempt. */
-export const PAGE_HINT =
-  "try again; if it fails again, check the base URL or report it to DataStream";
 const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
@@ -19,6 +16,9 @@ const HINTS: Record<number, string> = {
   504: TIMEOUT_HINT,
 };
 
+/** Statuses below 500 after which a new attempt, or one for fewer rows, may succeed. */
+const TEMPORARY_STATUSES = [408, 413, 429];
+
 export function statusError(
   response: Response,
   url: string,
@@ -30,6 +30,7 @@ export function statusError(
   if (isRedirect(response)) {
     return new DataStreamError("responded with a redirect", {
       ...facts,
+      isTemporary: false,
       hint:
         "check the base URL; redirects are not followed, because the API key is sent to one origin",
     });
@@ -38,6 +39,7 @@ export function statusError(
   const message = redact(messageIn(body));
   return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
     ...facts,
+    isTemporary: status >= 500 || TEMPORARY_STATUSES.includes(status),
     retryAfter: readRetryAfter(response.headers),
     hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
   });
@@ -92,6 +94,7 @@ export function networkFailure(
   const facts = {
     kind: "network",
     url,
+    isTemporary: !isDenied(error) && fault?.isPermanent !== true,
     hint: isDenied(error)
       ? `allow access to DataStream: deno run --allow-net=${host}`
       : fault
@@ -105,11 +108,6 @@ export function networkFailure(
 /** Whether Deno denies access to the network. */
 function isDenied(error: unknown): boolean {
   return error instanceof Error && error.name === "NotCapable";
-}
-
-/** Whether a new attempt would fail, too. */
-export function isPermanent(error: unknown): boolean {
-  return isDenied(error) || findFault(error)?.isPermanent === true;
 }
 
 interface NetworkFault {
@@ -184,12 +182,13 @@ function findFault(
 export function permitRefusal(retryAfter: number, url: string): DataStreamError {
   const hint = `try again in ${Math.ceil(retryAfter / 1000)} s`;
   const problem = "The rate limit of DataStream delays the request for too long";
-  return new DataStreamError(problem, { kind: "rate-limit", url, retryAfter, hint });
+  const facts = { kind: "rate-limit", isTemporary: false, url, retryAfter, hint } as const;
+  return new DataStreamError(problem, facts);
 }
 
 export function limiterFailure(url: string, problem: string, cause?: unknown): DataStreamError {
   const hint = "check that its store can be reached, then try again";
-  const facts = { kind: "rate-limit", url, hint, cause } as const;
+  const facts = { kind: "rate-limit", isTemporary: true, url, hint, cause } as const;
   return new DataStreamError(`The rate limiter ${problem}`, facts);
 }
 

@@ -14,6 +14,7 @@ export function readSkipToken(
   const linkError = (problem: string, cause?: unknown) =>
     new DataStreamError(`The link to the next page ${problem}`, {
       kind: "next-link",
+      isTemporary: false,
       url,
       hint: "the result is incomplete. The link was not followed. Report it to DataStream",
       cause,

@@ -15,9 +15,7 @@ import {
 import { type RowId, toRowId } from "../formats/row_reader.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { firstRepeated, isCount, isObject } from "../validation.ts";
-import { PAGE_HINT } from "./http_error.ts";
 import { idOfToken, readSkipToken } from "./next_link.ts";
-import { isTemporary } from "./retry.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
 export interface PageRequest extends PageOptions {
@@ -103,7 +101,7 @@ export async function* readPage<T, P>(
         if (isDue && canTake()) yield take();
       }
     } catch (error) {
-      const isBroken = error instanceof DataStreamError && isTemporary(error);
+      const isBroken = error instanceof DataStreamError && error.isTemporary;
       if (isBroken && canTake()) yield take();
       throw error;
     }
@@ -221,17 +219,21 @@ function requireJson({ headers }: ServiceResponse): void {
 
 function toAttemptError({ url }: ServiceResponse, error: unknown, expected = "a page of rows") {
   if (!(error instanceof PageFault)) return error;
-  const { received, hint } = error;
-  if (hint !== undefined) return new DataStreamError(received, { kind: "page", url, hint });
+  const { received, remedy } = error;
+  const facts = { kind: "page", url } as const;
+  if (remedy !== undefined) {
+    return new DataStreamError(received, { ...facts, isTemporary: false, ...remedy });
+  }
   const detail = `Expected ${expected} from ${new URL(url).pathname}, got ${received}`;
-  return new DataStreamError(detail, { kind: "page", url, hint: PAGE_HINT });
+  const hint = "try again; if it fails again, check the base URL or report it to DataStream";
+  return new DataStreamError(detail, { ...facts, isTemporary: true, hint });
 }
 
 /** Makes an error permanent: rows are not in order, so a request after the last delivered row can miss some. */
 function toGapError(error: unknown): unknown {
   if (!(error instanceof DataStreamError)) return error;
   const hint = `${error.hint}; rows before the last delivered one may be missing, so start again`;
-  return amendError(error, { kind: "page", status: undefined, hint });
+  return amendError(error, { isTemporary: false, hint });
 }
 
 /** Starts the conversion of a page. Only one page is converted at a time. */

@@ -516,6 +516,8 @@ function requireAccepted(reading: Reading, isEmpty: boolean): void {
     `Received ${groupRows} of ${groupCount} counted rows of ${query.resource}${reason}`,
     {
       kind: missing < 0 && !isUnknown ? "changed" : "incomplete",
+      isTemporary: false,
+      option: missing < 0 ? undefined : "incomplete",
       url: urlOf(query, run.settings),
       hint,
       expectedRows: groupCount,
@@ -534,6 +536,8 @@ function checkMaxRows({ run, query, position }: Reading, added: number): void {
     `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,
     {
       kind: "too-many-rows",
+      isTemporary: false,
+      option: "maxRows",
       url: urlOf(query, run.settings),
       hint: "narrow the filter, set a {limit} or raise {maxRows}",
       expectedRows: rows,

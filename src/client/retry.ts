@@ -2,7 +2,7 @@ import { abortable } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { RowNotes } from "../formats/tidy.ts";
-import { dateOf, isPermanent, PAGE_HINT } from "./http_error.ts";
+import { dateOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
@@ -112,7 +112,7 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
   };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 
-  if (!isTemporary(error)) return fail(error);
+  if (!error.isTemporary) return fail(error);
   if (retryAfter > policy.retryAfter) {
     const hint = `try again in ${Math.ceil(retryAfter / 1000)} s, as DataStream asks`;
     return fail(amendError(error, { hint }));
@@ -132,14 +132,6 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
   }
   if (!isLast) return decision;
   return fail(times > 1 ? amendError(error, { detail: `${error.detail}, ${times} times` }) : error);
-}
-
-/** Whether a new attempt may succeed. */
-export function isTemporary(error: DataStreamError): boolean {
-  const { kind, status = 0, retryAfter, hint, cause } = error;
-  if (kind === "status") return status >= 500 || status === 429 || isRefusal(error);
-  if (kind === "rate-limit") return retryAfter === undefined;
-  return kind === "page" ? hint === PAGE_HINT : kind === "network" && !isPermanent(cause);
 }
 
 function isTimeout({ status }: DataStreamError): boolean {

@@ -230,7 +230,7 @@ export class CsvWriter extends PageWriter {
     if (areFixed && this.addsColumns && columns.length > fields.length) {
       return new PageFault(
         `Field "${columns[fields.length]}" first appears after the header was written`,
-        "the result is incomplete; select the fields you need",
+        { hint: "the result is incomplete; select the fields you need" },
       );
     }
     if (output.length === 0) this.#records = [];

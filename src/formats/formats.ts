@@ -4,9 +4,11 @@ import { columnNames, fieldNames, RESOURCE_NAMES, type ResourceName } from "../o
 import {
   invalidValue,
   isObject,
+  nearNames,
   readMembers,
   requireOneOf,
   suggestBySpelling,
+  suggestNames,
 } from "../validation.ts";
 import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
@@ -241,9 +243,9 @@ function requireKnownColumns(
   const unknown = columns.find(([field]) => !fields.includes(field));
   if (unknown === undefined) return;
   const [field] = unknown;
-  const otherwise = "select it too, or omit the column";
-  const hint = suggestBySpelling(field, fields, otherwise);
+  const suggestion = suggestNames(nearNames(field, fields));
+  const hint = suggestion ?? "select it too, or omit the column";
   const problem = `must be selected fields, got "${field}"`;
   const error = new ValidationError("columns", problem, { received: field, hint });
-  throw suggestUnchecked(error, hint === otherwise);
+  throw suggestUnchecked(error, suggestion === undefined);
 }

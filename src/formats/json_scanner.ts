@@ -50,7 +50,7 @@ export function skipValue(page: Uint8Array, start: number): number {
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
     if (depth > MAX_NESTING) {
-      throw new PageFault("A value is nested too deep", "select other fields");
+      throw new PageFault("A value is nested too deep", { hint: "select other fields" });
     }
     at++;
   } while (depth > 0);
@@ -194,11 +194,18 @@ export function hashOf(page: Uint8Array, start: number, end: number): number {
   return hash;
 }
 
-/** A page that cannot be converted: malformed, or with a field that cannot become a column. */
+/** What the caller can do about a page that the service would send again. */
+interface Remedy {
+  hint: string;
+  /** As in `DataStreamError`. */
+  option?: string;
+}
+
+/** A page that cannot be converted: malformed, or with a `remedy`, such as for a field that cannot become a column. */
 export class PageFault extends SyntaxError {
   override readonly name = "PageFault";
 
-  constructor(readonly received: string, readonly hint?: string) {
-    super(hint === undefined ? `Expected a page of JSON, got ${received}` : `${received}: ${hint}`);
+  constructor(readonly received: string, readonly remedy?: Remedy) {
+    super(remedy ? `${received}: ${remedy.hint}` : `Expected a page of JSON, got ${received}`);
   }
 }

@@ -461,7 +461,7 @@ class ParquetDocumentWriter extends PageWriter {
     if (this.state.groups.length > 0 || this.#groups.length > 1) {
       return new PageFault(
         `Field "${added[0]}" first appears after the columns were written`,
-        "the result is incomplete; select the fields you need",
+        { hint: "the result is incomplete; select the fields you need" },
       );
     }
     const place = this.#fields.length;
@@ -478,10 +478,10 @@ class ParquetDocumentWriter extends PageWriter {
     const json = reader.json(index);
     const shown = json.length > MAX_VALUE_LENGTH ? `${json.slice(0, MAX_VALUE_LENGTH)}…` : json;
     const [field, type] = this.#columns()[index]!;
-    return new PageFault(
-      `${row} has ${field} ${shown}, which is not ${EXPECTED[type]}`,
-      'write null for such values with {invalidValues: "null"}, or choose another format',
-    );
+    return new PageFault(`${row} has ${field} ${shown}, which is not ${EXPECTED[type]}`, {
+      hint: 'write null for such values with {invalidValues: "null"}, or choose another format',
+      option: "invalidValues",
+    });
   }
 
   #writeGroup({ columns, rows, memory }: Buffered): WrittenGroup {

@@ -156,7 +156,8 @@ export class RowReader {
   #addColumn(field: string): number {
     const column = this.columns.length;
     if (column === this.kinds.length - 1) {
-      throw new PageFault(`The rows have more than ${column} fields`, "select the fields you need");
+      const hint = "select the fields you need";
+      throw new PageFault(`The rows have more than ${column} fields`, { hint });
     }
     this.columns.push(field);
     if (field === ID_FIELD) this.idColumn = column;

@@ -1,4 +1,4 @@
-import { messageFor, ValidationError } from "../errors.ts";
+import { messageFor, namesOf, ValidationError } from "../errors.ts";
 import type { Clause, Literal } from "../odata/clause.ts";
 import { parseFilter } from "../odata/parse_filter.ts";
 import {
@@ -96,7 +96,7 @@ function parseTests(resource: ResourceName, filter?: string): FieldTest[] {
     return parseFilter(filter).map((clause) => toTest(resource, clause));
   } catch (error) {
     if (error instanceof ValidationError) {
-      throw new BadRequest(messageFor(error, { filter: "$filter" }));
+      throw new BadRequest(messageFor(error, namesOf({ filter: "$filter" })));
     }
     throw error;
   }

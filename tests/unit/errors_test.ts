@@ -2,15 +2,18 @@
 import "../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../mod.ts";
-import { messageFor, suggestUnchecked } from "../../src/errors.ts";
+import { messageFor, namesOf, suggestUnchecked } from "../../src/errors.ts";
 
 Deno.test("DataStreamError() has its properties when status and wait are 0", () => {
   const cause = new Error("cause");
-  const facts = { kind: "status", url: "u", hint: "do this", status: 0, retryAfter: 0 } as const;
+  const facts = {
+    ...{ kind: "status", isTemporary: true, url: "u", hint: "do this" } as const,
+    ...{ status: 0, retryAfter: 0, option: "maxRows" },
+  };
   const error = new DataStreamError("detail", { ...facts, cause });
   assert(error instanceof Error);
-  const { name, message, detail, kind, url, hint, status, retryAfter } = error;
-  assertEquals({ kind, url, hint, status, retryAfter }, facts);
+  const { name, message, detail, kind, isTemporary, url, hint, status, retryAfter, option } = error;
+  assertEquals({ kind, isTemporary, url, hint, status, retryAfter, option }, facts);
   const texts = [name, message, detail, error.cause];
   assertEquals(texts, ["DataStreamError", "detail: do this", "detail", cause]);
 });
@@ -18,6 +21,7 @@ Deno.test("DataStreamError() has its properties when status and wait are 0", () 
 Deno.test("messageFor() replaces options of a DataStreamError when an interface has its own names", () => {
   const error = new DataStreamError("responded with {top}", {
     kind: "status",
+    isTemporary: false,
     url: "https://a.test/x?y",
     address: "https://a.test/x",
     hint: 'lower {top} or pass {partition: "auto"}, not {toString} or { top }',
@@ -27,8 +31,9 @@ Deno.test("messageFor() replaces options of a DataStreamError when an interface 
     'https://a.test/x responded with {top}: lower top or pass partition: "auto", not toString or { top }',
   );
   assertEquals(
-    messageFor(error, { top: "--top", partition: "--partition", 'partition: "auto"': "--auto" }),
-    "https://a.test/x responded with {top}: lower --top or pass --auto, not toString or { top }",
+    messageFor(error, (option, value) => `--${option}${value ? ` ${value}` : ""}`),
+    "https://a.test/x responded with {top}: lower --top or pass --partition auto, " +
+      "not --toString or { top }",
   );
 });
 
@@ -50,7 +55,7 @@ Deno.test("messageFor() replaces the options in hints of a ValidationError, and 
     'filter has "{top}": use within instead (or pass unchecked: true, if DataStream accepts it)',
   );
   assertEquals(
-    messageFor(error, { filter: "$filter", within: "bbox" }),
+    messageFor(error, namesOf({ filter: "$filter", within: "bbox" })),
     '$filter has "{top}": use bbox instead',
   );
 });

@@ -42,12 +42,14 @@ function show({ limit = Infinity, before, columns }: Given) {
 }
 
 const status = new DataStreamError(`responded with status 500 (${"x".repeat(81)})`, {
+  isTemporary: true,
   kind: "status",
   url: "u",
   address: "https://a.test/Records",
   hint: "try again later",
 });
 const offline = new DataStreamError("Cannot find a.test", {
+  isTemporary: true,
   kind: "network",
   url: "u",
   hint: "check your network connection and {baseUrl}",

@@ -24,6 +24,8 @@ const REFUSED = "The connection to api.datastream.org was refused: " +
   "check your firewall and proxy, or try again later";
 const UNTRUSTED = "The certificate of api.datastream.org has an unknown issuer: " +
   "if your network inspects TLS, set DENO_TLS_CA_STORE=system";
+const DENIED = "No complete response from https://api.datastream.org (Requires net access): " +
+  "allow access to DataStream: deno run --allow-net=api.datastream.org";
 const INVALID = "The certificate of api.datastream.org is not valid: " +
   "check the clock of this computer, and whether your network requires a login";
 
@@ -71,6 +73,7 @@ const FAULTS: readonly (readonly [message: string, ...errors: Error[]])[] = [
     `No complete response from https://api.datastream.org (fetch failed: a message with ECONNRESET): ${CHECK}, then try again`,
     fromNode("ECONNRESET"),
   ],
+  [DENIED, Object.assign(new Error("Requires net access"), { name: "NotCapable" })],
 ];
 
 /** Returns the error of a query whose requests fail, and their number. */
@@ -94,15 +97,13 @@ Deno.test("count() says what to check when no connection is possible, with and w
   }
 });
 
-Deno.test("count() is retried when the connection fails, except for an invalid certificate", async () => {
+Deno.test("count() is retried when the connection fails, except without access or for an invalid certificate", async () => {
   for (const [message, error] of FAULTS) {
     for (const apiKey of ["k3y", undefined]) {
       const { failure, requests } = await fail(error!, { apiKey });
-      const isRetried = message !== UNTRUSTED && message !== INVALID;
-      assertEquals([requests, failure.detail.endsWith(", 2 times")], [
-        isRetried ? 2 : 1,
-        isRetried,
-      ]);
+      const isRetried = ![UNTRUSTED, INVALID, DENIED].includes(message);
+      const facts = [requests, failure.detail.endsWith(", 2 times"), failure.isTemporary];
+      assertEquals(facts, [isRetried ? 2 : 1, isRetried, isRetried]);
     }
   }
 });

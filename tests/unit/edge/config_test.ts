@@ -12,7 +12,7 @@ import {
   unknownVariables,
 } from "../../../edge/config.ts";
 import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
-import { messageFor } from "../../../src/errors.ts";
+import { messageFor, namesOf } from "../../../src/errors.ts";
 import { signUrl } from "../../../src/signing/signed_url.ts";
 
 const variables = VARIABLES.map(({ variable }) => variable);
@@ -128,7 +128,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
 for (const [environment, message] of wrong) {
   Deno.test(`createApp() names the variable when the environment is ${JSON.stringify(environment)}`, () => {
     const error = assertThrows(() => createApp(readConfig(environment)), ValidationError);
-    assertStringIncludes(messageFor(error, VARIABLE_NAMES), message);
+    assertStringIncludes(messageFor(error, namesOf(VARIABLE_NAMES)), message);
   });
 }
 

@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { LONG_DEADLINE } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { cellsOf, readParquet } from "../../../helpers/parquet.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { page } from "../../../helpers/upstream.ts";
@@ -31,22 +31,6 @@ Deno.test(
     assertEquals(files, [300, 301, 1_000]);
   },
 );
-
-Deno.test("EdgeApp.request() rejects a value that does not fit its column, and writes null when allowInvalid is true", async () => {
-  const rows = () => page([{ Id: 1, ResultValue: "<0.05" }]);
-  const { app } = overUpstream([rows(), rows()]);
-  const path = "/Records.parquet?$select=Id,ResultValue";
-  const refused = await app.request(path);
-  assertEquals(refused.status, 502);
-  assertEquals(await problemOf(refused), {
-    detail: 'The row with Id 1 has ResultValue "<0.05", which is not a number',
-    hint: "write null for such values with allowInvalid=true, or choose another format",
-  });
-  const response = await app.request(`${path}&allowInvalid=true`);
-  const { rows: [row], metadata } = await readParquet(await response.arrayBuffer());
-  assertEquals(row, { Id: 1n, ResultValue: null });
-  assertEquals(JSON.parse(metadata.datapackage!).weir.invalidValues, 1);
-});
 
 Deno.test("EdgeApp.request() shows no own path of the base URL in Parquet and data packages", async () => {
   const baseUrl = "https://proxy.invalid/a-key-of-a-proxy/v1/odata/v4";

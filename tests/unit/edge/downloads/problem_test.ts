@@ -5,6 +5,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { formatsOf } from "../../../helpers/resources.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../../helpers/edge.ts";
+import { readParquet } from "../../../helpers/parquet.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
@@ -104,4 +105,19 @@ test("EdgeApp.request() breaks the transfer and logs both numbers when rows are 
   await assertRejects(() => response.text());
   assertEquals(log.length, 1);
   assertStringIncludes(log[0]!, "Received 2 of 5 counted rows of Records");
+});
+
+test("EdgeApp.request() rejects a value that does not fit its column, and writes null when allowInvalid is true", async () => {
+  const rows = () => page([{ Id: 1, ResultValue: "<0.05" }]);
+  const { app } = overUpstream([rows(), rows()]);
+  const path = "/Records.parquet?$select=Id,ResultValue";
+  const refused = await app.request(path);
+  assertEquals(refused.status, 502);
+  const { detail, hint } = await problemOf(refused);
+  assertEquals(detail, 'The row with Id 1 has ResultValue "<0.05", which is not a number');
+  assertStringIncludes(hint, "allowInvalid=true");
+  const response = await app.request(`${path}&allowInvalid=true`);
+  const { rows: [row], metadata } = await readParquet(await response.arrayBuffer());
+  assertEquals(row, { Id: 1n, ResultValue: null });
+  assertEquals(JSON.parse(metadata.datapackage!).weir.invalidValues, 1);
 });
