@@ -4,20 +4,43 @@ import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_con
 const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
-/** By status. Source: DataStream Public API, "Errors". */
-const HINTS: Record<number, string> = {
-  400: "check the names and the filter",
-  401: `send an API key, ${OR_REQUEST_ONE}`,
-  403: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
-  408: TIMEOUT_HINT,
-  413: "lower {top} or select fewer fields",
-  429:
-    `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
-  504: TIMEOUT_HINT,
+/** What a status says that may pass: about all requests with the key, about the service, or about the size of the page. */
+type TemporaryFault = "block" | "outage" | "timeout" | "too large";
+
+interface StatusRule {
+  hint: string;
+  /** Default: the request is not repeated. */
+  fault?: TemporaryFault;
+}
+
+const TIMEOUT: StatusRule = { hint: TIMEOUT_HINT, fault: "timeout" };
+const OUTAGE: StatusRule = { hint: "try again later", fault: "outage" };
+
+/** One row per status; others from 500 on are outages. Source: DataStream Public API, "Errors". */
+const STATUSES: Readonly<Record<number, StatusRule>> = {
+  400: { hint: "check the names and the filter" },
+  401: { hint: `send an API key, ${OR_REQUEST_ONE}` },
+  403: { hint: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}` },
+  408: TIMEOUT,
+  413: { hint: "lower {top} or select fewer fields", fault: "too large" },
+  429: {
+    hint:
+      `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
+    fault: "block",
+  },
+  500: OUTAGE,
+  502: OUTAGE,
+  503: OUTAGE,
+  504: TIMEOUT,
 };
 
-/** Statuses below 500 after which a new attempt, or one for fewer rows, may succeed. */
-const TEMPORARY_STATUSES = [408, 413, 429];
+function ruleOf(status: number): StatusRule {
+  return STATUSES[status] ?? (status >= 500 ? OUTAGE : { hint: "check the base URL" });
+}
+
+export function temporaryFaultOf({ status = 0 }: DataStreamError): TemporaryFault | undefined {
+  return ruleOf(status).fault;
+}
 
 export function statusError(
   response: Response,
@@ -37,11 +60,12 @@ export function statusError(
   }
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
+  const { hint, fault } = ruleOf(status);
   return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
     ...facts,
-    isTemporary: status >= 500 || TEMPORARY_STATUSES.includes(status),
+    isTemporary: fault !== undefined,
     retryAfter: readRetryAfter(response.headers),
-    hint: HINTS[status] ?? (status >= 500 ? "try again later" : "check the base URL"),
+    hint,
   });
 }
 

@@ -2,7 +2,7 @@ import { abortable } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { RowNotes } from "../formats/tidy.ts";
-import { dateOf } from "./http_error.ts";
+import { dateOf, temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
@@ -91,13 +91,14 @@ export interface RetryDecision {
 export function decide(attempts: Attempts, error: unknown, top?: number): RetryDecision {
   if (!(error instanceof DataStreamError)) throw error;
   const { policy } = attempts;
-  const { status } = error;
+  const faultOfStatus = temporaryFaultOf(error);
+  const isTooLarge = faultOfStatus === "too large";
   // A timeout has two possible causes: an outage, which is temporary, and a page that is too large.
-  const isLarge = status === 413 || isTimeout(error) && attempts.timeouts++ > 0;
+  const isLarge = isTooLarge || faultOfStatus === "timeout" && attempts.timeouts++ > 0;
   const canHalve = isLarge && top !== undefined && top > 1;
   // A smaller page is another request, which need not wait.
-  const retryAfter = status === 413 && canHalve ? -1 : error.retryAfter ?? -1;
-  const isBlock = status === 429;
+  const retryAfter = isTooLarge && canHalve ? -1 : error.retryAfter ?? -1;
+  const isBlock = faultOfStatus === "block";
   const times = isBlock && policy.attempts > 1 ? ++attempts.blocks : ++attempts.failed;
   const backoff = randomBackoff(times);
   const blockDelay = Math.min(backoff, MAX_RATE_LIMIT_DELAY);
@@ -122,7 +123,7 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
     // At least the backoff, so that `Retry-After: 0` does not repeat the request forever.
     attempts.blocked += Math.max(blockTime, blockDelay);
     isLast ||= attempts.blocked > MAX_BLOCKED;
-  } else if (status === 413 && (canHalve || !attempts.hasRestarted)) {
+  } else if (isTooLarge && (canHalve || !attempts.hasRestarted)) {
     // A page of one row cannot be smaller. After an outage, its 413 may be temporary.
     isLast ||= !canHalve;
   } else if (retryAfter < Math.min(backoff, attempts.backoff)) {
@@ -134,15 +135,12 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
   return fail(times > 1 ? amendError(error, { detail: `${error.detail}, ${times} times` }) : error);
 }
 
-function isTimeout({ status }: DataStreamError): boolean {
-  return status === 408 || status === 504;
-}
-
 /** After these, the cause is probably the size of the page, and not an outage. */
 export const MAX_TIMEOUTS = 3;
 
 export function isRefusal(error: DataStreamError): boolean {
-  return error.status === 413 || isTimeout(error);
+  const fault = temporaryFaultOf(error);
+  return fault === "timeout" || fault === "too large";
 }
 
 /** Random (ms), so that clients that failed at the same time retry at different times. */

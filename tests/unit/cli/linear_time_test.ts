@@ -3,7 +3,7 @@ import "../../helpers/no_permission.ts";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { readQuery } from "../../../src/cli/flags.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 const lines: Record<string, (size: number) => string[]> = {
   "n letters of one flag": (n) => [`-${"q".repeat(n)}x`],

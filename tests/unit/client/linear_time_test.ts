@@ -4,7 +4,7 @@ import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { statusError } from "../../../src/client/http_error.ts";
 import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
 type Text = (size: number) => string;

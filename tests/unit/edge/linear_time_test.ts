@@ -16,7 +16,7 @@ import { readForm, toSelection } from "../../../edge/page/form.ts";
 import { chooseLanguage } from "../../../edge/page/text.ts";
 import { publicOrigin } from "../../../edge/page/download_link.ts";
 import { toProblem } from "../../../edge/downloads/problem.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 
 type Text = (size: number) => string;

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertThrows } from "@std/assert";
 import { endpoint, ValidationError } from "../../../mod.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 let calls = 0;
 const inputs: Record<string, (length: number) => () => unknown> = {

@@ -5,7 +5,7 @@ import { assertThrows } from "@std/assert";
 import { csvFromPage, geojsonFromPage, ndjsonFromPage } from "../../../mod.ts";
 import { citationsText } from "../../../src/formats/citations.ts";
 import { createJsonWriter } from "../../../src/formats/json.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 type Text = (size: number) => string;
 

@@ -7,7 +7,7 @@ import { ValidationError } from "../../../mod.ts";
 import { parseBox } from "../../../src/odata/bounding_box.ts";
 import { parseFilter } from "../../../src/odata/parse_filter.ts";
 import { checkQuery } from "../../../src/odata/query_options.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 type Text = (size: number) => string;
 

@@ -95,7 +95,7 @@ Deno.test("each test file says what it promises; unit tests have no permissions,
       `${path}: import no_permission.ts`,
     );
     // The gate runs these files one after another.
-    const isTimed = imports.some((name) => name.endsWith("/doubling.ts"));
+    const isTimed = imports.some((name) => name.endsWith("/assert_linear.ts"));
     assert(
       !isTimed || path.endsWith("/linear_time_test.ts"),
       `${path}: name it linear_time_test.ts`,

@@ -1,7 +1,7 @@
 // Malformed query strings: the sandbox answers each in linear time.
 import "../../helpers/no_permission.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 const { apiKey, url, fetch } = createSandbox({ records: 10, requestsPerSecond: Infinity });
 const queries: Record<string, (size: number) => string> = {

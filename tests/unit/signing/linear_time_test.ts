@@ -3,7 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { signUrl, verifyUrl } from "../../../src/signing/signed_url.ts";
-import { assertLinear } from "../../helpers/doubling.ts";
+import { assertLinear } from "../../helpers/assert_linear.ts";
 
 const secret = "0123456789abcdef0123456789abcdef";
 const tail = `signature=${"0".repeat(64)}&expires=1800000000`;
