@@ -36,9 +36,11 @@ async function runFiles(): Promise<number> {
     const stdout = isWatching ? "inherit" : "piped";
     const env = { NO_COLOR: "1" };
     const child = new Deno.Command(Deno.execPath(), { args, env, stdout }).spawn();
-    if (stdout === "piped") await printWithoutDots(child.stdout);
+    const errors = stdout === "piped" ? await printWithoutDots(child.stdout) : [];
     exitCode ||= (await child.status).code;
-    tests.push(...testsIn(await Deno.readTextFile(report)));
+    const found = testsIn(await Deno.readTextFile(report), files);
+    for (const line of errors) console.log(withPlace(line, found));
+    tests.push(...found);
   }
   await Deno.remove(report);
   // A report does not tell a test that a filter leaves out from one that is skipped.
@@ -46,14 +48,29 @@ async function runFiles(): Promise<number> {
   return exitCode;
 }
 
-/** Prints the output of Deno without the mark of each test, which has a line of its own in a pipe. */
-async function printWithoutDots(output: ReadableStream<BufferSource>): Promise<void> {
+/**
+ * Prints the output of Deno without the mark of each test, which has a line of its own in a pipe. Returns the lines from the
+ * first error on.
+ */
+async function printWithoutDots(output: ReadableStream<BufferSource>): Promise<string[]> {
+  const errors: string[] = [];
   let line = "";
   for await (const text of output.pipeThrough(new TextDecoderStream())) {
     const lines = (line + text).split("\n");
     line = lines.pop()!;
-    for (const line of lines) if (!/^[.,!]?$/.test(line)) console.log(line);
+    for (const line of lines.filter((line) => !/^[.,!]?$/.test(line))) {
+      if (errors.length > 0 || line.trim() === "ERRORS") errors.push(line);
+      else console.log(line);
+    }
   }
+  return errors;
+}
+
+/** Replaces the place in the title of an error, which may be that of a helper. */
+function withPlace(text: string, tests: readonly TestCase[]): string {
+  const [, name] = /^(.*) => \.\/\S+:\d+:\d+$/.exec(text) ?? [];
+  const test = tests.find((test) => test.name === name && test.failure !== undefined);
+  return test ? `${name} => ./${test.file}:${test.line}` : text;
 }
 
 /** The flags of the call, with files before the arguments of the tests. */
@@ -68,7 +85,9 @@ async function runGate(): Promise<number> {
   const tests = results.flatMap((result) => result.tests);
   const failed = tests.filter(({ failure }) => failure !== undefined);
   for (const { problems } of results) for (const problem of problems) console.error(problem);
-  for (const { name, file, failure } of failed) console.error(`${file}: ${name}: ${failure}`);
+  for (const { file, line, name, failure } of failed) {
+    console.error(`${file}:${line}: ${name}: ${failure}`);
+  }
   const skipped = printSkipped(tests);
   const problems = results.flatMap((result) => result.problems).length;
   const seconds = Math.round((performance.now() - started) / 1000);
@@ -120,7 +139,7 @@ async function runTests({ flags, files }: TestCommand): Promise<Result> {
   const options = ["--reporter=dot", `--junit-path=${report}`];
   const args = [...DENO_TEST, ...options, ...flags, ...files];
   const { success, output } = await run(args);
-  const tests = [...testsIn(await Deno.readTextFile(report)), ...unloadedFiles(output)];
+  const tests = [...testsIn(await Deno.readTextFile(report), files), ...unloadedFiles(output)];
   await Deno.remove(report);
   const isExplained = success || tests.some(({ failure }) => failure !== undefined);
   return { problems: isExplained ? [] : [`deno ${flags.join(" ")}:\n${output.trim()}`], tests };
@@ -129,7 +148,13 @@ async function runTests({ flags, files }: TestCommand): Promise<Result> {
 /** Returns the test files that ended before their tests; a report does not have them. */
 function unloadedFiles(output: string): TestCase[] {
   return [...output.matchAll(/^(?:\.\/)?(\S+) \(uncaught error\)\n(?:error: )?(.*)/gm)]
-    .map(([, file, failure]) => ({ file: file!, name: "(uncaught)", failure, isSkipped: false }));
+    .map(([, file = "", failure = ""]) => ({
+      file,
+      line: 0,
+      name: "(uncaught)",
+      failure,
+      isSkipped: false,
+    }));
 }
 
 async function run(args: readonly string[]): Promise<{ success: boolean; output: string }> {

@@ -1,6 +1,5 @@
 // The tools that measure the tests: mutants, samples, the matrix, and the commands of the gate.
 import { assert, assertEquals } from "@std/assert";
-import { testsIn } from "../junit.ts";
 import { testCommands } from "../suites.ts";
 import { findDependentTests } from "./importers.ts";
 import { findSoleKillers } from "./matrix.ts";
@@ -86,15 +85,4 @@ Deno.test("findDependentTests() finds test files when they import a file indirec
 Deno.test("findSoleKillers() finds the tests that alone kill a mutant", () => {
   const sole = findSoleKillers([["a"], ["a", "b"], ["b"], ["c", "b"], [], ["a"]]);
   assertEquals(sole, [["a", 2], ["b", 1]]);
-});
-
-Deno.test("testsIn() returns the tests of a JUnit report with the first lines of their errors", () => {
-  const report = `<testcase name="a() &gt; &#39;b&#39;" classname="./tests/a_test.ts" time="0">
-    <failure message="Uncaught Error: no\nmore">text</failure></testcase>
-    <testcase name="c" classname="./tests/a_test.ts" time="0"><skipped/></testcase>`;
-  const file = "tests/a_test.ts";
-  assertEquals(testsIn(report), [
-    { file, name: "a() > 'b'", failure: "Error: no", isSkipped: false },
-    { file, name: "c", isSkipped: true },
-  ]);
 });
