@@ -85,6 +85,7 @@ export function startReport(
   const started = performance.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let progress: Progress | undefined;
+  const { rows: before = 0 } = after ?? {};
   /** Rows that the service counted, if it did. */
   let counted = after?.expectedRows;
   const isLong = startRetryFilter();
@@ -96,16 +97,17 @@ export function startReport(
 
   /** Numbers of rows of this run and an earlier one. */
   const count = () => ({
-    done: (after?.rows ?? 0) + (progress?.rows ?? 0),
+    done: progress?.rows ?? before,
     expected: Math.min(counted ?? Infinity, limit),
   });
 
   /** `width` is in characters. */
   const describe = (width = Infinity): string => {
-    const { rows = 0, pages = 0, splitting } = progress ?? {};
+    const { pages = 0, splitting } = progress ?? {};
     const { done, expected } = count();
     const rest = waitEnd - performance.now();
     if (rest > 0) return `Waiting ${duration(rest / 1000)}`;
+    const rows = done - before;
     const seconds = (performance.now() - started) / 1000;
     // Without a count and without rows, the limit says nothing about the number of rows.
     const isUnknown = expected === Infinity || done === 0 && counted === undefined;
@@ -119,7 +121,7 @@ export function startReport(
     if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
     if (pages === 0) {
       const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;
-      return `Requesting the ${after?.rows ? "next" : "first"} page…${elapsed}`;
+      return `Requesting the ${before > 0 ? "next" : "first"} page…${elapsed}`;
     }
     const rate = rows / Math.max(seconds, 0.001);
     const left = Math.max(0, expected - done) / rate;

@@ -246,6 +246,7 @@ function requestBatches<T>(
     isComplete: isLast,
     versions,
   });
+  if (after !== undefined) run.position = after;
   let isFirst = true;
   return async () => {
     if (isLast) return undefined;

@@ -360,7 +360,7 @@ export interface AnyResourceQuery extends QueryOptions {
 export interface Progress {
   /** Number of pages delivered. */
   readonly pages: number;
-  /** Number of rows delivered. */
+  /** Number of rows delivered, including those before a cursor with which the query continues. */
   readonly rows: number;
   /** Number of requests sent, including those for counts and locations. */
   readonly requests: number;

@@ -118,6 +118,7 @@ export async function* readParts<T>(
   signal.throwIfAborted();
   const reading = startReading(run, query, options.from ?? await startOf(run, query), options);
   const { position } = reading;
+  if (!options.isInternal) run.position = position;
   try {
     while (position.shards.length > 0 && position.rows < query.limit) {
       if (position.lastPage !== undefined) {
@@ -272,7 +273,7 @@ function advance(
   { rows, kept, lastId }: Pick<PageRows<unknown>, "rows" | "kept" | "lastId">,
   after: string | undefined,
 ): void {
-  const { run, query, options, position } = reading;
+  const { query, position } = reading;
   const [shard, ...later] = position.shards;
   if (query.limit > query.maxRows) checkMaxRows(reading, rows);
   const isInToken = idOfToken(after) !== undefined;
@@ -282,7 +283,6 @@ function advance(
   position.groupRows += rows;
   if (rows > kept) position.leftOut = (position.leftOut ?? 0) + rows - kept;
   if (rows > 0) reading.attempts = startAttempts(reading.attempts.policy);
-  if (!options.isInternal) run.progress.rows += kept;
 }
 
 function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): void {
@@ -423,10 +423,9 @@ async function countGroup(reading: Reading): Promise<number | undefined> {
   return rows;
 }
 
-function setCount({ run, query, options, position }: Reading, rows: number): void {
+function setCount({ query, position }: Reading, rows: number): void {
   if (query.skipToken === undefined) position.groupCount = rows;
   if (isOnlyGroup(position)) position.expectedRows = rows;
-  if (!options.isInternal) run.progress.expectedRows = position.expectedRows;
 }
 
 /** Takes one step after a page without a link: to the next page, to a count or to the next shard. */
@@ -487,13 +486,12 @@ export function nextStep(
 }
 
 /** Reports by how many rows a group differs from its count. Counts above 100,000 are estimates. */
-function reportDifference({ run, options, position }: Reading): void {
+function reportDifference({ run, position }: Reading): void {
   const { groupRows, groupCount = groupRows } = position;
   if (groupRows === groupCount) return;
   const name = groupRows < groupCount ? "missingRows" : "surplusRows";
-  const rows = (position[name] ?? 0) + Math.abs(groupCount - groupRows);
-  position[name] = rows;
-  if (!options.isInternal) reportProgress(run, { [name]: rows });
+  position[name] = (position[name] ?? 0) + Math.abs(groupCount - groupRows);
+  reportProgress(run, {});
 }
 
 /** Throws if rows of the current group are missing or surplus, unless the query accepts another number of rows. */

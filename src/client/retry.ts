@@ -4,7 +4,7 @@ import { amendError, DataStreamError } from "../errors.ts";
 import type { RowNotes } from "../formats/tidy.ts";
 import { dateOf, temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
-import type { Progress } from "./query.ts";
+import type { Cursor, Progress } from "./query.ts";
 import { sendRequest, type ServiceResponse } from "./transport.ts";
 
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -13,12 +13,17 @@ export interface Run {
   readonly settings: ClientSettings;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  readonly progress: Writable<Progress>;
+  /** Facts about requests. The rest of the progress is a view of the position. */
+  readonly progress: Writable<Omit<Progress, keyof DeliveredRows>>;
+  /** Of the query that the run is for, not of its requests for locations or versions. */
+  position: DeliveredRows;
   /** Time (ms since 1970) of the last response, by the clock of the service if it sends it. */
   responseDate?: number;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
 }
+
+type DeliveredRows = Pick<Cursor, "rows" | "expectedRows" | "missingRows" | "surplusRows">;
 
 export function createRun(
   settings: ClientSettings,
@@ -26,8 +31,7 @@ export function createRun(
   onProgress: (progress: Progress) => void = () => {},
   notes?: () => RowNotes | undefined,
 ): Run {
-  const numbers = { pages: 0, rows: 0, requests: 0, retries: 0, waits: 0 };
-  const progress = { ...numbers, expectedRows: undefined, retrying: undefined };
+  const progress = { pages: 0, requests: 0, retries: 0, waits: 0, retrying: undefined };
   return {
     settings,
     signal,
@@ -36,11 +40,19 @@ export function createRun(
       onProgress(found ? { ...progress, notes: found } : progress);
     },
     progress,
+    position: { rows: 0 },
   };
 }
 
-export function reportProgress(run: Run, changes: Partial<Progress>): void {
-  run.onProgress({ ...Object.assign(run.progress, changes) });
+export function reportProgress(run: Run, changes: Partial<Run["progress"]>): void {
+  const { rows, expectedRows, missingRows, surplusRows } = run.position;
+  run.onProgress({
+    ...Object.assign(run.progress, changes),
+    rows,
+    expectedRows,
+    ...(missingRows !== undefined && { missingRows }),
+    ...(surplusRows !== undefined && { surplusRows }),
+  });
 }
 
 /** Maximum delay (ms) after the first failure. It doubles with each further one. */
@@ -172,9 +184,9 @@ export async function send(
 }
 
 /** A server limits only the time to the first row. */
-function maxWaitOf({ settings, progress }: Run, { waited }: Attempts): number | undefined {
+function maxWaitOf({ settings, position }: Run, { waited }: Attempts): number | undefined {
   const { maxWait } = settings;
-  return maxWait === undefined || progress.rows > 0 ? undefined : maxWait - waited;
+  return maxWait === undefined || position.rows > 0 ? undefined : maxWait - waited;
 }
 
 export async function waitForRetry(

@@ -93,7 +93,7 @@ const texts: [text: string, given: Given, progress: Partial<Progress>][] = [
   ["1,000 of 2,500 rows (40%)", { limit: 2_500 }, { rows: 1_000, expectedRows: 5_000 }],
   ["1,000 rows", {}, { rows: 1_000 }],
   ["0 of 3 rows (0%)", { limit: 3 }, { expectedRows: 5 }],
-  ["75 of 100 rows (75%)", { limit: 100, before: 50 }, { rows: 25 }],
+  ["75 of 100 rows (75%)", { limit: 100, before: 50 }, { rows: 75 }],
 ];
 for (const [text, given, progress] of texts) {
   Deno.test(`ProgressReport.update() prints "${text}" when there is no terminal`, () => {

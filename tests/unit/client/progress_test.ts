@@ -29,6 +29,18 @@ Deno.test("onProgress() receives the expected rows also when all are left out", 
   assertEquals([last?.rows, last?.expectedRows], [0, 250]);
 });
 
+Deno.test("onProgress() receives rows and expected rows of the whole query when it continues after a cursor", async () => {
+  const { client } = pagedClient({ ids: range(1, 250) });
+  const reports: Progress[] = [];
+  const onProgress = (progress: Progress) => void reports.push(progress);
+  const query = client.records({ top: 100, onProgress });
+  const batches = await Array.fromAsync(query.batches());
+  reports.length = 0;
+  await Array.fromAsync(query.batches({ after: batches[1]!.cursor }));
+  const numbers = reports.map(({ pages, rows, expectedRows }) => [pages, rows, expectedRows]);
+  assertEquals(numbers, [[1, 250, 250]]);
+});
+
 Deno.test("onProgress() receives the error before each retry", async () => {
   const { client, clock } = retryingClient([
     Response.json({}, { status: 500 }),
