@@ -155,7 +155,7 @@ export function columnNames(resource: ResourceName, fields: readonly string[]): 
   const names = COLUMN_NAMES[resource] ?? {};
   return fields.map((field) => {
     const name = Object.hasOwn(names, field) ? names[field]! : field;
-    return fields.includes(name) ? field : name;
+    return name !== field && fields.includes(name) ? field : name;
   });
 }
 
