@@ -424,8 +424,13 @@ export class Feeds {
    * dataset was published after it or shortly before it, or has another version than the server had seen before it.
    */
   async #checkFirstPage(feed: Feed, run: FeedRun, canCompare = true): Promise<void> {
-    if (!feed.isUnchecked) return;
     const { source } = run.reader;
+    if (!feed.isUnchecked) {
+      // Nothing was sent early, so a recent publication ends the document in place of comparing its first page.
+      const { publishedAt = -Infinity } = feed.state ?? {};
+      if (source.isStateFirst && isRecent(publishedAt, feed.firstPageDate!)) throw dataChanged();
+      return;
+    }
     const { signal } = run.stop;
     const state = await source.requestState!(signal);
     this.#requireCurrent(feed, run);

@@ -66,7 +66,10 @@ const MAX_SUGGESTED = 12;
 const MAX_OF_GROUP = 5;
 
 /** Near names by group, in the order of their nearest one. */
-export function suggestCharacteristics(text: string, language: Language) {
+export function suggestCharacteristics(
+  text: string,
+  language: Language,
+): { groups: { label: string; names: string[] }[]; more: number } {
   const labelOf = (name: string) => {
     const { group = GROUP_OF_NAME.get(name) } = findCharacteristic(name);
     return group === undefined ? TEXTS[language].other : GROUP_NAMES[language][group];

@@ -443,7 +443,7 @@ async function createOutput(
     // Another program may have changed bytes since they were written.
     const damage = await findDamage(part, facts, createHash("sha256"));
     if (damage !== undefined) throw new PartError(`${damage}: ${HINTS.damagedPart}`);
-    const kept = await nameOfChanged(path, replaces, options);
+    const kept = await nameOfChanged(path, replaces, facts.hash, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
@@ -484,9 +484,11 @@ async function createOutput(
 async function nameOfChanged(
   path: string,
   replaces: Replaceable,
+  hash: string,
   options: FileOptions,
 ): Promise<string | undefined> {
-  if (replaces !== "own") return undefined;
+  // A run that was killed after it wrote this package has kept a changed FILE before.
+  if (replaces !== "own" || readPackage(path)?.resources[0].hash === hash) return undefined;
   const { state, reason } = await findFinished(path, options);
   if (state === "other") throw new FileError(`${reason}: ${REPLACE}`);
   if (state !== "changed") return undefined;
