@@ -268,6 +268,13 @@ Deno.test("weir completes a run that was killed while it renamed its file or its
     const { created } = dataPackage;
     assertEquals(await sealPackage({ ...await download.package(), created }), dataPackage);
   }
+  // The replaced file is not kept: it is the one that weir wrote, although its package is the new one.
+  await download.break("--force");
+  const state = JSON.parse(await download.text("a.csv.part.json"));
+  await download.write("a.csv.part.json", JSON.stringify({ ...state, replaces: "own" }));
+  await download.write("a.csv", "old");
+  await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
+  await download.expect("--update", { files: FILE });
 });
 
 Deno.test("weir writes no file without its package", async () => {

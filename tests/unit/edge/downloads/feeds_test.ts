@@ -163,6 +163,15 @@ test("Feeds request the first page again when a dataset was published less than 
   assertEquals(service.requests.slice(0, 4), ["null 10", "versions", "null 10", "count"]);
 });
 
+test("Feeds that send nothing early fail when a dataset was published less than ten minutes before the first page", async () => {
+  const { open, service } = feedsOver({ rows: textsOf(15) });
+  service.datasets[0]!.publishedAt = -599_000;
+  const reader = open("a", { isStateFirst: true });
+  await assertRejects(() => readText(reader), HttpProblem, "published again");
+  service.datasets[0]!.publishedAt = -601_000;
+  assertEquals(await readText(open("b", { isStateFirst: true })), service.text);
+});
+
 test("Feeds request the first page again when a dataset has another version than was seen before", async () => {
   const { feeds, open, service } = feedsOver({ rows: textsOf(15), cacheTtl: 0 });
   const download = async (isStateFirst = false) => {
