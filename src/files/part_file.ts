@@ -100,7 +100,7 @@ const NEW_PART: Pick<PartState, "version" | "bytes" | "hash" | "cursor"> = {
 /** Options for {@linkcode findFile} and {@linkcode openFile}. */
 export interface FileOptions {
   /** The flag `--update` or `--force`, or neither. */
-  mode: keyof typeof ACTIONS.nothing;
+  mode: keyof typeof ACTIONS.nothing | "force";
   query: QueryRecord;
   /** Whether a cursor belongs to the query. Different flags can mean the same query. */
   isSameQuery(cursor: Cursor): boolean;
@@ -111,15 +111,15 @@ export interface FileOptions {
   clock: Clock;
 }
 
-/** What to do, by what an earlier run left and the flag. */
+/** What to do, by what an earlier run left and the flag. With `--force`, a run always starts. */
 const ACTIONS = {
-  nothing: { default: "start", update: "start", force: "start" },
-  part: { default: "continue", update: "continue", force: "start" },
-  damagedPart: { default: "refuse", update: "start", force: "start" },
-  complete: { default: "keep", update: "compare", force: "start" },
-  changed: { default: "refuse", update: "start", force: "start" },
-  other: { default: "refuse", update: "refuse", force: "start" },
-  running: { default: "refuse", update: "refuse", force: "start" },
+  nothing: { default: "start", update: "start" },
+  part: { default: "continue", update: "continue" },
+  damagedPart: { default: "refuse", update: "start" },
+  complete: { default: "keep", update: "compare" },
+  changed: { default: "refuse", update: "start" },
+  other: { default: "refuse", update: "refuse" },
+  running: { default: "refuse", update: "refuse" },
 } as const;
 
 type FileState = keyof typeof ACTIONS;
@@ -211,7 +211,7 @@ async function findFiles(path: string, options: FileOptions): Promise<FoundFile>
 
 /** Throws the reason if this is refused. */
 function decide(state: FileState, mode: FileOptions["mode"], reason?: string) {
-  const action = ACTIONS[state][mode];
+  const action = mode === "force" ? "start" : ACTIONS[state][mode];
   if (action === "refuse") throw new FileError(`${reason}: ${HINTS[state]}`);
   return action;
 }
@@ -355,7 +355,7 @@ async function claim(
   };
   // The part gets the permissions of FILE. The owner may always read and write it, because a later run must.
   const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o666;
-  const file = await open(part, earlier ? "r+" : "wx", mode & 0o777 | 0o600).catch((error) => {
+  const file = await open(part, earlier ? "r+" : "wx+", mode & 0o777 | 0o600).catch((error) => {
     throw error.code === "EEXIST" ? takenOver() : error;
   });
   const { ino } = await file.stat();
@@ -441,9 +441,10 @@ async function createOutput(
     const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
     // Another program may have changed bytes since they were written.
-    const damage = await findDamage(part, facts, createHash("sha256"));
-    if (damage !== undefined) throw new PartError(`${damage}: ${HINTS.damagedPart}`);
-    const kept = await nameOfChanged(path, replaces, facts.hash, options);
+    if (await hashBytes(file, createHash("sha256"), bytes) !== facts.hash) {
+      throw new PartError(`${describeOtherBytes(part, bytes)}: ${HINTS.damagedPart}`);
+    }
+    const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
@@ -451,6 +452,8 @@ async function createOutput(
     // Without an await below, because another run can take over the part.
     check();
     if (kept !== undefined) renameSync(path, kept);
+    // If this run is killed now, the next one must not compare the FILE of before with the new package.
+    if (replaces === "own") commit({ replaces: "any" });
     replaceFile(dataPackage, `${JSON.stringify(description, null, 2)}\n`);
     check();
     renameSync(part, path);
@@ -484,11 +487,9 @@ async function createOutput(
 async function nameOfChanged(
   path: string,
   replaces: Replaceable,
-  hash: string,
   options: FileOptions,
 ): Promise<string | undefined> {
-  // A run that was killed after it wrote this package has kept a changed FILE before.
-  if (replaces !== "own" || readPackage(path)?.resources[0].hash === hash) return undefined;
+  if (replaces !== "own") return undefined;
   const { state, reason } = await findFinished(path, options);
   if (state === "other") throw new FileError(`${reason}: ${REPLACE}`);
   if (state !== "changed") return undefined;
@@ -606,6 +607,10 @@ async function findDamage(
   const { size } = (await statIfExists(part))!;
   if (size < bytes) return `${part} was changed: it has ${size} bytes, weir wrote ${bytes}`;
   if (await hashOf(part, bytes, hash) === expected) return undefined;
+  return describeOtherBytes(part, bytes);
+}
+
+function describeOtherBytes(part: string, bytes: number): string {
   return `${part} was changed: its first ${bytes} bytes differ from what weir wrote`;
 }
 

@@ -268,12 +268,16 @@ Deno.test("weir completes a run that was killed while it renamed its file or its
     const { created } = dataPackage;
     assertEquals(await sealPackage({ ...await download.package(), created }), dataPackage);
   }
-  // The replaced file is not kept: it is the one that weir wrote, although its package is the new one.
-  await download.break("--force");
-  const state = JSON.parse(await download.text("a.csv.part.json"));
-  await download.write("a.csv.part.json", JSON.stringify({ ...state, replaces: "own" }));
-  await download.write("a.csv", "old");
-  await download.write("a.csv.datapackage.json", JSON.stringify(dataPackage));
+  // The file of before is not kept: weir wrote it, although the package is that of the new one.
+  const obstacle = download.path("a.csv.datapackage.json.new");
+  download.onPage = () => Deno.mkdirSync(obstacle, { recursive: true });
+  download.publish({ Version: "9.0.0" });
+  assertEquals((await download.run("--update")).code, 1);
+  await Deno.remove(obstacle);
+  const resources = [{ ...dataPackage.resources[0], hash: "sha256:new" }];
+  const newPackage = { ...await download.package(), resources };
+  await download.write("a.csv.datapackage.json", JSON.stringify(newPackage));
+  download.onPage = () => {};
   await download.expect("--update", { files: FILE });
 });
 
