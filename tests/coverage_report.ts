@@ -31,7 +31,11 @@ function hasCode(path: string): boolean {
 // Tests kill programs, also while these write their profile.
 for (const { name } of Deno.readDirSync(profiles)) {
   const path = `${profiles}/${name}`;
-  if (!Deno.readTextFileSync(path).trimEnd().endsWith("}")) Deno.removeSync(path);
+  try {
+    JSON.parse(Deno.readTextFileSync(path));
+  } catch {
+    Deno.removeSync(path);
+  }
 }
 const success = await printTable();
 const loaded = await findLoadedFiles();
