@@ -63,3 +63,16 @@ Deno.test("edge/serve.ts responds when a program imports it", async () => {
   const ended = await runProgramWith({ env: { WEIR_SANDBOX: "1" } }, Deno.execPath(), ...args);
   assertEquals([ended?.code, ended?.stdout], [0, '"Id"\r\n1001\r\n1008\r\n\n']);
 });
+
+Deno.test("the programs of the npm package and of the bundle pass their arguments on, and exit with the code of the command", async () => {
+  const run = async (entry: string, ...args: string[]) => {
+    const line = [...RUN, "--allow-env", "--allow-read", `src/cli/${entry}.ts`, ...args];
+    return (await runProgramWith({}, Deno.execPath(), ...line))!;
+  };
+  const usage = await run("bin", "fields", "--banana");
+  assertEquals(usage.code, 2);
+  assertStringIncludes(usage.stderr, "--banana");
+  const help = await run("serve_bin", "--help");
+  assertEquals(help.code, 0);
+  assertStringIncludes(help.stdout, "weir serve");
+});
