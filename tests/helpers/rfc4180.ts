@@ -1,5 +1,6 @@
-/** Parses CSV strictly: cells without quotes contain neither quotes nor line breaks. */
-export function readCsv(csv: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
+/** Parses CSV strictly: cells without quotes contain neither quotes nor line breaks. Leaves out a byte order mark. */
+export function readCsv(text: string, eol: "\r\n" | "\n" = "\r\n"): string[][] {
+  const csv = text.replace(/^\uFEFF/, "");
   const rows: string[][] = [];
   let cells: string[] = [];
   const cell = new RegExp(`(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|${eol}|$)`, "y");
