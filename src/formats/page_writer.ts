@@ -201,8 +201,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
       ...new Set([...fields, ID_FIELD, ...distinct, ...rules ? fieldsOfRules(rules) : []]),
     ];
     this.reader = new RowReader(this.window, separator, columns, addsColumns);
-    const note = (...note: Note) => this.note(...note);
-    this.rules = rules && new PageRules(rules, this.window, this.reader, separator, note);
+    this.rules = rules && new PageRules(rules, this.window, this.reader, separator, this);
   }
 
   get ids(): RowIds {

@@ -171,7 +171,10 @@ export type Note =
   | readonly [name: Exclude<keyof RowNotes, "forms" | "fractions">]
   | readonly [name: "forms" | "fractions", characteristic: string, value: string];
 
-type AddNote = (...note: Note) => void;
+interface NoteTaker {
+  /** Notes a fact about the row that is being converted. */
+  note(...note: Note): void;
+}
 
 /** Maximum number of forms or fractions to list for a characteristic. */
 const MAX_LISTED = 10;
@@ -296,23 +299,22 @@ export class PageRules implements Cells {
   readonly #columns: Int32Array;
   readonly #conditions = new BytesCache((...at) => kindOfCondition(textAt(...at)));
   readonly #controlTypes = new BytesCache((...at) => isQualityControl(textAt(...at)));
-  readonly #days = new BytesCache((...at) => this.#findDay(textAt(...at)));
+  readonly #days = new BytesCache((...at) => this.#findDay(...at));
   readonly #texts = new BytesCache(textAt);
   readonly #converters = new Map<string, ConvertDigits | undefined>();
   /** Kind of the cell `datetime_utc`, whose colons need quotes if the separator is a colon. */
   readonly #timeKind: number;
-  readonly #note: AddNote;
+  readonly #notes: NoteTaker;
 
-  /** `note` notes a fact about the row that the reader has read. */
   constructor(
     rules: RowRules,
     window: PageBytes,
     reader: RowReader,
     separator: number,
-    note: AddNote,
+    notes: NoteTaker,
   ) {
     this.#rules = rules;
-    this.#note = note;
+    this.#notes = notes;
     this.#window = window;
     this.#reader = reader;
     this.#columns = Int32Array.from(FIELDS, (field) => reader.findColumn(field));
@@ -338,7 +340,7 @@ export class PageRules implements Cells {
       : "inside";
     const isControl = excludeQualityControl && day === "inside" && this.#isQualityControlRow();
     const reason = isControl ? "qualityControl" : day;
-    if (reason !== "inside") this.#note(reason);
+    if (reason !== "inside") this.#notes.note(reason);
     return reason === "inside";
   }
 
@@ -362,9 +364,9 @@ export class PageRules implements Cells {
     const limit = this.#kindOfNumber(limitColumn);
     const condition = this.#reader.lookUp(this.#conditions, this.#columns[CONDITION]!) ?? "absent";
     const { censoring, number, isContradictory } = classifyResult(result, condition, limit);
-    if (isContradictory) this.#note("contradictory");
-    if (result === "text" || limit === "text") this.#note("textInNumber");
-    if (condition === "new") this.#note("unknownCondition");
+    if (isContradictory) this.#notes.note("contradictory");
+    if (result === "text" || limit === "text") this.#notes.note("textInNumber");
+    if (condition === "new") this.#notes.note("unknownCondition");
 
     this.kinds.fill(EMPTY);
     if (number !== undefined) {
@@ -406,10 +408,20 @@ export class PageRules implements Cells {
     return this.#reader.lookUp(this.#controlTypes, this.#columns[TYPE]!) ?? false;
   }
 
-  #findDay(date: string): "inside" | "outsideDays" | "withoutDate" | "unreadableDate" {
+  /** The bytes are the date in JSON. A page can have more dates than the cache. */
+  #findDay(
+    page: Uint8Array,
+    start: number,
+    end: number,
+  ): "inside" | "outsideDays" | "withoutDate" | "unreadableDate" {
     const { from = "", to = "\uffff" } = this.#rules;
+    const date = textAt(page, start, end);
     if (BLANK.test(date)) return "withoutDate";
-    if (dayNumber(asciiBytes(date), 0, date.length) === NO_NUMBER) return "unreadableDate";
+    const isPlain = end - start === date.length + 2; // with its quotes
+    const day = isPlain
+      ? dayNumber(page, start + 1, end - 1)
+      : dayNumber(asciiBytes(date), 0, date.length);
+    if (day === NO_NUMBER) return "unreadableDate";
     return date >= from && date <= to ? "inside" : "outsideDays";
   }
 
@@ -479,12 +491,12 @@ export class PageRules implements Cells {
     const digits = String.fromCharCode(...this.bytes.subarray(this.starts[0], this.ends[0]));
     const converted = this.#converters.get(key)?.(digits);
     if (converted === undefined) {
-      return this.#note("otherUnit");
+      return this.#notes.note("otherUnit");
     }
     this.#write(0, SCALAR, utf8Encoder.encode(converted));
     this.#write(1, PLAIN_STRING, utf8Encoder.encode(target));
-    this.#note("forms", characteristic, this.#text(FORM));
-    this.#note("fractions", characteristic, this.#text(FRACTION));
+    this.#notes.note("forms", characteristic, this.#text(FORM));
+    this.#notes.note("fractions", characteristic, this.#text(FRACTION));
   }
 
   #text(field: number): string {
@@ -523,7 +535,7 @@ export class PageRules implements Cells {
     if (offset !== NO_NUMBER) {
       return writeUtc(bytes, dateAt, dateEnd, timeAt, timeEnd, offset, this.bytes, TIME_AT);
     }
-    if (isLetter(bytes[zoneAt]!)) this.#note("zoneAbbreviation");
+    if (isLetter(bytes[zoneAt]!)) this.#notes.note("zoneAbbreviation");
     return 0;
   }
 }

@@ -48,6 +48,7 @@ function isUtc(bytes: Uint8Array, start: number, end: number): boolean {
  */
 export function readOffset(bytes: Uint8Array, start: number, end: number): number {
   const sign = bytes[start];
+  if (sign === LETTER_Z && end === start + 1) return 0;
   if (sign !== PLUS && sign !== MINUS) return isUtc(bytes, start, end) ? 0 : NO_NUMBER;
   const hoursEnd = bytes[end - 3] === COLON ? end - 3 : end - 2;
   const digits = hoursEnd - start - 1;
