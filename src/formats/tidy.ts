@@ -277,14 +277,14 @@ function isQualityControl(type: string): boolean {
     type === "Sample-Negative Control";
 }
 
-// Offsets in the content of cells: first the constant cells, then the time, then other cells. Strings are in quotes.
 export const CENSORINGS = ["none", "left", "right", "unknown", "missing"] as const;
-const FALSE_AT = 60;
-const TRUE_AT = 66;
-const TIME_AT = 72;
-const REST_AT = 112;
-const WORD_BYTES = CENSORINGS.map((word) => `"${word}"`.padEnd(12)).join("") + "false true";
+
+// Offsets in the content of cells: first the words that cells can have, in quotes, then the time, then other cells.
+const WORDS = [...CENSORINGS, "false", "true"] as const;
 const WORD_LENGTH = 12;
+const WORD_BYTES = WORDS.map((word) => `"${word}"`.padEnd(WORD_LENGTH)).join("");
+const TIME_AT = WORD_BYTES.length;
+const REST_AT = TIME_AT + 40;
 
 /** Applies rules to the rows of one page, and holds the cells of the columns of `tidy` of the last row. */
 export class PageRules implements Cells {
@@ -377,17 +377,15 @@ export class PageRules implements Cells {
       if (censoring === "none" || censoring === "right") this.#copyCell(0, 3);
       if (censoring === "none" || censoring === "left") this.#copyCell(0, 4);
     }
-    const word = WORD_LENGTH * CENSORINGS.indexOf(censoring) + 1;
-    this.#setCell(2, PLAIN_STRING, word, word + censoring.length);
+    this.#setWord(2, PLAIN_STRING, censoring);
     const timeEnd = this.#writeTime();
     if (timeEnd > 0) this.#setCell(5, this.#timeKind, TIME_AT + 1, timeEnd);
-    const isControl = this.#isQualityControlRow();
-    this.#setCell(
-      6,
-      SCALAR,
-      isControl ? TRUE_AT : FALSE_AT,
-      isControl ? TRUE_AT + 4 : FALSE_AT + 5,
-    );
+    this.#setWord(6, SCALAR, this.#isQualityControlRow() ? "true" : "false");
+  }
+
+  #setWord(cell: number, kind: number, word: typeof WORDS[number]): void {
+    const start = WORD_LENGTH * WORDS.indexOf(word) + 1;
+    this.#setCell(cell, kind, start, start + word.length);
   }
 
   #setCell(cell: number, kind: number, start: number, end: number): void {
@@ -408,7 +406,6 @@ export class PageRules implements Cells {
     return this.#reader.lookUp(this.#controlTypes, this.#columns[TYPE]!) ?? false;
   }
 
-  /** The bytes are the date in JSON. A page can have more dates than the cache. */
   #findDay(
     page: Uint8Array,
     start: number,
@@ -417,11 +414,8 @@ export class PageRules implements Cells {
     const { from = "", to = "\uffff" } = this.#rules;
     const date = textAt(page, start, end);
     if (BLANK.test(date)) return "withoutDate";
-    const isPlain = end - start === date.length + 2; // with its quotes
-    const day = isPlain
-      ? dayNumber(page, start + 1, end - 1)
-      : dayNumber(asciiBytes(date), 0, date.length);
-    if (day === NO_NUMBER) return "unreadableDate";
+    const bytes = utf8Encoder.encode(date);
+    if (dayNumber(bytes, 0, bytes.length) === NO_NUMBER) return "unreadableDate";
     return date >= from && date <= to ? "inside" : "outsideDays";
   }
 
@@ -518,7 +512,8 @@ export class PageRules implements Cells {
     }
     const [day, clock, offset] = [this.#text(DATE), this.#text(TIME), this.#text(ZONE)];
     const end = day.length + clock.length;
-    const text = asciiBytes(day + clock + offset);
+    // The lengths are numbers of bytes up to a character that is not ASCII, and no date or time has one.
+    const text = utf8Encoder.encode(day + clock + offset);
     return this.#subtractOffset(text, 0, day.length, day.length, end, end, text.length);
   }
 
@@ -552,11 +547,6 @@ function textAt(page: Uint8Array, start: number, end: number): string {
 /** Whether the bytes of a value are those of its text. */
 function isUnescaped(kind: number | undefined): boolean {
   return kind === PLAIN_STRING || kind === NEEDS_QUOTES;
-}
-
-/** Converts each character to one byte; 0 if it is not ASCII. */
-function asciiBytes(text: string): Uint8Array {
-  return Uint8Array.from(text.split(""), (char) => char < "\x80" ? char.charCodeAt(0) : 0);
 }
 
 function isLetter(byte: number): boolean {
