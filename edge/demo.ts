@@ -5,10 +5,10 @@
  */
 import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
-import { readListenOptions, sandboxOptions } from "./config.ts";
-import { DEFAULT_HOST } from "./options.ts";
+import { readListenOptions, sandboxOptions } from "./server/config.ts";
+import { DEFAULT_HOST } from "./http/options.ts";
 import { createCodeSnippets } from "./page/code_snippets.ts";
-import { ListenError, startServer } from "./operation/start.ts";
+import { ListenError, startServer } from "./server/start.ts";
 
 try {
   const options = readListenOptions({ PORT: Deno.env.get("PORT"), HOST: DEFAULT_HOST });

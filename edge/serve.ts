@@ -39,7 +39,7 @@
  *
  * @module
  */
-import { createServerEntry, type ServerEntry } from "./operation/server_entry.ts";
+import { createServerEntry, type ServerEntry } from "./server/entries.ts";
 
 export type { ServerEntry };
 

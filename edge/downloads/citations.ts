@@ -3,7 +3,7 @@ import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts"
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { clausesOf, toMetadataFilter } from "../../src/odata/query_options.ts";
 import { type AppContext, respondWithText } from "./download.ts";
-import type { Exchange } from "../operation/request_log.ts";
+import type { Exchange } from "../http/exchange.ts";
 
 const FORMATS_BY_PATH = new Map(
   Object.values(CITATION_FORMATS).map((format) => [`/Citations.${format.extension}`, format]),

@@ -6,12 +6,12 @@ import { versionsOf } from "../../src/formats/citations.ts";
 import { PACKAGE_MEDIA_TYPE, sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
-import { withoutSecretPath } from "../options.ts";
-import type { Exchange } from "../operation/request_log.ts";
+import { withoutSecretPath } from "../http/options.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
 import { fileNameOf } from "./headers.ts";
-import type { DownloadParameters } from "./parameters.ts";
+import type { DownloadParameters } from "../http/parameters.ts";
 
 /** Responds with the package of the download that has the same parameters; `$format` is its format. */
 export async function respondWithDataPackage(

@@ -10,22 +10,22 @@ import {
   type LoadedFormat,
 } from "../../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
-import type { AccessControl } from "./access.ts";
+import type { AccessControl } from "../http/access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
-import type { RequestQueue } from "./queue.ts";
+import type { RequestQueue } from "../http/queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
-import type { RequestOutcome } from "../operation/metrics.ts";
-import type { Exchange } from "../operation/request_log.ts";
-import { type Settings, withoutSecretPath } from "../options.ts";
-import { toServiceProblem } from "./problem.ts";
+import type { RequestOutcome } from "../http/metrics.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { type Settings, withoutSecretPath } from "../http/options.ts";
+import { toServiceProblem } from "../http/problem.ts";
 import {
   type DocumentOptions,
   type DownloadParameters,
   type ParameterName,
   readDownloadParameters,
   readParameters,
-} from "./parameters.ts";
+} from "../http/parameters.ts";
 
 export interface AppContext {
   settings: Settings;

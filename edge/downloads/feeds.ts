@@ -9,9 +9,9 @@ import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { WriterState } from "../../src/formats/page_writer.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
-import type { Settings } from "../options.ts";
-import { HttpProblem, LimitReached } from "./problem.ts";
-import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "./queue.ts";
+import type { Settings } from "../http/options.ts";
+import { HttpProblem, LimitReached } from "../http/problem.ts";
+import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "../http/queue.ts";
 
 /** A part of a document: rows that have arrived, or its end. */
 export interface FeedPart {

@@ -12,9 +12,9 @@ import { clausesOf } from "../../src/odata/query_options.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import { SERVICE_MEDIA_TYPE } from "../../src/service_constants.ts";
 import { invalidValue } from "../../src/validation.ts";
-import type { AccessControl } from "./access.ts";
-import type { DownloadParameters } from "./parameters.ts";
-import { HttpProblem } from "./problem.ts";
+import type { AccessControl } from "../http/access.ts";
+import type { DownloadParameters } from "../http/parameters.ts";
+import { HttpProblem } from "../http/problem.ts";
 
 export function downloadHeaders(
   url: URL,

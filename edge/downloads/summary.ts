@@ -3,8 +3,8 @@ import { summaryCsv } from "../../src/client/summary.ts";
 import { DataStreamError } from "../../src/errors.ts";
 import type { ResourceName } from "../../src/odata/resources.ts";
 import { type AppContext, respondWithText } from "./download.ts";
-import type { Exchange } from "../operation/request_log.ts";
-import { HttpProblem } from "./problem.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { HttpProblem } from "../http/problem.ts";
 
 export const SUMMARY_PATH = "/Summary.csv";
 

@@ -6,8 +6,8 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
-import type { Settings } from "../options.ts";
-import type { DownloadParameters } from "./parameters.ts";
+import type { Settings } from "../http/options.ts";
+import type { DownloadParameters } from "../http/parameters.ts";
 import type { DatasetState, Feeds, Seen } from "./feeds.ts";
 
 type DownloadQuery = DownloadParameters["query"];

@@ -1,6 +1,6 @@
 // Code that reads a download. It never contains a key or token.
 import { TEXT_IDENTIFIERS } from "../../src/odata/fields.ts";
-import type { AccessMode } from "../options.ts";
+import type { AccessMode } from "../http/options.ts";
 import TABLE from "./code_snippets.json" with { type: "json" };
 
 /** Header that a program must send, with the environment variable that has its API key or token. */

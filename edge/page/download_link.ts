@@ -5,7 +5,7 @@ import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { fold } from "../../src/odata/value_hints.ts";
 import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "../http/options.ts";
 import { nameInForm } from "./characteristics.ts";
 import { MAIN_FIELDS, selectedFields, TABLE_FIELDS } from "./fields.ts";
 import type { Form } from "./form.ts";

@@ -1,6 +1,6 @@
 // The message of the page when a selection cannot be shown or downloaded.
 import { html } from "hono/html";
-import { toProblem } from "../downloads/problem.ts";
+import { toProblem } from "../http/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
 import type { View } from "./html.ts";
 import { fill, type Text, TEXTS } from "./text.ts";

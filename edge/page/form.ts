@@ -1,8 +1,8 @@
 // The state of the page: what the form selects and how the page shows it. A URL of the page holds all of it.
 import { type BoundingBox, parseBox } from "../../src/odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../../src/odata/filter.ts";
-import { shorten } from "../downloads/parameters.ts";
-import { HttpProblem } from "../downloads/problem.ts";
+import { shorten } from "../http/parameters.ts";
+import { HttpProblem } from "../http/problem.ts";
 import { findCharacteristic } from "./characteristics.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";

@@ -1,8 +1,8 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
 import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
-import { shorten } from "../downloads/parameters.ts";
-import type { AccessMode, Settings } from "../options.ts";
+import { shorten } from "../http/parameters.ts";
+import type { AccessMode, Settings } from "../http/options.ts";
 import { characteristicName, commonNames, nameInForm } from "./characteristics.ts";
 import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
 import { type DatasetInfo, namesOf, type Results } from "./load.ts";

@@ -3,7 +3,7 @@ import { parse } from "@std/csv/parse";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import type { SummaryRow } from "../../src/client/summary.ts";
-import { shorten } from "../downloads/parameters.ts";
+import { shorten } from "../http/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
 import { mapPositionOf, POSITION_FIELDS } from "../../src/odata/map_position.ts";
 import { fold } from "../../src/odata/value_hints.ts";

@@ -5,10 +5,10 @@ import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { contentDisposition } from "../downloads/headers.ts";
-import { Queue } from "../downloads/queue.ts";
-import { HttpProblem, toServiceProblem } from "../downloads/problem.ts";
-import type { Exchange, Router } from "../operation/request_log.ts";
-import type { Settings } from "../options.ts";
+import { Queue } from "../http/queue.ts";
+import { HttpProblem, toServiceProblem } from "../http/problem.ts";
+import type { Exchange, Router } from "../http/exchange.ts";
+import type { Settings } from "../http/options.ts";
 import { describePoints } from "./chart.ts";
 import {
   renderCharacteristics,

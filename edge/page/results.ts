@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { MAX_SUGGESTIONS } from "../../src/validation.ts";
-import { shorten } from "../downloads/parameters.ts";
+import { shorten } from "../http/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
 import {
   characteristicName,

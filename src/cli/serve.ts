@@ -12,7 +12,7 @@ const FLAG_NAMES = Object.fromEntries(
 
 /** Runs until a signal, then waits for the open responses. */
 export async function serve({ flags }: Arguments, context: Context): Promise<number> {
-  const server = await import("../../edge/operation/start.ts");
+  const server = await import("../../edge/server/start.ts");
   const fileVariables = await readVariables(flags.get("env-file")?.[0]);
   const environment: Record<string, string | undefined> = { ...fileVariables };
   for (const name of server.KNOWN_VARIABLES) {
@@ -41,7 +41,7 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
 }
 
 export async function serverVariables(): Promise<[variable: string, help: string][]> {
-  const { VARIABLES } = await import("../../edge/operation/start.ts");
+  const { VARIABLES } = await import("../../edge/server/start.ts");
   return VARIABLES.map(({ variable, help, defaultText }) => [
     variable,
     defaultText === "none" ? help : `${help} (default: ${defaultText})`,

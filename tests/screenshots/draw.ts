@@ -1,6 +1,6 @@
 /** Draws the README's screenshots: the page in a browser and the command line in a terminal. */
 import { createApp } from "../../edge/app.ts";
-import { sandboxOptions } from "../../edge/config.ts";
+import { sandboxOptions } from "../../edge/server/config.ts";
 import { inBrowser, isInstalled, LOOPBACK } from "../e2e/browser/chromium.ts";
 import { commandOf, withFiles } from "../e2e/command_line.ts";
 import { PROJECT } from "../helpers/project.ts";

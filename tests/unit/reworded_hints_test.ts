@@ -2,7 +2,7 @@
 import "../helpers/no_permission.ts";
 import { DataStreamError, ValidationError } from "../../mod.ts";
 import "./client/retry_test.ts";
-import "./edge/downloads/problem_test.ts";
+import "./edge/http/problem_test.ts";
 
 for (const { prototype } of [DataStreamError, ValidationError]) {
   Object.defineProperty(prototype, "hint", {

@@ -1,6 +1,6 @@
 // Downloads the locations three times at once with a rate limiter in Deno KV, and prints the number of rows of each
 // download as JSON. Arguments: URL of the service, file of the database.
-import { createKvRateLimiter } from "../../../edge/deno/kv_rate_limiter.ts";
+import { createKvRateLimiter } from "../../../edge/server/deno/kv_rate_limiter.ts";
 import { DataStream } from "../../../mod.ts";
 
 const [baseUrl, database] = Deno.args;

@@ -3,7 +3,7 @@ import entry, {
   type ObjectContext,
   type ObjectNamespace,
   RateLimiterObject as PublishedObject,
-} from "../../../edge/cloudflare/mod.ts";
+} from "../../../edge/server/cloudflare/mod.ts";
 
 type TestContext = ObjectContext & { abort(reason: string): void };
 

@@ -1,7 +1,7 @@
 // Responses of the app, compared with recorded files: the methods of every path, the refused parameters and requests,
 // and the download of every resource in every format.
 import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
-import { PARAMETER_HINTS } from "../../../edge/downloads/parameters.ts";
+import { PARAMETER_HINTS } from "../../../edge/http/parameters.ts";
 import { type AppOptions, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { FORMATS, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";

@@ -10,12 +10,12 @@ import {
   negotiateFormat,
   toFileName,
 } from "../../../edge/downloads/headers.ts";
-import { bearerToken } from "../../../edge/downloads/access.ts";
+import { bearerToken } from "../../../edge/http/access.ts";
 import { nearCharacteristics } from "../../../edge/page/characteristics.ts";
 import { readForm, toSelection } from "../../../edge/page/form.ts";
 import { chooseLanguage } from "../../../edge/page/text.ts";
 import { publicOrigin } from "../../../edge/page/download_link.ts";
-import { toProblem } from "../../../edge/downloads/problem.ts";
+import { toProblem } from "../../../edge/http/problem.ts";
 import { assertLinear } from "../../helpers/assert_linear.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 

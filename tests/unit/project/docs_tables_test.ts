@@ -1,8 +1,8 @@
 // The tables of docs/ list what the code has: commands, flags, options, members, variables, formats and resources.
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
-import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/options.ts";
-import { DOWNLOAD_PARAMETERS } from "../../../edge/downloads/parameters.ts";
+import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/http/options.ts";
+import { DOWNLOAD_PARAMETERS } from "../../../edge/http/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";

@@ -14,30 +14,29 @@ const MAY_IMPORT: Record<string, string> = {
   "src/files": "src src/client src/formats src/odata",
   "src/cli": "src src/client src/files src/odata src/formats src/sandbox src/signing",
   "src/signing": "src",
-  edge:
-    "src src/client src/odata src/formats src/sandbox src/signing edge/downloads edge/operation edge/page",
-  "edge/downloads": "src src/client src/odata src/formats src/signing edge edge/operation",
-  "edge/operation": "src src/client src/odata edge edge/downloads",
-  "edge/deno": "src src/client",
-  "edge/cloudflare": "src src/client edge edge/operation",
-  "edge/page":
-    "src src/client src/endpoint src/odata src/formats src/signing edge edge/downloads " +
-    "edge/operation edge/page/data edge/page/scripts",
+  "edge/http": "src src/client src/odata src/formats src/signing",
+  "edge/downloads": "src src/client src/odata src/formats edge/http",
+  "edge/page": "src src/client src/endpoint src/odata src/formats src/signing edge/http " +
+    "edge/downloads edge/page/data edge/page/scripts",
   "edge/page/scripts": "",
+  "edge/server":
+    "src src/client src/odata src/formats src/sandbox edge/http edge/downloads edge/page",
+  "edge/server/cloudflare": "src src/client edge/server",
+  "edge/server/deno": "src src/client",
+  edge: "src src/signing edge/http edge/page edge/server edge/server/cloudflare",
 };
 /** Modules that may import a folder that their own folder may not. */
 const EXCEPTIONS: Record<string, string> = {
   // The command that starts the server. It loads the module when it runs.
-  "src/cli/serve.ts": "edge/operation",
+  "src/cli/serve.ts": "edge/server",
 };
 /** Modules of some runtimes, which may use their globals and modules. */
 const ENTRIES = [
   "edge/demo.ts",
-  "edge/serve.ts",
-  "edge/node.ts",
-  "edge/deno/kv_rate_limiter.ts",
-  "edge/operation/start.ts",
-  "edge/operation/server_process.ts",
+  "edge/server/deno/kv_rate_limiter.ts",
+  "edge/server/node.ts",
+  "edge/server/process.ts",
+  "edge/server/start.ts",
 ];
 
 const files = await sourceFiles("mod.ts", "src", "edge");

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
-import { HttpProblem } from "../../../../edge/downloads/problem.ts";
+import { HttpProblem } from "../../../../edge/http/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import type { PublishedService } from "../../../helpers/published_service.ts";

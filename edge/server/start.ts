@@ -1,11 +1,11 @@
-import type { EdgeApp } from "../app.ts";
+import type { EdgeApp } from "./app.ts";
 import {
   BUN_OPTIONS,
   createConfiguredApp,
   type Environment,
   type ListenOptions,
   readListenOptions,
-} from "../config.ts";
+} from "./config.ts";
 import {
   type BunServer,
   formatUrl,
@@ -18,11 +18,11 @@ import {
   type Stoppable,
   stopWithin,
   toListenError,
-} from "./server_process.ts";
+} from "./process.ts";
 
-export { KNOWN_VARIABLES } from "../config.ts";
-export { ListenError } from "./server_process.ts";
-export { VARIABLE_NAMES, VARIABLES } from "../options.ts";
+export { KNOWN_VARIABLES } from "./config.ts";
+export { ListenError } from "./process.ts";
+export { VARIABLE_NAMES, VARIABLES } from "../http/options.ts";
 
 export async function startConfiguredServer(
   environment: Environment,
@@ -75,6 +75,6 @@ export async function startServer(
   } catch (error) {
     throw toListenError(hostname, port, error);
   }
-  const { serveNode } = await import("../node.ts");
+  const { serveNode } = await import("./node.ts");
   return await serveNode(app, { host: hostname, port, stopsOnSignals: false });
 }

@@ -2,8 +2,8 @@ import {
   type ObjectNamespace,
   type ObjectStorage,
   RateLimiterObject,
-} from "../../../../edge/cloudflare/mod.ts";
-import type { Clock } from "../../../../mod.ts";
+} from "../../../../../edge/server/cloudflare/mod.ts";
+import type { Clock } from "../../../../../mod.ts";
 
 /** Durable Objects in this process. Their storage outlives them. */
 export class MemoryObjects implements ObjectNamespace<string> {

@@ -41,7 +41,7 @@
  *
  * @module
  */
-import { createWorkersEntry, type ServerEntry } from "../operation/server_entry.ts";
+import { createWorkersEntry, type ServerEntry } from "../entries.ts";
 import { durableObjectRateLimiter, type ObjectNamespace } from "./object_rate_limiter.ts";
 
 export {

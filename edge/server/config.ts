@@ -1,7 +1,7 @@
 // Options from environment variables. Not part of `app.ts`, which must not load the sandbox.
-import { ValidationError } from "../src/errors.ts";
-import { createSandbox } from "../src/sandbox/service.ts";
-import { MAX_REQUESTS_PER_SECOND } from "../src/service_constants.ts";
+import { ValidationError } from "../../src/errors.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
+import { MAX_REQUESTS_PER_SECOND } from "../../src/service_constants.ts";
 import {
   invalidValue,
   listNames,
@@ -10,7 +10,7 @@ import {
   requireOneOf,
   requireRule,
   suggestNames,
-} from "../src/validation.ts";
+} from "../../src/validation.ts";
 import { createApp, type EdgeApp } from "./app.ts";
 import {
   ACCESS_MODES,
@@ -25,7 +25,7 @@ import {
   toWholeNumber,
   VARIABLES,
   writeLine,
-} from "./options.ts";
+} from "../http/options.ts";
 
 export type Environment = Record<string, string | undefined>;
 

@@ -6,8 +6,8 @@ import { isResponse } from "../../src/client/transport.ts";
 import { startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError, oneLine } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
-import type { FeedPart } from "../downloads/feeds.ts";
-import type { LogLevel, Settings } from "../options.ts";
+import type { RowNotes } from "../../src/formats/tidy.ts";
+import type { LogLevel, Settings } from "./options.ts";
 import type { Metrics, RequestFacts, RequestOutcome } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -45,7 +45,7 @@ export class Exchange {
   rows = 0;
   bytes = 0;
   /** Of the rows. */
-  notes: FeedPart["notes"];
+  notes: RowNotes | undefined;
   /** A stream calls {@linkcode end} itself. */
   isStream = false;
   /** Until the response is known, the status to log if the server stops. */

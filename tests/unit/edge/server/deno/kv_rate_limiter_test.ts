@@ -1,13 +1,16 @@
 // The rate limiter in Deno KV shares one limit between processes with different clocks. The database is in memory.
-import "../../../helpers/no_permission.ts";
+import "../../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { createKvRateLimiter, type KvStore } from "../../../../edge/deno/kv_rate_limiter.ts";
-import { type Clock, ValidationError } from "../../../../mod.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
-import { Random, useRandom } from "../../../properties/random.ts";
+import {
+  createKvRateLimiter,
+  type KvStore,
+} from "../../../../../edge/server/deno/kv_rate_limiter.ts";
+import { type Clock, ValidationError } from "../../../../../mod.ts";
+import { DEADLINE } from "../../../../helpers/deadline.ts";
+import { FakeClock } from "../../../../helpers/fake_clock.ts";
+import { Random, useRandom } from "../../../../properties/random.ts";
 import { MemoryKv } from "./memory_kv.ts";
-import { testRateLimiter } from "../../client/rate_limiter_conformance.ts";
+import { testRateLimiter } from "../../../client/rate_limiter_conformance.ts";
 
 const REQUEST = {
   origin: "https://upstream.invalid",

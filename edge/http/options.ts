@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from "../src/clock.ts";
-import type { DataStreamOptions } from "../src/client/options.ts";
-import { oneLine, ValidationError } from "../src/errors.ts";
-import { MAXIMUM_TOP } from "../src/odata/resources.ts";
-import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../src/service_constants.ts";
-import { RANDOM_SECRET_HINT, requireSecret } from "../src/signing/signed_url.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import type { DataStreamOptions } from "../../src/client/options.ts";
+import { oneLine, ValidationError } from "../../src/errors.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
+import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_constants.ts";
+import { RANDOM_SECRET_HINT, requireSecret } from "../../src/signing/signed_url.ts";
 import {
   invalidValue,
   type OptionRule,
@@ -12,7 +12,7 @@ import {
   requireOneOf,
   requirePositive,
   requireWholeNumber,
-} from "../src/validation.ts";
+} from "../../src/validation.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";

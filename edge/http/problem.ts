@@ -5,7 +5,7 @@ import {
   oneLine,
   ValidationError,
 } from "../../src/errors.ts";
-import { type AccessMode, type Settings, withoutSecretPath } from "../options.ts";
+import { type AccessMode, type Settings, withoutSecretPath } from "./options.ts";
 import { PARAMETER_NAMES } from "./parameters.ts";
 
 export interface FailureLog {

@@ -4,8 +4,8 @@ import { sha256Hex } from "../../src/bytes.ts";
 import { DataStream } from "../../src/client/datastream.ts";
 import { KEY_SOURCE } from "../../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../../src/signing/signed_url.ts";
-import type { Exchange } from "../operation/request_log.ts";
-import { type AccessMode, isWorkers, type Settings } from "../options.ts";
+import type { Exchange } from "./exchange.ts";
+import { type AccessMode, isWorkers, type Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
 interface Authorized {

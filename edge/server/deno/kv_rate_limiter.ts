@@ -35,7 +35,7 @@
  *
  * @module
  */
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../../src/clock.ts";
 import {
   createLimiter,
   createPermitQueue,
@@ -45,15 +45,15 @@ import {
   type RateLimiter,
   type RateLimitTarget,
   sendUntilAnswered,
-} from "../../src/client/rate_limiter.ts";
-import { invalidValue, readOptions } from "../../src/validation.ts";
+} from "../../../src/client/rate_limiter.ts";
+import { invalidValue, readOptions } from "../../../src/validation.ts";
 
 export type {
   Permit,
   PermitRefusal,
   PermitRequest,
   RateLimitTarget,
-} from "../../src/client/rate_limiter.ts";
+} from "../../../src/client/rate_limiter.ts";
 
 /** Assumed maximum difference (ms) between the clocks of two machines. */
 const CLOCK_TOLERANCE = 5_000;

@@ -1,7 +1,7 @@
 import { oneLine } from "../../src/errors.ts";
-import type { EdgeApp } from "../app.ts";
-import type { Environment } from "../config.ts";
-import { isWorkers } from "../options.ts";
+import type { EdgeApp } from "./app.ts";
+import type { Environment } from "./config.ts";
+import { isWorkers } from "../http/options.ts";
 
 /** Windows has SIGBREAK (Ctrl-Break) and no SIGTERM. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGBREAK"];

@@ -6,7 +6,7 @@ import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import { invalidValue, requireOneOf, suggestBySpelling } from "../../src/validation.ts";
-import { toWholeNumber } from "../options.ts";
+import { toWholeNumber } from "./options.ts";
 
 type FileOption = "count" | "format" | "allowInvalid" | "fileName";
 

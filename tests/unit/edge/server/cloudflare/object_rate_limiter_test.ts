@@ -1,13 +1,16 @@
 // The rate limiter in Durable Objects, here in this process, keeps limit and order with few messages and writes.
-import "../../../helpers/no_permission.ts";
+import "../../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { durableObjectRateLimiter, type ObjectNamespace } from "../../../../edge/cloudflare/mod.ts";
-import type { Clock } from "../../../../mod.ts";
-import type { Permit, RateLimiter } from "../../../../src/client/rate_limiter.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
-import { FakeClock } from "../../../helpers/fake_clock.ts";
+import {
+  durableObjectRateLimiter,
+  type ObjectNamespace,
+} from "../../../../../edge/server/cloudflare/mod.ts";
+import type { Clock } from "../../../../../mod.ts";
+import type { Permit, RateLimiter } from "../../../../../src/client/rate_limiter.ts";
+import { DEADLINE } from "../../../../helpers/deadline.ts";
+import { FakeClock } from "../../../../helpers/fake_clock.ts";
 import { MemoryObjects } from "./memory_objects.ts";
-import { testRateLimiter } from "../../client/rate_limiter_conformance.ts";
+import { testRateLimiter } from "../../../client/rate_limiter_conformance.ts";
 
 const REQUEST = { origin: "https://api.invalid", keyHash: "0123", requestsPerSecond: 2 };
 /** Interval (ms) between two requests at two per second. */

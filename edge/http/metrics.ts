@@ -1,7 +1,7 @@
+import type { RowNotes } from "../../src/formats/tidy.ts";
 import { VERSION } from "../../src/version.ts";
-import type { FeedPart, Feeds } from "../downloads/feeds.ts";
-import type { RequestQueue } from "../downloads/queue.ts";
-import type { Settings } from "../options.ts";
+import type { Settings } from "./options.ts";
+import type { Queue } from "./queue.ts";
 
 /**
  * How a response ended: `aborted` by the client, `disconnected` by the server because the client
@@ -25,7 +25,7 @@ export interface RequestFacts {
   milliseconds: number;
   upstreamRequests: number;
   /** Numbers of rows of which something should be known. Absent if there are none. */
-  notes?: Omit<NonNullable<FeedPart["notes"]>, "forms" | "fractions">;
+  notes?: Omit<RowNotes, "forms" | "fractions">;
 }
 
 /** Prometheus text exposition format, version 0.0.4. */
@@ -35,8 +35,8 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
 interface MeasuredLimits {
-  feeds: Feeds;
-  requests: RequestQueue;
+  feeds: Readonly<Record<"hits" | "misses" | "bytes" | "disconnected", number>> & { slots: Queue };
+  requests: { size: number };
 }
 
 /** Type, meaning, and the value if requests do not count it. */

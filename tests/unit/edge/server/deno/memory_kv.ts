@@ -1,5 +1,5 @@
-import type { KvStore, KvTransaction } from "../../../../edge/deno/kv_rate_limiter.ts";
-import type { Clock } from "../../../../mod.ts";
+import type { KvStore, KvTransaction } from "../../../../../edge/server/deno/kv_rate_limiter.ts";
+import type { Clock } from "../../../../../mod.ts";
 
 /** A database in memory with the methods of `Deno.Kv` that the rate limiter uses. */
 export class MemoryKv {

@@ -1,11 +1,11 @@
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../../src/clock.ts";
 import {
   createPermitQueue,
   type LimiterState,
   MAX_POLL_TIME,
   NEW_STATE,
   type PermitQueue,
-} from "../../src/client/rate_limiter.ts";
+} from "../../../src/client/rate_limiter.ts";
 
 /** Change it with the format of the state. */
 const STATE = "state-2";

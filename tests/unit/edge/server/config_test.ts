@@ -1,19 +1,19 @@
 // The environment of a server is checked, and its settings are printed without a secret. Tests `readConfig()` directly:
 // `edge/serve.ts` reads the environment of the process once.
-import "../../helpers/no_permission.ts";
+import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { ValidationError } from "../../../mod.ts";
-import { createApp } from "../../../edge/app.ts";
+import { ValidationError } from "../../../../mod.ts";
+import { createApp } from "../../../../edge/app.ts";
 import {
   readConfig,
   readListenOptions,
   sandboxOptions,
   settingsLine,
   unknownVariables,
-} from "../../../edge/config.ts";
-import { VARIABLE_NAMES, VARIABLES } from "../../../edge/options.ts";
-import { messageFor, namesOf } from "../../../src/errors.ts";
-import { signUrl } from "../../../src/signing/signed_url.ts";
+} from "../../../../edge/server/config.ts";
+import { VARIABLE_NAMES, VARIABLES } from "../../../../edge/http/options.ts";
+import { messageFor, namesOf } from "../../../../src/errors.ts";
+import { signUrl } from "../../../../src/signing/signed_url.ts";
 
 const variables = VARIABLES.map(({ variable }) => variable);
 /** Returns the settings of an environment, as the log shows them. */

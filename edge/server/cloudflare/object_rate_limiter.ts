@@ -1,10 +1,10 @@
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../../src/clock.ts";
 import {
   type Answer,
   createLimiter,
   type RateLimiter,
   sendUntilAnswered,
-} from "../../src/client/rate_limiter.ts";
+} from "../../../src/client/rate_limiter.ts";
 
 /** Methods of a Durable Object's stub that the rate limiter uses. */
 export interface ObjectStub {

@@ -1,6 +1,6 @@
 import { messageFor, namesOf, ValidationError } from "../../src/errors.ts";
 import { requireNode } from "../../src/node_version.ts";
-import type { EdgeApp } from "../app.ts";
+import type { EdgeApp } from "./app.ts";
 import {
   BUN_OPTIONS,
   createConfiguredApp,
@@ -9,9 +9,9 @@ import {
   KNOWN_VARIABLES,
   readListenOptions,
   type Report,
-} from "../config.ts";
-import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../options.ts";
-import { problemResponse } from "../downloads/problem.ts";
+} from "./config.ts";
+import { type AppOptions, DEFAULT_HOST, type LogTarget, VARIABLE_NAMES } from "../http/options.ts";
+import { problemResponse } from "../http/problem.ts";
 import {
   type BunServer,
   exit,
@@ -27,7 +27,7 @@ import {
   stopWithin,
   until,
   variableNames,
-} from "./server_process.ts";
+} from "./process.ts";
 
 /** Type of the default export of `@weir/datastream/serve`. */
 export interface ServerEntry {

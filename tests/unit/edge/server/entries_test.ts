@@ -2,7 +2,7 @@
 // the other runtimes.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { createWorkersEntry, type ServerEntry } from "../../../../edge/operation/server_entry.ts";
+import { createWorkersEntry, type ServerEntry } from "../../../../edge/server/entries.ts";
 
 /** Download of a header without rows. */
 const HEADER_ONLY = "/Records.csv?$select=Id&$filter=DOI%20eq%20%27none%27";

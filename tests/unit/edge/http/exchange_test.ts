@@ -1,7 +1,7 @@
 // The log has one line for each request and error, with the request id, and never a secret.
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
-import { DOWNLOAD_PARAMETERS } from "../../../../edge/downloads/parameters.ts";
+import { DOWNLOAD_PARAMETERS } from "../../../../edge/http/parameters.ts";
 import { DEADLINE } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { assertGolden } from "../../../helpers/golden.ts";

@@ -1,8 +1,8 @@
 import type { DataStream } from "../../src/client/datastream.ts";
 import { startTimeLimit } from "../../src/clock.ts";
 import type { DataStreamError } from "../../src/errors.ts";
-import type { Settings } from "../options.ts";
-import { type FailureLog, HttpProblem } from "../downloads/problem.ts";
+import type { Settings } from "./options.ts";
+import { type FailureLog, HttpProblem } from "./problem.ts";
 
 /** Age (ms) at which a result is out of date, and minimum interval between probes. */
 const RESULT_TTL = 60_000;

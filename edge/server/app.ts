@@ -1,0 +1,280 @@
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { secureHeaders } from "hono/secure-headers";
+import { oneLine } from "../../src/errors.ts";
+import { FORMATS, formatsOf } from "../../src/formats/formats.ts";
+import { type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import { suggestBySpelling } from "../../src/validation.ts";
+import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
+import { respondWithDataPackage } from "../downloads/data_package.ts";
+import { type AppContext, respondWithDownload } from "../downloads/download.ts";
+import { Feeds } from "../downloads/feeds.ts";
+import { respondWithSummary, SUMMARY_PATH } from "../downloads/summary.ts";
+import { bearerToken, createAccessControl, requireKnownToken } from "../http/access.ts";
+import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "../http/exchange.ts";
+import { Metrics, METRICS_TYPE } from "../http/metrics.ts";
+import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
+import { problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
+import { RequestQueue } from "../http/queue.ts";
+import { Readiness } from "../http/readiness.ts";
+import { addPage } from "../page/page.ts";
+
+/** An app to serve. Make it the module's default export; in tests, call `request()`. */
+export interface EdgeApp {
+  /**
+   * Responds to a request. Deno, Bun and Workers call this method of the default export.
+   *
+   * @param connection Connection of the request, for the limit per client: the second argument of a handler in
+   *   Deno, Bun or `@hono/node-server`, or `{ clientAddress: "192.0.2.1" }`. Default: not known
+   * @param worker Third argument of a handler in Workers. Its `waitUntil()` keeps a download running for the other
+   *   clients that read it
+   */
+  fetch(
+    request: Request,
+    connection?: unknown,
+    worker?: { waitUntil?(promise: Promise<unknown>): void },
+  ): Response | Promise<Response>;
+  /** Creates a request from the arguments and responds to it, for tests. A path needs no host. */
+  request(input: Request | URL | string, init?: RequestInit): Response | Promise<Response>;
+  /** Returns the metrics of this app in the text format of Prometheus. */
+  metrics(): string;
+  /** Returns the number of responses that are not complete. On Workers, it is always 0. */
+  openResponses(): number;
+  /** Logs incomplete responses as interrupted, before a server ends them. Returns their number. */
+  interrupt(): number;
+}
+
+/**
+ * Creates an app that serves downloads and a web page.
+ *
+ * Rows are sent while they arrive from the service. If the result can have more rows than `maxRows`,
+ * the first page is sent when it is complete. An error after the first row aborts the transfer, so that
+ * no client mistakes an incomplete file for a complete one. Each response has the header
+ * `x-request-id`, which is also in the log.
+ *
+ * @param options Access mode, API key, base URL of the service and limits
+ * @returns The app. Deno, Bun and Workers call its `fetch` method
+ * @throws {ValidationError} If an option is unknown or invalid, or the access mode lacks its key,
+ *   secret or tokens
+ *
+ * @example A download from the sandbox
+ * ```ts
+ * import { createApp } from "@weir/datastream/edge";
+ * import { createSandbox } from "@weir/datastream/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { apiKey, url, fetch } = createSandbox();
+ * const app = createApp({ access: "public", apiKey, baseUrl: url, fetch, synthetic: true });
+ * const response = await app.request("/Records.csv?$select=Id&limit=450&$filter=LocationId eq 1015");
+ * assertEquals(response.headers.get("content-type"), "text/csv; charset=utf-8");
+ * assertEquals((await response.text()).split("\r\n").length, 1 + 450 + 1);
+ * ```
+ */
+export function createApp(options: AppOptions): EdgeApp {
+  const settings = toSettings(options);
+  const { clock, dataStreamOptions: { rateLimiter } } = settings;
+  const context: AppContext = {
+    settings,
+    accessControl: createAccessControl(settings), // checks the options of the client
+    feeds: new Feeds(settings),
+    requests: new RequestQueue(rateLimiter, clock),
+  };
+  const metrics = new Metrics(context, settings);
+  const readiness = new Readiness(settings);
+  const recorders: Recorders = {
+    settings,
+    metrics,
+    readiness,
+    // Workerd can drop a request without notice, so its exchange would stay here.
+    open: isWorkers() ? undefined : new Set(),
+  };
+  const app = createRoutes(context, metrics, readiness);
+  const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
+    const exchange = new Exchange(
+      request,
+      connection,
+      recorders,
+      (promise) => worker?.waitUntil?.(promise),
+    );
+    let response: Response;
+    try {
+      response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
+    } catch (error) {
+      // Hono passes only instances of Error to its handler; in Node, the reason of an abort can be
+      // a text.
+      response = respondToError(error, exchange);
+    }
+    return await exchange.respond(response);
+  };
+  const openResponses = () => recorders.open?.size ?? 0;
+  return {
+    fetch,
+    request: (input, init) =>
+      fetch(
+        new Request(input instanceof Request ? input : new URL(input, "http://localhost"), init),
+      ),
+    metrics: () => metrics.toText(),
+    openResponses,
+    interrupt() {
+      const count = openResponses();
+      recorders.open?.forEach((exchange) => exchange.end("interrupted"));
+      return count;
+    },
+  };
+}
+
+const NO_STORE = { "cache-control": "no-store" };
+// Sets the type, because Bun replaces the default type by application/octet-stream.
+const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
+
+function createRoutes(context: AppContext, metrics: Metrics, readiness: Readiness): Router {
+  const { settings, accessControl } = context;
+  const { corsOrigins, metricsToken, synthetic } = settings;
+  const app: Router = new Hono();
+  const knownPaths = new Set<string>();
+
+  app.use(async ({ req, env }, next) => {
+    // Also for a method that is not allowed, and for a preflight request.
+    if (knownPaths.has(req.path)) env.exchange.route = req.path;
+    await next();
+  });
+  app.use(secureHeaders(SECURE_HEADERS));
+  app.use(cors({ ...CORS, origin: corsOrigins === "*" ? "*" : [...corsOrigins] }));
+  app.use(async ({ header }, next) => {
+    await next();
+    if (synthetic) header("x-weir-data", "synthetic");
+  });
+  app.use(methodNotAllowed({
+    app,
+    onMethodNotAllowed: ({ req: { method, path } }, methods) => {
+      const allow = methods.join(", ");
+      const detail = `${path} does not allow ${method}`;
+      return problemResponse(
+        { status: 405, title: "Method not allowed", detail, hint: `use ${allow}` },
+        { allow },
+      );
+    },
+  }));
+
+  app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
+  app.get("/readyz", async ({ env: { exchange } }) => {
+    await readiness.check(exchange.countRequests(accessControl.server.dataStream), exchange);
+    return new Response("ready\n", { headers: STATUS_HEADERS });
+  });
+  if (metricsToken !== undefined) {
+    app.get("/metrics", async ({ req }) => {
+      await requireKnownToken(bearerToken(req.raw), [metricsToken]);
+      const headers = { ...NO_STORE, "content-type": METRICS_TYPE };
+      return new Response(metrics.toText(), { headers });
+    });
+  }
+  for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
+    app.get(
+      `/${resource}`,
+      ({ env }) => respondWithDownload(env.exchange, resource, undefined, context),
+    );
+    for (const format of formatsOf(resource)) {
+      app.get(
+        `/${resource}.${FORMATS[format].extension}`,
+        ({ env }) => respondWithDownload(env.exchange, resource, format, context),
+      );
+    }
+    app.get(
+      `/${resource}.datapackage.json`,
+      ({ env }) => respondWithDataPackage(env.exchange, resource, context),
+    );
+  }
+  for (const path of CITATION_PATHS) {
+    app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));
+  }
+  app.get(SUMMARY_PATH, ({ env }) => respondWithSummary(env.exchange, context));
+  addPage(app, context);
+  for (const { method, path } of app.routes) if (method !== "ALL") knownPaths.add(path);
+
+  app.notFound(({ req: { path } }) =>
+    problemResponse({
+      status: 404,
+      title: "Not found",
+      detail: `Unknown path ${oneLine(path)}`,
+      hint: pathHint(path, [...knownPaths]),
+    })
+  );
+  app.onError((error, { env }) => respondToError(error, env.exchange));
+  return app;
+}
+
+const SECURE_HEADERS = {
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  // Allows web pages of other origins to use downloads.
+  crossOriginResourcePolicy: "cross-origin",
+  // Without includeSubDomains: the subdomains of the host may lack TLS.
+  strictTransportSecurity: "max-age=15552000",
+  xFrameOptions: "DENY",
+};
+
+const CORS = {
+  allowMethods: ["GET", "HEAD"],
+  allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
+  exposeHeaders: [
+    "content-disposition",
+    "etag",
+    "link",
+    "retry-after",
+    "x-request-id",
+    "x-weir-data",
+  ],
+  maxAge: 86_400,
+};
+
+function respondToError(error: unknown, exchange: Exchange): Response {
+  const problem = toProblem(error);
+  if (problem !== undefined) return problemResponse(problem.details, problem.headers);
+  if (exchange.request.signal.aborted) {
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+  }
+  exchange.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
+  return problemResponse({
+    status: 500,
+    title: "Internal error",
+    detail: "The server could not process the request",
+    hint: requestIdHint(exchange.id),
+  });
+}
+
+/** Some runtimes do not reject an invalid `host` header (RFC 9112, 3.2). */
+function rejectUrl(): Response {
+  return problemResponse({
+    status: 400,
+    title: "Invalid request",
+    detail: "The host header or the URL of the request is invalid",
+    hint: "send the host and port of this server in the host header",
+  });
+}
+
+function pathHint(path: string, known: readonly string[]): string {
+  // OData has /Records/$count (OData 4.01 Part 2, 4.8).
+  const bare = path.replace(/(\/(\$|%24)count)?\/?$/i, "");
+  // Also a path that was copied from DataStream, such as /v1/odata/v4/Records.
+  const suffix = known.find((other) => other !== "/" && bare.endsWith(other));
+  if (suffix !== undefined) {
+    return /count\/?$/i.test(path) ? `use "${suffix}?$count=true"` : `did you mean "${suffix}"?`;
+  }
+  const lower = bare.toLowerCase();
+  const [name] = lower.split(".");
+  const files = known.filter((other) => other.toLowerCase().split(".")[0] === name);
+  const same = files.find((other) => other.toLowerCase() === lower);
+  if (same !== undefined) return `did you mean "${same}"?`;
+  if (files.length > 0) return `use one of ${files.join(", ")}`;
+  const paths = Object.keys(RESOURCES).map((name) => `/${name}.csv`);
+  return suggestBySpelling(bare, known, `use one of ${paths.join(", ")}`);
+}
