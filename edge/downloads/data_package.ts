@@ -30,7 +30,7 @@ export async function respondWithDataPackage(
       hint: "omit it: the package has the number of rows",
     });
   }
-  exchange.query = download.logged;
+  exchange.facts.query = download.logged;
   const parts = feeds.findComplete(keyOf(document, exchange, settings))?.parts;
   const facts = factsOf(parts);
   const { notes, missingRows, surplusRows } = parts?.at(-1) ?? {};

@@ -40,7 +40,7 @@ export async function authorize(
   { accessControl, requests }: AppContext,
 ): Promise<DataStream> {
   const { dataStream, apiKey } = await accessControl.authorize(exchange);
-  return exchange.countRequests(dataStream, requests.limiterOf(exchange.client, apiKey));
+  return exchange.upstream.count(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 
 /** Responds with rows or their number. Without `formatInPath`, the format is negotiated. */
@@ -53,7 +53,7 @@ export async function respondWithDownload(
   const { request } = exchange;
   const dataStream = await authorize(exchange, context);
   const download = await parseDownload(request, resource, formatInPath, dataStream, context);
-  exchange.query = download.logged;
+  exchange.facts.query = download.logged;
   const { headers, query, document } = download;
   return await respondWithDocument(exchange, context, {
     id: document,
@@ -155,7 +155,7 @@ function sourceOf(
   const patient = dataStream.with({ maxWait: undefined });
   return {
     start(after, stop) {
-      const signal = AbortSignal.any([exchange.silence, stop]);
+      const signal = AbortSignal.any([exchange.upstream.silence.signal, stop]);
       const rows = (after === undefined ? dataStream : patient)
         .query(resource, { ...options, signal });
       return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
@@ -163,7 +163,7 @@ function sourceOf(
     requestState: (signal, isFirst) =>
       requestState(isFirst ? dataStream : patient, query, signal, feeds),
     isStateFirst: FORMATS[name].writesLate,
-    responseDate: () => exchange.responseDate,
+    responseDate: () => exchange.upstream.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
     waitUntil: exchange.waitUntil,
@@ -176,7 +176,9 @@ function valueSource(
 ): FeedSource {
   return {
     async *start(_, stop): AsyncGenerator<FeedPart> {
-      const { text, rows } = await request(AbortSignal.any([exchange.silence, stop]));
+      const { text, rows } = await request(
+        AbortSignal.any([exchange.upstream.silence.signal, stop]),
+      );
       const data = utf8Encoder.encode(text);
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
     },
@@ -219,8 +221,8 @@ async function findState(
   } catch (error) {
     signal.throwIfAborted();
     const task = "Request for the versions of the datasets";
-    if (isFinal(error)) throw toServiceProblem(error, task, settings, exchange);
-    exchange.logFailure(`${task} failed`, error);
+    if (isFinal(error)) throw toServiceProblem(error, task, settings, exchange.log);
+    exchange.log.logFailure(`${task} failed`, error);
     return undefined;
   } finally {
     reader.close();
@@ -291,7 +293,7 @@ export async function respondWithText(
   const url = new URL(exchange.request.url);
   const { options, logged } = readParameters(url, names, context.accessControl.parameters);
   const document = prepare(dataStream, options);
-  exchange.query = logged;
+  exchange.facts.query = logged;
   return await sendDocument(exchange, context, document);
 }
 
@@ -350,7 +352,7 @@ async function respondWithDocument(
     return new Response(createBody(first, reader, exchange, settings, task), { headers });
   } catch (error) {
     close();
-    throw toServiceProblem(error, task, settings, exchange);
+    throw toServiceProblem(error, task, settings, exchange.log);
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.
     signal.removeEventListener("abort", close);
@@ -378,15 +380,15 @@ function createBody(
     exchange.end(outcome);
   };
   const disconnect = (error: Error) => {
-    exchange.logWarning(`${task} was interrupted: ${error.message}`);
+    exchange.log.logWarning(`${task} was interrupted: ${error.message}`);
     end("disconnected");
   };
   const record = (part: FeedPart | undefined) => {
-    exchange.rows += part?.rows ?? 0;
-    exchange.notes = part?.notes ?? exchange.notes;
+    exchange.facts.rows += part?.rows ?? 0;
+    exchange.facts.notes = part?.notes ?? exchange.facts.notes;
     const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
     if (missingRows + surplusRows === 0) return;
-    exchange.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
+    exchange.log.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
   };
   record(first);
   return new ReadableStream<Bytes>({
@@ -398,7 +400,7 @@ function createBody(
           ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)
           : reader.error;
         if (error === undefined) return;
-        controller.error(exchange.createBodyError());
+        controller.error(exchange.log.createBodyError());
         disconnect(error);
       };
     },
@@ -413,10 +415,10 @@ function createBody(
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);
         else {
-          exchange.logFailure(`${task} failed after its first rows`, error);
+          exchange.log.logFailure(`${task} failed after its first rows`, error);
           end("failed");
         }
-        throw exchange.createBodyError();
+        throw exchange.log.createBodyError();
       }
       if (part === undefined) {
         controller.close();
@@ -425,7 +427,7 @@ function createBody(
       // A part is shared: it must not be changed or transferred.
       const chunk = part.data.subarray(taken, taken + MAX_CHUNK);
       taken += chunk.length;
-      exchange.bytes += chunk.length;
+      exchange.facts.bytes += chunk.length;
       controller.enqueue(chunk);
       idleSince = clock.now();
     },

@@ -25,7 +25,7 @@ export interface RequestFacts {
   milliseconds: number;
   upstreamRequests: number;
   /** Numbers of rows of which something should be known. Absent if there are none. */
-  notes?: Omit<RowNotes, "forms" | "fractions">;
+  notes?: RowNotes | undefined;
 }
 
 /** Prometheus text exposition format, version 0.0.4. */

@@ -129,7 +129,7 @@ export function toServiceProblem(
   error: unknown,
   task: string,
   settings: Settings,
-  exchange: FailureLog,
+  log: FailureLog,
 ): unknown {
   if (!(error instanceof DataStreamError)) return error;
   const { access, maxRows } = settings;
@@ -146,7 +146,7 @@ export function toServiceProblem(
   const isOfLimiter = error.kind === "rate-limit";
   // The rate limiter refused a request because of its queue: a limit, not a failure.
   const isRefusal = isOfLimiter && error.retryAfter !== undefined;
-  if (status >= 500 && !isRefusal) exchange.logFailure(`${task} failed`, error);
+  if (status >= 500 && !isRefusal) log.logFailure(`${task} failed`, error);
   const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
@@ -156,12 +156,12 @@ export function toServiceProblem(
     const detail = isOfLimiter
       ? "The rate limiter of this server failed"
       : "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: requestIdHint(exchange.id) }, headers);
+    return new HttpProblem({ status, title, detail, hint: requestIdHint(log.id) }, headers);
   }
   const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
   const { origin } = new URL(error.url);
-  const detail = exchange.redact(
+  const detail = log.redact(
     withoutSecretPath(text, settings, origin).replaceAll(origin, "DataStream"),
   );
   const hint = status === 503

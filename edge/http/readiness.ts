@@ -41,10 +41,10 @@ export class Readiness {
     }
   }
 
-  async check(dataStream: DataStream, exchange: FailureLog): Promise<void> {
+  async check(dataStream: DataStream, log: FailureLog): Promise<void> {
     if (!this.#hasResult() && this.#now() - this.#probedAt >= RESULT_TTL) {
       this.#probedAt = this.#now();
-      await this.#probe(dataStream, exchange);
+      await this.#probe(dataStream, log);
     }
     while (!this.#hasResult() && this.#now() - this.#probedAt < PROBE_TIMEOUT) {
       await this.settings.clock.sleep(PROBE_POLL_INTERVAL);
@@ -53,7 +53,7 @@ export class Readiness {
   }
 
   /** The cheapest request for which the service checks the key. */
-  async #probe(dataStream: DataStream, exchange: FailureLog): Promise<void> {
+  async #probe(dataStream: DataStream, log: FailureLog): Promise<void> {
     // The time limit includes the wait for the rate limiter. Meanwhile, a download can succeed.
     const timeLimit = startTimeLimit(this.settings.clock, PROBE_TIMEOUT, "no response");
     const { signal } = timeLimit;
@@ -62,7 +62,7 @@ export class Readiness {
         .metadata({ select: ["DOI"], limit: 1, signal }).toArray();
     } catch (error) {
       if (this.#isRecent(this.#success)) return;
-      exchange.logFailure("Readiness probe failed", error);
+      log.logFailure("Readiness probe failed", error);
       // Also for errors that `recordError()` ignores, so that the waiting requests get a result.
       this.#failure ??= { at: this.#now(), isRejected: false };
     } finally {

@@ -63,7 +63,7 @@ export function addPage(app: Router, context: AppContext): void {
   };
   for (const route of Object.keys(ROUTES)) {
     const show = (exchange: Exchange, doi: string | undefined, parameters: URLSearchParams) => {
-      exchange.route = route.split("/:")[0]!;
+      exchange.facts.path = route.split("/:")[0]!;
       if (doi !== undefined) parameters.set("doi", doi);
       return respond(route, exchange, parameters);
     };
@@ -96,7 +96,7 @@ function withCredential(exchange: Exchange, isKey: boolean, credential: string |
   const headers = new Headers(sent);
   // A header cannot have other characters, such as invisible ones of a copied text.
   const value = credential?.replace(/[^\x21-\x7e]/g, "");
-  exchange.addSecret(value);
+  exchange.log.addSecret(value);
   if (value) headers.set(isKey ? "x-api-key" : "authorization", isKey ? value : `Bearer ${value}`);
   return new Request(url, { headers, signal });
 }
@@ -240,9 +240,9 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       const text = access === "caller" ? "keyRequired" : "tokenRequired";
       throw new FormError(text, {}, isEmpty ? 200 : 401);
     }
-    const { signal } = exchange;
+    const signal = AbortSignal.any([exchange.request.signal, exchange.upstream.silence.signal]);
     return {
-      dataStream: exchange.countRequests(authorized.dataStream),
+      dataStream: exchange.upstream.count(authorized.dataStream),
       signal,
       cache,
       owner: access === "caller" ? await sha256Hex(authorized.credential!) : "",
@@ -251,7 +251,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
         try {
           return await limit.run(task, undefined, signal, 0);
         } catch (error) {
-          throw toServiceProblem(error, "Request for the web page", settings, exchange);
+          throw toServiceProblem(error, "Request for the web page", settings, exchange.log);
         }
       },
     };
@@ -276,7 +276,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
         ? { content: html`` }
         : await ROUTES[route]!({ settings, exchange, path, parameters, form, open, dispatch });
     } catch (error) {
-      const failure = describeFailure(error, form, shown, exchange.id);
+      const failure = describeFailure(error, form, shown, exchange.log.id);
       // The names of datasets can need a key or token.
       const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
       const content = { settings, form, datasets };

@@ -12,7 +12,16 @@ import { type AppContext, respondWithDownload } from "../downloads/download.ts";
 import { Feeds } from "../downloads/feeds.ts";
 import { respondWithSummary, SUMMARY_PATH } from "../downloads/summary.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "../http/access.ts";
-import { CLIENT_CLOSED_REQUEST, Exchange, type Recorders, type Router } from "../http/exchange.ts";
+import {
+  CLIENT_CLOSED_REQUEST,
+  createExchange,
+  endSilence,
+  type Exchange,
+  keepBodyOpen,
+  recordResponse,
+  type Router,
+  sendRequestId,
+} from "../http/exchange.ts";
 import { Metrics, METRICS_TYPE } from "../http/metrics.ts";
 import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
 import { problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
@@ -82,32 +91,17 @@ export function createApp(options: AppOptions): EdgeApp {
   };
   const metrics = new Metrics(context, settings);
   const readiness = new Readiness(settings);
-  const recorders: Recorders = {
-    settings,
-    metrics,
-    readiness,
-    // Workerd can drop a request without notice, so its exchange would stay here.
-    open: isWorkers() ? undefined : new Set(),
-  };
-  const app = createRoutes(context, metrics, readiness);
+  const recorders = { settings, metrics, readiness };
+  // Workerd can drop a request without notice, so its exchange would stay here.
+  const open = isWorkers() ? undefined : new Set<Exchange>();
+  const app = withRecords(createRoutes(context, metrics, readiness));
   const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
-    const exchange = new Exchange(
-      request,
-      connection,
-      recorders,
-      (promise) => worker?.waitUntil?.(promise),
-    );
-    let response: Response;
-    try {
-      response = URL.canParse(request.url) ? await app.fetch(request, { exchange }) : rejectUrl();
-    } catch (error) {
-      // Hono passes only instances of Error to its handler; in Node, the reason of an abort can be
-      // a text.
-      response = respondToError(error, exchange);
-    }
-    return await exchange.respond(response);
+    const waitUntil: Exchange["waitUntil"] = (promise) => worker?.waitUntil?.(promise);
+    const exchange = createExchange({ request, connection, waitUntil }, recorders, open);
+    const response = await app.fetch(request, { exchange });
+    return exchange.request.method === "HEAD" ? keepBodyOpen(response, clock) : response;
   };
-  const openResponses = () => recorders.open?.size ?? 0;
+  const openResponses = () => open?.size ?? 0;
   return {
     fetch,
     request: (input, init) =>
@@ -118,10 +112,26 @@ export function createApp(options: AppOptions): EdgeApp {
     openResponses,
     interrupt() {
       const count = openResponses();
-      recorders.open?.forEach((exchange) => exchange.end("interrupted"));
+      open?.forEach((exchange) => exchange.end("interrupted"));
       return count;
     },
   };
+}
+
+/** Adds the id, the record and the end of silence to all responses, also to those to invalid requests. */
+function withRecords(routes: Router): Router {
+  const app: Router = new Hono();
+  app.use(sendRequestId, recordResponse, endSilence);
+  app.all("*", async ({ env: { exchange } }) => {
+    const { request } = exchange;
+    try {
+      return URL.canParse(request.url) ? await routes.fetch(request, { exchange }) : rejectUrl();
+    } catch (error) {
+      // Hono passes only instances of Error to its handler; in Node, the reason of an abort can be a text.
+      return respondToError(error, exchange);
+    }
+  });
+  return app;
 }
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -136,7 +146,7 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
 
   app.use(async ({ req, env }, next) => {
     // Also for a method that is not allowed, and for a preflight request.
-    if (knownPaths.has(req.path)) env.exchange.route = req.path;
+    if (knownPaths.has(req.path)) env.exchange.facts.path = req.path;
     await next();
   });
   app.use(secureHeaders(SECURE_HEADERS));
@@ -159,7 +169,8 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
   app.get("/readyz", async ({ env: { exchange } }) => {
-    await readiness.check(exchange.countRequests(accessControl.server.dataStream), exchange);
+    const { upstream, log } = exchange;
+    await readiness.check(upstream.count(accessControl.server.dataStream), log);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {
@@ -242,12 +253,12 @@ function respondToError(error: unknown, exchange: Exchange): Response {
   if (exchange.request.signal.aborted) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
-  exchange.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
+  exchange.log.logFailure("Internal error", (error as Error | undefined)?.stack ?? error);
   return problemResponse({
     status: 500,
     title: "Internal error",
     detail: "The server could not process the request",
-    hint: requestIdHint(exchange.id),
+    hint: requestIdHint(exchange.log.id),
   });
 }
 

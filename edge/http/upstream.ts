@@ -1,0 +1,107 @@
+// The requests to the service of one request: how many, when the last was answered, and how long the service is silent.
+import type { DataStream } from "../../src/client/datastream.ts";
+import { defaultFetch } from "../../src/client/options.ts";
+import type { RateLimiter } from "../../src/client/rate_limiter.ts";
+import { isResponse } from "../../src/client/transport.ts";
+import { type Clock, startTimeLimit, type TimeLimit } from "../../src/clock.ts";
+import { DataStreamError } from "../../src/errors.ts";
+import { PRODUCTION_URL } from "../../src/service_constants.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Settings } from "./options.ts";
+import type { Readiness } from "./readiness.ts";
+
+/** Maximum wait (ms) of one page or count for the rate limiter, before the response has content. */
+const MAX_TURN_WAIT = 20_000;
+/** Milliseconds without a response of the service, over all requests before the response has content. */
+const MAX_SILENCE = 60_000;
+
+export interface Recorders {
+  settings: Settings;
+  metrics: Metrics;
+  readiness: Readiness;
+}
+
+export interface Upstream {
+  requests: number;
+  /** Time (ms since 1970) of the service's last response. */
+  responseDate: number;
+  readonly silence: Silence;
+  /** Counts the requests of a client, and limits their silence. */
+  count(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream;
+}
+
+export function createUpstream({ settings, metrics, readiness }: Recorders): Upstream {
+  const { clock, dataStreamOptions, now } = settings;
+  const { fetch = defaultFetch, baseUrl = PRODUCTION_URL } = dataStreamOptions;
+  const silence = limitSilence(clock, baseUrl);
+  const upstream: Upstream = {
+    requests: 0,
+    responseDate: 0,
+    silence,
+    count: (dataStream, rateLimiter) =>
+      dataStream.with({ ...(rateLimiter && { rateLimiter }), maxWait: MAX_TURN_WAIT, fetch: send }),
+  };
+  async function send(request: Request): Promise<Response> {
+    upstream.requests++;
+    silence.onRequest();
+    try {
+      const response = await fetch(request);
+      if (!isResponse(response)) return response; // the client names the option
+      silence.onResponse(response);
+      const date = Date.parse(response.headers.get("date") ?? "");
+      upstream.responseDate = Number.isNaN(date) ? now() : date;
+      metrics.addUpstreamRequest(String(response.status));
+      readiness.recordResponse(response);
+      return response;
+    } catch (error) {
+      metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");
+      throw error;
+    }
+  }
+  return upstream;
+}
+
+interface Silence {
+  /** Aborts if the service is silent before the response has content. */
+  readonly signal: AbortSignal;
+  onRequest(): void;
+  onResponse(response: Response): void;
+  /** The response has content. */
+  end(): void;
+}
+
+function limitSilence(clock: Clock, url: string): Silence {
+  const silent = new AbortController();
+  /** Does not run while a page arrives. */
+  let limit: TimeLimit | undefined;
+  let hasEnded = false;
+  const start = () => {
+    if (hasEnded) return;
+    limit = startTimeLimit(clock, MAX_SILENCE, "no response");
+    limit.signal.addEventListener("abort", () => {
+      const error = new DataStreamError(`DataStream sent nothing for ${MAX_SILENCE / 1000} s`, {
+        kind: "network",
+        isTemporary: true,
+        url,
+        hint: "try again later",
+        cause: new DOMException("silence", "TimeoutError"),
+      });
+      silent.abort(error);
+    });
+  };
+  return {
+    signal: silent.signal,
+    onRequest() {
+      if (limit === undefined) start();
+    },
+    onResponse({ ok }) {
+      limit?.stop();
+      limit = undefined;
+      if (!ok) start();
+    },
+    end() {
+      hasEnded = true;
+      limit?.stop();
+    },
+  };
+}
