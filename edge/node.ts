@@ -41,4 +41,4 @@
  * @module
  */
 export { type NodeServerOptions, serveNode } from "./server/node.ts";
-export type { RunningServer as NodeServer } from "./server/process.ts";
+export type { RunningServer as NodeServer } from "./server/server_process.ts";

@@ -63,6 +63,11 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   tokens?: readonly string[] | undefined;
   /** Whether to mark responses and file names as synthetic data. Default false. */
   synthetic?: boolean | undefined;
+  /**
+   * Whether the app has the web page. Without it, `/` has status 404 and names the URLs of downloads. Default true.
+   * The page is loaded at its first request. A bundler that defines `WEIR_PAGE` as `false` leaves its code out.
+   */
+  page?: boolean | undefined;
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
   maxRows?: number | undefined;
   /**
@@ -274,6 +279,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     show: (url = PRODUCTION_URL) => new URL(url).host,
   },
   synthetic: { default: false, type: "boolean" },
+  page: { default: true, type: "boolean" },
   readerTimeout: { min: 1, max: MAX_READER_TIMEOUT, default: 600_000 },
   now: { default: Date.now, type: "function" },
   log: { defaultFor: () => console.error, check: requireLog },

@@ -1,6 +1,7 @@
 // The routes of the web page.
-import { html } from "hono/html";
+import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { html } from "hono/html";
 import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
@@ -21,6 +22,7 @@ import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, renderShortForm, type View } from "./html.ts";
 import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
+import { type PAGE_FILES, PAGE_ROUTES } from "./paths.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -31,8 +33,8 @@ import { TtlCache } from "./ttl_cache.ts";
 
 const HTML_TYPE = "text/html; charset=utf-8";
 
-/** Files that need no data of the service. */
-const FILES: Record<string, [type: string, body: (parameters: URLSearchParams) => string]> = {
+type PageFile = [type: string, body: (parameters: URLSearchParams) => string];
+const FILES: Readonly<Record<typeof PAGE_FILES[number], PageFile>> = {
   "/weir.css": ["text/css; charset=utf-8", () => STYLE],
   "/weir.js": ["text/javascript; charset=utf-8", script],
   "/weir.svg": ["image/svg+xml", () => ICON],
@@ -46,22 +48,24 @@ const MAX_FORM_SIZE = 100_000;
 /** Maximum number of concurrent requests to the service. Low, because downloads have priority. */
 const MAX_CONCURRENT = 3;
 
-/** Adds the routes, unless access requires a token and the server has no tokens. */
-export function addPage(app: Router, context: AppContext): void {
-  const { access, tokens } = context.settings;
-  const requiresToken = access === "signed" || access === "token";
-  if (requiresToken && tokens.length === 0) return;
+/** `dispatch` responds to the request of an exchange again, after it was changed. */
+export function createPage(context: AppContext, dispatch: Visit["dispatch"]): Router {
+  const { access } = context.settings;
+  const app: Router = new Hono();
+  // The server responds to errors.
+  app.onError((error) => {
+    throw error;
+  });
   for (const [path, [type, body]] of Object.entries(FILES)) {
     // A browser must revalidate the files, so that a new page does not run an old script.
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, ({ req }) => new Response(body(new URL(req.url).searchParams), { headers }));
   }
-  const dispatch = (exchange: Exchange) => app.fetch(exchange.request, { exchange });
   const respond = createResponder(context, dispatch);
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
-  for (const route of Object.keys(ROUTES)) {
+  for (const route of PAGE_ROUTES) {
     const show = (exchange: Exchange, doi: string | undefined, parameters: URLSearchParams) => {
       exchange.facts.path = route.split("/:")[0]!;
       if (doi !== undefined) parameters.set("doi", doi);
@@ -88,6 +92,7 @@ export function addPage(app: Router, context: AppContext): void {
       },
     );
   }
+  return app;
 }
 
 /** Returns a request like those of programs, which send the key or token as a header. */
@@ -124,11 +129,12 @@ interface Visit {
   form: Form;
   /** @throws {FormError} Without a key or token, if access requires it */
   open: () => Promise<Source>;
-  /** Responds to the request of the exchange again, after it was changed. */
   dispatch: (exchange: Exchange) => Response | Promise<Response>;
 }
 
-const ROUTES: Readonly<Record<string, (visit: Visit) => Promise<View | Response>>> = {
+type Route = typeof PAGE_ROUTES[number];
+
+const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>> = {
   async "/"(visit) {
     const content = await loadContent(visit);
     return {
@@ -259,7 +265,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
 
   /** Responds with the page of a route, or with the form and the error. */
   return async (
-    route: string,
+    route: Route,
     exchange: Exchange,
     parameters: URLSearchParams,
   ): Promise<Response> => {
@@ -274,7 +280,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     try {
       view = method === "HEAD" && route !== "/download"
         ? { content: html`` }
-        : await ROUTES[route]!({ settings, exchange, path, parameters, form, open, dispatch });
+        : await ROUTES[route]({ settings, exchange, path, parameters, form, open, dispatch });
     } catch (error) {
       const failure = describeFailure(error, form, shown, exchange.log.id);
       // The names of datasets can need a key or token.

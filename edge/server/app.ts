@@ -27,7 +27,7 @@ import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
 import { problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
 import { RequestQueue } from "../http/queue.ts";
 import { Readiness } from "../http/readiness.ts";
-import { addPage } from "../page/page.ts";
+import { addPage } from "./lazy_page.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
 export interface EdgeApp {

@@ -27,7 +27,7 @@ import {
   stopWithin,
   until,
   variableNames,
-} from "./process.ts";
+} from "./server_process.ts";
 
 /** Type of the default export of `@weir/datastream/serve`. */
 export interface ServerEntry {

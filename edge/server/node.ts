@@ -14,7 +14,7 @@ import {
   type Stoppable,
   stopWithin,
   toListenError,
-} from "./process.ts";
+} from "./server_process.ts";
 
 /**
  * Options of {@linkcode serveNode}.

@@ -18,10 +18,10 @@ import {
   type Stoppable,
   stopWithin,
   toListenError,
-} from "./process.ts";
+} from "./server_process.ts";
 
 export { KNOWN_VARIABLES } from "./config.ts";
-export { ListenError } from "./process.ts";
+export { ListenError } from "./server_process.ts";
 export { VARIABLE_NAMES, VARIABLES } from "../http/options.ts";
 
 export async function startConfiguredServer(

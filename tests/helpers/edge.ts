@@ -5,6 +5,8 @@ import {
   type SandboxOptions,
   type SandboxStats,
 } from "../../src/sandbox/service.ts";
+// Loaded here, because a fake clock does not wait for the import by the first request.
+import "../../edge/page/page.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { page, type ScriptedResponse, upstream } from "./upstream.ts";
 

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
 import { readConfig, readListenOptions } from "../../edge/server/config.ts";
-import { SHUTDOWN_TIMEOUT } from "../../edge/server/process.ts";
+import { SHUTDOWN_TIMEOUT } from "../../edge/server/server_process.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { runProgramWith } from "../helpers/programs.ts";
 import { testNeeding } from "../e2e/needs.ts";

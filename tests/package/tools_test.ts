@@ -1,5 +1,5 @@
-// publint and Are the Types Wrong accept the npm package, and its parts are small in a browser: bundled with esbuild,
-// minified and compressed with gzip -9.
+// publint and Are the Types Wrong accept the npm package, and its parts are small: bundled and minified with esbuild, and for
+// browsers compressed with gzip -9.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import jsr from "../../jsr.json" with { type: "json" };
 import { type ConsumerProject, createProject, output } from "./project.ts";
@@ -46,12 +46,18 @@ Deno.test("attw reports at most that CommonJS gets an ECMAScript module when it 
   }
 });
 
-/** Returns the compressed size (bytes) of a module bundled with its imports. */
-async function sizeOf(code: string): Promise<number> {
+/** Bundles a module with its imports. */
+async function bundle(code: string, ...flags: string[]): Promise<void> {
   const { folder } = project;
   await Deno.writeTextFile(`${folder}entry.js`, code);
-  const flags = ["--bundle", "--minify", "--format=esm", "--platform=browser"];
-  await output(folder, "npx", "esbuild", "entry.js", ...flags, "--outfile=bundle.js");
+  const own = ["--bundle", "--minify", "--format=esm", "--external:node:*"];
+  await output(folder, "npx", "esbuild", "entry.js", ...own, ...flags);
+}
+
+/** Returns the compressed size (bytes) of a module bundled for browsers. */
+async function sizeOf(code: string): Promise<number> {
+  const { folder } = project;
+  await bundle(code, "--platform=browser", "--outfile=bundle.js");
   await output(folder, "gzip", "--force", "-9", "--no-name", "bundle.js");
   const { size } = await Deno.stat(`${folder}bundle.js.gz`);
   console.log(`${code} ${size} bytes`);
@@ -69,4 +75,38 @@ Deno.test("endpoint has at most 5,150 bytes when it is bundled alone", async () 
 Deno.test("mod.ts has at most 46,400 bytes when it is bundled", async () => {
   const size = await sizeOf('export * from "@weir/datastream";');
   assert(size <= 46_400, `${size} bytes`);
+});
+
+/** Returns the size (bytes) of the files that an entry of split chunks loads before its first dynamic import. */
+async function loadedSize(folder: string, file: string, seen = new Set<string>()): Promise<number> {
+  if (seen.has(file)) return 0;
+  seen.add(file);
+  const code = await Deno.readTextFile(folder + file);
+  const imports = code.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g);
+  let size = new TextEncoder().encode(code).length;
+  for (const [, path] of imports) size += await loadedSize(folder, path!, seen);
+  return size;
+}
+
+const WORKER = `import { createApp } from "@weir/datastream/edge";
+export default createApp({ access: "caller", page: false });`;
+/** A text of the page's style, and one of a download. */
+const [OF_PAGE, OF_DOWNLOADS] = ["@media print", "content-disposition"];
+
+Deno.test("edge loads at most 280,000 bytes before the first page when its chunks are split", async () => {
+  const folder = `${project.folder}split/`;
+  await bundle(WORKER.replace(", page: false", ""), "--splitting", `--outdir=${folder}`);
+  const size = await loadedSize(folder, "entry.js");
+  console.log(`edge before the first page ${size} bytes`);
+  assert(size <= 280_000, `${size} bytes`);
+});
+
+Deno.test("a bundle in one file has the web page, unless WEIR_PAGE is false", async () => {
+  const path = `${project.folder}worker.js`;
+  for (const [flags, hasPage] of [[[], true], [["--define:WEIR_PAGE=false"], false]] as const) {
+    await bundle(WORKER, `--outfile=${path}`, ...flags);
+    const code = await Deno.readTextFile(path);
+    console.log(`edge in one file ${flags} ${code.length} bytes`);
+    assertEquals([code.includes(OF_DOWNLOADS), code.includes(OF_PAGE)], [true, hasPage]);
+  }
 });

@@ -35,7 +35,7 @@ const ENTRIES = [
   "edge/demo.ts",
   "edge/server/deno/kv_rate_limiter.ts",
   "edge/server/node.ts",
-  "edge/server/process.ts",
+  "edge/server/server_process.ts",
   "edge/server/start.ts",
 ];
 

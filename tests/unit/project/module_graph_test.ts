@@ -77,6 +77,13 @@ for (const [entry, packages] of Object.entries(PACKAGES)) {
   });
 }
 
+Deno.test("edge/app.ts loads the web page and Parquet only at a request", async () => {
+  const { files, npm } = await reachedBy("edge/app.ts", false);
+  const lazy = /^edge\/page\/|^src\/formats\/parquet/;
+  assertEquals(files.filter((path) => lazy.test(path)), ["edge/page/paths.ts"]);
+  assertEquals(npm.filter((path) => path.startsWith("hyparquet")), []);
+});
+
 Deno.test("the command line loads client, sandbox and server only when a command runs", async () => {
   const { files, npm } = await reachedBy("src/cli/main.ts", false);
   assert(files.includes("src/cli/commands.ts"));
