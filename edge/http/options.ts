@@ -309,7 +309,8 @@ const PROCESS_SETTINGS: readonly Setting[] = [
   },
   {
     variable: "WEIR_SANDBOX",
-    help: "1 serves synthetic data, without a key; to everyone, unless WEIR_ACCESS is set",
+    help:
+      "1 serves synthetic data, without a key; to everyone, unless WEIR_ACCESS is set; firewall does so behind a firewall",
     default: "0",
   },
   {

@@ -1,9 +1,8 @@
 // Options from environment variables. Not part of `app.ts`, which must not load the sandbox.
 import { ValidationError } from "../../src/errors.ts";
-import { createSandbox } from "../../src/sandbox/service.ts";
+import { createSandbox, type SandboxOptions } from "../../src/sandbox/service.ts";
 import { MAX_REQUESTS_PER_SECOND } from "../../src/service_constants.ts";
 import {
-  invalidValue,
   listNames,
   nearNames,
   parseWholeNumber,
@@ -43,8 +42,10 @@ export function readConfig(environment: Environment): AppOptions {
   requireOneOf("WEIR_LOG", log, Object.keys(LOG_MODES));
   const options = { ...given, ...LOG_MODES[log] } as AppOptions;
   const sandbox = textOf(environment, "WEIR_SANDBOX") ?? "0";
-  if (sandbox === "1") return { ...options, ...sandboxOptions(options) };
-  if (sandbox !== "0") throw invalidValue("WEIR_SANDBOX", "1 or 0", sandbox);
+  requireOneOf("WEIR_SANDBOX", sandbox, ["0", "1", "firewall"]);
+  if (sandbox !== "0") {
+    return { ...options, ...sandboxOptions(options, { firewall: sandbox === "firewall" }) };
+  }
   if (options.access !== undefined) return options;
   const hint = 'set it, or use {WEIR_SANDBOX: "1"} for synthetic data';
   const problem = `must be one of ${ACCESS_MODES.join(", ")}, got nothing`;
@@ -62,8 +63,9 @@ export function textOf(environment: Environment, variable: string): string | und
 /** Responses and file names are marked as synthetic. Defaults: `public`, 2 requests per second. */
 export function sandboxOptions(
   { access = "public", requestsPerSecond = MAX_REQUESTS_PER_SECOND }: Partial<AppOptions> = {},
+  sandbox: Pick<SandboxOptions, "firewall"> = {},
 ): AppOptions {
-  const { apiKey, url, fetch } = createSandbox({ requestsPerSecond });
+  const { apiKey, url, fetch } = createSandbox({ requestsPerSecond, ...sandbox });
   return { access, apiKey, baseUrl: url, fetch, synthetic: true, requestsPerSecond };
 }
 

@@ -60,9 +60,10 @@ export async function readClientOptions(
   }
   const limits = rate ? { requestsPerSecond: Number(rate) } : {};
   const onRetry = startRetryReport(context, flags.has("quiet"));
-  if (flags.has("sandbox")) {
+  const firewall = flags.has("sandbox-firewall");
+  if (firewall || flags.has("sandbox")) {
     const { createSandbox } = await import("../sandbox/service.ts");
-    const { apiKey, url, fetch } = createSandbox(limits);
+    const { apiKey, url, fetch } = createSandbox({ ...limits, firewall });
     return { ...limits, onRetry, apiKey, baseUrl: url, fetch };
   }
   return { ...limits, onRetry, apiKey: await readKey(context), baseUrl };

@@ -48,6 +48,7 @@ export const ONLINE_FLAGS = flagTable({
 });
 export const SANDBOX_FLAG = flagTable({
   "--sandbox": "use built-in synthetic data: no key, no network",
+  "--sandbox-firewall": "the same, behind a firewall like the service's: 403 to long queries",
 });
 export const SERVICE_FLAGS = { ...ONLINE_FLAGS, ...SANDBOX_FLAG };
 

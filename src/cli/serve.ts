@@ -50,6 +50,7 @@ export async function serverVariables(): Promise<[variable: string, help: string
 
 function applyFlags(flags: FlagValues, environment: Record<string, string | undefined>): void {
   if (flags.has("sandbox")) environment.WEIR_SANDBOX = "1";
+  if (flags.has("sandbox-firewall")) environment.WEIR_SANDBOX = "firewall";
   for (const [variable, flag] of Object.entries(VARIABLE_FLAGS)) {
     const [value] = flags.get(flag) ?? [];
     if (value !== undefined) environment[variable] = value;

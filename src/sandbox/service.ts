@@ -42,6 +42,7 @@
 import { utf8Encoder } from "../bytes.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
 import { type OptionRule, readOptions, requirePositive } from "../validation.ts";
+import { createFirewall } from "./firewall.ts";
 import { BadRequest, parseQuery, type SandboxQuery } from "./query.ts";
 import { search } from "./search.ts";
 import { createRequestLimit } from "./rate_limit.ts";
@@ -63,6 +64,13 @@ export interface SandboxOptions {
   requestsPerSecond?: number;
   /** Whether names and comments have markup, formulas and control characters. Default `false`. */
   hostileNames?: boolean;
+  /**
+   * Whether a firewall answers before the service: 403 with a page of HTML to query strings above 2,048 bytes and to texts
+   * like attacks, such as `''`, and 429 to too many requests in five minutes. Next links have no filter then. Default `false`.
+   */
+  firewall?: boolean;
+  /** Requests in five minutes that the firewall lets through. Default 2000. */
+  firewallRequests?: number;
   /** Clock of the rate limit, in milliseconds. Default: the time since the process started. */
   now?: () => number;
 }
@@ -77,6 +85,8 @@ export interface SandboxStats {
   readonly tooFast: number;
   /** Number of requests rejected with 429 because another one was in flight. */
   readonly parallel: number;
+  /** Number of requests that the firewall refused. */
+  readonly refused: number;
   /** Highest number of requests that were in flight concurrently. */
   readonly mostInFlight: number;
 }
@@ -99,6 +109,8 @@ const SANDBOX_OPTIONS = {
   locations: { default: 60, min: 1, max: Number.MAX_SAFE_INTEGER },
   requestsPerSecond: { default: MAX_REQUESTS_PER_SECOND, check: requirePositive },
   hostileNames: { default: false, type: "boolean" },
+  firewall: { default: false, type: "boolean" },
+  firewallRequests: { default: 2_000, min: 1, max: Number.MAX_SAFE_INTEGER },
   now: { default: () => performance.now(), type: "function" },
 } satisfies Record<keyof SandboxOptions, OptionRule>;
 
@@ -129,18 +141,24 @@ const ROOT_PATH = "/v1/odata/v4";
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const { apiKey, requestsPerSecond, now, ...world } = readOptions(
+  const { apiKey, requestsPerSecond, firewall, firewallRequests, now, ...world } = readOptions(
     "createSandbox()",
     options,
     SANDBOX_OPTIONS,
   );
-  const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, mostInFlight: 0 };
+  const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, refused: 0, mostInFlight: 0 };
+  const refuse = firewall ? createFirewall(firewallRequests, now) : () => undefined;
   const enter = createRequestLimit(requestsPerSecond, now, stats);
 
-  /** In the service's order: encoding, key, path, rate limit, query. */
+  /** In the service's order: firewall, encoding, key, path, rate limit, query. */
   function respond(request: Request): Response {
     stats.requests++;
     const url = new URL(request.url);
+    const refusal = refuse(url);
+    if (refusal !== undefined) {
+      stats.refused++;
+      return refusal;
+    }
     if (url.search.includes("$") || !isDecodable(url.search)) return reject(400, null);
     const key = request.headers.get("x-api-key");
     if (key === null) return reject(401, "Unauthorized");
@@ -162,7 +180,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       let nextLink: string | undefined;
       for (const row of found.rows(query.after)) {
         if (rows.length === query.top) {
-          nextLink = toNextLink(url, query, lastId!);
+          nextLink = toNextLink(url, query, lastId!, !firewall);
           break;
         }
         rows.push(JSON.stringify(pickFields(row, query.select)));
@@ -213,8 +231,14 @@ function isDecodable(text: string): boolean {
 }
 
 /** Its `$` is not encoded, as in the service. */
-function toNextLink(url: URL, { carried, top }: SandboxQuery, lastId: string | number): string {
-  const kept = carried.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
+function toNextLink(
+  url: URL,
+  { carried, top }: SandboxQuery,
+  lastId: string | number,
+  hasFilter: boolean,
+): string {
+  const options = carried.filter(([name]) => hasFilter || name !== "$filter");
+  const kept = options.map(([name, value]) => `${name}=${encodeURIComponent(value)}&`).join("");
   return `${url.origin}${url.pathname}?${kept}$skiptoken=Id:${lastId}&$top=${top}`;
 }
 

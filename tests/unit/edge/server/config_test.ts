@@ -119,7 +119,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_ACCESS: "tokens" }, 'got "tokens": did you mean "token"?'],
   [{ WEIR_ACCESS: "public" }, "DATASTREAM_API_KEY must be set"],
   [{ WEIR_ACCESS: "signed", DATASTREAM_API_KEY: "k" }, "WEIR_SIGNING_SECRET must be set"],
-  [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be 1 or 0"],
+  [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be one of 0, 1, firewall"],
   [{ WEIR_ACCESS: "caller", WEIR_CACHE_TTL: "86401" }, "from 0 to 86400, got 86401"],
   [{ WEIR_ACCESS: "caller", WEIR_LOG: "jsn" }, 'got "jsn": did you mean "json"?'],
   [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
