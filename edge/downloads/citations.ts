@@ -40,11 +40,10 @@ function prepareCitations(
 ): (signal: AbortSignal) => Promise<Citation[]> {
   // Datasets cannot be filtered by the name of a location, but locations can.
   if (clausesOf(filter).some(({ field }) => field === "Name")) {
-    const query = { select: ["DOI"], filter, within } as const;
-    dataStream.locations(query); // throws if the filter or the box is invalid
+    const locations = dataStream.locations({ select: ["DOI"], filter, within }).batches();
     return async (signal) => {
-      const locations = dataStream.locations({ ...query, signal });
-      const dois = (await locations.toArray()).map(({ DOI }) => DOI);
+      const pages = await Array.fromAsync(locations.with({ signal }));
+      const dois = pages.flatMap(({ data }) => data.map(({ DOI }) => DOI));
       return await dataStream.citations(undefined, { dois, signal });
     };
   }

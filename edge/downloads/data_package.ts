@@ -6,7 +6,6 @@ import { versionsOf } from "../../src/formats/citations.ts";
 import { PACKAGE_MEDIA_TYPE, sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
-import { withoutSecretPath } from "../http/options.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
@@ -24,7 +23,7 @@ export async function respondWithDataPackage(
   // Without the header `accept`, which is about the package.
   const request = new Request(exchange.request.url);
   const download = await parseDownload(request, resource, undefined, dataStream, context);
-  const { query, count, format, csv, options, document } = download;
+  const { query, queryUrl: url, count, format, csv, options, document } = download;
   if (count) {
     throw new ValidationError("$count", "cannot be combined with a data package", {
       hint: "omit it: the package has the number of rows",
@@ -34,7 +33,6 @@ export async function respondWithDataPackage(
   const parts = feeds.findComplete(keyOf(document, exchange, settings))?.parts;
   const facts = factsOf(parts);
   const { notes, missingRows, surplusRows } = parts?.at(-1) ?? {};
-  const url = withoutSecretPath(dataStream.query(resource, options).url, settings);
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
     id: ["package", document, facts],

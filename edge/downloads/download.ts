@@ -1,14 +1,9 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
-import type { AnyResourceQuery } from "../../src/client/query.ts";
+import type { AnyResourceQuery, Batches } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
 import { embeddedPackage } from "../../src/formats/data_package.ts";
-import {
-  type FileFormat,
-  type FormatName,
-  FORMATS,
-  type LoadedFormat,
-} from "../../src/formats/formats.ts";
+import { type FileFormat, FORMATS, type LoadedFormat } from "../../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
@@ -68,7 +63,9 @@ export async function respondWithDownload(
 interface Download extends DownloadParameters {
   resource: ResourceName;
   format: FileFormat;
-  loadedFormat: FormatName | LoadedFormat;
+  batches: Batches<Bytes>;
+  /** URL of its first request to the service. */
+  queryUrl: string;
   options: AnyResourceQuery;
   /** Everything that determines the bytes, except the datasets. */
   document: unknown;
@@ -97,15 +94,16 @@ export async function parseDownload(
     ...(isMeasured(resource) && query.skipToken !== undefined && { partition: "never" }),
   };
   const checked = dataStream.query(resource, options);
+  const queryUrl = withoutSecretPath(checked.url, settings);
   const loadedFormat = format === "parquet"
-    ? await loadParquet(resource, withoutSecretPath(checked.url, settings), parameters)
+    ? await loadParquet(resource, queryUrl, parameters)
     : format;
   if (allowInvalid !== undefined && format !== "parquet") {
     const problem = `applies to Parquet only; the format is ${format}`;
     const facts = { received: allowInvalid, hint: "omit it" };
     throw new ValidationError("allowInvalid", problem, facts);
   }
-  checked.batches({ format: loadedFormat, csv }); // throws if an option is invalid
+  const batches = checked.batches({ format: loadedFormat, csv, parts: true });
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {
     synthetic,
@@ -114,7 +112,7 @@ export async function parseDownload(
   });
   const { top: _, ...rows } = query; // the page size does not change the rows
   const document = { resource, ...rows, allowInvalid, format: count || [format, csv] };
-  return { ...parameters, resource, format, loadedFormat, options, document, headers };
+  return { ...parameters, resource, format, batches, queryUrl, options, document, headers };
 }
 
 /** The data package in the file has no versions of datasets, which would need a request. */
@@ -141,7 +139,7 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
 
 function sourceOf(
   dataStream: DataStream,
-  { resource, format: name, loadedFormat: format, csv, query, options, count }: Download,
+  { resource, format, batches, query, options, count }: Download,
   exchange: Exchange,
   feeds: Feeds,
 ): FeedSource {
@@ -156,13 +154,11 @@ function sourceOf(
   return {
     start(after, stop) {
       const signal = AbortSignal.any([exchange.upstream.silence.signal, stop]);
-      const rows = (after === undefined ? dataStream : patient)
-        .query(resource, { ...options, signal });
-      return rows.batches({ format, csv, after, parts: true })[Symbol.asyncIterator]();
+      return batches.with({ after, signal })[Symbol.asyncIterator]();
     },
     requestState: (signal, isFirst) =>
       requestState(isFirst ? dataStream : patient, query, signal, feeds),
-    isStateFirst: FORMATS[name].writesLate,
+    isStateFirst: FORMATS[format].writesLate,
     responseDate: () => exchange.upstream.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,

@@ -1,7 +1,7 @@
 import type { DataStream } from "../../src/client/datastream.ts";
 import { summaryCsv } from "../../src/client/summary.ts";
 import { DataStreamError } from "../../src/errors.ts";
-import type { ResourceName } from "../../src/odata/resources.ts";
+import { checkQuery } from "../../src/odata/query_options.ts";
 import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { HttpProblem } from "../http/problem.ts";
@@ -20,10 +20,9 @@ export async function respondWithSummary(
   const maxRows = Math.min(context.settings.maxRows, MAX_SUMMARIZED);
   return await respondWithText(exchange, context, PARAMETERS, (dataStream, { by, ...options }) => {
     const query = { ...options, maxRows };
-    dataStream.query<ResourceName>("Observations", query); // throws if an option is invalid
     return {
       mediaType: "text/csv",
-      id: [SUMMARY_PATH, query, by],
+      id: [SUMMARY_PATH, checkQuery("Observations", query), by],
       task: "Summary",
       async request(signal) {
         const rows = await requestSummary(dataStream, { ...query, by, signal });

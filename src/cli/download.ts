@@ -4,7 +4,7 @@ import { describeChanges, settledAt } from "../client/dataset_versions.ts";
 import { comparedFields, describeUnusedUnits } from "../client/no_rows.ts";
 import type { Cursor } from "../client/query.ts";
 import { toleranceOf } from "../client/split.ts";
-import { DataStreamError, ValidationError } from "../errors.ts";
+import { DataStreamError } from "../errors.ts";
 import {
   type DownloadPage,
   isStandardOutput,
@@ -108,7 +108,6 @@ async function writeRows(job: Job): Promise<number> {
   const { flags, context, file } = job;
   const [citationFile] = flags.get("cite") ?? [];
   const rows = await createRows(job);
-  rows.pagesAfter(); // an invalid option of the format leaves no file
   const target = file === undefined ? undefined : await resolveOutput(file);
   const citeTarget = citationFile === undefined ? undefined : await resolveOutput(citationFile);
   requireDifferentFiles(target?.path, citeTarget?.path);
@@ -377,20 +376,11 @@ async function createRows({ flags, resource, client, input, format, csv, record 
   const loaded = format === "parquet"
     ? (await import("../formats/parquet.ts")).parquetFormat(parquet)
     : format;
-  const pagesAfter = (after?: Cursor) =>
-    query.batches({ format: loaded, csv, after, distinct: [...new Set(distinct)] });
+  const pages = query.batches({ format: loaded, csv, distinct: [...new Set(distinct)] });
   return {
     progress: state,
-    pagesAfter,
-    isSameQuery(cursor: Cursor) {
-      try {
-        pagesAfter(cursor);
-        return true;
-      } catch (error) {
-        if (error instanceof ValidationError) return false;
-        throw error;
-      }
-    },
+    pagesAfter: (after?: Cursor) => pages.with({ after }),
+    isSameQuery: pages.accepts,
     describe({ path, origin, ...facts }: FileFacts) {
       const { writer, distinct } = origin.cursor;
       const { fields = selected, notes } = writer as WriterState;

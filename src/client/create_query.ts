@@ -1,12 +1,7 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
-import {
-  createWriter,
-  type FormatName,
-  FORMATS,
-  type LoadedFormat,
-  type WriterOptions,
-} from "../formats/formats.ts";
+import { createWriter, type FormatName, FORMATS, type LoadedFormat } from "../formats/formats.ts";
+import type { FoundValue } from "../formats/distinct_values.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import { checkUnits } from "../formats/units.ts";
 import type { Clause } from "../odata/clause.ts";
@@ -27,12 +22,12 @@ import {
   type OptionRule,
   readOptions,
 } from "../validation.ts";
-import { createStream, iterate, readAhead } from "./iterable_stream.ts";
+import { createStream, type IterableStream, iterate, readAhead } from "./iterable_stream.ts";
 import {
   type KnownVersions,
-  requestVersions,
   requireSameVersions,
   requireSettled,
+  startVersions,
   type VersionCheck,
 } from "./dataset_versions.ts";
 import type { ClientSettings } from "./options.ts";
@@ -40,6 +35,7 @@ import { type StartConversion, startRowConversion } from "./page_reader.ts";
 import type {
   AnyResourceQuery,
   Batch,
+  Batches,
   BatchOptions,
   Cursor,
   LocationsQuery,
@@ -74,6 +70,25 @@ const BATCH_OPTIONS: Record<keyof BatchOptions, OptionRule> = {
   parts: { type: "boolean" },
 };
 
+type PreparedQuery = ReturnType<typeof prepareQuery>;
+
+/** Checks the options of a query. Nothing is sent. */
+function prepareQuery(
+  resource: ResourceName,
+  options: AnyResourceQuery,
+  settings: ClientSettings,
+  clauses?: readonly Clause[],
+) {
+  const given: AnyResourceQuery = readOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
+  const { signal, onProgress, sameVersion } = given;
+  const query = checkQuery(resource, given, clauses);
+  const { units } = query.rules ?? {};
+  if (units !== undefined) checkUnits(units);
+  const url = firstUrlOf(query, settings);
+  const versionCheck = sameVersion ? { url, filter: toWiderMetadataFilter(given) } : undefined;
+  return { query, settings, url, versionCheck, signal, onProgress };
+}
+
 /** Only Locations has `geojson()`. `clauses` are not checked. */
 export function createQuery<R extends object>(
   resource: ResourceName,
@@ -81,109 +96,44 @@ export function createQuery<R extends object>(
   settings: ClientSettings,
   clauses?: readonly Clause[],
 ): Query<R> & Partial<Pick<LocationsQuery<R>, "geojson">> {
-  const given: AnyResourceQuery = readOptions(`a query of ${resource}`, options, QUERY_OPTIONS);
-  const { signal, onProgress, unchecked } = given;
-  const query = checkQuery(resource, given, clauses);
-  const { select, rules } = query;
-  if (rules?.units !== undefined) checkUnits(rules.units);
-  const url = firstUrlOf(query, settings);
-  const versionCheck = given.sameVersion
-    ? { url, filter: toWiderMetadataFilter(given) }
-    : undefined;
-
-  const startRun = (stop: AbortSignal, writer?: PageWriter) => {
-    const notes = writer && (() => writer.state.notes);
-    return createRun(settings, signal ? AbortSignal.any([signal, stop]) : stop, onProgress, notes);
-  };
-  /** Cancelling the stream stops the request in flight. */
-  const streamBatches = <T, C>(
-    source: BatchSource<T>,
-    toChunks: (batch: Batch<T>) => readonly C[],
-    readBatches = (next: NextBatch<T>) => next,
-  ) => {
-    const stop = new AbortController();
-    const run = startRun(stop.signal, source.converter.writer);
-    const next = readBatches(requestBatches(run, query, source, versionCheck));
-    const nextChunks = async () => {
-      const batch = await next();
-      return batch && toChunks(batch);
-    };
-    return createStream(nextChunks, signal, (reason) => stop.abort(reason));
-  };
-  const createFormatWriter = (
-    format: FormatName | LoadedFormat,
-    options: Pick<WriterOptions, "csv" | "state">,
-  ) => createWriter(format, { resource, select, unchecked, rules, ...options });
-  const createRowConverter = (state?: WriterState) =>
-    rules ? ruledRowConverter<R>(createFormatWriter("ndjson", { state })) : rowConverter<R>();
-
+  const prepared = prepareQuery(resource, options, settings, clauses);
+  const { query, url, signal } = prepared;
+  const toRows = () => ({ converter: createRowConverter<R>(query) });
   // The last batch holds only the end of a document, which rows do not have.
   const pages = () =>
     streamBatches(
-      { converter: createRowConverter() },
+      prepared,
+      toRows(),
       ({ isLast, rows, data }) => isLast || rows === 0 ? [] : [data],
     );
-  // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
-  const rows = () => streamBatches({ converter: createRowConverter() }, ({ data }) => data);
-
   const bytes = (
     format: FormatName | LoadedFormat,
     options: { csv?: CsvOptions | undefined } = {},
   ) => {
     const { csv } = readOptions("bytes()", options, { csv: {} });
+    const converter = byteConverter(createWriter(format, { ...query, csv }));
     return streamBatches(
-      { converter: byteConverter(createFormatWriter(format, { csv })), deliversEarly: true },
+      prepared,
+      { converter, deliversEarly: true },
       ({ data }) => data.length > 0 ? [data] : [],
       // With a limit, fewer rows may be left than the next page would have.
       (next) => readAhead(next, query.limit === Infinity),
     );
   };
-
-  const batches = (options: BatchOptions = {}) => {
-    const given = readOptions("batches()", options, BATCH_OPTIONS);
-    const { format, csv, distinct: fields, parts: deliversEarly } = given;
-    if (fields !== undefined) requireFields("distinct", resource, fields);
-    if (format === undefined && csv !== undefined) {
-      const hint = 'set {format: "csv"}';
-      throw invalidOption("csv", "must not be set without a format", csv, hint);
-    }
-    if (format !== undefined) createFormatWriter(format, { csv }); // throws now if the format is invalid
-    const digest = digestOf(query, settings.baseUrl, format, csv, versionCheck !== undefined);
-    const hasWriter = format !== undefined || rules !== undefined;
-    const cursor = given.after === undefined
-      ? undefined
-      : checkCursor(given.after, digest, hasWriter);
-    // A resumed list of values is complete only if the cursor carries the earlier values.
-    const isKnown = cursor === undefined ||
-      fields?.every((field) => cursor.distinct?.[field] !== undefined);
-    const distinct = isKnown ? fields : undefined;
-    return {
-      [Symbol.asyncIterator]() {
-        const after = positionOf(cursor);
-        const state = after?.writer as WriterState | undefined;
-        const converter: PageConverter<unknown> = format === undefined
-          ? createRowConverter(state)
-          : byteConverter(createFormatWriter(format, { csv, state }));
-        const source = { converter, digest, after, distinct, deliversEarly };
-        return iterate(streamBatches(source, (batch) => [batch]), signal);
-      },
-    };
-  };
-
   // Every method takes options of CSV, so that a format that has none rejects them.
   const inFormat = (format: FormatName) => (csv?: CsvOptions) => bytes(format, { csv });
-
   return {
     url,
-    count: () => countQuery(startRun(new AbortController().signal), query),
+    count: () => countQuery(createRun(prepared, new AbortController().signal), query),
     pages,
-    rows,
+    // A page is enqueued in one pull. One pull per row takes 1.5 times as long for rows of three fields.
+    rows: () => streamBatches(prepared, toRows(), ({ data }) => data),
     bytes,
     csv: inFormat("csv"),
     ndjson: inFormat("ndjson"),
     json: inFormat("json"),
     ...(resource === "Locations" && { geojson: inFormat("geojson") }),
-    batches: batches as Query<R>["batches"],
+    batches: ((options) => createBatches<R>(prepared, options)) as Query<R>["batches"],
     async toArray() {
       const all: R[][] = [];
       for await (const rows of pages()) all.push(rows);
@@ -191,6 +141,73 @@ export function createQuery<R extends object>(
     },
     [Symbol.asyncIterator]: () => iterate(pages(), signal, (rows: R[]) => rows),
   };
+}
+
+function createBatches<R>(
+  prepared: PreparedQuery,
+  options: BatchOptions = {},
+): Batches<unknown> {
+  const { query, settings, versionCheck, signal } = prepared;
+  const { format, csv, after, distinct: fields, parts: deliversEarly } = readOptions(
+    "batches()",
+    options,
+    BATCH_OPTIONS,
+  );
+  if (fields !== undefined) requireFields("distinct", query.resource, fields);
+  if (format === undefined && csv !== undefined) {
+    const hint = 'set {format: "csv"}';
+    throw invalidOption("csv", "must not be set without a format", csv, hint);
+  }
+  const createConverter = (state?: WriterState): PageConverter<unknown> =>
+    format === undefined
+      ? createRowConverter<R>(query, state)
+      : byteConverter(createWriter(format, { ...query, csv, state }));
+  /** Of the first reading. Created now, so that an invalid option of the format throws now. */
+  let first: PageConverter<unknown> | undefined = createConverter();
+  const hasWriter = first.writer !== undefined;
+  const digest = digestOf(query, settings.baseUrl, format, csv, versionCheck !== undefined);
+  const accepts = (cursor: unknown): cursor is StoredCursor => isCursor(cursor, digest, hasWriter);
+  const readFrom: Batches<unknown>["with"] = (start) => {
+    const { after: cursor, signal } = start;
+    if (cursor !== undefined && !accepts(cursor)) {
+      const hint = "pass the same options as before, or start without {after}";
+      throw invalidValue("after", "a cursor of a query with the same options", cursor, hint);
+    }
+    // A resumed list of values is complete only if the cursor carries the earlier values.
+    const isKnown = cursor === undefined ||
+      fields?.every((field) => cursor.distinct?.[field] !== undefined);
+    const distinct = isKnown ? fields : undefined;
+    return {
+      accepts,
+      with: (changes) => readFrom({ ...start, ...changes }),
+      [Symbol.asyncIterator]() {
+        const after = positionOf(cursor);
+        const state = after?.writer as WriterState | undefined;
+        const converter = state === undefined && first || createConverter(state);
+        first = undefined;
+        const source = { converter, digest, after, distinct, deliversEarly };
+        return iterate(streamBatches({ ...prepared, signal }, source, (batch) => [batch]), signal);
+      },
+    };
+  };
+  return readFrom({ after, signal });
+}
+
+/** Cancelling the stream stops the request in flight. */
+function streamBatches<T, C>(
+  prepared: PreparedQuery,
+  source: BatchSource<T>,
+  toChunks: (batch: Batch<T>) => readonly C[],
+  readBatches = (next: NextBatch<T>) => next,
+): IterableStream<C> {
+  const stop = new AbortController();
+  const run = createRun(prepared, stop.signal, source.converter.writer, source.after);
+  const next = readBatches(requestBatches(run, prepared, source));
+  const nextChunks = async () => {
+    const batch = await next();
+    return batch && toChunks(batch);
+  };
+  return createStream(nextChunks, prepared.signal, (reason) => stop.abort(reason));
 }
 
 interface PageConverter<T> {
@@ -217,21 +234,18 @@ type NextBatch<T> = () => Promise<Batch<T> | undefined>;
 
 function requestBatches<T>(
   run: Run,
-  query: CheckedQuery,
+  { query, versionCheck: check }: PreparedQuery,
   { converter, digest, after, distinct, deliversEarly }: BatchSource<T>,
-  check: VersionCheck | undefined,
 ): NextBatch<T> {
   const parts = readParts(run, { ...query, distinct }, converter.start, {
     from: after,
     deliversEarly,
     isResumable: digest !== undefined,
   });
-  const known = new Map(distinct?.map((field) => [field, new Set(after?.distinct?.[field])]));
-  const listValues = (): Cursor["distinct"] =>
-    distinct && Object.fromEntries([...known].map(([field, values]) => [field, [...values]]));
   const { writer } = converter;
-  let values = listValues();
-  let versions = after?.versions;
+  const addValues = collectValues(distinct, after?.distinct);
+  let values = addValues([]);
+  let versions: KnownVersions | undefined;
   let isLast = after?.isComplete === true;
   let isOneResponse = after === undefined || cameInOneResponse(after);
   // Of an earlier cursor, the position has the other members too.
@@ -246,15 +260,9 @@ function requestBatches<T>(
     isComplete: isLast,
     versions,
   });
-  if (after !== undefined) run.position = after;
-  let isFirst = true;
   return async () => {
     if (isLast) return undefined;
-    if (check && isFirst) {
-      if (after !== undefined) await requireSameVersions(run, check, versions!, after.rows);
-      versions ??= await requestVersions(run, check);
-    }
-    isFirst = false;
+    if (check) versions ??= await startVersions(run, check, after);
     const before = { distinct: values, writer: writer?.state };
     const { done, value } = await parts.next();
     isLast = done === true;
@@ -266,8 +274,7 @@ function requestBatches<T>(
       requireSettled(check, versions!, delivered);
       if (done) await requireSameVersions(run, check, versions!, delivered);
     }
-    for (const [field, value] of part?.values ?? []) known.get(field)?.add(value);
-    values = listValues();
+    values = addValues(part?.values ?? []);
     const data = part === undefined ? await converter.end() : part.data;
     const cursor = toCursor(position, { distinct: values, writer: writer?.state });
     const { notes } = writer?.state ?? {};
@@ -289,13 +296,26 @@ function requestBatches<T>(
   };
 }
 
+/** Returns a function that adds values, and returns all distinct ones by field. */
+function collectValues(
+  fields: readonly string[] | undefined,
+  earlier: Cursor["distinct"],
+): (found: readonly FoundValue[]) => Cursor["distinct"] {
+  const known = new Map(fields?.map((field) => [field, new Set(earlier?.[field])]));
+  return (found) => {
+    for (const [field, value] of found) known.get(field)?.add(value);
+    return fields && Object.fromEntries([...known].map(([field, values]) => [field, [...values]]));
+  };
+}
+
 /** Returns the position to continue at: an earlier one if the writer no longer has the rows that the cursor refers to. */
 function positionOf(cursor: StoredCursor | undefined): StoredCursor | undefined {
   const { buffered } = (cursor?.writer ?? {}) as WriterState;
   return buffered?.memory.isReused ? (cursor as { toJSON?(): StoredCursor }).toJSON?.() : cursor;
 }
 
-function rowConverter<R>(): PageConverter<R[]> {
+function createRowConverter<R>(query: CheckedQuery, state?: WriterState): PageConverter<R[]> {
+  if (query.rules) return ruledRowConverter(createWriter("ndjson", { ...query, state }));
   const last = { length: 0 };
   return { start: (options) => startRowConversion(options, last), end: () => [] };
 }
@@ -357,11 +377,8 @@ function toHash(text: string): string {
 const CURSOR_VERSION: Cursor["version"] = 2;
 
 /** Does not check each member: the digest tells whether the cursor belongs to the query. */
-function checkCursor(after: unknown, digest: string, hasWriter: boolean): StoredCursor {
-  const isValid = isObject(after) && after.version === CURSOR_VERSION && after.query === digest &&
-    Array.isArray(after.shards) && isCount(after.rows) && isCount(after.groupRows) &&
-    (after.writer !== undefined) === hasWriter;
-  if (isValid) return after as unknown as StoredCursor;
-  const hint = "pass the same options as before, or start without {after}";
-  throw invalidValue("after", "a cursor of a query with the same options", after, hint);
+function isCursor(value: unknown, digest: string, hasWriter: boolean): value is StoredCursor {
+  return isObject(value) && value.version === CURSOR_VERSION && value.query === digest &&
+    Array.isArray(value.shards) && isCount(value.rows) && isCount(value.groupRows) &&
+    (value.writer !== undefined) === hasWriter;
 }

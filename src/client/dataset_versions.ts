@@ -48,7 +48,7 @@ export interface VersionCheck {
   readonly filter: string | undefined;
 }
 
-export async function requestVersions(
+async function requestVersions(
   run: Run,
   { filter }: Pick<VersionCheck, "filter">,
 ): Promise<KnownVersions> {
@@ -66,6 +66,17 @@ export async function requestVersions(
     if (!(error instanceof DataStreamError)) throw error;
     throw amendError(error, { hint: `${error.hint}; {sameVersion} needs this request` });
   }
+}
+
+/** Requests the versions before the first page. After a cursor, throws if they have changed since its page. */
+export async function startVersions(
+  run: Run,
+  check: VersionCheck,
+  after: { readonly versions?: KnownVersions | undefined; readonly rows: number } | undefined,
+): Promise<KnownVersions> {
+  if (after?.versions === undefined) return await requestVersions(run, check);
+  await requireSameVersions(run, check, after.versions, after.rows);
+  return after.versions;
 }
 
 /** Throws if the versions have changed after `rows` rows were delivered. */

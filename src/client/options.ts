@@ -97,7 +97,8 @@ export interface DataStreamOptions {
   rateLimiter?: RateLimiter | undefined;
   /**
    * Maximum time (ms) for which one page or count waits for the rate limiter, and because of the header `Retry-After`,
-   * from 0 to 3600000. After it, the query fails. It does not apply after rows were delivered. Default: no maximum.
+   * from 0 to 3600000. After it, the query fails. It does not apply after rows were delivered, or after a cursor.
+   * Default: no maximum.
    */
   maxWait?: number | undefined;
   /**

@@ -155,11 +155,11 @@ export interface Query<R> extends AsyncIterable<R> {
    * assertEquals(text, await new Response(query.csv()).text());
    * ```
    */
-  batches(options: BatchOptions & { format: FormatName | LoadedFormat }): AsyncIterable<
-    Batch<Uint8Array<ArrayBuffer>>
-  >;
+  batches(
+    options: BatchOptions & { format: FormatName | LoadedFormat },
+  ): Batches<Uint8Array<ArrayBuffer>>;
   /** Returns the rows in batches, one per page, each with a cursor. */
-  batches(options?: BatchOptions & { format?: undefined }): AsyncIterable<Batch<R[]>>;
+  batches(options?: BatchOptions & { format?: undefined }): Batches<R[]>;
   /**
    * Requests all rows and returns them in one array.
    *
@@ -231,6 +231,28 @@ export interface BatchOptions {
    * part of a page: at least 256 kB, or the rows that arrive in 100 ms. Default false: a batch is a page.
    */
   parts?: boolean | undefined;
+}
+
+/**
+ * The batches of a query whose options are checked. Each loop runs the query again.
+ *
+ * @typeParam T Type of the data: a list of rows, or bytes
+ *
+ * @internal
+ */
+export interface Batches<T> extends AsyncIterable<Batch<T>> {
+  /** Whether a cursor belongs to a query with the same options, so that `after` can have it. */
+  accepts(cursor: unknown): cursor is Cursor;
+  /**
+   * Returns the batches after another cursor, or with another signal. Options that are not given stay the same.
+   *
+   * @param options Cursor to continue after, and the signal that stops the query
+   * @throws {ValidationError} If the cursor belongs to another query
+   */
+  with(options: {
+    after?: Cursor | undefined;
+    signal?: AbortSignal | undefined;
+  }): Batches<T>;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { abortable } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
-import type { RowNotes } from "../formats/tidy.ts";
+import type { PageWriter } from "../formats/page_writer.ts";
 import { dateOf, temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Cursor, Progress } from "./query.ts";
@@ -25,22 +25,26 @@ export interface Run {
 
 type DeliveredRows = Pick<Cursor, "rows" | "expectedRows" | "missingRows" | "surplusRows">;
 
+/** `after` is the position that the query continues after. */
 export function createRun(
-  settings: ClientSettings,
-  signal: AbortSignal,
-  onProgress: (progress: Progress) => void = () => {},
-  notes?: () => RowNotes | undefined,
+  { settings, signal, onProgress = () => {} }: {
+    settings: ClientSettings;
+    signal: AbortSignal | undefined;
+    onProgress: ((progress: Progress) => void) | undefined;
+  },
+  stop: AbortSignal,
+  writer?: Pick<PageWriter, "state">,
+  after?: DeliveredRows,
 ): Run {
-  const progress = { pages: 0, requests: 0, retries: 0, waits: 0, retrying: undefined };
   return {
-    settings,
-    signal,
+    settings: after === undefined ? settings : { ...settings, maxWait: undefined },
+    signal: signal ? AbortSignal.any([signal, stop]) : stop,
     onProgress(progress) {
-      const found = notes?.();
-      onProgress(found ? { ...progress, notes: found } : progress);
+      const { notes } = writer?.state ?? {};
+      onProgress(notes ? { ...progress, notes } : progress);
     },
-    progress,
-    position: { rows: 0 },
+    progress: { pages: 0, requests: 0, retries: 0, waits: 0, retrying: undefined },
+    position: after ?? { rows: 0 },
   };
 }
 

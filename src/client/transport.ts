@@ -39,17 +39,82 @@ export async function sendRequest(
   onStart: () => void,
 ): Promise<ServiceResponse> {
   const { url } = options;
-  const { fetch, timeouts, clock, apiKey } = settings;
+  const { fetch, apiKey } = settings;
   const redact = (text: string) =>
     apiKey
       ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
       : text;
-  const attempt = new AbortController();
-  const request = toRequest(options, { signal: attempt.signal });
   const permit = await acquirePermit(url, settings, signal);
+  const transfer = startTransfer(options, permit, settings, signal);
+  let misuse: TypeError | undefined;
+  const fail = (error: unknown) => {
+    transfer.end();
+    signal.throwIfAborted();
+    return error instanceof DataStreamError || error === misuse
+      ? error
+      : networkFailure(error, url, apiKey === undefined ? undefined : redact);
+  };
+  try {
+    signal.throwIfAborted(); // it may have aborted after the permit was given
+    onStart();
+    const response = await abortable(
+      Promise.resolve(fetch(transfer.request)),
+      transfer.stopped,
+      (late) => late.body?.cancel(),
+    );
+    if (!isResponse(response)) throw misuse = invalidResponse(response);
+    ignoreErrors(() => permit.responded());
+    transfer.open(response.body);
+    if (response.status !== 200) {
+      const text = await readStart(response, transfer);
+      signal.throwIfAborted();
+      throw statusError(response, url, text, redact);
+    }
+    return {
+      url,
+      headers: response.headers,
+      redact,
+      async read() {
+        try {
+          const bytes = await transfer.read();
+          if (bytes === undefined) transfer.end("success");
+          return bytes;
+        } catch (error) {
+          throw fail(error);
+        }
+      },
+      close: () => transfer.end(),
+    };
+  } catch (error) {
+    throw fail(error);
+  }
+}
+
+/** A request and its response, which hold a permit until they end. */
+interface Transfer {
+  readonly request: Request;
+  readonly stopped: AbortSignal;
+  /** Starts to read the body of the response. */
+  open(body: ReadableStream<Bytes> | null): void;
+  /** Returns `undefined` at the end of the body. */
+  read(): Promise<Bytes | undefined>;
+  /** Stops the request unless it has succeeded, and releases the permit. Ending it again has no effect. */
+  end(outcome?: "success"): void;
+}
+
+/** Stops the request when a timeout expires, the signal aborts, or the permit is lost. */
+function startTransfer(
+  options: RequestOptions,
+  permit: Permit,
+  { timeouts, clock }: ClientSettings,
+  signal: AbortSignal,
+): Transfer {
+  const controller = new AbortController();
+  const { signal: stopped } = controller;
+  const request = toRequest(options, { signal: stopped });
   let body: BodyReader | undefined;
   const stop = (reason: unknown) => {
-    attempt.abort(reason);
+    controller.abort(reason);
     body?.cancel(reason);
   };
   const extend = async () => {
@@ -58,7 +123,7 @@ export async function sendRequest(
     } catch {
       // The limiter may now give the permit to another request.
     }
-    stop(limiterFailure(url, "did not extend the permit of a running request"));
+    stop(limiterFailure(options.url, "did not extend the permit of a running request"));
   };
   const timer = startTimeouts(timeouts, clock, extend, stop);
   let isEnded = false;
@@ -79,55 +144,23 @@ export async function sendRequest(
     end();
   };
   signal.addEventListener("abort", abort, { once: true });
-  let misuse: TypeError | undefined;
-  const fail = (error: unknown) => {
-    end();
-    signal.throwIfAborted();
-    return error instanceof DataStreamError || error === misuse
-      ? error
-      : networkFailure(error, url, apiKey === undefined ? undefined : redact);
+  return {
+    request,
+    stopped,
+    open(stream) {
+      timer.restart();
+      body = openBody(stream);
+      if (stopped.aborted) body.cancel(); // the limiter may have aborted it
+      stopped.throwIfAborted();
+    },
+    async read() {
+      const bytes = await body!.read();
+      stopped.throwIfAborted();
+      timer.restart();
+      return bytes;
+    },
+    end,
   };
-  try {
-    signal.throwIfAborted(); // it may have aborted after the permit was given
-    onStart();
-    const response = await abortable(
-      Promise.resolve(fetch(request)),
-      attempt.signal,
-      (late) => late.body?.cancel(),
-    );
-    if (!isResponse(response)) throw misuse = invalidResponse(response);
-    ignoreErrors(() => permit.responded());
-    timer.restart();
-    body = openBody(response.body);
-    if (attempt.signal.aborted) body.cancel(); // the limiter may have aborted it
-    attempt.signal.throwIfAborted();
-    if (response.status !== 200) {
-      const text = await readStart(response, body, timer.restart);
-      signal.throwIfAborted();
-      throw statusError(response, url, text, redact);
-    }
-    const { read } = body;
-    return {
-      url,
-      headers: response.headers,
-      redact,
-      async read() {
-        let bytes;
-        try {
-          bytes = await read();
-          attempt.signal.throwIfAborted();
-        } catch (error) {
-          throw fail(error);
-        }
-        if (bytes === undefined) end("success");
-        else timer.restart();
-        return bytes;
-      },
-      close: () => end(),
-    };
-  } catch (error) {
-    throw fail(error);
-  }
 }
 
 /** By its members, because `fetch` of another library or realm has a class of its own. */
@@ -289,19 +322,14 @@ function openByteStream(body: ReadableStream<Bytes>): ReadableStreamBYOBReader |
   }
 }
 
-async function readStart(
-  response: Response,
-  body: BodyReader,
-  onBytes: () => void,
-): Promise<string> {
+async function readStart(response: Response, transfer: Transfer): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let missing = isRedirect(response) ? 0 : MAX_ERROR_BODY;
   try {
     while (missing > 0) {
-      const bytes = await body.read();
+      const bytes = await transfer.read();
       if (bytes === undefined) break;
-      onBytes();
       text += decoder.decode(bytes, { stream: true });
       missing -= bytes.length;
     }

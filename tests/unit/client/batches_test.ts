@@ -1,6 +1,6 @@
 // batches() deliver each row once when they continue after a cursor, and reject a cursor of another query.
 import "../../helpers/no_permission.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   type AnyResourceQuery,
   type Batch,
@@ -184,6 +184,7 @@ for (const [what, after, query = locations(), options] of rejected) {
     const message = "after must be a cursor of a query with the same options";
     const error = assertThrows(() => query.batches(given), ValidationError, message);
     assertEquals(error.option, "after");
+    assert(!query.batches({ ...given, after: undefined }).accepts(after));
   });
 }
 
@@ -198,6 +199,19 @@ Deno.test("batches() run the query again in each loop", async () => {
 Deno.test("batches() accept a cursor when only top, maxRows, incomplete and onProgress differ", () => {
   locations({ top: 5, maxRows: 9, incomplete: "warn", onProgress: () => {} })
     .batches({ format: "csv", after: CURSOR });
+  assert(locations().batches({ format: "csv" }).accepts(CURSOR));
+});
+
+Deno.test("batches() continue after another cursor, or stop at another signal, when with() has it", async () => {
+  const { client, requests } = pagedClient({ ids: range(1, 30) });
+  const batches = client.records({ top: 10 }).batches();
+  const all = await Array.fromAsync(batches);
+  const others = batches.with({ after: stored(all[1]!.cursor) });
+  assertEquals(await Array.fromAsync(others), all.slice(2));
+  const { length } = requests;
+  const stopped = others.with({ signal: AbortSignal.abort(new Error("stopped")) });
+  await assertRejects(() => Array.fromAsync(stopped), Error, "stopped");
+  assertEquals(requests.length, length);
 });
 
 Deno.test("batches() accept a cursor when the units are in another order", async () => {
