@@ -14,86 +14,115 @@ export interface ParsedClause extends Clause {
  */
 export function parseFilter(filter: string, allowsEmptyLists = false): ParsedClause[] {
   const tokens = tokenize(filter);
-  /** A quote that begins no string; it explains errors before it, too. */
+  // A quote that begins no string explains errors before it, too.
   const unclosed = tokens.findIndex(({ text }) => text === "'");
-  let next = Math.max(0, unclosed);
-  const peek = () => tokens[next]!;
-  const fail = (expected: string, hint = operatorHint(peek().text)): never => {
-    const { kind, text, index } = peek();
-    const at = `at character ${index + 1}`;
-    const isEnd = kind === "end" || text === "'";
-    let problem = `must have ${expected} ${at}, got ${isEnd ? "the end" : `"${text}"`}`;
-    if (kind === "unknown" && !isEnd) {
-      const meant = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
-      problem = `has "${text}" ${at}, which is not ${meant}`;
-    }
-    const error = invalidOption("filter", problem, filter, hint);
-    throw suggestUnchecked(error, !hint);
-  };
-  const take = (expected: string, isExpected: (token: Token) => boolean, hint?: string): Token => {
-    const token = peek();
-    if (!isExpected(token)) fail(expected, hint);
-    next++;
-    return token;
-  };
-  const takePunctuation = (mark: string) =>
-    take(`"${mark}"`, ({ kind, text }) => kind === "punctuation" && text === mark);
-  const takeField = () => take("a field name", ({ kind }) => kind === "word");
-  const takeLiteral = (): Literal => {
-    const { kind: found, text: word } = peek();
-    const { kind, text } = take(
-      "a quoted string or a number",
-      ({ kind }) => kind === "string" || kind === "number",
-      found === "word" && word !== "null" ? `write '${word}'` : undefined,
-    );
-    if (kind === "string") return { text: text.slice(1, -1).replaceAll("''", "'"), quoted: true };
-    // `5and` and `5x` would otherwise be read as two tokens.
-    const { kind: following, isPrecededBySpace } = peek();
-    if (!isPrecededBySpace && !["end", "punctuation"].includes(following)) {
-      fail(`a space after ${text}`, "");
-    }
-    return { text, quoted: false };
-  };
-  const requireSpace = () => {
-    if (!peek().isPrecededBySpace) fail("a space");
-  };
-
-  const parseClause = (): ParsedClause => {
-    const { text: field, index } = takeField();
-    if (field === "endswith" && peek().text === "(") {
-      next++;
-      const argument = takeField();
-      takePunctuation(",");
-      const values = [takeLiteral()];
-      takePunctuation(")");
-      return { field: argument.text, operator: "endswith", values, index: argument.index };
-    }
-    const operator = take(
-      `one of the operators "${OPERATORS.join('", "')}"`,
-      ({ text, isPrecededBySpace }) => OPERATORS.includes(text) && isPrecededBySpace,
-    ).text as Comparison | "in";
-    requireSpace();
-    if (operator !== "in") return { field, operator, values: [takeLiteral()], index };
-    takePunctuation("(");
-    const isEmpty = allowsEmptyLists && peek().text === ")";
-    const values = isEmpty ? [] : [takeLiteral()];
-    while (!isEmpty && peek().text === ",") {
-      next++;
-      values.push(takeLiteral());
-    }
-    takePunctuation(")");
-    return { field, operator, values, index };
-  };
-
-  if (unclosed >= 0) fail("a closing quote", "double a single quote inside a string: ''");
-  const clauses = [parseClause()];
-  while (peek().kind !== "end") {
-    take('"and"', ({ text, isPrecededBySpace }) => text === "and" && isPrecededBySpace);
-    if (peek().kind === "end") fail("a condition", 'remove the last "and"');
-    requireSpace();
-    clauses.push(parseClause());
+  const reader: TokenReader = { filter, tokens, next: Math.max(0, unclosed) };
+  if (unclosed >= 0) fail(reader, "a closing quote", "double a single quote inside a string: ''");
+  const clauses = [parseClause(reader, allowsEmptyLists)];
+  while (peek(reader).kind !== "end") {
+    take(reader, '"and"', ({ text, isPrecededBySpace }) => text === "and" && isPrecededBySpace);
+    if (peek(reader).kind === "end") fail(reader, "a condition", 'remove the last "and"');
+    requireSpace(reader);
+    clauses.push(parseClause(reader, allowsEmptyLists));
   }
   return clauses;
+}
+
+function parseClause(reader: TokenReader, allowsEmptyLists: boolean): ParsedClause {
+  const { text: field, index } = takeField(reader);
+  if (field === "endswith" && peek(reader).text === "(") {
+    reader.next++;
+    const argument = takeField(reader);
+    takePunctuation(reader, ",");
+    const values = [takeLiteral(reader)];
+    takePunctuation(reader, ")");
+    return { field: argument.text, operator: "endswith", values, index: argument.index };
+  }
+  const operator = take(
+    reader,
+    `one of the operators "${OPERATORS.join('", "')}"`,
+    ({ text, isPrecededBySpace }) => OPERATORS.includes(text) && isPrecededBySpace,
+  ).text as Comparison | "in";
+  requireSpace(reader);
+  if (operator !== "in") return { field, operator, values: [takeLiteral(reader)], index };
+  takePunctuation(reader, "(");
+  const isEmpty = allowsEmptyLists && peek(reader).text === ")";
+  const values = isEmpty ? [] : [takeLiteral(reader)];
+  while (!isEmpty && peek(reader).text === ",") {
+    reader.next++;
+    values.push(takeLiteral(reader));
+  }
+  takePunctuation(reader, ")");
+  return { field, operator, values, index };
+}
+
+interface TokenReader {
+  readonly filter: string;
+  /** The last one is the end. */
+  readonly tokens: readonly Token[];
+  /** Index of the next token. */
+  next: number;
+}
+
+function peek({ tokens, next }: TokenReader): Token {
+  return tokens[next]!;
+}
+
+function take(
+  reader: TokenReader,
+  expected: string,
+  isExpected: (token: Token) => boolean,
+  hint?: string,
+): Token {
+  const token = peek(reader);
+  if (!isExpected(token)) fail(reader, expected, hint);
+  reader.next++;
+  return token;
+}
+
+function takeField(reader: TokenReader): Token {
+  return take(reader, "a field name", ({ kind }) => kind === "word");
+}
+
+function takePunctuation(reader: TokenReader, mark: string): void {
+  take(reader, `"${mark}"`, ({ kind, text }) => kind === "punctuation" && text === mark);
+}
+
+function takeLiteral(reader: TokenReader): Literal {
+  const { kind: found, text: word } = peek(reader);
+  const { kind, text } = take(
+    reader,
+    "a quoted string or a number",
+    ({ kind }) => kind === "string" || kind === "number",
+    found === "word" && word !== "null" ? `write '${word}'` : undefined,
+  );
+  if (kind === "string") return { text: text.slice(1, -1).replaceAll("''", "'"), quoted: true };
+  // `5and` and `5x` would otherwise be read as two tokens.
+  const { kind: following, isPrecededBySpace } = peek(reader);
+  if (!isPrecededBySpace && !["end", "punctuation"].includes(following)) {
+    fail(reader, `a space after ${text}`, "");
+  }
+  return { text, quoted: false };
+}
+
+function requireSpace(reader: TokenReader): void {
+  if (!peek(reader).isPrecededBySpace) fail(reader, "a space");
+}
+
+function fail(
+  reader: TokenReader,
+  expected: string,
+  hint = operatorHint(peek(reader).text),
+): never {
+  const { kind, text, index } = peek(reader);
+  const at = `at character ${index + 1}`;
+  const isEnd = kind === "end" || text === "'";
+  let problem = `must have ${expected} ${at}, got ${isEnd ? "the end" : `"${text}"`}`;
+  if (kind === "unknown" && !isEnd) {
+    const meant = /[=!<>]/.test(text) ? "an operator" : "a name, a quoted string or a number";
+    problem = `has "${text}" ${at}, which is not ${meant}`;
+  }
+  throw suggestUnchecked(invalidOption("filter", problem, reader.filter, hint), !hint);
 }
 
 interface Token {

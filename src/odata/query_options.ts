@@ -132,6 +132,7 @@ export const QUERY_RULES: Readonly<Record<keyof QueryOptions, OptionRule>> = {
 export interface CheckedQuery {
   resource: ResourceName;
   select: readonly string[] | undefined;
+  unchecked: boolean;
   /** Clauses of the filter, of `from` and `to`, and of `within` if rows of the resource have a position. */
   clauses: readonly Clause[];
   /** A filter that is unchecked and cannot be parsed, in addition to the clauses. */
@@ -186,6 +187,7 @@ export function checkQuery(
   return {
     resource,
     select: fields,
+    unchecked,
     clauses: [...parsed.clauses, ...added, ...isMeasured(resource) ? years : box ?? []],
     unparsedFilter: parsed.unparsedFilter,
     box: isMeasured(resource) ? box : undefined,
