@@ -28,7 +28,6 @@ import {
   requireSameVersions,
   requireSettled,
   startVersions,
-  type VersionCheck,
 } from "./dataset_versions.ts";
 import type { ClientSettings } from "./options.ts";
 import { type StartConversion, startRowConversion } from "./page_reader.ts";
