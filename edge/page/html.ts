@@ -107,7 +107,7 @@ export function renderForm(content: FormContent): Html {
   return html`
     ${renderFold(content)}
     <form id="query" class="query" method="${methodOf(access)}" action="/#results"
-      autocomplete="off" data-access="${access}">
+      autocomplete="off">
       <input type="hidden" name="lang" value="${language}">
       ${renderCredential(access, text)}
       <div class="row">
@@ -118,6 +118,7 @@ export function renderForm(content: FormContent): Html {
               renderChip("characteristic", name, nameInForm(name, language))
             )}
             <input id="what" name="characteristic" list="names" autocomplete="off" spellcheck="false"
+              role="combobox" aria-autocomplete="list" aria-controls="suggestions" aria-expanded="false"
               placeholder="${characteristics.length > 0 ? text.addAnother : text.whatHint}">
           </div>
           <datalist id="names">
@@ -160,7 +161,7 @@ export function renderShortForm({ settings: { access }, form }: FormContent, pat
   const isPublic = access === "public";
   return html`
     <form id="query" class="query" method="${methodOf(access)}" action="${pageUrl(form, {}, path)}"
-      data-access="${access}" ${isPublic && "hidden"}>
+      ${isPublic && "hidden"}>
       <input type="hidden" name="lang" value="${form.language}">
       <input type="hidden" name="dataset" value="${form.datasets.join(",")}">
       ${renderCredential(access, text)}

@@ -1,7 +1,7 @@
 import type { Page } from "./page.ts";
 
 /** Draws a box on the map with the pointer. Runs in the browser; the server converts its pixels to degrees. */
-export function enhanceBox({ texts, load }: Page): void {
+export function enhanceBox(page: Page): void {
   const box = document.createElementNS("http://www.w3.org/2000/svg", "path");
   box.setAttribute("class", "map-box");
   let land: SVGSVGElement | undefined;
@@ -13,7 +13,7 @@ export function enhanceBox({ texts, load }: Page): void {
     if (!link || event.detail === 0) return;
     event.preventDefault();
     link.closest(".map")!.classList.toggle("drawing");
-    document.querySelector("#form-status")!.textContent = texts().drawBox!;
+    document.querySelector("#form-status")!.textContent = page.texts().drawBox!;
   });
   document.addEventListener("pointerdown", (event) => {
     const target = event.target as Element;
@@ -38,11 +38,11 @@ export function enhanceBox({ texts, load }: Page): void {
     box.remove();
     map.classList.remove("drawing");
     if (Math.min(Math.abs(end.x - start.x), Math.abs(end.y - start.y)) < 4) return;
-    const url = new URL(document.querySelector("main")!.dataset.url!, location.href);
+    const url = new URL(page.url(), location.href);
     url.searchParams.set("view", map.dataset.view!);
     const drawn = [start.x, start.y, end.x, end.y].map((pixel) => pixel.toFixed(1));
     url.searchParams.set("drawn", [...drawn, width, height].join());
-    load(url.href, false, true);
+    page.load(url.href, false, true);
   });
 
   /** Returns the position of the pointer in the drawing, which the browser scales. */

@@ -10,19 +10,11 @@ export function enhanceSuggestions(): void {
   const options = () => [...list().querySelectorAll<HTMLElement>("[role=option]")];
   const wanted = () => input()?.value.trim() ?? "";
 
-  document.addEventListener("focusin", ({ target }) => {
-    if (target !== input()) return;
-    const element = input()!;
-    element.removeAttribute("list");
-    element.role = "combobox";
-    element.ariaAutoComplete = "list";
-    element.setAttribute("aria-controls", "suggestions");
-    close();
-    suggest();
-  });
-  document.addEventListener("input", ({ target }) => {
-    if (target === input()) suggest();
-  });
+  for (const type of ["focusin", "input"]) {
+    document.addEventListener(type, ({ target }) => {
+      if (target === input()) suggest();
+    });
+  }
   document.addEventListener("focusout", ({ target }) => {
     if (target === input()) close();
   });
@@ -44,9 +36,10 @@ export function enhanceSuggestions(): void {
   });
 
   async function suggest(): Promise<void> {
+    // The list of the browser has fewer names.
+    input()!.removeAttribute("list");
     request.abort();
-    request = new AbortController();
-    const { signal } = request;
+    const { signal } = request = new AbortController();
     const text = wanted();
     if (text === "") return close();
     const parameters = new URLSearchParams({ text, lang: document.documentElement.lang });
