@@ -1,0 +1,43 @@
+// A view shows all positions, and a URL can have it.
+import "../../../helpers/no_permission.ts";
+import { assert, assertEquals } from "@std/assert";
+import {
+  formatView,
+  LEAD_SIZE,
+  parseView,
+  RAIL_SIZE,
+  viewOf,
+  viewOfBox,
+} from "../../../../edge/page/map_view.ts";
+import { CANADA, cornersOf, createFrame } from "../../../../edge/page/projection.ts";
+import { Random } from "../../../properties/random.ts";
+
+Deno.test("viewOf() and viewOfBox() show all positions in the map", () => {
+  const random = new Random(3);
+  for (let i = 0; i < 600; i++) {
+    const size = i % 2 === 0 ? LEAD_SIZE : RAIL_SIZE;
+    const [west, south] = [-140 + 75 * random.next(), 42 + 30 * random.next()];
+    const [east, north] = [west + 15 * random.next(), south + 8 * random.next()];
+    const box = { west, south, east, north };
+    const corners = cornersOf(box);
+    for (const view of [viewOfBox(box, size), viewOf(corners, size)]) {
+      for (const [x, y] of corners.map(createFrame(view, size).toPixel)) {
+        const isInside = x > 0 && y > 0 && x < size.width && y < size.height;
+        assert(isInside, JSON.stringify({ box, view }));
+      }
+    }
+  }
+});
+
+Deno.test("viewOf() shows all of Canada without positions, and ignores positions far away", () => {
+  assertEquals(viewOf([], LEAD_SIZE), CANADA);
+  assertEquals(viewOf([{ longitude: 0, latitude: 0 }], LEAD_SIZE), CANADA);
+});
+
+Deno.test("parseView() returns the view that formatView() wrote, and undefined when the text is no view", () => {
+  const view = { longitude: -97.213, latitude: 51.3, width: 420.5 };
+  assertEquals(parseView(formatView(view)), view);
+  for (const text of ["1,2", "-97,51,1e9", "-97,,400", "-97,51,400,1"]) {
+    assertEquals(parseView(text), undefined, text);
+  }
+});
