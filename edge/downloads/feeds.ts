@@ -7,7 +7,6 @@
 import { type Bytes, concatBytes } from "../../src/bytes.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { Cursor } from "../../src/client/query.ts";
-import type { WriterState } from "../../src/formats/page_writer.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
 import type { Settings } from "../http/options.ts";
 import { HttpProblem, LimitReached } from "../http/problem.ts";
@@ -24,6 +23,8 @@ export interface FeedPart {
   readonly isLast: boolean;
   /** Position after the part. Absent if the document has only one part. */
   readonly cursor?: Cursor;
+  /** Number of bytes of rows after that position, which have arrived and are in a later part. Default 0. */
+  readonly heldBytes?: number | undefined;
   /** Whether all rows so far came in one response. Default true. */
   readonly isOneResponse?: boolean;
   /** Facts about the rows so far, for the log and the data package. Absent if there are none. */
@@ -83,12 +84,12 @@ class Feed {
   readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[] = [];
   dropped = 0;
   bytes = 0;
-  /** Number of bytes of rows that the writer of the document has not written yet. */
-  heldBytes = 0;
+  /** Number of bytes of rows that have arrived, and are in a later part. They end with the run. */
+  held = 0;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
   pageLength = 0;
-  /** Length of the current page so far. */
+  /** Number of bytes by which the current page has enlarged the feed so far. */
   arrived = 0;
   pages = 0;
   /** Index of the first part of the last page. */
@@ -108,6 +109,12 @@ class Feed {
   end: { readonly at: number; readonly error?: unknown } | undefined;
 
   constructor(readonly key: string) {}
+
+  setRun(run: FeedRun | undefined): void {
+    this.run = run;
+    this.reserved = 0;
+    this.held = 0;
+  }
 
   /** Whether further rows must wait for the state of the datasets. */
   get isUnchecked(): boolean {
@@ -249,6 +256,12 @@ export class Feeds {
   get bytes(): number {
     let bytes = 0;
     for (const feed of this.#feeds) bytes += feed.bytes;
+    return bytes + this.#held;
+  }
+
+  get #held(): number {
+    let bytes = 0;
+    for (const { held } of this.#feeds) bytes += held;
     return bytes;
   }
 
@@ -321,8 +334,7 @@ export class Feeds {
     }
     const stop = new AbortController();
     const run: FeedRun = { reader, seenAt: now, stop, wake() {} };
-    feed.run = run;
-    feed.reserved = 0;
+    feed.setRun(run);
     const running = this.#run(feed, run);
     source.waitUntil?.(running);
   }
@@ -350,11 +362,13 @@ export class Feeds {
         feed.state = state;
       }
       const parts = reader.source.start(feed.position, signal);
-      while (feed.end === undefined && this.#isNeeded(feed)) {
+      // Held rows would be requested again, so the run continues until they are in a part.
+      while (feed.end === undefined && (feed.held > 0 || this.#isNeeded(feed))) {
         // The document has rows of more than one response, so it needs the state of the datasets.
         if (feed.parts.length > 0) await this.#checkFirstPage(feed, run);
         await this.#reserve(feed, run);
         await this.#fetchPage(feed, run, parts);
+        if (feed.held > 0) continue;
         if (reader.isClosed || this.slots.shouldYield(reader.client)) break;
       }
       parts.return?.().catch(() => {});
@@ -365,10 +379,7 @@ export class Feeds {
       else feed.end = { at: clock.now(), error };
     } finally {
       stopHeartbeat();
-      if (feed.run === run) {
-        feed.run = undefined;
-        feed.reserved = 0;
-      }
+      if (feed.run === run) feed.setRun(undefined);
       leave?.();
       for (const { wake } of feed.readers) wake();
     }
@@ -381,7 +392,7 @@ export class Feeds {
     for (;;) {
       // The page is longer than expected.
       if (feed.arrived >= feed.reserved) {
-        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0, false));
+        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0));
       }
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
@@ -466,10 +477,10 @@ export class Feeds {
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
-    const { buffered } = (part.cursor?.writer ?? {}) as WriterState;
-    feed.heldBytes = buffered?.bytes ?? 0;
-    feed.arrived += part.data.length;
-    feed.bytes += part.data.length;
+    const { data, heldBytes = 0 } = part;
+    feed.arrived += data.length + heldBytes - feed.held;
+    feed.held = heldBytes;
+    feed.bytes += data.length;
     // Only the last position is needed, and it can refer to a megabyte of rows.
     const { cursor: _, ...kept } = part;
     feed.parts.push({ ...kept, fetchedBy: run.reader.id });
@@ -485,7 +496,7 @@ export class Feeds {
     return this.#readersOf(feed).some(({ next, isReading, source }) =>
       next >= feed.parts.length ||
       source.readsAhead === true && isReading && next >= feed.pageStart &&
-        this.#hasRoom(feed, this.#expectedLength(feed), true)
+        this.#hasRoom(feed, this.#expectedLength(feed) + this.#held)
     );
   }
 
@@ -495,10 +506,11 @@ export class Feeds {
       const others = [...this.#feeds].filter((other) =>
         other !== feed && other.bytes + other.reserved > 0
       );
-      // Rows that writers hold must not stop all downloads.
-      const [oldest] = [...this.#feeds].filter(({ run }) => run !== undefined);
-      return this.#hasRoom(feed, this.#expectedLength(feed), feed !== oldest) ||
-        others.length === 0 && feed.bytes <= feed.pageLength;
+      // Only further pages free held rows, so these do not stop the oldest run that has some.
+      const [holder] = [...this.#feeds].filter(({ held }) => held > 0);
+      const held = feed === holder ? 0 : this.#held;
+      return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
+        held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
     });
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
@@ -524,16 +536,14 @@ export class Feeds {
   }
 
   /**
-   * Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. Only
-   * another row group frees the memory of rows that a writer holds, so a page that arrives does not wait for them.
+   * Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. Counts no
+   * held rows: a page that arrives does not wait for them, because other pages do not arrive meanwhile.
    */
-  #hasRoom(feed: Feed, bytes: number, countsHeld: boolean): boolean {
+  #hasRoom(feed: Feed, bytes: number): boolean {
     const { maxCachedBytes } = this.limits;
     const fits = () => {
       let used = bytes - feed.reserved;
-      for (const { bytes, heldBytes, reserved } of this.#feeds) {
-        used += bytes + reserved + (countsHeld ? heldBytes : 0);
-      }
+      for (const { bytes, reserved } of this.#feeds) used += bytes + reserved;
       return used <= maxCachedBytes;
     };
     for (const other of this.#feeds) {

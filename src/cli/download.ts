@@ -18,7 +18,6 @@ import {
 import {
   type FileFacts,
   type FileOptions,
-  type FileOrigin,
   type FilePackage,
   findFile,
   type OpenFile,
@@ -259,8 +258,8 @@ async function writePages(
   }
 
   const { totalRows, missingRows, surplusRows, notes } = last!;
-  const { nulls, found } = progress;
-  noteLines({ ...notes, ...nulls, missingRows, surplusRows }).forEach(context.printError);
+  const { found } = progress;
+  noteLines({ ...notes, missingRows, surplusRows }).forEach(context.printError);
   const isCited = flags.has("cite") || isMeasured(resource) && !flags.has("quiet");
   if (totalRows > 0 && isCited) await writeCitations(job, found?.DOI);
   if (totalRows >= (input.limit ?? Infinity)) return 0;
@@ -333,7 +332,6 @@ interface DownloadProgress {
   planned?: PlannedDatasets;
   report?: ProgressReport;
   found?: Cursor["distinct"];
-  nulls?: Pick<FileOrigin, "invalidValues">;
 }
 
 type Rows = Awaited<ReturnType<typeof createRows>>;
@@ -360,9 +358,8 @@ async function createRows({ flags, resource, client, input, format, csv, record 
   const parquet: ParquetOptions & { url: string } = {
     invalidValues: flags.has("allow-invalid") ? "null" : "error",
     url: query.url,
-    metadata({ rows, columns, invalidValues, notes }) {
-      state.nulls = { invalidValues };
-      const more = { invalidValues, notes, query: record };
+    metadata({ rows, columns, notes }) {
+      const more = { notes, query: record };
       const datapackage = embeddedPackage({
         ...described,
         ...datasetsOf(state.found?.DOI),
@@ -394,7 +391,7 @@ async function createRows({ flags, resource, client, input, format, csv, record 
         fileName: basename(path),
         created: new Date(),
         columns: fields,
-        more: { ...origin, ...state.nulls, notes, cursor },
+        more: { ...origin, notes, cursor },
       });
     },
   };

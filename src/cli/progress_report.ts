@@ -237,9 +237,7 @@ function duration(seconds: number): string {
   return whole >= 60 ? `${minutes}:${two(whole % 60)} min` : `${whole} s`;
 }
 
-/** Numbers of rows that are accepted although they are not as DataStream describes them. */
-type AcceptedRow = "invalidValues" | "missingRows" | "surplusRows";
-type Notes = Progress["notes"] & Partial<Record<AcceptedRow, number>>;
+type Notes = Progress["notes"] & Pick<Progress, "missingRows" | "surplusRows">;
 
 const ACCEPTED = "accepted by --allow-incomplete, or because large counts are estimates";
 

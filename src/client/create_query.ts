@@ -180,11 +180,10 @@ function createBatches<R>(
       accepts,
       with: (changes) => readFrom({ ...start, ...changes }),
       [Symbol.asyncIterator]() {
-        const after = positionOf(cursor);
-        const state = after?.writer as WriterState | undefined;
+        const state = cursor?.writer as WriterState | undefined;
         const converter = state === undefined && first || createConverter(state);
         first = undefined;
-        const source = { converter, digest, after, distinct, deliversEarly };
+        const source = { converter, digest, after: cursor, distinct, deliversEarly };
         return iterate(streamBatches({ ...prepared, signal }, source, (batch) => [batch]), signal);
       },
     };
@@ -259,6 +258,8 @@ function requestBatches<T>(
     isComplete: isLast,
     versions,
   });
+  /** The cursor after the rows that the writer does not hold. */
+  let last = after;
   return async () => {
     if (isLast) return undefined;
     if (check) versions ??= await startVersions(run, check, after);
@@ -275,13 +276,18 @@ function requestBatches<T>(
     }
     values = addValues(part?.values ?? []);
     const data = part === undefined ? await converter.end() : part.data;
-    const cursor = toCursor(position, { distinct: values, writer: writer?.state });
-    const { notes } = writer?.state ?? {};
+    const { heldBytes, state: { notes } = {} } = writer ?? {};
+    const cursor = heldBytes
+      ? last ?? toCursor(part!.start, before)
+      : toCursor(position, { distinct: values, writer: writer?.state });
+    const rows = cursor.rows - (last?.rows ?? 0);
+    last = cursor;
     return {
       data,
-      rows: part?.kept ?? 0,
-      totalRows: position.rows,
-      cursor: part && writer?.toCursor?.(cursor, toCursor(part.start, before)) || cursor,
+      rows,
+      totalRows: cursor.rows,
+      cursor,
+      heldBytes,
       isLast,
       hasMore: part !== undefined && part.hasMore && position.rows < query.limit,
       isPageEnd: part?.isPageEnd ?? true,
@@ -305,12 +311,6 @@ function collectValues(
     for (const [field, value] of found) known.get(field)?.add(value);
     return fields && Object.fromEntries([...known].map(([field, values]) => [field, [...values]]));
   };
-}
-
-/** Returns the position to continue at: an earlier one if the writer no longer has the rows that the cursor refers to. */
-function positionOf(cursor: StoredCursor | undefined): StoredCursor | undefined {
-  const { buffered } = (cursor?.writer ?? {}) as WriterState;
-  return buffered?.memory.isReused ? (cursor as { toJSON?(): StoredCursor }).toJSON?.() : cursor;
 }
 
 function createRowConverter<R>(query: CheckedQuery, state?: WriterState): PageConverter<R[]> {

@@ -263,15 +263,20 @@ export interface Batches<T> extends AsyncIterable<Batch<T>> {
 export interface Batch<T> {
   /** Rows or bytes. Concatenated, the data of all batches is the whole result. */
   readonly data: T;
-  /** Number of rows in this batch. */
+  /** Number of rows in the data of this batch. */
   readonly rows: number;
   /** Number of rows in this and all earlier batches, including those before the option `after`. */
   readonly totalRows: number;
-  /** Value of the option `after` to continue after this batch. */
+  /** Value of the option `after` to continue after the rows of this and all earlier batches. */
   readonly cursor: Cursor;
   /**
-   * Whether this is the last batch: the result is complete. The last batch has no rows; its data is the
-   * end of the document, such as `]}` in JSON.
+   * Number of bytes of rows that have arrived, and are in the data of a later batch: a row group of Parquet needs several
+   * pages. Default 0.
+   */
+  readonly heldBytes?: number | undefined;
+  /**
+   * Whether this is the last batch: the result is complete. Its data is the end of the document, such as `]}` in JSON, and
+   * rows only if the format held some.
    */
   readonly isLast: boolean;
   /** Whether it ends a page: always, without the option `parts`. */

@@ -45,11 +45,9 @@ export interface FileOrigin {
   missingRows: number;
   /** Number of rows that the service delivered and did not count. */
   surplusRows: number;
-  /** For Parquet, number of rows with a value that did not fit its column and is null. */
-  invalidValues?: number;
   /** Facts about the rows, such as the number of locations without a geometry. */
   notes?: RowNotes | undefined;
-  /** Cursor after the last page. With it, the client recognizes the same query in other flags. */
+  /** Cursor after the last row. With it, the client recognizes the same query in other flags. */
   cursor: Cursor;
 }
 
@@ -89,7 +87,7 @@ interface PartState {
 }
 
 /** Version of the format of FILE.part.json. */
-const STATE_VERSION = 9;
+const STATE_VERSION = 10;
 
 const NEW_PART: Pick<PartState, "version" | "bytes" | "hash" | "cursor"> = {
   version: STATE_VERSION,
@@ -465,9 +463,7 @@ async function createOutput(
     let rows = 0;
     try {
       check();
-      // As JSON, because a Parquet file is continued at the end of its last row group.
-      const { cursor }: Partial<PartState> = JSON.parse(JSON.stringify({ cursor: committed }));
-      rows = cursor?.rows ?? 0;
+      rows = committed?.rows ?? 0;
       if (rows === 0) removePart(path);
       else commit({ owner: undefined });
     } catch {

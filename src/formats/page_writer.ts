@@ -83,14 +83,6 @@ interface GzipState {
   pending: { readonly bytes: Uint8Array } | string;
 }
 
-/** Rows that a writer holds between pages. */
-export interface BufferedRows {
-  /** Number of bytes of their values. */
-  bytes: number;
-  /** Whether other rows have replaced them: a cursor with this state then continues where its JSON does. */
-  memory: { isReused: boolean };
-}
-
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
 export interface WriterState {
   isBegun: boolean;
@@ -100,8 +92,6 @@ export interface WriterState {
   fields?: readonly string[];
   /** CSV in gzip only. */
   gzip?: GzipState;
-  /** Parquet only, and not in JSON. */
-  buffered?: BufferedRows;
   notes?: RowNotes;
 }
 
@@ -114,6 +104,11 @@ export abstract class PageWriter {
   readonly addsColumns: boolean = false;
   /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
   readonly separator: number = 0;
+  /** Number of bytes of taken rows that it has not returned. While it is not 0, no cursor can have the state. */
+  get heldBytes(): number {
+    return 0;
+  }
+
   rules: RowRules | undefined;
 
   /** Only one page is open at a time. */
@@ -137,13 +132,6 @@ export abstract class PageWriter {
   }
 
   abstract end(): Bytes | Promise<Bytes>;
-
-  /**
-   * Returns the cursor after rows, some of which the writer still holds. Called after each page.
-   *
-   * @param before Cursor before the page
-   */
-  toCursor?<C extends { writer?: unknown }>(after: C, before: C): C;
 }
 
 /** Bytes; a piece stays in the CPU's cache. */

@@ -39,7 +39,6 @@ import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./format
 import { PageFault } from "./json_scanner.ts";
 import { PointCell, pointReader, type ReadPoint } from "./points.ts";
 import {
-  type BufferedRows,
   type PageConversion,
   type PageOptions,
   type PageTranscoder,
@@ -108,9 +107,10 @@ export interface ParquetFacts {
   readonly rows: number;
   /** Fields of the service in the file, in order. */
   readonly columns: readonly string[];
-  /** Number of rows with a value that did not fit its column and is null. */
-  readonly invalidValues: number;
-  /** Other facts about the rows, such as the number of locations without a geometry. Counts are absent if they are 0. */
+  /**
+   * Numbers of rows by fact, such as `invalidValues`, with a value that did not fit its column and is null. Absent if they
+   * are 0.
+   */
   readonly notes: RowNotes;
 }
 
@@ -139,7 +139,8 @@ export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
  *
  * The columns are those of CSV, with fixed types: INT64, DOUBLE, STRING, DATE, for lists LIST of STRING, and for
  * `datetime_utc` of tidy rows TIMESTAMP in UTC. All columns can be null; an empty text is null, as in CSV. A field that
- * Weir does not know is STRING. Row groups have 50,000 rows or 16 MB of values, compressed with Snappy. A file that was
+ * Weir does not know is STRING. Row groups are whole pages with at least 50,000 rows or 16 MB of values, compressed with
+ * Snappy. A file that was
  * cut is unreadable, because its last bytes describe the others.
  *
  * A file of Locations is GeoParquet 1.1: the column `geometry` has points in WGS 84, and in NAD83, which is about 2 m
@@ -217,39 +218,27 @@ export function parquetFormat(options: ParquetOptions & { url?: string } = {}): 
 /** Number of bytes of values after which a row group ends. */
 const GROUP_BYTES = 1 << 24;
 
-/** Rows that are not yet written. Later rows may follow them in the columns. */
-interface Buffered extends BufferedRows {
-  columns: readonly ValueColumn[];
-  rows: number;
-  invalidValues: number;
-}
-
-function isFull({ rows, bytes }: Buffered): boolean {
-  return rows >= GROUP_ROWS || bytes >= GROUP_BYTES;
-}
-
-/** Counts are those of the finished row groups. */
-interface ParquetState extends WriterState {
+/** Rows that are not yet written. */
+interface OpenGroup {
   /** Fields of the columns, without those of `tidy`. */
   fields: readonly string[];
+  columns: readonly ValueColumn[];
+  rows: number;
+  bytes: number;
+}
+
+/** State after the last finished row group. */
+interface ParquetState extends WriterState {
+  fields: readonly string[];
   groups: readonly WrittenGroup[];
-  /** Number of rows after the position of the state that these groups already have. */
-  rowsAlreadyWritten: number;
-  invalidValues: number;
-  /** Absent in JSON, in which a cursor is the one before the first of these rows. */
-  buffered?: Buffered;
-  /** The cursor as JSON; `undefined` before the first row group is finished. */
-  savedCursor?: unknown;
 }
 
 /** First and last bytes of a file. */
 const MAGIC = 0x31524150;
 
 /**
- * Collects rows in columns, and writes a row group when it is full. Row groups depend neither on pages nor on
- * interruptions: a row group ends after the same row in each run.
- *
- * A page is only taken when it is complete. The rows of a page that is rejected are removed when the next one is opened.
+ * Collects rows in columns, and writes a row group at the end of the page that fills it. It holds rows until then, which
+ * no state contains: a later run requests them again.
  */
 class ParquetDocumentWriter extends PageWriter {
   override state: ParquetState;
@@ -258,21 +247,14 @@ class ParquetDocumentWriter extends PageWriter {
   readonly #nameColumns: NonNullable<WriterOptions["nameColumns"]>;
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
-  readonly #chunks = new ChunkWriter(this.#output, GROUP_ROWS);
+  readonly #chunks = new ChunkWriter(this.#output);
   /** `undefined` if there is no column `geometry`. */
   readonly #readPoint: ReadPoint | undefined;
   readonly #pointCell = new PointCell();
-  /** Fields of the columns, which include new ones of rows that are not taken. */
-  #fields: readonly string[];
-  /** Full row groups with rows that are not taken, and the one that rows are added to. */
-  #groups: Buffered[];
-  /** Empty columns of a group that was written. New ones would wait for garbage collection to free the old ones. */
-  #unused: readonly ValueColumn[] | undefined;
-  /** Number of rows that are not taken. */
-  #pending = 0;
-  #takenRows = 0;
-  /** Whether rows of that page are in a row group that it completed. */
-  #hasFinishedGroup = false;
+  /** The row group that rows are added to. */
+  #group: OpenGroup;
+  /** The same without the rows of a page that is not taken. */
+  #taken: OpenGroup;
 
   constructor(
     { resource, select, state, nameColumns, rules }: WriterOptions,
@@ -284,60 +266,45 @@ class ParquetDocumentWriter extends PageWriter {
     this.#resource = resource;
     this.#nameColumns = nameColumns!;
     this.#options = options;
-    this.state = (state as ParquetState | undefined) ?? {
-      isBegun: false,
-      fields: select ?? fieldNames(resource),
-      groups: [],
-      rowsAlreadyWritten: 0,
-      invalidValues: 0,
-    };
-    const { fields, groups, buffered } = this.state;
-    this.#fields = fields;
-    const columns = POSITION_FIELDS.map((field) => fields.indexOf(field));
-    const hasPoints = resource === "Locations" && !columns.includes(-1);
-    this.#readPoint = hasPoints ? pointReader(columns) : undefined;
-    // Another run that was replaced can still add rows to its columns.
-    const copies = buffered?.columns.map((column) => column.copy(buffered.rows));
-    const memory = { isReused: false };
-    this.#groups = [
-      copies === undefined ? this.#newGroup() : { ...buffered!, columns: copies, memory },
-    ];
-    this.state = { ...this.state, buffered: { ...this.#groups[0]! } };
+    this.state = (state as ParquetState | undefined) ??
+      { isBegun: false, fields: select ?? fieldNames(resource), groups: [] };
+    const { fields, groups } = this.state;
+    const positions = POSITION_FIELDS.map((field) => fields.indexOf(field));
+    const hasPoints = resource === "Locations" && !positions.includes(-1);
+    this.#readPoint = hasPoints ? pointReader(positions) : undefined;
+    const columns = this.#columnsOf(fields).map(([, type]) => createColumn(type));
+    this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
     if (groups.length === 0) this.#output.appendUint32(MAGIC);
     else this.#output.offset = groups.at(-1)!.chunks.at(-1)!.end;
   }
 
   override get fields(): readonly string[] {
-    return this.#fields;
+    return this.#group.fields;
+  }
+
+  override get heldBytes(): number {
+    return this.#taken.bytes;
   }
 
   override openPage(options?: PageOptions): PageConversion<Bytes> {
-    if (this.#pending > 0) {
-      const { fields, buffered } = this.state;
-      this.#fields = fields;
-      this.#groups = [{ ...buffered! }];
-      for (const column of buffered!.columns) column.truncate(buffered!.rows);
-      this.#pending = 0;
-    }
+    const { columns, rows } = this.#taken;
+    if (this.#group.rows > rows) { for (const column of columns) column.truncate(rows); }
+    this.#group = { ...this.#taken };
     return super.openPage(options);
   }
 
   writeRow(page: PageTranscoder): PageFault | undefined {
     const { reader, window, rules } = page;
-    if (this.addsColumns && reader.columns.length > this.#fields.length) {
+    if (this.addsColumns && reader.columns.length > this.#group.fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
-    // Rows that are already written have notes too: the state has the notes before the page.
-    const point = this.#readPoint?.(page);
-    if (this.#pending++ < this.state.rowsAlreadyWritten) return undefined;
-    this.#pointCell.fill(point);
-    if (isFull(this.#groups.at(-1)!)) this.#groups.push(this.#newGroup());
-    const group = this.#groups.at(-1)!;
+    this.#pointCell.fill(this.#readPoint?.(page));
     const { starts, ends, kinds } = reader;
     const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
-    const { columns, rows } = group;
-    const width = this.#fields.length;
+    const group = this.#group;
+    const { fields, columns, rows } = group;
+    const width = fields.length;
     let bytes = CODE_BYTES * columns.length;
     let isInvalid = false;
     for (let index = 0; index < columns.length; index++) {
@@ -351,60 +318,29 @@ class ParquetDocumentWriter extends PageWriter {
     }
     group.rows++;
     group.bytes += bytes;
-    if (isInvalid) group.invalidValues++;
+    if (isInvalid) page.note("invalidValues");
     return undefined;
   }
 
-  append(_rows: Bytes, _count: number): Bytes {
-    this.#takenRows = this.#pending;
-    this.#pending = 0;
-    const finished = this.#groups.filter(isFull);
-    this.#hasFinishedGroup = finished.length > 0;
-    const written = finished.map((group) => this.#writeGroup(group));
-    this.#groups = this.#groups.slice(finished.length);
-    if (this.#groups.length === 0) this.#groups.push(this.#newGroup());
-    const { groups, rowsAlreadyWritten } = this.state;
-    this.state = {
-      ...this.state,
-      invalidValues: this.#countInvalid(finished),
-      isBegun: true,
-      fields: this.#fields,
-      groups: [...groups, ...written],
-      rowsAlreadyWritten: Math.max(0, rowsAlreadyWritten - this.#takenRows),
-      buffered: { ...this.#groups[0]! },
-    };
-    // Before the first group, the output has the first bytes of the file, for which there is no cursor.
-    return this.#hasFinishedGroup ? this.#takeOutput() : new Uint8Array(0);
-  }
-
-  override toCursor<C extends object>(after: C, before: C & { writer?: unknown }): C {
-    const { buffered, savedCursor: _, ...state } = this.state;
-    const { savedCursor, buffered: __, ...earlier } = before.writer as ParquetState;
-    let saved = savedCursor;
-    if (this.#hasFinishedGroup) {
-      const rowsAlreadyWritten = this.#takenRows - buffered!.rows;
-      saved = { ...before, writer: { ...state, notes: earlier.notes, rowsAlreadyWritten } };
-    } else if (saved === undefined && earlier.groups.length > 0) {
-      saved = { ...before, writer: earlier };
-    }
-    this.state = { ...this.state, savedCursor: saved };
-    return { ...after, writer: this.state, toJSON: () => saved };
+  append(): Bytes {
+    const { rows, bytes } = this.#taken = this.#group;
+    if (rows < GROUP_ROWS && bytes < GROUP_BYTES) return new Uint8Array();
+    this.#writeGroup();
+    return this.#takeOutput();
   }
 
   async end(): Promise<Bytes> {
-    const rest = this.#groups.filter(({ rows }) => rows > 0);
-    const groups = [...this.state.groups, ...rest.map((group) => this.#writeGroup(group))];
-    const invalidValues = this.#countInvalid(rest);
-    const { fields, notes } = this.state;
+    if (this.#taken.rows > 0) this.#writeGroup();
+    const { fields, groups, notes } = this.state;
     const rows = groups.reduce((sum, { rows }) => sum + rows, 0);
     const { metadata, url } = this.#options;
     const given = typeof metadata === "function"
-      ? await metadata({ rows, columns: fields, invalidValues, notes: notes ?? {} })
+      ? await metadata({ rows, columns: fields, notes: notes ?? {} })
       : metadata;
-    const own = { version: VERSION, url: url && withoutPageSize(url), rows, invalidValues, notes };
+    const own = { version: VERSION, url: url && withoutPageSize(url), rows, notes };
     const geo = this.#readPoint && { geo: JSON.stringify(GEO_METADATA) };
     const all = { ...given, ...geo, weir: JSON.stringify(own) };
-    const columns = this.#columns();
+    const columns = this.#columnsOf(fields);
     const start = this.#output.index;
     const file = new ParquetWriter({
       writer: this.#output,
@@ -418,33 +354,14 @@ class ParquetDocumentWriter extends PageWriter {
     file.row_groups = groups.map((group) => toRowGroup(group, columns));
     file.finish();
     if (rows === 0) this.#typeEmptyList();
-    this.state = {
-      isBegun: true,
-      fields,
-      groups: [],
-      rowsAlreadyWritten: 0,
-      invalidValues,
-      ...(notes && { notes }),
-    };
+    this.state = { ...this.state, isBegun: true, groups: [] };
     return this.#takeOutput();
   }
 
-  /** Returns the number of rows with invalid values in the finished row groups and others. */
-  #countInvalid(groups: readonly Buffered[]): number {
-    return groups.reduce((sum, group) => sum + group.invalidValues, this.state.invalidValues);
-  }
-
-  #newGroup(): Buffered {
-    const columns = this.#unused ?? this.#columns().map(([, type]) => createColumn(type));
-    this.#unused = undefined;
-    const memory = { isReused: false };
-    return { columns, memory, rows: 0, bytes: 0, invalidValues: 0 };
-  }
-
-  #columns(): NamedType[] {
-    const names = this.#nameColumns(this.#fields);
+  #columnsOf(fields: readonly string[]): NamedType[] {
+    const names = this.#nameColumns(fields);
     return [
-      ...this.#fields.map((field, index): NamedType => [
+      ...fields.map((field, index): NamedType => [
         names[index]!,
         valueTypeOf(this.#resource, field) ?? "text",
       ]),
@@ -455,20 +372,20 @@ class ParquetDocumentWriter extends PageWriter {
     ];
   }
 
-  /** Adds columns of text for new fields, until the first row group is full. */
+  /** Adds columns of text for new fields, until the first row group is written. */
   #addFields(fields: readonly string[]): PageFault | undefined {
-    const added = fields.slice(this.#fields.length);
-    if (this.state.groups.length > 0 || this.#groups.length > 1) {
+    const group = this.#group;
+    const place = group.fields.length;
+    const added = fields.slice(place);
+    if (this.state.groups.length > 0) {
       return new PageFault(
         `Field "${added[0]}" first appears after the columns were written`,
         { hint: "the result is incomplete; select the fields you need" },
       );
     }
-    const place = this.#fields.length;
-    this.#fields = [...this.#fields, ...added];
-    const [group] = this.#groups;
+    group.fields = [...group.fields, ...added];
     const columns = added.map(() => createColumn("text"));
-    group!.columns = group!.columns.toSpliced(place, 0, ...columns);
+    group.columns = group.columns.toSpliced(place, 0, ...columns);
     return undefined;
   }
 
@@ -477,20 +394,22 @@ class ParquetDocumentWriter extends PageWriter {
     const row = id === undefined ? "A row" : `The row with ${ID_FIELD} ${id}`;
     const json = reader.json(index);
     const shown = json.length > MAX_VALUE_LENGTH ? `${json.slice(0, MAX_VALUE_LENGTH)}…` : json;
-    const [field, type] = this.#columns()[index]!;
+    const [field, type] = this.#columnsOf(this.fields)[index]!;
     return new PageFault(`${row} has ${field} ${shown}, which is not ${EXPECTED[type]}`, {
       hint: 'write null for such values with {invalidValues: "null"}, or choose another format',
       option: "invalidValues",
     });
   }
 
-  #writeGroup({ columns, rows, memory }: Buffered): WrittenGroup {
-    const chunks = this.#columns()
+  /** Writes the row group. The next one has its columns, because new ones would wait for garbage collection. */
+  #writeGroup(): void {
+    const { fields, columns, rows } = this.#taken;
+    const chunks = this.#columnsOf(fields)
       .map((column, index) => this.#chunks.write(column, columns[index]!.values(rows)));
     for (const column of columns) column.truncate(0);
-    memory.isReused = true;
-    this.#unused = columns;
-    return { rows, chunks };
+    const groups = [...this.state.groups, { rows, chunks }];
+    this.state = { ...this.state, isBegun: true, fields, groups };
+    this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
   }
 
   /**

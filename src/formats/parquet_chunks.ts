@@ -4,7 +4,13 @@ import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
 import { utf8Decoder } from "../bytes.ts";
-import { type CodedTexts, type ColumnType, type Lists, READ_NUMBER } from "./parquet_columns.ts";
+import {
+  type CodedTexts,
+  type ColumnType,
+  type Lists,
+  MAX_GROUP_ROWS,
+  READ_NUMBER,
+} from "./parquet_columns.ts";
 
 type Schema = ParquetWriter["schema"];
 export type RowGroup = ParquetWriter["row_groups"][number];
@@ -154,19 +160,16 @@ export class ChunkWriter {
   readonly #page = new ByteWriter();
   readonly #encodedLevels = new ByteWriter();
   /** 0 for null, 1 for a value, by row. */
-  readonly #levels: Uint8Array;
+  readonly #levels = new Uint8Array(MAX_GROUP_ROWS);
   /** Codes of the values without nulls, from 0. */
-  readonly #codes: Int32Array;
-  readonly #numbers: Float64Array;
+  readonly #codes = new Int32Array(MAX_GROUP_ROWS);
+  readonly #numbers = new Float64Array(MAX_GROUP_ROWS);
   /** Of the column that is written. */
   #uncompressed = 0;
   #pages = 0;
 
-  constructor(output: ByteWriter, maxRows: number) {
+  constructor(output: ByteWriter) {
     this.#output = output;
-    this.#levels = new Uint8Array(maxRows);
-    this.#codes = new Int32Array(maxRows);
-    this.#numbers = new Float64Array(maxRows);
   }
 
   write(column: NamedType, values: CodedTexts | Lists): Chunk {

@@ -1,5 +1,6 @@
 import { ByteBuffer, releaseBuffer, utf8Encoder } from "../bytes.ts";
 import type { ValueType } from "../odata/field_meanings.ts";
+import { MAXIMUM_TOP } from "../odata/resources.ts";
 import { isListOfStrings } from "../validation.ts";
 import { minify } from "./json.ts";
 import { hashOf, parseBytes } from "./json_scanner.ts";
@@ -48,8 +49,11 @@ export const EXPECTED: Readonly<Partial<Record<ColumnType, string>>> = {
 /** Result of `ValueColumn.add()`: the value does not fit. */
 export const NO_FIT = -1;
 
-/** Maximum number of rows of a row group. Each group adds about 5 kB to the end of the file. */
+/** Number of rows after which a row group ends. Each group adds about 5 kB to the end of the file. */
 export const GROUP_ROWS = 50_000;
+
+/** Maximum number of rows of a row group, because it is whole pages. Their codes are less than 2^16. */
+export const MAX_GROUP_ROWS: number = GROUP_ROWS + MAXIMUM_TOP;
 
 /** Values of rows as numbers of distinct texts in UTF-8; 0 is null. Each number above 0 is in use. */
 export interface CodedTexts {
@@ -70,7 +74,6 @@ export interface ValueColumn {
    */
   add(row: number, cells: Cells, cell: number): number;
   truncate(rows: number): void;
-  copy(rows: number): ValueColumn;
   /** Returns the values of the first rows. Typed arrays are those of the column, without a copy. */
   values(rows: number): CodedTexts | Lists;
 }
@@ -101,7 +104,7 @@ const MAX_PROBES = 16;
 class CodedColumn implements ValueColumn {
   readonly #readNumber: ReadNumber | undefined;
   /** Number of the text of each row; 0 is null. */
-  readonly #codes = new Uint16Array(GROUP_ROWS);
+  readonly #codes = new Uint16Array(MAX_GROUP_ROWS);
   readonly #texts = new ByteBuffer(1 << 10);
   /** End of each text in `#texts` by its number. */
   #ends = new Int32Array(1 << 8);
@@ -179,16 +182,6 @@ class CodedColumn implements ValueColumn {
     this.#rebuild(slots);
   }
 
-  copy(rows: number): ValueColumn {
-    const copy = new CodedColumn(this.#readNumber);
-    const { codes, texts, ends } = this.values(rows);
-    copy.#codes.set(codes);
-    copy.#texts.append(texts);
-    copy.#ends = ends.slice();
-    copy.truncate(rows);
-    return copy;
-  }
-
   values(rows: number): CodedTexts {
     return {
       codes: this.#codes.subarray(0, rows),
@@ -250,12 +243,6 @@ class ListColumn implements ValueColumn {
 
   truncate(rows: number): void {
     this.#lists.length = rows;
-  }
-
-  copy(rows: number): ValueColumn {
-    const copy = new ListColumn();
-    copy.#lists = this.values(rows);
-    return copy;
   }
 
   values(rows: number): Lists {

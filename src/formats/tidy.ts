@@ -158,6 +158,8 @@ export interface RowNotes {
   withoutGeometry?: number;
   /** GeoJSON and GeoParquet only: a position in NAD83, written as if it was in WGS 84. */
   nad83?: number;
+  /** Parquet only: with a value that did not fit its column, and is null. */
+  invalidValues?: number;
   /** CSV only: cells from which the character NUL is left out. */
   nulCells?: number;
   /** Chemical forms of the rows whose unit was converted, by characteristic; `""` if a row has none. */

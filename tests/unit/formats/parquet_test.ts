@@ -1,17 +1,26 @@
-// Parquet has the cells of CSV with fixed types, and the same bytes after any interruption. Other tests read it with other
+// Parquet has the cells of CSV with fixed types, and the same rows after any interruption. Other tests read it with other
 // programs (`tests/package/parquet_readers_test.ts`), and generated rows (`tests/properties/parquet_test.ts`).
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { Buffer } from "node:buffer";
 import { parquetMetadata } from "hyparquet";
-import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
+import { type Batch, DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
 import { concatBytes } from "../../../src/bytes.ts";
 import { parquetFormat, toParquet } from "../../../src/formats/parquet.ts";
-import { cellsOf, clientOf, parquetOf, readAll, type Replace } from "../../helpers/parquet.ts";
+import {
+  cellsOf,
+  clientOf,
+  parquetOf,
+  readAll,
+  readParquet,
+  type Replace,
+} from "../../helpers/parquet.ts";
 import { readCsv } from "../../helpers/rfc4180.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 
 const select = ["Id", "ResultValue", "ActivityStartDate", "LaboratoryName"];
+
+const toBuffer = (batches: readonly Batch<Uint8Array>[]) =>
+  concatBytes(batches.map(({ data }) => data)).buffer;
 
 for (const resource of ["Metadata", "Locations"] as const) {
   Deno.test(`toParquet() writes the cells of csv() when the rows are ${resource}`, async () => {
@@ -66,7 +75,7 @@ for (const [member, message] of MISFITS) {
       { Id: 8n, ResultValue: null, ActivityStartDate: null, LaboratoryName: null },
       { Id: 9n, ResultValue: 7.1, ActivityStartDate: null, LaboratoryName: null },
     ]);
-    assertEquals(JSON.parse(metadata.weir!).invalidValues, 1);
+    assertEquals(JSON.parse(metadata.weir!).notes, { invalidValues: 1 });
   });
 }
 
@@ -77,59 +86,82 @@ Deno.test("toParquet() rejects an object in a field of texts", async () => {
 });
 
 const SYSTEM = "HorizontalCoordinateReferenceSystem";
-/** Rows of three row groups: the first has 50,000 rows, and long texts end the second one. */
+/** Rows with short texts, and 400 with long ones, of 24 MB. */
 const manyRows = Array.from({ length: 50_400 }, (_, index) => {
   const text = index < 50_000 ? index % 7 : `${index} ${"x".repeat(60_000)}`;
-  const value = index % 999 === 0 ? '"x"' : index / 8;
+  const value = index % 99 === 0 ? '"x"' : index / 8;
   const place = `"Longitude":-60,"Latitude":${index % 5 === 0 ? 95 : 46},"${SYSTEM}":"NAD83"`;
   return `{"Id":${index + 1},"VerticalMeasure":${value},"Name":"${text}",${place}}`;
 });
+const longRows = manyRows.slice(50_000);
 const manyOptions = { invalidValues: "null" } as const;
-const queryOfMany = (top: number, replace?: Replace) =>
-  clientOf(manyRows, replace).locations({
+const queryOf = (rows: readonly string[], top: number, replace?: Replace) =>
+  clientOf(rows, replace).locations({
     top,
     select: ["Id", "VerticalMeasure", "Name", "Longitude", "Latitude", SYSTEM],
   });
+/** Cuts each third page after some of its rows. */
+const cut: Replace = async (number, response) => {
+  const { headers } = response;
+  const text = await response.text();
+  return new Response(number % 3 === 2 ? text.slice(0, text.length >> 1) : text, { headers });
+};
 
-Deno.test("toParquet() ends row groups after the same rows when pages or faults differ", async () => {
-  const { rows, groups, metadata, bytes } = await parquetOf(queryOfMany(10_000), manyOptions);
-  assertEquals([groups.length, groups[0]], [3, 50_000]);
-  const { invalidValues, notes } = JSON.parse(metadata.weir!);
-  assertEquals([invalidValues, notes], [51, { withoutGeometry: 10_080, nad83: 40_320 }]);
-  assert(rows.length === manyRows.length);
-  assert(rows.every(({ Id }, index) => Id === BigInt(index + 1)));
-
-  // Each third page is cut after some of its rows.
-  const faulty = queryOfMany(9_000, async (number, response) => {
-    const { headers } = response;
-    const text = await response.text();
-    return new Response(number % 3 === 2 ? text.slice(0, text.length >> 1) : text, { headers });
-  });
-  for (const query of [queryOfMany(7_001), faulty]) {
-    const read = await readAll(toParquet(query, manyOptions));
-    assert(Buffer.from(bytes).equals(Buffer.from(read)));
+const GROUPS: [name: string, rows: readonly string[], top: number, groups: number[]][] = [
+  ["50,000 rows", manyRows, 10_000, [50_000, 400]],
+  ["more than 50,000 rows", manyRows, 8_350, [50_100, 300]],
+  ["16 MB", longRows, 100, [300, 100]],
+];
+for (const [name, rows, top, expected] of GROUPS) {
+  for (const replace of [undefined, cut]) {
+    const faults = replace ? ", and pages are cut" : "";
+    Deno.test(`toParquet() ends a row group after the page with which it has ${name}${faults}`, async () => {
+      const file = await parquetOf(queryOf(rows, top, replace), manyOptions);
+      assertEquals(file.groups, expected);
+      const ids = file.rows.map(({ Id }) => Number(Id));
+      assertEquals(ids.join(), rows.map((row) => JSON.parse(row).Id).join());
+      const { notes } = JSON.parse(file.metadata.weir!);
+      const places = rows.map((row) => JSON.parse(row));
+      assertEquals(notes, {
+        invalidValues: places.filter(({ VerticalMeasure }) => VerticalMeasure === "x").length,
+        withoutGeometry: places.filter(({ Latitude }) => Latitude === 95).length,
+        nad83: places.filter(({ Latitude }) => Latitude === 46).length,
+      });
+    });
   }
-});
+}
 
-Deno.test("batches() continues a Parquet file with equal bytes when it is interrupted, also twice", async () => {
-  // A page ends between the ends of the first two row groups.
-  const query = queryOfMany(8_350);
+Deno.test("batches() continues a Parquet file after its last row group, without losing or doubling a row, value or note", async () => {
   const format = parquetFormat(manyOptions);
-  const batches = await Array.fromAsync(query.batches({ format }));
-  const expected = concatBytes(batches.map(({ data }) => data));
-  const beforeGroups = 4;
-  assertEquals(batches.map(({ data }) => data.length > 0).indexOf(true), beforeGroups + 1);
-  for (const last of [beforeGroups, beforeGroups + 1]) {
-    const read = batches.slice(0, last + 1);
-    for await (const batch of query.batches({ format, after: batches[last]!.cursor })) {
-      read.push(batch);
-      break;
+  const options = { format, distinct: ["VerticalMeasure"] };
+  const read = async (after: Batch<Uint8Array>[], count = Infinity) => {
+    const cursor = after.at(-1) && JSON.parse(JSON.stringify(after.at(-1)!.cursor));
+    const query = queryOf(longRows, 100 - after.length);
+    for await (const batch of query.batches({ ...options, after: cursor })) {
+      after.push(batch);
+      if (--count === 0) break;
     }
-    // Before the end of the first row group, a saved cursor is no position, as if nothing was read.
-    const saved = JSON.stringify(read.at(-1)!.cursor);
-    const after = saved && JSON.parse(saved);
-    read.push(...await Array.fromAsync(query.batches({ format, after })));
-    assert(Buffer.from(concatBytes(read.map(({ data }) => data))).equals(expected), `${last}`);
+    return after;
+  };
+  const whole = await read([]);
+  assertEquals(whole.map(({ data, heldBytes = 0 }) => [data.length > 0, heldBytes > 5e6]), [
+    [false, true],
+    [false, true],
+    [true, false],
+    [false, true],
+    [true, false],
+  ]);
+  const expected = await readParquet(toBuffer(whole));
+  for (const first of [1, 2, 3, 4]) {
+    for (const second of [1, 3]) {
+      const batches = await read(await read(await read([], first), second));
+      const sum = batches.reduce((sum, { rows }) => sum + rows, 0);
+      assertEquals([sum, batches.at(-1)!.totalRows], [longRows.length, longRows.length]);
+      assertEquals(batches.at(-1)!.distinct, whole.at(-1)!.distinct);
+      assertEquals(batches.at(-1)!.notes, whole.at(-1)!.notes);
+      const file = await readParquet(toBuffer(batches));
+      assertEquals(file.rows.map(({ Id }) => Id), expected.rows.map(({ Id }) => Id));
+    }
   }
 });
 
@@ -148,9 +180,9 @@ Deno.test("toParquet() adds a column of text when rows have a field that Weir do
   const file = await parquetOf(clientOf(rows).records({ top: 1 }));
   assertEquals(file.types.New, "STRING");
   assertEquals(file.rows.map((row) => row.New), [null, "1.50", "b"]);
-  const late = [...manyRows.slice(50_000), '{"Id":60000,"New":1}'];
+  const late = [...longRows, '{"Id":60000,"New":1}'];
   await assertRejects(
-    () => readAll(toParquet(clientOf(late).records())),
+    () => readAll(toParquet(clientOf(late).records({ top: 300 }))),
     DataStreamError,
     'Field "New" first appears after the columns were written',
   );

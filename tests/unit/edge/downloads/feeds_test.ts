@@ -3,9 +3,10 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
-import type { FeedPart } from "../../../../edge/downloads/feeds.ts";
+import type { FeedPart, FeedSource } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/http/problem.ts";
 import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
+import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import type { PublishedService } from "../../../helpers/published_service.ts";
 import { Random } from "../../../properties/random.ts";
@@ -105,6 +106,109 @@ test("Feeds continue a download when its client reads again and 200 others wait"
   leave();
   await Promise.all(others);
   assertEquals(await text, service.text);
+});
+
+/** A document of 12 pages in which each fifth page has the rows of all since the last one that had some. */
+function heldSource(
+  clock: FakeClock,
+  requests: number[],
+  wait = (_page: number) => clock.sleep(10),
+): FeedSource {
+  return {
+    requestState: () => Promise.resolve({ digest: "", publishedAt: undefined }),
+    async *start(from?: Cursor): AsyncGenerator<FeedPart> {
+      let position = Number(from) || 0;
+      for (let page = position; page < 12; page++) {
+        requests.push(page);
+        await wait(page);
+        const isGroup = page % 5 === 4;
+        if (isGroup) position = page + 1;
+        yield {
+          data: new Uint8Array(isGroup ? 100 : 0),
+          rows: isGroup ? 5 : 0,
+          cursor: position as unknown as Cursor,
+          heldBytes: isGroup ? 0 : 1_000 * (page + 1 - position),
+          isPageEnd: true,
+          hasMore: page < 11,
+          isLast: false,
+        };
+      }
+      yield { data: new Uint8Array(40), rows: 2, isPageEnd: true, hasMore: false, isLast: true };
+    },
+  };
+}
+
+test("Feeds count held rows as memory, and finish them when the client does not read and another one waits", async () => {
+  const { feeds, clock } = feedsOver({ maxDownloads: 2 });
+  const requests: number[] = [];
+  const { signal } = new AbortController();
+  const reader = feeds.open("held", heldSource(clock, requests), "a");
+  const leave = await feeds.slots.enter("a", signal);
+  await reader.read();
+  const waiting = feeds.slots.enter("b", signal);
+  await clock.sleep(25);
+  assertEquals(feeds.bytes, 3_000);
+  await clock.sleep(1_000);
+  assertEquals(feeds.bytes, 100);
+  (await waiting)();
+  leave();
+  assertEquals((await readText(reader)).length, 240);
+  assertEquals(requests, Array.from({ length: 12 }, (_, page) => page));
+});
+
+test("Feeds request held rows again when the runtime drops the client that fetches", async () => {
+  const { feeds, clock } = feedsOver();
+  const requests: number[] = [];
+  const [first, second] = ["a", "b"].map((client) =>
+    feeds.open("held", heldSource(clock, requests), client)
+  );
+  await first!.read();
+  const text = readText(second!);
+  Object.defineProperty(first!.feed.run, "seenAt", { value: -1e6, writable: false });
+  await clock.sleep(1);
+  assertEquals(feeds.bytes, 0);
+  assertEquals([(await text).length, feeds.bytes], [240, 240]);
+  assertEquals(requests.slice(0, 4), [0, 1, 0, 1]);
+  first!.close();
+});
+
+test("Feeds complete downloads that hold more rows than the memory", async () => {
+  const { feeds, clock } = feedsOver({ maxCachedBytes: 4_500, cacheTtl: 0 });
+  let most = 0;
+  const texts = await Promise.all(
+    Array.from(
+      { length: 5 },
+      (_, index) =>
+        readText(feeds.open(`${index}`, heldSource(clock, []), "a"), () => {
+          most = Math.max(most, feeds.bytes);
+        }),
+    ),
+  );
+  assertEquals(texts.map(({ length }) => length), texts.map(() => 240));
+  // First pages are longer than expected.
+  assert(most <= 4_500 + 4_000 + 2_000, `${most} bytes`);
+});
+
+test("Feeds let a page arrive that is longer than expected when the next page of held rows waits for its end", async () => {
+  const { feeds, clock } = feedsOver({ maxCachedBytes: 2_900, cacheTtl: 0 });
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => end = resolve);
+  const held = heldSource(clock, [], (page) => page === 3 ? ended : clock.sleep(10));
+  const source: FeedSource = {
+    async *start(): AsyncGenerator<FeedPart> {
+      for (let index = 0; index < 4; index++) {
+        await clock.sleep(20);
+        const part = { rows: 1, isPageEnd: index === 3, hasMore: false, isLast: false };
+        yield { ...part, data: new Uint8Array(2_000) };
+      }
+      end();
+      yield { data: new Uint8Array(), rows: 0, isPageEnd: true, hasMore: false, isLast: true };
+    },
+  };
+  const texts = ["held", "long"].map((key) =>
+    readText(feeds.open(key, key === "held" ? held : source, key))
+  );
+  assertEquals((await Promise.all(texts)).map(({ length }) => length), [240, 8_000]);
 });
 
 test("Feeds start a document that a busy client waits for when another client requests it", async () => {

@@ -23,12 +23,14 @@ Deno.test(
   "EdgeApp.request() completes downloads of Parquet whose row groups need more than the memory",
   LONG_DEADLINE,
   async () => {
-    const { app } = overSandbox({ records: 1_000 }, { maxCachedBytes: 50_000 });
-    const files = await Promise.all(["limit=300", "limit=301", "$top=1000"].map(async (query) => {
+    const { app } = overSandbox({ records: 1_000 }, { maxCachedBytes: 50_000, pageRows: 200 });
+    const downloads = ["limit=300", "limit=301", "$top=1000"].map(async (query) => {
+      const csv = Promise.resolve(app.request(`/Records.csv?${query}`)).then((r) => r.text());
       const response = await app.request(`/Records.parquet?${query}`);
-      return (await readParquet(await response.arrayBuffer())).rows.length;
-    }));
-    assertEquals(files, [300, 301, 1_000]);
+      const { rows } = await readParquet(await response.arrayBuffer());
+      return [rows.length, readCsv(await csv).length - 1];
+    });
+    assertEquals(await Promise.all(downloads), [[300, 300], [301, 301], [1_000, 1_000]]);
   },
 );
 

@@ -119,5 +119,5 @@ test("EdgeApp.request() rejects a value that does not fit its column, and writes
   const response = await app.request(`${path}&allowInvalid=true`);
   const { rows: [row], metadata } = await readParquet(await response.arrayBuffer());
   assertEquals(row, { Id: 1n, ResultValue: null });
-  assertEquals(JSON.parse(metadata.datapackage!).weir.invalidValues, 1);
+  assertEquals(JSON.parse(metadata.datapackage!).weir.notes.invalidValues, 1);
 });
