@@ -230,10 +230,13 @@ export class RequestQueue {
           return await this.#queue.run(next, client, signal, maxWait);
         } catch (error) {
           if (!(error instanceof LimitReached)) throw error;
-          return { retryAfter: 1000 * Number(error.headers["retry-after"]) };
+          const service = await limiter.report?.({ ...request, ...key });
+          return { retryAfter: 1000 * Number(error.headers["retry-after"]), service };
         }
       },
-      penalize: (target, blockTime) => limiter.penalize({ ...target, ...key }, blockTime),
+      ...(limiter.report && {
+        report: (target, outcome) => limiter.report!({ ...target, ...key }, outcome),
+      }),
     };
   }
 }

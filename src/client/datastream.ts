@@ -17,6 +17,8 @@ import {
 import { readOptions, requireOneOf } from "../validation.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
+import type { ServiceState } from "./rate_limiter.ts";
+import { knownService } from "./retry.ts";
 import { summarize, type SummaryOptions, type SummaryRow } from "./summary.ts";
 import type {
   AnyResourceQuery,
@@ -95,6 +97,22 @@ export class DataStream {
    */
   with(options: DataStreamOptions): DataStream {
     return createClient({ ...this.#options, ...options });
+  }
+
+  /**
+   * What is known about the service with this key, without a request: whether it answers, or since when and why it does
+   * not. All clients that share a rate limit share it.
+   *
+   * @example
+   * ```ts
+   * import { DataStream } from "@weir/datastream";
+   *
+   * const { is, cause, wait } = new DataStream().service;
+   * if (is !== "answering") console.log(`${is} (${cause}), next request in ${wait} ms`);
+   * ```
+   */
+  get service(): ServiceState {
+    return knownService(this.#settings);
   }
 
   /**

@@ -1,5 +1,11 @@
 import { DataStreamError, oneLine } from "../errors.ts";
 import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
+import {
+  type PermitRefusal,
+  type ServiceOutcome,
+  type ServiceState,
+  UNKNOWN_SERVICE,
+} from "./rate_limiter.ts";
 
 const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
@@ -25,7 +31,7 @@ const STATUSES: Readonly<Record<number, StatusRule>> = {
   413: { hint: "lower {top} or select fewer fields", fault: "too large" },
   429: {
     hint:
-      `send at most ${MAX_REQUESTS_PER_SECOND} requests per second with this key, and none in parallel`,
+      `other programs with this key or behind the same address send too many requests: allowed are ${MAX_REQUESTS_PER_SECOND} per second, none in parallel`,
     fault: "block",
   },
   500: OUTAGE,
@@ -138,6 +144,8 @@ interface NetworkFault {
   /** Of the code of an error in Node and Bun, or else of the message. In Deno, only the message says what failed. */
   pattern: RegExp;
   detail: string;
+  /** In a few words, for the state of the service. */
+  cause: string;
   /** Default: `CHECK_CONNECTION`. */
   hints?: Hints;
   isPermanent?: true;
@@ -162,15 +170,18 @@ const NETWORK_FAULTS: readonly NetworkFault[] = [
   {
     pattern: /^(?:ENOTFOUND|EAI_[A-Z]+)$|\(Connect\): (?:dns error|invalid dns name)/,
     detail: "Cannot find HOST",
+    cause: "name not found",
   },
   {
     pattern:
       /^(?:E(?:NET|HOST)(?:UNREACH|DOWN)|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$|\(Connect\): .*\(os error (?:101|11[03]|51|6[05]|100(?:51|6[05]))\)/,
     detail: "Cannot reach HOST",
+    cause: "host not reachable",
   },
   {
     pattern: /^ECONNREFUSED$|\(Connect\): .*\(os error (?:111|61|10061)\)/,
     detail: "The connection to HOST was refused",
+    cause: "connection refused",
     hints: [
       "check your firewall and proxy, or try again later",
       "check {baseUrl}, and that its server runs",
@@ -179,12 +190,14 @@ const NETWORK_FAULTS: readonly NetworkFault[] = [
   {
     pattern: /SELF_SIGNED|^UNABLE_TO_|\(Connect\): invalid peer certificate: UnknownIssuer/,
     detail: "The certificate of HOST has an unknown issuer",
+    cause: "invalid certificate",
     hints: [TRUST, TRUST],
     isPermanent: true,
   },
   {
     pattern: /^CERT_|^ERR_TLS_CERT_|\(Connect\): invalid peer certificate/,
     detail: "The certificate of HOST is not valid",
+    cause: "invalid certificate",
     hints: [CHECK_CLOCK, CHECK_CLOCK],
     isPermanent: true,
   },
@@ -202,12 +215,63 @@ function findFault(
   return fault ? { ...fault, hostname } : findFault(error.cause, depth + 1);
 }
 
-/** `retryAfter`: estimated time (ms) until the rate limiter can give a permit. */
-export function permitRefusal(retryAfter: number, url: string): DataStreamError {
-  const hint = `try again in ${Math.ceil(retryAfter / 1000)} s`;
-  const problem = "The rate limit of DataStream delays the request for too long";
-  const facts = { kind: "rate-limit", isTemporary: false, url, retryAfter, hint } as const;
-  return new DataStreamError(problem, facts);
+/** Returns what an error says about the service, not about one query; `undefined` if it says nothing. */
+export function outcomeOf(error: DataStreamError): ServiceOutcome | undefined {
+  const { kind, status, retryAfter: wait, cause } = error;
+  const fault = temporaryFaultOf(error);
+  if (fault === "block") return { is: "blocked", cause: status, wait };
+  if (fault === "outage") return { is: "silent", cause: status };
+  if (kind !== "network" || isDenied(cause)) return undefined;
+  const isTimeout = cause instanceof Error && cause.name === "TimeoutError";
+  const words = isTimeout ? cause.message : findFault(cause)?.cause ?? "connection broken";
+  return { is: "silent", cause: words };
+}
+
+/** What a person reads, before the time since which the service is in the state. */
+const STATE_TEXTS: Readonly<Record<ServiceState["is"], string>> = {
+  answering: "DataStream has answered",
+  blocked: "DataStream has refused all requests",
+  silent: "DataStream has not answered",
+  "key rejected": "DataStream has rejected the API key",
+};
+
+const DAY = 86_400_000;
+
+/** Describes a state, such as `DataStream has not answered since 10:42 UTC (connection refused)`. `now` is in ms since 1970. */
+export function describeService({ is, age, cause }: ServiceState, now: number): string {
+  const time = new Date(now - age).toISOString().replace("T", " ").slice(age < DAY ? 11 : 0, 16);
+  return `${STATE_TEXTS[is]} since ${time} UTC (${
+    typeof cause === "number" ? "status " : ""
+  }${cause})`;
+}
+
+/** Of a request that was not sent. */
+export function permitRefusal(
+  { retryAfter, service = UNKNOWN_SERVICE }: PermitRefusal,
+  url: string,
+): DataStreamError {
+  const { is, cause } = service;
+  const tryAgain = `try again in ${Math.ceil(retryAfter / 1000)} s`;
+  const facts = {
+    kind: "rate-limit",
+    isTemporary: false,
+    url,
+    retryAfter,
+    hint: tryAgain,
+  } as const;
+  if (is === "answering") {
+    return new DataStreamError(
+      "The rate limit of DataStream delays the request for too long",
+      facts,
+    );
+  }
+  const rule = typeof cause === "number" && is !== "silent" ? `${ruleOf(cause).hint}; ` : "";
+  return new DataStreamError(describeService(service, Date.now()), {
+    ...facts,
+    hint: rule + tryAgain,
+    ...(is === "silent" && { kind: "network" }),
+    ...(is === "key rejected" && { kind: "status", status: Number(cause) }),
+  });
 }
 
 export function limiterFailure(url: string, problem: string, cause?: unknown): DataStreamError {

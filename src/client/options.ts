@@ -123,7 +123,7 @@ export interface ClientSettings
   /** Error messages that quote the service show `[key]` instead of it. */
   apiKey: string | undefined;
   /** `keyHash` is the key itself for the limiter of the process. */
-  target: () => Promise<RateLimitTarget>;
+  target: () => RateLimitTarget | Promise<RateLimitTarget>;
 }
 
 /** Rule of a time in milliseconds. */
@@ -149,7 +149,7 @@ const CLIENT_OPTIONS = {
   retry: { default: {} },
   timeouts: { default: {} },
   fetch: { default: defaultFetch, type: "function" },
-  rateLimiter: withFunctions("acquire", "penalize"),
+  rateLimiter: withFunctions("acquire"),
   maxWait: time(0),
   onRetry: { type: "function" },
   clock: { default: systemClock, ...withFunctions("now", "sleep") },
@@ -205,7 +205,10 @@ function createTarget(
 ): ClientSettings["target"] {
   // Not the promise: workerd ends a request that awaits a promise of another one.
   let keyHash = isHashed ? undefined : apiKey;
-  return async () => ({ origin, keyHash: keyHash ??= apiKey && await sha256Hex(apiKey) });
+  return () =>
+    keyHash === undefined && apiKey !== undefined
+      ? sha256Hex(apiKey).then((hash) => ({ origin, keyHash: keyHash = hash }))
+      : { origin, keyHash };
 }
 
 /** The message never contains the key. */

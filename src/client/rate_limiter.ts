@@ -28,6 +28,33 @@ export interface PermitRequest extends RateLimitTarget {
 export interface PermitRefusal {
   /** Estimated time (ms) until a permit is available. */
   retryAfter: number;
+  /** What is known about the service, for the message of the error. Default: it answers. */
+  service?: ServiceState | undefined;
+}
+
+/** What is known about the service for one origin and key. Times are durations, because the clocks of machines differ. */
+export interface ServiceState {
+  /** `blocked`: it refuses all requests for a time. `silent`: no answers arrive. */
+  readonly is: "answering" | "blocked" | "silent" | "key rejected";
+  /** Why it is not answering: an HTTP status, or words such as `connection refused`. */
+  readonly cause?: number | string | undefined;
+  /** Time (ms) since this state began. */
+  readonly age: number;
+  /** Time (ms) until the next request may start; 0 for now. */
+  readonly wait: number;
+  /** Time (ms) since the last report or success; absent if there was none. */
+  readonly checkedAge?: number | undefined;
+  /** Time (ms) since the last complete response to the key; absent if there was none. */
+  readonly answeredAge?: number | undefined;
+  /** Longest query string (bytes) to send: one that was accepted after a longer one was refused. At the start 8000. */
+  readonly targetLength: number;
+}
+
+/** What a response, or its absence, says about the service. */
+export interface ServiceOutcome
+  extends Partial<Pick<ServiceState, "is" | "cause" | "targetLength">> {
+  /** Time (ms) that the service asks to wait. Default: a time that doubles with each report, up to 60 s. */
+  wait?: number | undefined;
 }
 
 /**
@@ -77,7 +104,7 @@ export interface Permit {
  *       console.log(`waited ${performance.now() - start} ms`);
  *       return permit;
  *     },
- *     penalize: (target, blockTime) => limiter.penalize(target, blockTime),
+ *     report: (target, outcome) => limiter.report!(target, outcome),
  *   };
  * }
  * const createClient = (limiter: RateLimiter) => new DataStream({ rateLimiter: withLog(limiter) });
@@ -94,12 +121,18 @@ export interface RateLimiter {
    */
   acquire(request: PermitRequest, signal?: AbortSignal): Promise<Permit | PermitRefusal>;
   /**
-   * Delays every request with a key after a response with status 429.
+   * Records what a response says about the service, and returns what is known about it. After a block, a rejected key or
+   * silence, it delays all requests with the key.
+   *
+   * A limiter can omit this method. Each download then waits by itself, and does not know what others know.
    *
    * @param target Origin and key of the request
-   * @param blockTime Time (ms) during which no request with the key may start
+   * @param outcome Default: none. The state is then returned without a promise, as this process last knew it
    */
-  penalize(target: RateLimitTarget, blockTime: number): void | Promise<void>;
+  report?(
+    target: RateLimitTarget,
+    outcome?: ServiceOutcome,
+  ): ServiceState | Promise<ServiceState>;
 }
 
 /** Makes the interval 530 ms at 2 requests per second, because network jitter can shorten it. */
@@ -115,6 +148,14 @@ export const MAX_POLL_TIME = 2_000;
 /** Time without a request after which the next one probably opens a connection, and arrives later. */
 const CONNECTION_TTL = 5_000;
 const MAX_BLOCK_TIME = 3_600_000;
+/** Delay after the first refusal without `Retry-After`. It doubles up to the maximum. */
+const FIRST_BLOCK_DELAY = 1_000;
+const MAX_BLOCK_DELAY = 60_000;
+/** Delay after the first failure, and maximum, while the service is silent. */
+const FIRST_PROBE_DELAY = 500;
+export const MAX_PROBE_DELAY = 2_000;
+/** Time between two requests with a key that the service rejects. */
+const REJECTED_KEY_DELAY = 60_000;
 const MAX_SLOWDOWN = 8;
 /** Minimum interval that a slowdown multiplies. Without a rate limit, the interval is 0. */
 const MIN_SLOWED_INTERVAL = 500;
@@ -140,6 +181,18 @@ export const NEW_STATE = {
   blockedUntil: 0,
   /** Moving average of the time for which a permit is held. */
   averageTime: 0,
+  service: "answering" as ServiceState["is"],
+  cause: undefined as ServiceState["cause"],
+  /** Start of the state of the service. */
+  since: -Infinity,
+  /** Number of reports since then. */
+  reports: 0,
+  /** Time of the last report or success. */
+  checkedAt: -Infinity,
+  /** Time of the last success. */
+  answeredAt: -Infinity,
+  /** Bytes; common gateways reject more than 8 KB. */
+  targetLength: 8_000,
 };
 
 export type LimiterState = typeof NEW_STATE;
@@ -166,7 +219,7 @@ interface Ticket {
 }
 
 /** `wait`: time after which to try again; `Infinity` if the request is not the first in the queue. */
-export type Answer = { granted: true } | PermitRefusal | { wait: number };
+export type Answer = { granted: true; service?: ServiceState } | PermitRefusal | { wait: number };
 
 export interface ReleaseMessage {
   id: string;
@@ -192,6 +245,8 @@ function acquire(
   state.startedAt = Math.min(state.startedAt, now);
   state.seenAt = Math.min(state.seenAt, now);
   state.blockedUntil = Math.min(state.blockedUntil, now + MAX_BLOCK_TIME);
+  const blockTime = state.blockedUntil - now;
+  if (state.service === "key rejected" && blockTime > 0) return { retryAfter: blockTime };
   const expiry = Math.max(state.seenAt + PERMIT_TTL, since + MIN_TAKEOVER_WAIT);
   if (position === 0 && state.holder !== undefined && now >= expiry) {
     state.holder = undefined;
@@ -200,7 +255,7 @@ function acquire(
   const normal = Math.max(state.interval, ticket.interval);
   const { slowdown } = state;
   const interval = slowdown === 1 ? normal : Math.max(normal, MIN_SLOWED_INTERVAL) * slowdown;
-  const wait = Math.max(0, state.startedAt + interval - now, state.blockedUntil - now);
+  const wait = Math.max(0, state.startedAt + interval - now, blockTime);
   if (position === 0 && state.holder === undefined && wait === 0) {
     state.connects = state.isShared || now - state.startedAt > CONNECTION_TTL;
     Object.assign(state, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
@@ -227,6 +282,10 @@ function release(state: LimiterState, message: ReleaseMessage, now: number): voi
   const { id, responseAge = state.isShared ? 0 : undefined, succeeded = false } = message;
   if (state.holder !== id) return;
   state.holder = undefined;
+  if (succeeded) {
+    report(state, { is: "answering" }, now);
+    state.answeredAt = now;
+  }
   state.averageTime += AVERAGE_WEIGHT * (now - state.startedAt - state.averageTime);
   // Opening a connection delayed the arrival of this request. The next request may reuse the connection and arrive
   // without that delay, so an interval that counts from the start would be too short.
@@ -238,10 +297,54 @@ function release(state: LimiterState, message: ReleaseMessage, now: number): voi
 }
 
 /** Source: DataStream Public API, "Errors", status 429 (RFC 6585). */
-function penalize(state: LimiterState, blockTime: number, now: number): void {
-  state.blockedUntil = Math.max(state.blockedUntil, now + blockTime);
-  state.slowdown = Math.min(MAX_SLOWDOWN, state.slowdown * 2);
+function report(state: LimiterState, outcome: ServiceOutcome, now: number): void {
+  const { is = state.service, cause, wait, targetLength } = outcome;
+  if (targetLength !== undefined) state.targetLength = targetLength;
+  if (is !== state.service) Object.assign(state, { service: is, since: now, reports: 0 });
+  Object.assign(state, { cause, checkedAt: now });
+  if (is === "answering") return;
+  const times = state.reports++;
+  const doubled = (first: number, max: number, times: number) => Math.min(max, first * 2 ** times);
+  const delay = is === "key rejected"
+    ? REJECTED_KEY_DELAY
+    : is === "silent"
+    ? doubled(FIRST_PROBE_DELAY, MAX_PROBE_DELAY, times)
+    : wait === undefined
+    ? doubled(FIRST_BLOCK_DELAY, MAX_BLOCK_DELAY, times)
+    // A wait that is too short, such as 0, must not repeat requests forever.
+    : Math.max(wait, doubled(FIRST_BLOCK_DELAY, MAX_BLOCK_DELAY, times - 1));
+  state.blockedUntil = Math.max(state.blockedUntil, now + delay);
+  if (is === "blocked") state.slowdown = Math.min(MAX_SLOWDOWN, state.slowdown * 2);
 }
+
+function serviceOf(state: LimiterState, now: number): ServiceState {
+  const { service: is, cause, since, blockedUntil, checkedAt, answeredAt, targetLength } = state;
+  const age = (time: number) => time === -Infinity ? undefined : Math.max(0, now - time);
+  return {
+    is,
+    cause,
+    age: age(since) ?? 0,
+    wait: is === "answering" ? 0 : Math.max(0, blockedUntil - now),
+    checkedAge: age(checkedAt),
+    answeredAge: age(answeredAt),
+    targetLength,
+  };
+}
+
+/** Returns a state that was known some time (ms) ago as it is now. */
+function later(service: ServiceState, time: number): ServiceState {
+  const { age, wait, checkedAge, answeredAge } = service;
+  return {
+    ...service,
+    age: age + time,
+    wait: Math.max(0, wait - time),
+    checkedAge: checkedAge === undefined ? undefined : checkedAge + time,
+    answeredAge: answeredAge === undefined ? undefined : answeredAge + time,
+  };
+}
+
+/** State of a service of which nothing is known. */
+export const UNKNOWN_SERVICE: ServiceState = serviceOf(NEW_STATE, 0);
 
 /** May call the function again after a conflict with another process. */
 export type ChangeState = <T>(apply: (state: LimiterState, now: number) => T) => T | Promise<T>;
@@ -249,8 +352,8 @@ export type ChangeState = <T>(apply: (state: LimiterState, now: number) => T) =>
 export interface PermitQueue {
   acquire(message: AcquireMessage): Promise<Answer>;
   extend(message: { id: string }): boolean | Promise<boolean>;
-  release(message: ReleaseMessage): Promise<unknown>;
-  penalize(message: { blockTime: number }): Promise<unknown>;
+  release(message: ReleaseMessage): Promise<ServiceState>;
+  report(message: ServiceOutcome): Promise<ServiceState>;
 }
 
 /**
@@ -294,7 +397,8 @@ export function createPermitQueue(
         const answer = await change((state, now) => {
           while (queue[0] !== ticket && (queue[0]?.expiresAt ?? Infinity) <= now) queue.shift();
           mustPoll = pollInterval > 0 && state.holder !== undefined && state.holder !== lastHolder;
-          return acquire(state, ticket, queue.indexOf(ticket), now);
+          const answer = acquire(state, ticket, queue.indexOf(ticket), now);
+          return "wait" in answer ? answer : { ...answer, service: serviceOf(state, now) };
         });
         const now = clock.now();
         if (!("wait" in answer)) {
@@ -313,12 +417,20 @@ export function createPermitQueue(
     async release(message) {
       const ticket = queue.find(({ id }) => id === message.id);
       if (ticket !== undefined) leave(ticket);
-      await change((state, now) => release(state, message, now));
+      const service = await change((state, now) => {
+        release(state, message, now);
+        return serviceOf(state, now);
+      });
       queue[0]?.wake();
+      return service;
     },
-    async penalize({ blockTime }) {
-      await change((state, now) => penalize(state, blockTime, now));
+    async report(outcome) {
+      const service = await change((state, now) => {
+        report(state, outcome, now);
+        return serviceOf(state, now);
+      });
       for (const { wake } of queue) wake(); // their waits may now exceed their maximum
+      return service;
     },
   };
 }
@@ -356,17 +468,17 @@ export function createLimiter(
   send: Send = async (call, _, signal) => await abortable(Promise.resolve(call()), signal),
   waitUntil?: (promise: Promise<unknown>) => void,
 ): RateLimiter {
-  const queueOf = cacheByTarget(createQueue, clock);
-  async function sendDetached(call: () => Promise<unknown>): Promise<void> {
+  const entryOf = cacheByTarget(createQueue, clock);
+  async function sendDetached<T>(call: () => Promise<T>): Promise<T> {
     const sent = send(call, STORE_TIMEOUT);
     waitUntil?.(sent.catch(() => {}));
-    await sent;
+    return await sent;
   }
 
   return {
     async acquire({ requestsPerSecond, maxWait = Infinity, ...target }, signal) {
       signal?.throwIfAborted();
-      const queue = queueOf(target);
+      const { queue, learn } = entryOf(target);
       const id = crypto.randomUUID();
       const interval = 1000 * INTERVAL_MARGIN / requestsPerSecond;
       const start = clock.now();
@@ -385,11 +497,12 @@ export function createLimiter(
           sendDetached(() => {
             const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;
             return queue.release({ id, responseAge, succeeded: outcome === "success" });
-          }),
+          }).then(learn),
       };
       try {
         for (;;) {
           const answer = await send(call, STORE_TIMEOUT, signal);
+          if ("service" in answer) learn(answer.service);
           if ("retryAfter" in answer) return answer;
           if ("granted" in answer) {
             // An answer that took long may be about a permit that has expired.
@@ -403,7 +516,11 @@ export function createLimiter(
         throw error;
       }
     },
-    penalize: (target, blockTime) => sendDetached(() => queueOf(target).penalize({ blockTime })),
+    report(target, outcome) {
+      const { queue, learn, known } = entryOf(target);
+      if (outcome === undefined) return known();
+      return sendDetached(() => queue.report(outcome)).then(learn).then(known);
+    },
   };
 }
 
@@ -432,25 +549,49 @@ export function sendUntilAnswered(clock: Clock): Send {
 
 /** Number of origins and keys above which unused ones are removed. */
 const MAX_TARGETS = 1_000;
+/** Number above which the longest unused one is removed in any case: anyone can send keys to a server. */
+const MAX_RECENT_TARGETS = 10_000;
 
-/** Keeps a queue for each origin and key for an hour at least. */
+interface Entry {
+  queue: PermitQueue;
+  usedAt: number;
+  /** Records what an answer of the queue says. */
+  learn(service: ServiceState | undefined): void;
+  known(): ServiceState;
+}
+
+function createEntry(queue: PermitQueue, clock: Clock): Entry {
+  let [service, at] = [UNKNOWN_SERVICE, clock.now()];
+  return {
+    queue,
+    usedAt: at,
+    learn(answer) {
+      if (answer !== undefined) [service, at] = [answer, clock.now()];
+    },
+    known: () => later(service, clock.now() - at),
+  };
+}
+
+/** Keeps a queue for each origin and key for an hour at least, unless there are too many. */
 function cacheByTarget(
   createQueue: (target: RateLimitTarget) => PermitQueue,
   clock: Clock,
-): typeof createQueue {
+): (target: RateLimitTarget) => Entry {
   /** In the order of their last use. */
-  const entries = new Map<string, { queue: PermitQueue; usedAt: number }>();
+  const entries = new Map<string, Entry>();
   return (target) => {
     const now = clock.now();
     const name = `${target.origin} ${target.keyHash ?? ""}`;
-    const { queue } = entries.get(name) ?? { queue: createQueue(target) };
+    const entry = entries.get(name) ?? createEntry(createQueue(target), clock);
+    entry.usedAt = now;
     entries.delete(name);
-    entries.set(name, { queue, usedAt: now });
+    entries.set(name, entry);
     for (const [other, { usedAt }] of entries) {
-      if (entries.size <= MAX_TARGETS || now - usedAt <= MAX_BLOCK_TIME) break;
+      const isRecent = now - usedAt <= MAX_BLOCK_TIME && entries.size <= MAX_RECENT_TARGETS;
+      if (entries.size <= MAX_TARGETS || isRecent) break;
       entries.delete(other);
     }
-    return queue;
+    return entry;
   };
 }
 

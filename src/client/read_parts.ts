@@ -330,7 +330,7 @@ async function handleFailure(
     position.lastPage = { length: 0, isFull: false };
     return;
   }
-  let decision = decide(attempts, error, request.top);
+  let decision = decide(run, attempts, error, request.top);
   if (isRefusal(decision.fault) && canSplit(reading)) {
     const isLastAttempt = decision.error !== undefined && attempts.policy.attempts > 1;
     if (isLastAttempt || attempts.timeouts === MAX_TIMEOUTS) {
@@ -338,7 +338,7 @@ async function handleFailure(
       if (result === "split") return;
       if (result === "outage" && isLastAttempt && !attempts.hasRestarted) {
         reading.attempts = startAttempts(attempts.policy, true);
-        decision = decide(reading.attempts, error, request.top);
+        decision = decide(run, reading.attempts, error, request.top);
       }
     }
   }

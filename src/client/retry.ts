@@ -1,11 +1,17 @@
 import { abortable } from "../clock.ts";
+import {
+  processLimiter,
+  type ServiceOutcome,
+  type ServiceState,
+  UNKNOWN_SERVICE,
+} from "./rate_limiter.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
-import { dateOf, temporaryFaultOf } from "./http_error.ts";
+import { dateOf, outcomeOf, temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Cursor, Progress } from "./query.ts";
-import { sendRequest, type ServiceResponse } from "./transport.ts";
+import { isJson, sendRequest, type ServiceResponse } from "./transport.ts";
 
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
@@ -21,6 +27,8 @@ export interface Run {
   responseDate?: number;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
+  /** Time (ms) for which the last block delays requests, and whether the rate limiter does that. */
+  block?: { wait: number; isEnforced: boolean };
 }
 
 type DeliveredRows = Pick<Cursor, "rows" | "expectedRows" | "missingRows" | "surplusRows">;
@@ -62,15 +70,13 @@ export function reportProgress(run: Run, changes: Partial<Run["progress"]>): voi
 /** Maximum delay (ms) after the first failure. It doubles with each further one. */
 const FIRST_BACKOFF = 1_000;
 
-/** Maximum delay (ms) after a 429 without `Retry-After`. */
-const MAX_RATE_LIMIT_DELAY = 60_000;
 /** Maximum sum (ms) of the delays after responses with status 429. */
 const MAX_BLOCKED = 900_000;
 
 const NO_ATTEMPTS = {
   /** Number of failed attempts, without those with status 429. */
   failed: 0,
-  /** Number of 429s, and the sum (ms) of the delays after them. */
+  /** Number of blocks, and the sum (ms) of the delays after them. */
   blocks: 0,
   blocked: 0,
   /** Responses with status 408 or 504. */
@@ -99,12 +105,15 @@ export interface RetryDecision {
   /** Delay (ms) before the next attempt with `$top`. */
   delay: number;
   top: number | undefined;
-  /** Time (ms) for which no request with the API key starts, even if this one is not retried. */
-  blockTime: number | undefined;
 }
 
 /** `top` is `undefined` for a count. Throws an error of another kind. Source: DataStream Public API, "Errors". */
-export function decide(attempts: Attempts, error: unknown, top?: number): RetryDecision {
+export function decide(
+  { block }: Run,
+  attempts: Attempts,
+  error: unknown,
+  top?: number,
+): RetryDecision {
   if (!(error instanceof DataStreamError)) throw error;
   const { policy } = attempts;
   const faultOfStatus = temporaryFaultOf(error);
@@ -117,15 +126,10 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
   const isBlock = faultOfStatus === "block";
   const times = isBlock && policy.attempts > 1 ? ++attempts.blocks : ++attempts.failed;
   const backoff = randomBackoff(times);
-  const blockDelay = Math.min(backoff, MAX_RATE_LIMIT_DELAY);
-  const blockTime = isBlock
-    ? Math.min(retryAfter < 0 ? blockDelay : retryAfter, policy.retryAfter)
-    : undefined;
   const decision = {
     fault: error,
-    delay: blockTime ?? Math.max(0, retryAfter),
+    delay: isBlock && block ? block.wait : Math.max(0, retryAfter),
     top: canHalve ? Math.floor(top / 2) : top,
-    blockTime,
   };
   const fail = (error: DataStreamError) => ({ ...decision, error });
 
@@ -135,9 +139,8 @@ export function decide(attempts: Attempts, error: unknown, top?: number): RetryD
     return fail(amendError(error, { hint }));
   }
   let isLast = attempts.failed >= policy.attempts;
-  if (blockTime !== undefined) {
-    // At least the backoff, so that `Retry-After: 0` does not repeat the request forever.
-    attempts.blocked += Math.max(blockTime, blockDelay);
+  if (isBlock) {
+    attempts.blocked += decision.delay;
     isLast ||= attempts.blocked > MAX_BLOCKED;
   } else if (isTooLarge && (canHalve || !attempts.hasRestarted)) {
     // A page of one row cannot be smaller. After an outage, its 413 may be temporary.
@@ -179,7 +182,15 @@ export async function send(
   };
   const maxWait = maxWaitOf(run, attempts);
   try {
-    const response = await sendRequest(options, { ...settings, maxWait }, signal, onStart);
+    const response = await sendRequest(
+      options,
+      { ...settings, maxWait },
+      signal,
+      onStart,
+      (fault) => reportFault(run, fault),
+    );
+    // While it has the permit, as for other faults.
+    if (!isJson(response.headers)) await report(run, { is: "silent", cause: "no JSON" });
     run.responseDate = dateOf(response.headers) ?? Date.now();
     return response;
   } finally {
@@ -196,19 +207,19 @@ function maxWaitOf({ settings, position }: Run, { waited }: Attempts): number | 
 export async function waitForRetry(
   run: Run,
   attempts: Attempts,
-  { fault, error, blockTime, delay }: RetryDecision,
+  { fault, error, delay }: RetryDecision,
 ): Promise<void> {
   const { signal, progress, settings } = run;
   const { clock } = settings;
-  const isPenalized = blockTime !== undefined && await penalizeKey(run, blockTime);
   if (error !== undefined) throw error;
   // `maxWait` limits only the waits for the rate limit. A server limits the backoff after an outage by itself.
   const isRateLimit = fault.kind === "rate-limit" || fault.retryAfter !== undefined;
   if (isRateLimit && delay > (maxWaitOf(run, attempts) ?? Infinity)) throw fault;
   reportProgress(run, { retries: progress.retries + 1, retrying: { fault, wait: delay } });
   settings.onRetry?.(fault, delay);
-  // After a 429, the rate limiter delays the next request, and `send()` adds that wait.
-  if (!isPenalized && delay > 0) {
+  // After a block, the rate limiter delays the next request, and `send()` adds that wait.
+  const isEnforced = temporaryFaultOf(fault) === "block" && run.block?.isEnforced;
+  if (!isEnforced && delay > 0) {
     await clock.sleep(delay, signal);
     progress.waits += delay;
     if (isRateLimit) attempts.waited += delay;
@@ -216,15 +227,42 @@ export async function waitForRetry(
   progress.retrying = undefined;
 }
 
-/** Returns false if the rate limiter fails: this request then waits itself. */
-async function penalizeKey({ settings, signal }: Run, blockTime: number): Promise<boolean> {
-  const { target, rateLimiter } = settings;
+async function reportFault(run: Run, fault: DataStreamError): Promise<void> {
+  const outcome = outcomeOf(fault);
+  if (outcome === undefined) return;
+  const { wait = Infinity } = outcome;
+  const max = run.settings.retry.retryAfter;
+  await report(run, { ...outcome, ...(wait < Infinity && { wait: Math.min(wait, max) }) });
+}
+
+/**
+ * Tells the rate limiter what a response says about the service. If it cannot know it, the limiter of the process does,
+ * and this request waits itself.
+ */
+export async function report(run: Run, outcome: ServiceOutcome): Promise<ServiceState> {
+  const { settings: { target, rateLimiter, clock }, signal } = run;
+  const known = await target();
+  let service: ServiceState | undefined;
   try {
-    await abortable(Promise.resolve(rateLimiter.penalize(await target(), blockTime)), signal);
-    return true;
+    service = await abortable(Promise.resolve(rateLimiter.report?.(known, outcome)), signal);
   } catch {
-    return false;
+    signal.throwIfAborted();
   }
+  const isEnforced = service !== undefined;
+  service ??= await processLimiter(clock).report!(known, outcome);
+  run.block = { wait: service.wait, isEnforced };
+  return service;
+}
+
+/** What the process knows about the service, without a request. */
+export function knownService(
+  { target, rateLimiter, clock }: Pick<ClientSettings, "target" | "rateLimiter" | "clock">,
+): ServiceState {
+  const known = target();
+  if (known instanceof Promise) return UNKNOWN_SERVICE; // its hash is not known before the first request
+  const { report = processLimiter(clock).report! } = rateLimiter;
+  const service = report.call(rateLimiter, known);
+  return service instanceof Promise ? UNKNOWN_SERVICE : service;
 }
 
 /** Number of pages without an error after which a reduced page size is doubled. */

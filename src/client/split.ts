@@ -102,7 +102,7 @@ export async function requestCount(
     try {
       return await readCount(await send(run, attempts, options));
     } catch (error) {
-      const decision = decide(attempts, error);
+      const decision = decide(run, attempts, error);
       if (attempts.timeouts === maxTimeouts) throw error;
       await waitForRetry(run, attempts, decision);
     }

@@ -29,14 +29,15 @@ export interface ServiceResponse {
 const MAX_ERROR_BODY = 2_000;
 
 /**
- * Releases the permit when the body has ended or the response is closed. `onStart` is called after
- * the wait for the rate limiter.
+ * Releases the permit when the body has ended or the response is closed. `onStart` is called after the wait for the
+ * rate limiter, and `onFault` while the failed request still has its permit, so that no other request can start.
  */
 export async function sendRequest(
   options: RequestOptions,
   settings: ClientSettings,
   signal: AbortSignal,
   onStart: () => void,
+  onFault: (fault: DataStreamError) => Promise<unknown>,
 ): Promise<ServiceResponse> {
   const { url } = options;
   const { fetch, apiKey } = settings;
@@ -47,12 +48,17 @@ export async function sendRequest(
   const permit = await acquirePermit(url, settings, signal);
   const transfer = startTransfer(options, permit, settings, signal);
   let misuse: TypeError | undefined;
-  const fail = (error: unknown) => {
-    transfer.end();
-    signal.throwIfAborted();
-    return error instanceof DataStreamError || error === misuse
+  const fail = async (error: unknown) => {
+    const fault = error instanceof DataStreamError || error === misuse
       ? error
       : networkFailure(error, url, apiKey === undefined ? undefined : redact);
+    try {
+      signal.throwIfAborted();
+      if (fault instanceof DataStreamError) await onFault(fault);
+    } finally {
+      transfer.end();
+    }
+    return fault;
   };
   try {
     signal.throwIfAborted(); // it may have aborted after the permit was given
@@ -77,16 +83,16 @@ export async function sendRequest(
       async read() {
         try {
           const bytes = await transfer.read();
-          if (bytes === undefined) transfer.end("success");
+          if (bytes === undefined) transfer.end(isJson(response.headers) ? "success" : undefined);
           return bytes;
         } catch (error) {
-          throw fail(error);
+          throw await fail(error);
         }
       },
       close: () => transfer.end(),
     };
   } catch (error) {
-    throw fail(error);
+    throw await fail(error);
   }
 }
 
@@ -208,7 +214,7 @@ async function acquirePermit(
   } finally {
     timeLimit?.stop();
   }
-  if ("retryAfter" in permit) throw permitRefusal(permit.retryAfter, url);
+  if ("retryAfter" in permit) throw permitRefusal(permit, url);
   return permit;
 }
 

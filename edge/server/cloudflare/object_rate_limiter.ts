@@ -89,7 +89,7 @@ export function durableObjectRateLimiter<Id>(
         acquire: messageTo<Answer>("/acquire"),
         extend: messageTo<boolean>("/extend"),
         release: messageTo("/release"),
-        penalize: messageTo("/penalize"),
+        report: messageTo("/report"),
       };
     },
     clock,

@@ -8,7 +8,7 @@ import {
 } from "../../../src/client/rate_limiter.ts";
 
 /** Change it with the format of the state. */
-const STATE = "state-2";
+const STATE = "state-3";
 
 /** Methods of a Durable Object's storage that {@linkcode RateLimiterObject} uses. */
 export interface ObjectStorage {
@@ -31,7 +31,7 @@ const objectClock: Clock = { ...systemClock, now: () => Date.now() };
  * Durable Object that limits the rate of the requests with one API key to one origin. Export it from a
  * Worker; {@linkcode durableObjectRateLimiter} sends its messages.
  *
- * It survives a restart: its storage contains the permit, the time of the last request and the penalties.
+ * It survives a restart: its storage contains the permit, the time of the last request and the state of the service.
  * Requests that wait return to their places with their next poll.
  *
  * @example The class that `wrangler.jsonc` names
@@ -78,6 +78,6 @@ export class RateLimiterObject {
 }
 
 /** Differs after each change that must be stored. */
-function storedFields({ holder, blockedUntil, slowdown }: LimiterState): string {
-  return `${holder} ${blockedUntil} ${slowdown}`;
+function storedFields({ holder, blockedUntil, slowdown, checkedAt, targetLength }: LimiterState) {
+  return `${holder} ${blockedUntil} ${slowdown} ${checkedAt} ${targetLength}`;
 }

@@ -21,8 +21,8 @@
  *
  * ## Store
  *
- * The limiter has one entry for each origin and API key: `["weir", "rate-limit-2", origin, hash of the key]`. It
- * contains the permit and the penalties, but not the API key, and expires when it is unused. If the store cannot be reached,
+ * The limiter has one entry for each origin and API key: `["weir", "rate-limit-3", origin, hash of the key]`. It
+ * contains the permit and the state of the service, but not the API key, and expires when it is unused. If the store cannot be reached,
  * a request waits for up to 10 seconds, and then fails. The client then tries it again.
  *
  * ## Runtimes
@@ -53,16 +53,18 @@ export type {
   PermitRefusal,
   PermitRequest,
   RateLimitTarget,
+  ServiceOutcome,
+  ServiceState,
 } from "../../../src/client/rate_limiter.ts";
 
 /** Assumed maximum difference (ms) between the clocks of two machines. */
 const CLOCK_TOLERANCE = 5_000;
-/** Milliseconds without a change. A penalty lasts for an hour at most. */
+/** Milliseconds without a change. A block lasts for an hour at most. */
 const EXPIRY = 2 * 3_600_000;
 /** Maximum delay (ms) of a retry after a conflict. */
 const MAX_CONFLICT_DELAY = 20;
 /** Change the number with the format of the entries. */
-const KEY_PREFIX = ["weir", "rate-limit-2"];
+const KEY_PREFIX = ["weir", "rate-limit-3"];
 /** Interval (ms) of reads while another process has the permit. */
 const POLL_INTERVAL = 50;
 /**
@@ -179,17 +181,25 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   }
   const createKvQueue = ({ origin, keyHash = "none" }: RateLimitTarget) => {
     const key = [...KEY_PREFIX, origin, keyHash];
-    /** Latest known version, and the latest time at which it can have been written. */
-    let known: { versionstamp?: string | null | undefined; writtenAt: number } = { writtenAt: 0 };
+    /** Latest known version, and the latest and the likely time at which it was written. */
+    let known: { versionstamp?: string | null | undefined; writtenAt: number; likely: number } = {
+      writtenAt: 0,
+      likely: 0,
+    };
     async function change<T>(apply: (state: LimiterState, now: number) => T): Promise<T> {
       for (;;) {
         const { value, versionstamp } = await kv.get(key);
         const stored = value as StoredState | null;
         if (stored !== null && versionstamp !== known.versionstamp) {
-          const age = Math.max(0, now() - stored.writtenAt - CLOCK_TOLERANCE);
-          known = { versionstamp, writtenAt: clock.now() - age };
+          const age = now() - stored.writtenAt;
+          const time = clock.now();
+          known = {
+            versionstamp,
+            writtenAt: time - Math.max(0, age - CLOCK_TOLERANCE),
+            likely: time - Math.max(0, age),
+          };
         }
-        const state = addToTimes(stored ?? NEW_STATE, known.writtenAt);
+        const state = addToTimes(stored ?? NEW_STATE, known.writtenAt, known.likely);
         const before = JSON.stringify(state);
         const time = clock.now();
         const result = apply(state, time);
@@ -198,7 +208,7 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
         const commit = await kv.atomic().check({ key, versionstamp })
           .set(key, next, { expireIn: EXPIRY }).commit();
         if (commit.ok) {
-          known = { versionstamp: commit.versionstamp, writtenAt: time };
+          known = { versionstamp: commit.versionstamp, writtenAt: time, likely: time };
           return result;
         }
         await clock.sleep(MAX_CONFLICT_DELAY * Math.random());
@@ -209,11 +219,15 @@ export function createKvRateLimiter(kv: KvStore, options: KvRateLimiterOptions =
   return createLimiter(createKvQueue, clock, sendUntilAnswered(clock));
 }
 
-function addToTimes(state: LimiterState, time: number): LimiterState {
+/** `likely` is for the times since when something is known: with the tolerance, each change would move them. */
+function addToTimes(state: LimiterState, time: number, likely = time): LimiterState {
   return {
     ...state,
     startedAt: state.startedAt + time,
     blockedUntil: state.blockedUntil + time,
     seenAt: state.seenAt + time,
+    since: state.since + likely,
+    checkedAt: state.checkedAt + likely,
+    answeredAt: state.answeredAt + likely,
   };
 }

@@ -148,7 +148,7 @@ const TESTS: Record<string, ConformanceTest> = {
   async "delays every request with a key after a 429, and no other"({ limiters, clock }) {
     const blockTime = 4_000;
     const start = clock.now();
-    await limiters[0].penalize(REQUEST, blockTime);
+    await limiters[0].report!(REQUEST, { is: "blocked", wait: blockTime });
     const { send, arrivals } = createService(clock);
     const others = createService(clock);
     await Promise.all([
@@ -165,12 +165,43 @@ const TESTS: Record<string, ConformanceTest> = {
     }
   },
 
+  async "tells others what is known about the service, until it answers"({ limiters, clock }) {
+    const [limiter, other] = limiters;
+    assertEquals((await limiter.report!(REQUEST)).is, "answering");
+    const waits: number[] = [];
+    for (let times = 0; times < 3; times++) {
+      const service = await limiter.report!(REQUEST, { is: "silent", cause: "connection refused" });
+      waits.push(service.wait);
+      await clock.sleep(1_000);
+    }
+    assertEquals(waits, [500, 1_000, 2_000]);
+    const { service } = await other.acquire({ ...REQUEST, maxWait: 0 }) as PermitRefusal;
+    for (const known of [service!, await other.report!(REQUEST)]) {
+      assertEquals([known.is, known.cause], ["silent", "connection refused"]);
+      assert(known.age >= 2_900 && known.age < 8_000, `silent for ${known.age} ms`);
+    }
+    await (await acquire(other)).release("success");
+    const { is, answeredAge, targetLength } = await other.report!(REQUEST, { targetLength: 2_000 });
+    assertEquals([is, targetLength], ["answering", 2_000]);
+    assert(answeredAge! < 1_000, `answered ${answeredAge} ms ago`);
+  },
+
+  async "refuses all requests with a rejected key for a minute"({ limiters, clock }) {
+    await limiters[0].report!(REQUEST, { is: "key rejected", cause: 403 });
+    const { retryAfter, service } = await limiters[1].acquire(REQUEST) as PermitRefusal;
+    assert(retryAfter > 59_000 && retryAfter <= 60_000, `${retryAfter}`);
+    assertEquals([service?.is, service?.cause], ["key rejected", 403]);
+    await (await acquire(limiters[2], OTHER_KEY)).release();
+    await clock.sleep(retryAfter);
+    await (await acquire(limiters[1])).release();
+  },
+
   async "refuses requests when their wait becomes too long"({ limiters, clock }) {
     const permit = await acquire(limiters[0]);
     const start = clock.now();
     const waiting = limiters[1].acquire({ ...REQUEST, maxWait: 20_000 });
     await clock.sleep(100);
-    await limiters[0].penalize(REQUEST, 60_000);
+    await limiters[0].report!(REQUEST, { is: "blocked", wait: 60_000 });
     await permit.release();
     assert("retryAfter" in await waiting);
     const refusal = await limiters[1].acquire({ ...REQUEST, maxWait: 20_000 }) as PermitRefusal;
@@ -235,7 +266,7 @@ const STORE_TESTS: Record<string, ConformanceTest> = {
     const permit = await acquire(limiters[0]);
     disconnect!(0);
     // Neither may throw synchronously.
-    await Promise.allSettled([permit.release(), limiters[0].penalize(REQUEST, 1_000)]);
+    await Promise.allSettled([permit.release(), limiters[0].report!(REQUEST, { is: "blocked" })]);
     reconnect!(0);
     await (await acquire(limiters[1])).release();
   },

@@ -2,7 +2,13 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DataStreamError, type RateLimiter } from "../../../mod.ts";
-import type { Permit, PermitRequest, RateLimitTarget } from "../../../src/client/rate_limiter.ts";
+import type {
+  Permit,
+  PermitRequest,
+  RateLimitTarget,
+  ServiceOutcome,
+  ServiceState,
+} from "../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../helpers/edge.ts";
 import { page, retryingClient, ROOT } from "../../helpers/upstream.ts";
@@ -10,13 +16,14 @@ import { arrivingPage, pagedClient, range, readIds, splitBody } from "./paged_se
 
 const KEY = "k3y-of-a-test";
 const unreachable = (): Promise<never> => Promise.reject(new Error("connect ECONNREFUSED"));
+const SERVICE: ServiceState = { is: "answering", age: 0, wait: 0, targetLength: 8_000 };
 const hang = () => new Promise<never>(() => {});
 
 /** Creates a limiter that gives a permit to every request, and records its calls. */
 function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) {
-  const { acquire, penalize, ...members } = changes;
+  const { acquire, report, ...members } = changes;
   const requests: PermitRequest[] = [];
-  const penalties: [RateLimitTarget, number][] = [];
+  const reports: [RateLimitTarget, ServiceOutcome | undefined][] = [];
   const calls: string[] = [];
   const limiter: RateLimiter = {
     acquire(request, signal) {
@@ -30,12 +37,12 @@ function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) 
         ...members,
       });
     },
-    penalize(target, blockTime) {
-      penalties.push([target, blockTime]);
-      return penalize?.(target, blockTime);
+    report(target, outcome) {
+      reports.push([target, outcome]);
+      return report?.(target, outcome) ?? SERVICE;
     },
   };
-  return { limiter, requests, penalties, calls };
+  return { limiter, requests, reports, calls };
 }
 
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
@@ -43,14 +50,14 @@ const busy = (retryAfter: number, status = 429) =>
   new Response("", { status, headers: { "retry-after": `${retryAfter}` } });
 
 test("rateLimiter gets the origin, the rate and the SHA-256 of the key, not the key", async () => {
-  const { limiter, requests, penalties, calls } = recordingLimiter();
+  const { limiter, requests, reports, calls } = recordingLimiter();
   const { client } = retryingClient([busy(3), page([])], { rateLimiter: limiter });
   await client.metadata().toArray();
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(KEY));
   const target = { origin: new URL(ROOT).origin, keyHash: new Uint8Array(digest).toHex() };
   const request = { ...target, requestsPerSecond: 2, maxWait: undefined };
   assertEquals(requests, [request, request]);
-  assertEquals(penalties, [[target, 3_000]]);
+  assertEquals(reports, [[target, { is: "blocked", cause: 429, wait: 3_000 }]]);
   assertEquals(calls, [
     "responded 1",
     "release 1 undefined",
@@ -160,16 +167,16 @@ test("a query succeeds when responded() and release() fail", async () => {
   }
 });
 
-test("a query applies the delay of a 429 itself when penalize() fails", async () => {
-  const { limiter, penalties } = recordingLimiter({ penalize: unreachable });
-  const { client, times } = retryingClient([busy(7), page([])], {
-    rateLimiter: limiter,
-  });
-  await client.metadata().toArray();
-  assertEquals([times, penalties.length], [[0, 7_000], 1]);
+test("a query applies the delay of a 429 itself when report() fails or is absent", async () => {
+  const { limiter } = recordingLimiter({ report: unreachable });
+  for (const rateLimiter of [limiter, { acquire: limiter.acquire }]) {
+    const { client, times } = retryingClient([busy(7), page([])], { rateLimiter });
+    await client.metadata().toArray();
+    assertEquals(times, [0, 7_000]);
+  }
 });
 
-for (const [call, status] of [["responded", 200], ["penalize", 429]] as const) {
+for (const [call, status] of [["responded", 200], ["report", 429]] as const) {
   test(`a query cancels the body, and rejects with the reason of its signal, when that aborts in ${call}()`, async () => {
     const stop = new AbortController();
     const abort = () => {

@@ -78,7 +78,7 @@ async function runSchedule(random: Random, isShared: boolean): Promise<void> {
     permit.release("success");
     if (random.chance(0.2)) {
       const blockTime = random.int(0, 5_000);
-      limiter.penalize(REQUEST, blockTime);
+      limiter.report!(REQUEST, { is: "blocked", wait: blockTime });
       blockedUntil = Math.max(blockedUntil, clock.now() + blockTime);
     }
     last.slowdown = state.slowdown;
@@ -172,12 +172,14 @@ test("createProcessLimiter() counts the interval from the response when a reques
   assertEquals(await send(0), start + 120 + INTERVAL);
 });
 
-test("penalize() doubles the interval at most three times, and each 10 s of successful responses halve it", async () => {
+test("report() of a block doubles the interval at most three times, and each 10 s of successful responses halve it", async () => {
   const clock = new FakeClock();
   const limiter = createProcessLimiter(clock, Infinity);
   const send = () => sendThrough(limiter, clock);
   await send();
-  for (let times = 0; times < 4; times++) await limiter.penalize(REQUEST, 7_000);
+  for (let times = 0; times < 4; times++) {
+    await limiter.report!(REQUEST, { is: "blocked", wait: 7_000 });
+  }
   const starts: number[] = [];
   for (let times = 0; times < 25; times++) starts.push(await send());
   assertEquals(starts[0], 7_000);
@@ -191,7 +193,7 @@ test("penalize() doubles the interval at most three times, and each 10 s of succ
 function sharedLimiter(answers: Pick<PermitQueue, "acquire"> & Partial<PermitQueue>) {
   const clock = new FakeClock();
   const succeed = () => Promise.resolve();
-  const queue = { extend: () => true, release: succeed, penalize: succeed, ...answers };
+  const queue = { extend: () => true, release: succeed, report: succeed, ...answers };
   return { limiter: createLimiter(() => queue, clock, sendUntilAnswered(clock)), clock };
 }
 
@@ -208,10 +210,14 @@ const failures: [name: string, fail: () => Promise<never>, message: string][] = 
 ];
 for (const [name, fail, message] of failures) {
   test(`createLimiter() tries for 9 to 10 s, then rejects, when its store ${name}`, async () => {
-    const { limiter, clock } = sharedLimiter({ acquire: fail, release: fail, penalize: fail });
+    const { limiter, clock } = sharedLimiter({ acquire: fail, release: fail, report: fail });
     await assertRejects(() => limiter.acquire(REQUEST), Error, message);
     assert(clock.now() > 9_000 && clock.now() <= 10_000, `rejected at ${clock.now()}`);
-    await assertRejects(async () => await limiter.penalize(REQUEST, 1), Error, message);
+    await assertRejects(
+      async () => await limiter.report!(REQUEST, { is: "blocked" }),
+      Error,
+      message,
+    );
     assert(clock.now() <= 20_000, `rejected at ${clock.now()}`);
   });
 }
@@ -241,7 +247,8 @@ test("createLimiter() forgets a key after an hour without a request when there a
     created.push(keyHash);
     return createPermitQueue((apply) => apply({ ...NEW_STATE }, clock.now()), clock, Infinity);
   }, clock);
-  const use = async (key: number) => await limiter.penalize({ ...REQUEST, keyHash: `${key}` }, 0);
+  const use = async (key: number) =>
+    await limiter.report!({ ...REQUEST, keyHash: `${key}` }, { is: "blocked", wait: 0 });
   for (let key = 0; key < 1_000; key++) await use(key);
   clock.advance(3_700_000);
   // Key 1 is used again, and key 1,000 is one too many.
@@ -270,7 +277,7 @@ test("locations() sends no request when the signal aborts as the permit is given
     given.then(() => queueMicrotask(() => stop.abort("enough")));
     return given;
   };
-  const { client, requests } = retryingClient([], { rateLimiter: { acquire, penalize() {} } });
+  const { client, requests } = retryingClient([], { rateLimiter: { acquire } });
   const query = client.locations({ signal: stop.signal });
   assertEquals(await query.toArray().catch((error) => error), "enough");
   assertEquals(requests.length, 0);

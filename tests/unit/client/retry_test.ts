@@ -177,3 +177,46 @@ Deno.test("locations() fails after 15 minutes of responses with status 429", asy
   await assertRejects(() => client.locations().toArray(), DataStreamError, "status 429");
   assert(clock.now() >= 900_000 && clock.now() < 960_000, `gave up after ${clock.now()} ms`);
 });
+
+/** A 429 of the firewall, which says nothing about the time. */
+const blocked = () => status(429);
+
+Deno.test("queries share the wait of a block, which doubles up to a minute", async () => {
+  const { client, times } = retryingClient([
+    ...repeat(9, blocked),
+    ...repeat(3, () => page([])),
+  ]);
+  const queries = [client.locations(), client.metadata(), client.records()];
+  await Promise.all(queries.map((query) => query.toArray()));
+  const waits = times.slice(1).map((time, index) => (time - times[index]!) / 1_000);
+  assertEquals(waits.slice(0, 9), [1.06, 2.12, 4.24, 8, 16, 32, 60, 60, 60]);
+});
+
+Deno.test("a query that may not wait is told since when the service refuses all requests, or is silent, and why", async () => {
+  const cases: [reply: ScriptedResponse, kind: string, text: RegExp, hint: RegExp][] = [
+    [
+      status(429, "60"),
+      "rate-limit",
+      /refused all requests since \d\d:\d\d UTC \(status 429\)/,
+      /this key or behind the same address/,
+    ],
+    [status(503), "network", /not answered since .* \(status 503\)/, /try again in 1 s/],
+    [
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error(), { code: "ECONNREFUSED" }),
+      }),
+      "network",
+      /not answered since .* \(connection refused\)/,
+      /try again in 1 s/,
+    ],
+    [new Response("<html>"), "network", /not answered since .* \(no JSON\)/, /try again in 1 s/],
+  ];
+  for (const [reply, kind, text, hint] of cases) {
+    const { client, requests } = retryingClient([reply], { retry: { attempts: 1 }, maxWait: 0 });
+    await assertRejects(() => client.metadata().toArray(), DataStreamError);
+    const error = await assertRejects(() => client.metadata().toArray(), DataStreamError);
+    assertEquals([error.kind, requests.length], [kind, 1]);
+    assert(text.test(error.detail) && hint.test(error.hint), error.message);
+    assertEquals(client.service.is, kind === "network" ? "silent" : "blocked");
+  }
+});

@@ -34,7 +34,7 @@ const app: AppOptions = { access: "public", apiKey: "key" };
 const file = "https://weir.example/Records.csv";
 const request = { method: "get", url: file, headers: {} };
 const clock = { now: () => 0, sleep: () => Promise.resolve() };
-const rateLimiter = { acquire: () => Promise.resolve({ retryAfter: 0 }), penalize() {} };
+const rateLimiter = { acquire: () => Promise.resolve({ retryAfter: 0 }) };
 
 // The type is `any`, because each value has a wrong type.
 // deno-lint-ignore no-explicit-any -- see above
@@ -59,7 +59,7 @@ const FUNCTIONS: Record<string, [option: string, call: Call][]> = {
     ...members("headers bytes", (timeouts) => new DataStream({ timeouts }), "timeouts."),
     ...members("now sleep", (part) => new DataStream({ clock: { ...clock, ...part } }), "clock."),
     ...members(
-      "acquire penalize",
+      "acquire",
       (part) => new DataStream({ rateLimiter: { ...rateLimiter, ...part } }),
       "rateLimiter.",
     ),

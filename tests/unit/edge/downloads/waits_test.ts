@@ -130,7 +130,6 @@ test("EdgeApp.request() completes later downloads when the rate limiter never an
   const { app } = overUpstream([page([{ Id: 1 }])], {
     rateLimiter: {
       acquire: () => calls++ === 0 ? new Promise(() => {}) : Promise.resolve(permit),
-      penalize() {},
     },
   });
   assertEquals((await app.request("/Records.csv")).status, 503);

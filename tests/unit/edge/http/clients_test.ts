@@ -20,7 +20,7 @@ function overSilence(options: Partial<AppOptions> = {}) {
   const { app, clock, log } = overUpstream([], {
     maxDownloadsPerClient: 1,
     fetch: () => new Promise(() => {}),
-    rateLimiter: { acquire: () => Promise.resolve(permit), penalize() {} },
+    rateLimiter: { acquire: () => Promise.resolve(permit) },
     ...options,
   });
   /** Requests downloads concurrently; returns the number of those that have a slot. */

@@ -96,7 +96,7 @@ Deno.test("createKvRateLimiter() waits for the rest of a penalty when another pr
   const kv = new MemoryKv();
   const createProcess = () =>
     createKvRateLimiter(kv.connect(clock), { clock, now: () => clock.now() });
-  await createProcess().penalize(REQUEST, 60_000);
+  await createProcess().report!(REQUEST, { is: "blocked", wait: 60_000 });
   await clock.sleep(50_000);
   await createProcess().acquire(REQUEST);
   // An age can be 5 s too short, because clocks may differ by 5 s.
