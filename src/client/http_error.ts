@@ -31,7 +31,7 @@ const STATUSES: Readonly<Record<number, StatusRule>> = {
   413: { hint: "lower {top} or select fewer fields", fault: "too large" },
   429: {
     hint:
-      `other programs with this key or behind the same address send too many requests: allowed are ${MAX_REQUESTS_PER_SECOND} per second, none in parallel`,
+      `other programs with this key or behind the same address send too many requests: ${MAX_REQUESTS_PER_SECOND} per second are allowed, none in parallel`,
     fault: "block",
   },
   500: OUTAGE,

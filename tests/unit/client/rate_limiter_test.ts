@@ -10,6 +10,7 @@ import {
   createProcessLimiter,
   NEW_STATE,
   sendUntilAnswered,
+  UNKNOWN_SERVICE,
 } from "../../../src/client/rate_limiter.ts";
 import { DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
@@ -192,7 +193,7 @@ test("report() of a block doubles the interval at most three times, and each 10 
 /** Creates a limiter whose store has these functions; the others succeed. */
 function sharedLimiter(answers: Pick<PermitQueue, "acquire"> & Partial<PermitQueue>) {
   const clock = new FakeClock();
-  const succeed = () => Promise.resolve();
+  const succeed = () => Promise.resolve(UNKNOWN_SERVICE);
   const queue = { extend: () => true, release: succeed, report: succeed, ...answers };
   return { limiter: createLimiter(() => queue, clock, sendUntilAnswered(clock)), clock };
 }

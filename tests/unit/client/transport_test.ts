@@ -94,7 +94,11 @@ const failures: [status: number, body: string | null, message: string][] = [
   [304, null, "status 304: check the base URL"],
   [401, "", "status 401: send an API key, or request one at https://github.com/datastreamapp/"],
   [408, "", "status 408: try again; if that fails too"],
-  [429, "", "status 429: send at most 2 requests per second with this key, and none in parallel"],
+  [
+    429,
+    "",
+    "status 429: other programs with this key or behind the same address send too many requests",
+  ],
   [413, "{", "status 413: lower top or select fewer fields"],
   [504, "[]", "status 504: try again; if that fails too, lower top or narrow the filter"],
   [500, '{"message":null}', "status 500: try again later"],
