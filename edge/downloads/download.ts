@@ -379,14 +379,7 @@ function createBody(
     exchange.log.logWarning(`${task} was interrupted: ${error.message}`);
     end("disconnected");
   };
-  const record = (part: FeedPart | undefined) => {
-    exchange.facts.rows += part?.rows ?? 0;
-    exchange.facts.notes = part?.notes ?? exchange.facts.notes;
-    const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
-    if (missingRows + surplusRows === 0) return;
-    exchange.log.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
-  };
-  record(first);
+  recordPart(first, exchange, task);
   return new ReadableStream<Bytes>({
     start(controller) {
       reader.onHeartbeat = () => {
@@ -406,7 +399,7 @@ function createBody(
         while (part !== undefined && taken === part.data.length) {
           part = await reader.read();
           taken = 0;
-          record(part);
+          recordPart(part, exchange, task);
         }
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);
@@ -429,4 +422,12 @@ function createBody(
     },
     cancel: () => end("aborted"),
   }, { highWaterMark: 0 });
+}
+
+function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: string): void {
+  facts.rows += part?.rows ?? 0;
+  facts.notes = part?.notes ?? facts.notes;
+  const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
+  if (missingRows + surplusRows === 0) return;
+  log.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
 }

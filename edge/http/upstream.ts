@@ -25,7 +25,7 @@ export interface Upstream {
   requests: number;
   /** Time (ms since 1970) of the service's last response. */
   responseDate: number;
-  readonly silence: Silence;
+  readonly silence: ReturnType<typeof limitSilence>;
   /** Counts the requests of a client, and limits their silence. */
   count(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream;
 }
@@ -61,16 +61,8 @@ export function createUpstream({ settings, metrics, readiness }: Recorders): Ups
   return upstream;
 }
 
-interface Silence {
-  /** Aborts if the service is silent before the response has content. */
-  readonly signal: AbortSignal;
-  onRequest(): void;
-  onResponse(response: Response): void;
-  /** The response has content. */
-  end(): void;
-}
-
-function limitSilence(clock: Clock, url: string): Silence {
+/** Its signal aborts if the service is silent before the response has content. */
+function limitSilence(clock: Clock, url: string) {
   const silent = new AbortController();
   /** Does not run while a page arrives. */
   let limit: TimeLimit | undefined;
@@ -94,11 +86,12 @@ function limitSilence(clock: Clock, url: string): Silence {
     onRequest() {
       if (limit === undefined) start();
     },
-    onResponse({ ok }) {
+    onResponse({ ok }: Response) {
       limit?.stop();
       limit = undefined;
       if (!ok) start();
     },
+    /** The response has content. */
     end() {
       hasEnded = true;
       limit?.stop();

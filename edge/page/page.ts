@@ -66,29 +66,25 @@ export function createPage(context: AppContext, dispatch: Visit["dispatch"]): Ro
     throw FORM_TOO_LARGE;
   };
   for (const route of PAGE_ROUTES) {
-    const show = (exchange: Exchange, doi: string | undefined, parameters: URLSearchParams) => {
-      exchange.facts.path = route.split("/:")[0]!;
-      if (doi !== undefined) parameters.set("doi", doi);
-      return respond(route, exchange, parameters);
-    };
-    app.get(
-      route,
-      ({ req, env }) => show(env.exchange, req.param("doi"), new URL(req.url).searchParams),
-    );
-    if (access === "public") continue;
-    // The form sends the key or token in the request body, because URLs are logged.
-    app.post(
+    app.all(
       route,
       bodyLimit({ maxSize: MAX_FORM_SIZE, onError }),
       async ({ req, env: { exchange } }) => {
-        const text = await req.text().catch((error) => {
-          // Deno stops reading bodies when the server stops.
-          throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
-        });
-        const form = new URLSearchParams(text);
-        const parameters = new URLSearchParams([...new URL(req.url).searchParams, ...form]);
-        exchange.request = withCredential(exchange, access === "caller", form.get("token"));
-        return show(exchange, req.param("doi"), parameters);
+        const parameters = new URL(req.url).searchParams;
+        if (req.method === "POST") {
+          // The form sends the key or token in the request body, because URLs are logged.
+          const text = await req.text().catch((error) => {
+            // Deno stops reading bodies when the server stops.
+            throw exchange.request.signal.aborted ? error : FORM_INCOMPLETE;
+          });
+          const form = new URLSearchParams(text);
+          for (const [name, value] of form) parameters.append(name, value);
+          exchange.request = withCredential(exchange, access === "caller", form.get("token"));
+        }
+        const doi = req.param("doi");
+        if (doi !== undefined) parameters.set("doi", doi);
+        exchange.facts.path = route.split("/:")[0]!;
+        return respond(route, exchange, parameters);
       },
     );
   }

@@ -4,7 +4,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../../src/errors.ts";
 import { FORMATS, formatsOf } from "../../src/formats/formats.ts";
-import { type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
+import { RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { suggestBySpelling } from "../../src/validation.ts";
 import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
 import { respondWithDataPackage } from "../downloads/data_package.ts";
@@ -24,7 +24,7 @@ import {
 } from "../http/exchange.ts";
 import { Metrics, METRICS_TYPE } from "../http/metrics.ts";
 import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
-import { problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
+import { HttpProblem, problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
 import { RequestQueue } from "../http/queue.ts";
 import { Readiness } from "../http/readiness.ts";
 import { addPage } from "./lazy_page.ts";
@@ -125,7 +125,8 @@ function withRecords(routes: Router): Router {
   app.all("*", async ({ env: { exchange } }) => {
     const { request } = exchange;
     try {
-      return URL.canParse(request.url) ? await routes.fetch(request, { exchange }) : rejectUrl();
+      if (!URL.canParse(request.url)) throw INVALID_URL;
+      return await routes.fetch(request, { exchange });
     } catch (error) {
       // Hono passes only instances of Error to its handler; in Node, the reason of an abort can be a text.
       return respondToError(error, exchange);
@@ -139,8 +140,7 @@ const NO_STORE = { "cache-control": "no-store" };
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
 function createRoutes(context: AppContext, metrics: Metrics, readiness: Readiness): Router {
-  const { settings, accessControl } = context;
-  const { corsOrigins, metricsToken, synthetic } = settings;
+  const { settings: { corsOrigins, metricsToken, synthetic }, accessControl } = context;
   const app: Router = new Hono();
   const knownPaths = new Set<string>();
 
@@ -160,16 +160,13 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
     onMethodNotAllowed: ({ req: { method, path } }, methods) => {
       const allow = methods.join(", ");
       const detail = `${path} does not allow ${method}`;
-      return problemResponse(
-        { status: 405, title: "Method not allowed", detail, hint: `use ${allow}` },
-        { allow },
-      );
+      const problem = { status: 405, title: "Method not allowed", detail, hint: `use ${allow}` };
+      return problemResponse(problem, { allow });
     },
   }));
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
-  app.get("/readyz", async ({ env: { exchange } }) => {
-    const { upstream, log } = exchange;
+  app.get("/readyz", async ({ env: { exchange: { upstream, log } } }) => {
     await readiness.check(upstream.count(accessControl.server.dataStream), log);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
@@ -180,26 +177,7 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
       return new Response(metrics.toText(), { headers });
     });
   }
-  for (const resource of Object.keys(RESOURCES) as ResourceName[]) {
-    app.get(
-      `/${resource}`,
-      ({ env }) => respondWithDownload(env.exchange, resource, undefined, context),
-    );
-    for (const format of formatsOf(resource)) {
-      app.get(
-        `/${resource}.${FORMATS[format].extension}`,
-        ({ env }) => respondWithDownload(env.exchange, resource, format, context),
-      );
-    }
-    app.get(
-      `/${resource}.datapackage.json`,
-      ({ env }) => respondWithDataPackage(env.exchange, resource, context),
-    );
-  }
-  for (const path of CITATION_PATHS) {
-    app.get(path, ({ env }) => respondWithCitations(env.exchange, path, context));
-  }
-  app.get(SUMMARY_PATH, ({ env }) => respondWithSummary(env.exchange, context));
+  addDownloads(app, context);
   addPage(app, context);
   for (const { method, path } of app.routes) if (method !== "ALL") knownPaths.add(path);
 
@@ -213,6 +191,24 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   );
   app.onError((error, { env }) => respondToError(error, env.exchange));
   return app;
+}
+
+function addDownloads(app: Router, context: AppContext): void {
+  const get = (path: string, respond: (exchange: Exchange) => Promise<Response>) =>
+    app.get(path, ({ env }) => respond(env.exchange));
+  for (const resource of RESOURCE_NAMES) {
+    get(`/${resource}`, (exchange) => respondWithDownload(exchange, resource, undefined, context));
+    for (const format of formatsOf(resource)) {
+      const path = `/${resource}.${FORMATS[format].extension}`;
+      get(path, (exchange) => respondWithDownload(exchange, resource, format, context));
+    }
+    const path = `/${resource}.datapackage.json`;
+    get(path, (exchange) => respondWithDataPackage(exchange, resource, context));
+  }
+  for (const path of CITATION_PATHS) {
+    get(path, (exchange) => respondWithCitations(exchange, path, context));
+  }
+  get(SUMMARY_PATH, (exchange) => respondWithSummary(exchange, context));
 }
 
 const SECURE_HEADERS = {
@@ -263,14 +259,12 @@ function respondToError(error: unknown, exchange: Exchange): Response {
 }
 
 /** Some runtimes do not reject an invalid `host` header (RFC 9112, 3.2). */
-function rejectUrl(): Response {
-  return problemResponse({
-    status: 400,
-    title: "Invalid request",
-    detail: "The host header or the URL of the request is invalid",
-    hint: "send the host and port of this server in the host header",
-  });
-}
+const INVALID_URL = new HttpProblem({
+  status: 400,
+  title: "Invalid request",
+  detail: "The host header or the URL of the request is invalid",
+  hint: "send the host and port of this server in the host header",
+});
 
 function pathHint(path: string, known: readonly string[]): string {
   // OData has /Records/$count (OData 4.01 Part 2, 4.8).
@@ -286,6 +280,6 @@ function pathHint(path: string, known: readonly string[]): string {
   const same = files.find((other) => other.toLowerCase() === lower);
   if (same !== undefined) return `did you mean "${same}"?`;
   if (files.length > 0) return `use one of ${files.join(", ")}`;
-  const paths = Object.keys(RESOURCES).map((name) => `/${name}.csv`);
+  const paths = RESOURCE_NAMES.map((name) => `/${name}.csv`);
   return suggestBySpelling(bare, known, `use one of ${paths.join(", ")}`);
 }
