@@ -64,8 +64,9 @@ export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"
   /** Whether to mark responses and file names as synthetic data. Default false. */
   synthetic?: boolean | undefined;
   /**
-   * Whether the app has the web page. Without it, `/` has status 404 and names the URLs of downloads. Default true.
-   * The page is loaded at its first request. A bundler that defines `WEIR_PAGE` as `false` leaves its code out.
+   * Whether the app has the web page, which is loaded at its first request. Without it, `/` has status 404, and its hint
+   * names the URLs of downloads. A bundle in one file has its code, unless the bundler replaces the constant `WEIR_PAGE`
+   * by `false`. Default true.
    */
   page?: boolean | undefined;
   /** Maximum number of rows of one download. Default 5,000,000 for `public` access, else unlimited. */
