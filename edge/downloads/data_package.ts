@@ -3,13 +3,13 @@ import { builtinModule } from "../../src/bytes.ts";
 import { requestDatasets } from "../../src/client/dataset_versions.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { versionsOf } from "../../src/formats/citations.ts";
-import { PACKAGE_MEDIA_TYPE, sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
+import { sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
-import { fileNameOf } from "./headers.ts";
+import { fileNameOf, PACKAGE_MEDIA_TYPE } from "./headers.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
 
 /** Responds with the package of the download that has the same parameters; `$format` is its format. */

@@ -2,7 +2,6 @@ import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery, Batches } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
-import { embeddedPackage } from "../../src/formats/data_package.ts";
 import { type FileFormat, FORMATS, type LoadedFormat } from "../../src/formats/formats.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
@@ -122,6 +121,7 @@ async function loadParquet(
   { query: { tidy }, allowInvalid }: DownloadParameters,
 ): Promise<LoadedFormat> {
   const { parquetFormat } = await import("../../src/formats/parquet.ts");
+  const { embeddedPackage } = await import("../../src/formats/data_package.ts");
   return parquetFormat({
     url,
     invalidValues: allowInvalid ? "null" : "error",

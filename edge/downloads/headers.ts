@@ -1,6 +1,5 @@
 import { accepts } from "@std/http/negotiation";
 import { ValidationError } from "../../src/errors.ts";
-import { PACKAGE_MEDIA_TYPE } from "../../src/formats/data_package.ts";
 import {
   type FileFormat,
   FORMAT_NAMES,
@@ -99,6 +98,7 @@ export function contentDisposition(name: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }
 
+export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
 /** Characters. Many clients limit the headers of a response to 16 kB. */
 const MAX_LINK_LENGTH = 6_000;
 

@@ -7,7 +7,6 @@ import { FORMATS, formatsOf } from "../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { suggestBySpelling } from "../../src/validation.ts";
 import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
-import { respondWithDataPackage } from "../downloads/data_package.ts";
 import { type AppContext, respondWithDownload } from "../downloads/download.ts";
 import { Feeds } from "../downloads/feeds.ts";
 import { respondWithSummary, SUMMARY_PATH } from "../downloads/summary.ts";
@@ -203,7 +202,10 @@ function addDownloads(app: Router, context: AppContext): void {
       get(path, (exchange) => respondWithDownload(exchange, resource, format, context));
     }
     const path = `/${resource}.datapackage.json`;
-    get(path, (exchange) => respondWithDataPackage(exchange, resource, context));
+    get(path, async (exchange) => {
+      const { respondWithDataPackage } = await import("../downloads/data_package.ts");
+      return await respondWithDataPackage(exchange, resource, context);
+    });
   }
   for (const path of CITATION_PATHS) {
     get(path, (exchange) => respondWithCitations(exchange, path, context));

@@ -9,8 +9,6 @@ import { type CsvDescription, type CsvOptions, describeCsv } from "./csv.ts";
 import { columnNamesIn, type FileFormat, FORMATS, withoutPageSize } from "./formats.ts";
 import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
-export const PACKAGE_MEDIA_TYPE = "application/vnd.datapackage+json";
-
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
 export interface PackageField {
   name: string;

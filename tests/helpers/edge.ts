@@ -5,7 +5,8 @@ import {
   type SandboxOptions,
   type SandboxStats,
 } from "../../src/sandbox/service.ts";
-// Loaded here, because a fake clock does not wait for the import by the first request.
+// Loaded here, because a fake clock does not wait for the imports by the first requests.
+import "../../edge/downloads/data_package.ts";
 import "../../edge/page/page.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { page, type ScriptedResponse, upstream } from "./upstream.ts";

@@ -77,9 +77,9 @@ for (const [entry, packages] of Object.entries(PACKAGES)) {
   });
 }
 
-Deno.test("edge/app.ts loads the web page and Parquet only at a request", async () => {
+Deno.test("edge/app.ts loads the web page, Parquet and meanings of fields only at a request", async () => {
   const { files, npm } = await reachedBy("edge/app.ts", false);
-  const lazy = /^edge\/page\/|^src\/formats\/parquet/;
+  const lazy = /^edge\/page\/|^src\/formats\/parquet|data_package|field_meanings/;
   assertEquals(files.filter((path) => lazy.test(path)), ["edge/page/paths.ts"]);
   assertEquals(npm.filter((path) => path.startsWith("hyparquet")), []);
 });
