@@ -9,8 +9,6 @@ export interface Flag {
   isList?: boolean;
   /** One-letter form. */
   letter?: string | undefined;
-  /** Accepted without an effect, and not in the help. */
-  isHidden?: boolean;
   help: string;
 }
 
@@ -28,11 +26,6 @@ export function flagTable(
     return [name!, { letter, value, isList, help: text, choices: choices[name!] }];
   });
   return Object.fromEntries(flags);
-}
-
-/** Returns the flags of the help. */
-export function shownFlags(flags: Flags): [name: string, flag: Flag][] {
-  return Object.entries(flags).filter(([, { isHidden }]) => !isHidden);
 }
 
 export interface Syntax {

@@ -1,4 +1,4 @@
-import { type Arguments, shownFlags } from "./arguments.ts";
+import type { Arguments } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
 import type { Context } from "./context.ts";
 import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
@@ -22,7 +22,7 @@ function bashFiles(name: string): string {
 
 function bashScript(): string {
   const wordsOf = Object.entries(COMMANDS).map(([name, { operand, flags }]) => {
-    const words = [...operand?.choices ?? [], ...shownFlags(flags).map(([flag]) => `--${flag}`)];
+    const words = [...operand?.choices ?? [], ...Object.keys(flags).map((flag) => `--${flag}`)];
     return `    ${name}) words="${words.join(" ")}" ;;`;
   });
   const choices = Object.entries(COMMANDS).flatMap(([name, { flags }]) =>
@@ -70,7 +70,7 @@ function fishScript(): string {
     const operands = operand?.choices ? [`${start} -f -a '${operand.choices.join(" ")}'`] : [];
     return [
       ...operands,
-      ...shownFlags(flags).map(([flag, { value, choices, letter }]) => {
+      ...Object.entries(flags).map(([flag, { value, choices, letter }]) => {
         const values = LISTED_FLAGS.includes(flag) ? `(weir values ${flag})` : choices?.join(" ");
         return `${start} -l ${flag}` +
           (letter ? ` -s ${letter}` : "") + (value ? " -r" : "") +

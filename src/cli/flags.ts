@@ -138,8 +138,6 @@ export function downloadFlags(resource: ResourceName): Flags {
       "-q, --quiet": "no progress, no citations, and nothing about a file that is unchanged",
     }),
     ...SERVICE_FLAGS,
-    // For scripts that have it. A download is always continued.
-    resume: { help: "", isHidden: true },
   };
 }
 

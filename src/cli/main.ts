@@ -55,7 +55,7 @@ import { setImmediate } from "node:timers/promises";
 import { systemClock } from "../clock.ts";
 import { oneLine } from "../errors.ts";
 import { explainFileError } from "../files/output.ts";
-import { INTERRUPTED, setExitCode } from "./context.ts";
+import { type Context, INTERRUPTED, setExitCode } from "./context.ts";
 import { ignoredProxyHint } from "./proxy.ts";
 import { run } from "./run.ts";
 
@@ -84,66 +84,32 @@ import { run } from "./run.ts";
  */
 export async function main(args: string[] = process.argv.slice(2)): Promise<number> {
   const { stdout, stderr } = process;
-  let isPipeClosed = false;
-  let outputError: Error | undefined;
-  let signals = 0;
-  let exitCode = 0;
-  let endsProcess = false;
-  const stop = new AbortController();
-  const onOutputError = (error: Error & { code?: string }) => {
-    isPipeClosed ||= error.code === "EPIPE" || error.name === "BrokenPipe";
-    outputError ??= error;
-    // Not every runtime rejects the write that failed.
-    stop.abort(error);
+  const call: Call = {
+    stop: new AbortController(),
+    isPipeClosed: false,
+    endsProcess: false,
+    onOutputError(error) {
+      call.isPipeClosed ||= error.code === "EPIPE" || error.name === "BrokenPipe";
+      call.outputError ??= error;
+      // Not every runtime rejects the write that failed.
+      call.stop.abort(error);
+    },
   };
+  let signals = 0;
   const onSignal = () => {
-    stop.abort(new Error("interrupted"));
+    call.stop.abort(new Error("interrupted"));
     // The first signal waits for pending writes, which a stopped reader can block.
     if (++signals === 2) process.exit(INTERRUPTED);
   };
-  const write = async (bytes: Uint8Array) => {
-    try {
-      await writeOutput(bytes);
-    } catch (error) {
-      onOutputError(error as Error);
-      throw error;
-    }
-  };
-  stdout.on("error", onOutputError);
+  let exitCode = 0;
+  stdout.on("error", call.onOutputError);
   stderr.on("error", onMessageError);
   for (const signal of SIGNALS) process.on(signal, onSignal);
   try {
-    exitCode = await run(args, {
-      environment,
-      environmentIfAllowed,
-      environmentNames: () => isAllowed() ? Object.keys(process.env) : [],
-      permissionHint: (name) =>
-        isAllowed(name) ? "" : ` and permit reading it (--allow-env=${name})`,
-      networkHint: ignoredProxyHint,
-      write,
-      isStdoutTerminal: stdout.isTTY === true,
-      print: (content) => write(new TextEncoder().encode(content)),
-      printError(line) {
-        if (outputError === undefined) writeMessage(`${line}\n`);
-      },
-      terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
-        ? { columns: () => stderr.columns || 80, write: writeMessage }
-        : undefined,
-      readInput: () => text(process.stdin),
-      async promptSecret(prompt) {
-        const { promptSecret } = await import("./command_functions.ts");
-        return await promptSecret(prompt, stop.signal);
-      },
-      async confirm(question) {
-        const { confirm } = await import("./command_functions.ts");
-        return await confirm(question, stop.signal);
-      },
-      endProcess: () => void (endsProcess = true),
-      signal: stop.signal,
-      clock: { now: Date.now, sleep: systemClock.sleep },
-    });
+    exitCode = await run(args, createContext(call));
+    const { outputError } = call;
     if (signals > 0 || outputError === undefined) return exitCode;
-    if (isPipeClosed) return 0;
+    if (call.isPipeClosed) return 0;
     writeMessage(`${oneLine(explainFileError(outputError, "standard output"))}\n`);
     return 1;
   } finally {
@@ -151,11 +117,58 @@ export async function main(args: string[] = process.argv.slice(2)): Promise<numb
     if (!deno) await new Promise<void>((resolve) => void stderr.write("", () => resolve()));
     // In Bun, a stream reports its error after the write that failed.
     await setImmediate();
-    stdout.off("error", onOutputError);
+    stdout.off("error", call.onOutputError);
     stderr.off("error", onMessageError);
     for (const signal of SIGNALS) process.off(signal, onSignal);
-    if (endsProcess) process.exit(exitCode);
+    if (call.endsProcess) process.exit(exitCode);
   }
+}
+
+/** State of a call of {@linkcode main}. */
+interface Call {
+  readonly stop: AbortController;
+  onOutputError(error: Error & { code?: string }): void;
+  /** The first one. */
+  outputError?: Error;
+  isPipeClosed: boolean;
+  endsProcess: boolean;
+}
+
+function createContext(call: Call): Context {
+  const { stdout, stderr } = process;
+  const { signal } = call.stop;
+  const write = async (bytes: Uint8Array) => {
+    try {
+      await writeOutput(bytes);
+    } catch (error) {
+      call.onOutputError(error as Error);
+      throw error;
+    }
+  };
+  return {
+    environment,
+    environmentIfAllowed,
+    environmentNames: () => isAllowed() ? Object.keys(process.env) : [],
+    permissionHint: (name) => isAllowed(name) ? "" : ` and permit reading it (--allow-env=${name})`,
+    networkHint: ignoredProxyHint,
+    write,
+    isStdoutTerminal: stdout.isTTY === true,
+    print: (content) => write(new TextEncoder().encode(content)),
+    printError(line) {
+      if (call.outputError === undefined) writeMessage(`${line}\n`);
+    },
+    terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
+      ? { columns: () => stderr.columns || 80, write: writeMessage }
+      : undefined,
+    readInput: () => text(process.stdin),
+    promptSecret: async (prompt) =>
+      await (await import("./command_functions.ts")).promptSecret(prompt, signal),
+    confirm: async (question) =>
+      await (await import("./command_functions.ts")).confirm(question, signal),
+    endProcess: () => void (call.endsProcess = true),
+    signal,
+    clock: { now: Date.now, sleep: systemClock.sleep },
+  };
 }
 
 /** SIGBREAK (Ctrl-Break) exists only on Windows. */

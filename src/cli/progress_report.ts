@@ -81,122 +81,70 @@ export function startReport(
   { printError, terminal }: Pick<Context, "printError" | "terminal">,
   { isQuiet, mayDraw, limit, after }: ReportOptions,
 ): ProgressReport {
-  const canDraw = mayDraw && terminal !== undefined;
-  const started = performance.now();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let progress: Progress | undefined;
-  const { rows: before = 0 } = after ?? {};
-  /** Rows that the service counted, if it did. */
-  let counted = after?.expectedRows;
+  const line = mayDraw && terminal !== undefined ? createLine(terminal) : undefined;
   const isLong = startRetryFilter();
-  /** `at` is on the clock of `performance.now()`. */
-  let retrying: { fault: DataStreamError; at: number } | undefined;
-  let waitEnd = 0;
-  /** Characters; 0 if none was drawn. */
-  let drawnLength = 0;
-
-  /** Numbers of rows of this run and an earlier one. */
-  const count = () => ({
-    done: progress?.rows ?? before,
-    expected: Math.min(counted ?? Infinity, limit),
-  });
-
-  /** `width` is in characters. */
-  const describe = (width = Infinity): string => {
-    const { pages = 0, splitting } = progress ?? {};
-    const { done, expected } = count();
-    const rest = waitEnd - performance.now();
-    if (rest > 0) return `Waiting ${duration(rest / 1000)}`;
-    const rows = done - before;
-    const seconds = (performance.now() - started) / 1000;
-    // Without a count and without rows, the limit says nothing about the number of rows.
-    const isUnknown = expected === Infinity || done === 0 && counted === undefined;
-    const rowsText = isUnknown
-      ? countText(done)
-      : `${withSeparators(done)} of ${countText(expected)} (${percent(done, expected)})`;
-    const wait = retrying ? retrying.at - performance.now() : 0;
-    if (retrying && wait > 0) {
-      return retryText(retrying.fault, wait, done > 0 ? rowsText : "", width);
-    }
-    if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
-    if (pages === 0) {
-      const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;
-      return `Requesting the ${before > 0 ? "next" : "first"} page…${elapsed}`;
-    }
-    const rate = rows / Math.max(seconds, 0.001);
-    const left = Math.max(0, expected - done) / rate;
-    const rateText = rows > 0 ? [`${withSeparators(Math.round(rate))} rows/s`] : [];
-    const leftText = left > 0 && left < Infinity ? [`${duration(left)} left`] : [];
-    // In a narrow terminal, the remaining time is more important than the rate and the numbers of rows.
-    const share = isUnknown ? rowsText : percent(done, expected);
-    const lines = [[rowsText, ...rateText, ...leftText], [rowsText, ...leftText]]
-      .map((parts) => parts.join(", "));
-    return lines.find((line) => line.length <= width) ?? [share, ...leftText].join(", ");
+  const started = performance.now();
+  const state: ReportState = {
+    started,
+    limit,
+    before: after?.rows ?? 0,
+    counted: after?.expectedRows,
+    waitEnd: 0,
   };
-
-  /** Pads with spaces, because a dumb terminal has no escape sequences. */
-  const draw = (text?: string) => {
-    // One column is left empty, because a full line wraps.
-    const columns = Math.max(1, terminal!.columns() - 1);
-    const line = Array.from(text ?? describe(columns)).slice(0, columns).join("");
-    terminal!.write(`\r${line.padEnd(Math.min(drawnLength, columns))}`);
-    drawnLength = line.length;
-  };
-
+  const draw = () => line?.draw((width) => describe(state, width));
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
     clearTimeout(timer);
-    if (drawnLength === 0) return;
-    const isShort = performance.now() - started < SHORT_DOWNLOAD;
-    draw(isShort ? "" : undefined);
-    terminal!.write(isShort ? "\r" : "\n");
+    if (!line?.isDrawn) return;
+    if (performance.now() - started < SHORT_DOWNLOAD) return line.clear();
+    draw();
+    line.end();
   };
 
   if (!isQuiet) {
     if (after !== undefined) printError(`Continuing after ${withSeparators(after.rows)} rows`);
-    if (canDraw) {
-      draw();
-      timer = setInterval(draw, DRAW_INTERVAL);
-    } else {
-      // Prints "Requesting the first page…" only if the first page takes longer than a second.
-      timer = setTimeout(() => printError(describe()), SHORT_DOWNLOAD);
-    }
+    draw();
+    // Prints "Requesting the first page…" only if the first page takes longer than a second.
+    timer = line
+      ? setInterval(draw, DRAW_INTERVAL)
+      : setTimeout(() => printError(describe(state)), SHORT_DOWNLOAD);
   }
   return {
     end,
     wait(reason, time) {
       if (isQuiet) return;
-      waitEnd = performance.now() + time;
-      progress = undefined;
-      if (drawnLength > 0) {
-        draw("");
-        terminal!.write("\r");
-      }
+      state.waitEnd = performance.now() + time;
+      state.progress = undefined;
+      if (line?.isDrawn) line.clear();
       printError(reason);
     },
     update(next) {
-      const isNewPage = next.pages !== (progress?.pages ?? 0);
-      progress = next;
-      retrying = undefined;
-      counted = next.expectedRows ?? counted;
+      const isNewPage = next.pages !== (state.progress?.pages ?? 0);
+      const { counted } = state;
+      Object.assign(state, {
+        progress: next,
+        retrying: undefined,
+        counted: next.expectedRows ?? counted,
+      });
       if (isQuiet) return;
-      if (canDraw) return draw();
+      if (line) return draw();
       if (!next.splitting && !isNewPage) return;
       clearTimeout(timer);
       // On a terminal that shows the rows, lines of progress would appear between them.
-      if (terminal === undefined) printError(describe());
+      if (terminal === undefined) printError(describe(state));
     },
     retry(fault, wait) {
-      retrying = { fault, at: performance.now() + wait };
+      state.retrying = { fault, at: performance.now() + wait };
       if (isQuiet) return;
-      if (canDraw) return draw();
+      if (line) return draw();
       if (!isLong(wait)) return;
       clearTimeout(timer);
-      printError(describe());
+      printError(describe(state));
     },
     finish(bytes, file) {
-      const { done, expected } = count();
+      const { done, expected } = countRows(state);
       // The download is complete, so the last line shows 100%.
-      if (expected !== Infinity) counted = done;
+      if (expected !== Infinity) state.counted = done;
       end();
       if (isQuiet) return;
       const seconds = duration((performance.now() - started) / 1000);
@@ -207,6 +155,82 @@ export function startReport(
         printError(`Complete: ${countText(done)}`);
       }
     },
+  };
+}
+
+/** Times are on the clock of `performance.now()`. */
+interface ReportState {
+  readonly started: number;
+  readonly limit: number;
+  /** Number of rows of an earlier run. */
+  readonly before: number;
+  /** Number of rows that the service counted, if it did. */
+  counted: number | undefined;
+  progress?: Progress | undefined;
+  retrying?: { fault: DataStreamError; at: number } | undefined;
+  waitEnd: number;
+}
+
+/** Returns numbers of rows of this run and an earlier one. */
+function countRows(
+  { progress, before, counted, limit }: ReportState,
+): { done: number; expected: number } {
+  return { done: progress?.rows ?? before, expected: Math.min(counted ?? Infinity, limit) };
+}
+
+/** `width` is in characters. */
+function describe(state: ReportState, width = Infinity): string {
+  const { started, before, counted, progress, retrying, waitEnd } = state;
+  const now = performance.now();
+  if (waitEnd > now) return `Waiting ${duration((waitEnd - now) / 1000)}`;
+  const { pages = 0, splitting } = progress ?? {};
+  const { done, expected } = countRows(state);
+  // Without a count and without rows, the limit says nothing about the number of rows.
+  const isUnknown = expected === Infinity || done === 0 && counted === undefined;
+  const rowsText = isUnknown
+    ? countText(done)
+    : `${withSeparators(done)} of ${countText(expected)} (${percent(done, expected)})`;
+  const wait = retrying ? retrying.at - now : 0;
+  if (retrying && wait > 0) return retryText(retrying.fault, wait, done > 0 ? rowsText : "", width);
+  if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
+  const seconds = (now - started) / 1000;
+  if (pages === 0) {
+    const elapsed = seconds < 2 ? "" : ` ${duration(Math.floor(seconds))}`;
+    return `Requesting the ${before > 0 ? "next" : "first"} page…${elapsed}`;
+  }
+  const rows = done - before;
+  const rate = rows / Math.max(seconds, 0.001);
+  const left = Math.max(0, expected - done) / rate;
+  const rateText = rows > 0 ? [`${withSeparators(Math.round(rate))} rows/s`] : [];
+  const leftText = left > 0 && left < Infinity ? [`${duration(left)} left`] : [];
+  // In a narrow terminal, the remaining time is more important than the rate and the numbers of rows.
+  const share = isUnknown ? rowsText : percent(done, expected);
+  const lines = [[rowsText, ...rateText, ...leftText], [rowsText, ...leftText]]
+    .map((parts) => parts.join(", "));
+  return lines.find((line) => line.length <= width) ?? [share, ...leftText].join(", ");
+}
+
+/** Returns a line of a terminal that is redrawn. */
+function createLine({ columns, write }: NonNullable<Context["terminal"]>) {
+  let drawnLength = 0;
+  /** Pads with spaces, because a dumb terminal has no escape sequences. */
+  const draw = (describe: (width: number) => string) => {
+    // One column is left empty, because a full line wraps.
+    const width = Math.max(1, columns() - 1);
+    const line = Array.from(describe(width)).slice(0, width).join("");
+    write(`\r${line.padEnd(Math.min(drawnLength, width))}`);
+    drawnLength = line.length;
+  };
+  return {
+    get isDrawn() {
+      return drawnLength > 0;
+    },
+    draw,
+    clear() {
+      draw(() => "");
+      write("\r");
+    },
+    end: () => write("\n"),
   };
 }
 

@@ -1,7 +1,7 @@
 import { DataStreamError, ValidationError } from "../errors.ts";
 import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
-import { type Arguments, parseArguments, shownFlags } from "./arguments.ts";
+import { type Arguments, parseArguments } from "./arguments.ts";
 import { COMMANDS } from "./commands.ts";
 import { ClosedPipe, FileError } from "../files/output.ts";
 import {
@@ -127,7 +127,7 @@ async function commandHelp(name: string): Promise<string> {
 
 ${
     formatTable(
-      shownFlags(flags).map(([flag, { value, help, letter }]) => [
+      Object.entries(flags).map(([flag, { value, help, letter }]) => [
         `${letter ? `-${letter}, ` : ""}--${flag}${value ? ` ${value}` : ""}`,
         help,
       ]),

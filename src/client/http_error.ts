@@ -112,7 +112,7 @@ export function dateOf(headers: Headers): number | undefined {
 export function networkFailure(
   error: unknown,
   url: string,
-  redact: ((text: string) => string) | undefined,
+  redact: (text: string) => string,
 ): DataStreamError {
   const { origin, host } = new URL(url);
   const message = messagesOf(error);
@@ -130,9 +130,9 @@ export function networkFailure(
       : fault
       ? hint
       : `${hint}, then try again`,
-    cause: redact === undefined ? error : redactError(error, redact),
+    cause: redactError(error, redact),
   } as const;
-  return new DataStreamError(redact?.(detail) ?? detail, facts);
+  return new DataStreamError(redact(detail), facts);
 }
 
 /** Whether Deno denies access to the network. */

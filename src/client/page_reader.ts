@@ -10,6 +10,7 @@ import {
   type PageConversion,
   type PageOptions,
   RowIdList,
+  type RowIds,
   type TakenRows,
 } from "../formats/page_writer.ts";
 import { type RowId, toRowId } from "../formats/row_reader.ts";
@@ -67,9 +68,10 @@ const PART_INTERVAL = 100;
 export async function* readPage<T, P>(
   response: ServiceResponse,
   conversion: PageConversion<T>,
-  { request, lastId: start = -1, seen, deliversEarly, clock }: PageOrder,
+  order: PageOrder,
   toPart: (rows: PageRows<T>) => P,
 ): AsyncGenerator<P, PageEnd<T>, void> {
+  const { request: { top }, lastId: start = NO_ID, deliversEarly, clock } = order;
   /** Whether rows may still be delivered early: so far, each Id is greater than the one before. */
   let mayDeliver = deliversEarly;
   let checked = 0;
@@ -77,9 +79,7 @@ export async function* readPage<T, P>(
   let deliveredAt = clock.now();
   const checkOrder = () => {
     const { ids } = conversion;
-    if (ids.length > request.top) {
-      throw new PageFault(`${ids.length} rows instead of at most ${request.top}`);
-    }
+    if (ids.length > top) throw new PageFault(`${ids.length} rows instead of at most ${top}`);
     mayDeliver &&= ids instanceof Float64Array && findFall(ids, start, checked) < 0;
     checked = ids.length;
   };
@@ -109,29 +109,9 @@ export async function* readPage<T, P>(
     requireNoError(envelope, response.redact);
     if (fault !== undefined) throw fault;
     checkOrder();
-    const { ids } = conversion;
-    const { length } = ids;
-    const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
-    const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids, seen);
-    // The Ids are checked first, because a page of a wrong position also has a wrong link.
-    const nextToken = readSkipToken(envelope, response);
-    if (nextToken !== undefined && length === 0) {
-      throw new PageFault("no rows, and a link to a next page");
-    }
-    // The next request follows a link only if its token has no Id.
-    const isSamePage = nextToken !== undefined && nextToken === request.after;
-    if (isSamePage && idOfToken(nextToken) === undefined) {
-      throw new PageFault("a link to the same page");
-    }
-    // Without Ids, a repeated page cannot be recognized. The Ids of Metadata are not integers.
-    const mayLackIntegers = request.resource === "Metadata" &&
-      (otherIds.length > 0 || nextToken === undefined);
-    if (length > 0 && lastId === undefined && !mayLackIntegers && request.hasIds) {
-      throw new PageFault("a row without an integer Id");
-    }
-    const taken = length > delivered ? conversion.take() : NO_ROWS;
-    const isFull = length === request.top;
-    return { ...taken, length, isFull, lastId, otherIds, nextToken };
+    const facts = checkPage(conversion.ids, envelope, response, order);
+    const taken = facts.length > delivered ? conversion.take() : NO_ROWS;
+    return { ...taken, ...facts };
   } catch (error) {
     const failure = toAttemptError(response, error);
     throw delivered > 0 && !mayDeliver ? toGapError(failure) : failure;
@@ -139,6 +119,37 @@ export async function* readPage<T, P>(
     response.close();
   }
 }
+
+/** Checks a complete page. Its Ids come first, because a page of a wrong position also has a wrong link. */
+function checkPage(
+  ids: RowIds,
+  envelope: Record<string, unknown>,
+  response: ServiceResponse,
+  { request, lastId: start = NO_ID, seen }: PageOrder,
+): Omit<PageEnd<unknown>, keyof TakenRows<unknown>> {
+  const { length } = ids;
+  const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
+  const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids, seen);
+  const nextToken = readSkipToken(envelope, response);
+  if (nextToken !== undefined && length === 0) {
+    throw new PageFault("no rows, and a link to a next page");
+  }
+  // The next request follows a link only if its token has no Id.
+  const isSamePage = nextToken !== undefined && nextToken === request.after;
+  if (isSamePage && idOfToken(nextToken) === undefined) {
+    throw new PageFault("a link to the same page");
+  }
+  // Without Ids, a repeated page cannot be recognized. The Ids of Metadata are not integers.
+  const mayLackIntegers = request.resource === "Metadata" &&
+    (otherIds.length > 0 || nextToken === undefined);
+  if (length > 0 && lastId === undefined && !mayLackIntegers && request.hasIds) {
+    throw new PageFault("a row without an integer Id");
+  }
+  return { length, isFull: length === request.top, lastId, otherIds, nextToken };
+}
+
+/** Less than each Id. */
+const NO_ID = -1;
 
 const NO_ROWS: TakenRows<undefined> = { data: undefined, values: [], rows: 0, kept: 0 };
 

@@ -243,10 +243,11 @@ export async function splitShard(
     : await splitNumbers(run, query, shard, "LocationId", ids, rows);
   if (rows !== undefined && !await addUp(run, query, shard, ids, ranges, rows)) return [];
   const shards: Shard[] = [];
-  for (const { first, end, rows } of ranges) {
-    const part = narrowShard(shard, "LocationId", ids, first, end);
-    const years = rows > MAX_SHARD_ROWS ? await splitByYear(run, query, part) : undefined;
-    shards.push(...years ?? [part]);
+  for (const range of ranges) {
+    const part = narrowShard(shard, "LocationId", ids, range);
+    // Of a refused shard, the ranges can be refused and split again, except one location.
+    const needsYears = rows === undefined ? ids.length === 1 : range.rows > MAX_SHARD_ROWS;
+    shards.push(...needsYears && await splitByYear(run, query, part) || [part]);
   }
   return shards;
 }
@@ -262,7 +263,7 @@ async function addUp(
 ): Promise<boolean> {
   const last = ranges.at(-1);
   if (last === undefined || ranges.length === 1) return true;
-  const { clauses } = narrowShard(shard, "LocationId", ids, last.first, last.end);
+  const { clauses } = narrowShard(shard, "LocationId", ids, last);
   const counted = await tryCount(run, query, clauses) ?? NaN; // its rows are what the others leave
   const sum = ranges.slice(0, -1).reduce((sum, { rows }) => sum + rows, counted);
   return Math.abs(sum - rows) <= toleranceOf(rows);
@@ -285,7 +286,7 @@ async function splitByYear(
   const anyYear = valueClause(YEAR_FIELD, "gte", 0);
   if (rows !== await tryCount(run, query, [...shard.clauses, anyYear])) return undefined;
   const ranges = await splitNumbers(run, query, shard, YEAR_FIELD, YEARS, rows);
-  return ranges.map(({ first, end }) => narrowShard(shard, YEAR_FIELD, YEARS, first, end));
+  return ranges.map((range) => narrowShard(shard, YEAR_FIELD, YEARS, range));
 }
 
 function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {
@@ -302,6 +303,7 @@ function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[]
 interface NumberRange {
   first: number;
   end: number;
+  /** Estimated number of rows; 0 if the shard is refused. */
   rows: number;
 }
 
@@ -310,8 +312,7 @@ function narrowShard(
   shard: Shard,
   field: string,
   numbers: readonly number[],
-  first: number,
-  end: number,
+  { first, end }: Pick<NumberRange, "first" | "end">,
 ): Shard {
   const clauses = [...shard.clauses];
   if (first > 0) clauses.push(valueClause(field, "gte", numbers[first]!));
@@ -319,15 +320,14 @@ function narrowShard(
   return { ...shard, clauses };
 }
 
-/** Ranges that replace a refused shard. They can be split again. */
+/** Maximum number of ranges that replace a refused shard. */
 const MAX_SPLIT = 16;
 
 function equalRanges({ length }: readonly number[]): NumberRange[] {
   const size = Math.ceil(length / MAX_SPLIT);
-  const rows = length === 1 ? Infinity : 0;
   return Array.from({ length: Math.ceil(length / size) || 0 }, (_, index) => {
     const first = index * size;
-    return { first, end: Math.min(first + size, length), rows };
+    return { first, end: Math.min(first + size, length), rows: 0 };
   });
 }
 
@@ -349,7 +349,7 @@ async function splitNumbers(
     const { first, end, rows } = range;
     if (rows > MAX_SHARD_ROWS && end - first > 1) {
       const middle = Math.ceil((first + end) / 2);
-      const { clauses } = narrowShard(shard, field, numbers, first, middle);
+      const { clauses } = narrowShard(shard, field, numbers, { first, end: middle });
       // Counts are estimates, and may be refused. They only decide where to split: every range is requested, even if
       // its count is 0.
       const counted = await tryCount(run, query, clauses) ?? 0;

@@ -28,26 +28,9 @@ export function recordRow(
   phase: Phase,
 ): RecordRow {
   const { characteristic, startDate, analysisDate, activity } = phase;
-  const { pattern, unit, equipment, method, lowest, highest } = characteristic;
+  const { equipment, method } = characteristic;
   /** Seed of what the records of one visit have in common. */
   const visit = location.Id * 10_007 + Math.floor(ordinal / VISIT_LENGTH);
-  const [first, second] = [noise(index, 1), noise(index, 2)];
-  const factor = pattern.spread === null
-    ? 0.03 + 3.88 * first * second
-    : 1 + pattern.spread * (first + second - 1);
-  const exact = phase.typical * (1 + pattern.range * level) * factor;
-  const value = Math.round(exact * characteristic.scale) / characteristic.scale;
-  const low = value <= (lowest ?? -Infinity) ? pick(LOW, index, 14) : null;
-  const unlikely = value >= (highest ?? Infinity) ? ABOVE_LIMIT : low;
-  const condition = noise(index, 16) < 0.01 ? pick(NO_RESULTS, index, 17) : unlikely;
-  // Some laboratories also report their limit beside a value.
-  const hasLimit = condition === null && lowest !== null && noise(index, 18) < 0.05;
-  // The schema allows a limit only with some conditions.
-  const limitType = hasLimit || condition === BELOW_LIMIT
-    ? "Method Detection Level"
-    : condition === ABOVE_LIMIT
-    ? "Reporting Limit"
-    : null;
   const hour = 8 + Math.floor(noise(visit, 3) * 9);
   const minuteText = String(Math.floor(noise(visit, 4) * 60)).padStart(2, "0");
   const hasTime = startDate !== null && (noise(visit, 5) < 0.9 || activity === continuous);
@@ -74,14 +57,7 @@ export function recordRow(
     CharacteristicName: characteristic.name,
     MethodSpeciation: characteristic.speciation,
     ResultSampleFraction: characteristic.fraction,
-    ResultValue: condition ? null : value,
-    ResultUnit: condition ? null : unit,
-    ResultValueType: "Actual",
-    ResultDetectionCondition: condition,
-    ResultDetectionQuantitationLimitMeasure: limitType &&
-      (condition === ABOVE_LIMIT ? highest : lowest),
-    ResultDetectionQuantitationLimitUnit: limitType && unit,
-    ResultDetectionQuantitationLimitType: limitType,
+    ...resultColumns(index, level, phase),
     ResultStatusID: noise(visit, 11) < 0.8 ? "Accepted" : "Preliminary",
     ResultComment: noise(index, 12) < 0.15 ? pick(comments, index, 13) : null,
     ResultAnalyticalMethodID: method && method.id,
@@ -92,6 +68,37 @@ export function recordRow(
     AnalysisStartTimeZone: hasAnalysisTime ? zone : null,
     LaboratoryName: method && "Weir Sandbox Laboratory",
     LaboratorySampleID: method && `S-${index + 1}`,
+  };
+}
+
+/** A value, or the condition and limit of a result without one. */
+function resultColumns(index: number, level: number, { characteristic, typical }: Phase) {
+  const { pattern, unit, scale, lowest, highest } = characteristic;
+  const [first, second] = [noise(index, 1), noise(index, 2)];
+  const factor = pattern.spread === null
+    ? 0.03 + 3.88 * first * second
+    : 1 + pattern.spread * (first + second - 1);
+  const value = Math.round(typical * (1 + pattern.range * level) * factor * scale) / scale;
+  const low = value <= (lowest ?? -Infinity) ? pick(LOW, index, 14) : null;
+  const unlikely = value >= (highest ?? Infinity) ? ABOVE_LIMIT : low;
+  const condition = noise(index, 16) < 0.01 ? pick(NO_RESULTS, index, 17) : unlikely;
+  // Some laboratories also report their limit beside a value.
+  const hasLimit = condition === null && lowest !== null && noise(index, 18) < 0.05;
+  // The schema allows a limit only with some conditions.
+  const limitType = hasLimit || condition === BELOW_LIMIT
+    ? "Method Detection Level"
+    : condition === ABOVE_LIMIT
+    ? "Reporting Limit"
+    : null;
+  return {
+    ResultValue: condition ? null : value,
+    ResultUnit: condition ? null : unit,
+    ResultValueType: "Actual",
+    ResultDetectionCondition: condition,
+    ResultDetectionQuantitationLimitMeasure: limitType &&
+      (condition === ABOVE_LIMIT ? highest : lowest),
+    ResultDetectionQuantitationLimitUnit: limitType && unit,
+    ResultDetectionQuantitationLimitType: limitType,
   };
 }
 

@@ -57,29 +57,16 @@ export function search(
     return count;
   };
 
-  function* generateRecords(from: number): Generator<RecordRow> {
-    const found = new Map(locations.map((location) => [location.index, location]));
-    const slots = locations.flatMap(({ index }) => {
-      const [first, end] = slotsOf(world, index);
-      return Array.from({ length: end - first }, (_, offset) => first + offset);
-    });
-    const length = roundLength(world);
-    for (let start = from - from % length; start < world.records; start += length) {
-      for (const slot of slots) {
-        const index = start + slot;
-        if (index < from) continue;
-        if (index >= world.records) return;
-        const { location, ordinal } = placeOf(world, index);
-        const phase = phaseOf(location, ordinal);
-        if (phases[phase]) yield recordRow(index, ordinal, found.get(location)!, table[phase]!);
-      }
-    }
-  }
-
   if (resource !== "Metadata" && resource !== "Locations") {
     return {
       count: () => locations.reduce((sum, location) => sum + countRecords(location), 0),
-      rows: (after) => generateRecords(recordAfter(Number(after))),
+      rows: (after) =>
+        generateRecords(
+          world,
+          locations,
+          (phase) => phases[phase] === 1,
+          recordAfter(Number(after)),
+        ),
     };
   }
   const found = locations.filter((location) => !testsRecords || countRecords(location) > 0);
@@ -97,6 +84,32 @@ export function search(
         },
       })),
   );
+}
+
+function* generateRecords(
+  world: World,
+  locations: readonly Location[],
+  matches: (phase: number) => boolean,
+  from: number,
+): Generator<RecordRow> {
+  const found = new Map(locations.map((location) => [location.index, location]));
+  const slots = locations.flatMap(({ index }) => {
+    const [first, end] = slotsOf(world, index);
+    return Array.from({ length: end - first }, (_, offset) => first + offset);
+  });
+  const length = roundLength(world);
+  for (let start = from - from % length; start < world.records; start += length) {
+    for (const slot of slots) {
+      const index = start + slot;
+      if (index < from) continue;
+      if (index >= world.records) return;
+      const { location, ordinal } = placeOf(world, index);
+      const phase = phaseOf(location, ordinal);
+      if (matches(phase)) {
+        yield recordRow(index, ordinal, found.get(location)!, phaseTable()[phase]!);
+      }
+    }
+  }
 }
 
 function foundRows(rows: readonly IdentifiedRow[]): Found {

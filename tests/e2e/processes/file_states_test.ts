@@ -219,7 +219,6 @@ interface Start extends Partial<Pick<Download, "failAt" | "interruptAt">> {
 /** Downloads, with their exit codes and the names of the files that they leave. */
 const ENDS: [name: string, start: Start, line: string, code: number, files: string[]][] = [
   ["finishes without rows", {}, "--filter=DOI eq 'none' --output=a.parquet", 0, ["a.parquet"]],
-  ["has the flag --resume", {}, "--resume", 0, FILE],
   ["is interrupted at its first page", { interruptAt: 1 }, "", 130, []],
   ["is interrupted at its second page", { interruptAt: 2 }, "", 130, PART],
   ["fails at its first page", { failAt: 1 }, "", 1, []],
