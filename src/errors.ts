@@ -23,13 +23,12 @@ export type DataStreamErrorKind =
   | "changed"
   | "too-many-rows";
 
-/** Properties of a {@linkcode DataStreamError}. The message begins with the address if there is one. */
+/** Properties of a {@linkcode DataStreamError}. */
 export type DataStreamErrorFacts =
   & Pick<DataStreamError, "kind" | "url" | "hint" | "isTemporary">
   & Partial<
     Pick<
       DataStreamError,
-      | "address"
       | "status"
       | "option"
       | "retryAfter"
@@ -66,12 +65,10 @@ export class DataStreamError extends Error {
   declare readonly kind: DataStreamErrorKind;
   /** URL of the request. It never contains the API key. */
   declare readonly url: string;
-  /** What was expected and what was received; a predicate of the address if there is one. */
+  /** What was expected and what was received. */
   declare readonly detail: string;
   /** What to do next, options in braces. */
   declare readonly hint: string;
-  /** Address that the detail is about, without the query. */
-  declare readonly address: string | undefined;
   /** HTTP status, if there was a response. */
   declare readonly status: number | undefined;
   /** Whether the client tries again after such an error, unless its attempts are used up. */
@@ -157,10 +154,7 @@ export function messageFor(
   nameOption: NameOption = () => undefined,
 ): string {
   const hint = nameOptions(error.hint, nameOption);
-  if ("detail" in error) {
-    const { address, detail } = error;
-    return `${address ? `${address} ` : ""}${detail}: ${hint}`;
-  }
+  if ("detail" in error) return `${error.detail}: ${hint}`;
   const unchecked = error.canBeUnchecked && nameOption("unchecked", true);
   return `${nameOption(error.option) ?? error.option} ${error.problem}${hint && `: ${hint}`}` +
     (unchecked ? orUnchecked(unchecked) : "");

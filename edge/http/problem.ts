@@ -158,11 +158,10 @@ export function toServiceProblem(
       : "DataStream did not return a complete response";
     return new HttpProblem({ status, title, detail, hint: requestIdHint(log.id) }, headers);
   }
-  const text = `${error.address ? "DataStream " : ""}${error.detail}`;
   // A message of the service can contain its address.
   const { origin } = new URL(error.url);
   const detail = log.redact(
-    withoutSecretPath(text, settings, origin).replaceAll(origin, "DataStream"),
+    withoutSecretPath(error.detail, settings, origin).replaceAll(origin, "DataStream"),
   );
   const hint = status === 503
     ? `try again after ${headers["retry-after"]} s`

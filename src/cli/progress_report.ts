@@ -52,15 +52,13 @@ function retryText(fault: DataStreamError, wait: number, rows = "", width = Infi
 }
 
 function describeFault(fault: DataStreamError): string {
-  const { kind, address, detail } = fault;
+  const { kind, detail } = fault;
   // Its hint says what a person can check now.
   if (kind === "network") {
     return messageOf(fault).replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
   }
-  // Of the address, only the resource.
-  const text = `${address ? `${address.split("/").at(-1)} ` : ""}${detail}`;
-  if (text.length <= MAX_ERROR_LENGTH) return text;
-  const start = text.slice(0, MAX_ERROR_LENGTH);
+  if (detail.length <= MAX_ERROR_LENGTH) return detail;
+  const start = detail.slice(0, MAX_ERROR_LENGTH);
   return `${start}…${start.includes("(") && !start.includes(")") ? ")" : ""}`;
 }
 

@@ -55,9 +55,9 @@ export function statusError(
   redact: (text: string) => string,
 ): DataStreamError {
   const { status } = response;
-  const facts = { kind: "status" as const, url, address: url.split("?")[0], status };
+  const facts = { kind: "status" as const, url, status };
   if (isRedirect(response)) {
-    return new DataStreamError("responded with a redirect", {
+    return new DataStreamError("DataStream responded with a redirect", {
       ...facts,
       isTemporary: false,
       hint:
@@ -67,7 +67,8 @@ export function statusError(
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
   const { hint, fault } = ruleOf(status);
-  return new DataStreamError(`responded with status ${status}${message && ` (${message})`}`, {
+  const detail = `DataStream responded with status ${status}${message && ` (${message})`}`;
+  return new DataStreamError(detail, {
     ...facts,
     isTemporary: fault !== undefined,
     retryAfter: readRetryAfter(response.headers),
@@ -112,7 +113,7 @@ export function dateOf(headers: Headers): number | undefined {
 export function networkFailure(
   error: unknown,
   url: string,
-  redact: (text: string) => string,
+  redact: ((text: string) => string) | undefined,
 ): DataStreamError {
   const { origin, host } = new URL(url);
   const message = messagesOf(error);
@@ -130,9 +131,9 @@ export function networkFailure(
       : fault
       ? hint
       : `${hint}, then try again`,
-    cause: redactError(error, redact),
+    cause: redact === undefined ? error : redactError(error, redact),
   } as const;
-  return new DataStreamError(redact(detail), facts);
+  return new DataStreamError(redact?.(detail) ?? detail, facts);
 }
 
 /** Whether Deno denies access to the network. */

@@ -61,7 +61,7 @@ export interface DataStreamOptions {
    * `user-agent` header, which scripts cannot set in a browser. Default: none.
    */
   userAgent?: string | undefined;
-  /** Retry options. All times are in milliseconds. */
+  /** Retry options. All times are in whole milliseconds. */
   retry?: {
     /**
      * Maximum number of requests for one page or one count, from 1 to 1000. Delivered rows restart the
@@ -126,13 +126,9 @@ export interface ClientSettings
   target: () => RateLimitTarget | Promise<RateLimitTarget>;
 }
 
-/** Rule of a time in milliseconds. */
-const time = (min: number): Pick<OptionRule, "check"> => ({
-  check(option, value) {
-    if (typeof value === "number" && value >= min && value <= MAX_TIME) return;
-    throw invalidValue(option, `a number of milliseconds from ${min} to ${MAX_TIME}`, value);
-  },
-});
+/** Rules of a time in milliseconds. */
+const TIME = { min: 0, max: MAX_TIME };
+const TIMEOUT = { min: 1, max: MAX_TIME };
 
 const withFunctions = (...names: string[]): Pick<OptionRule, "check"> => ({
   check(option, value) {
@@ -150,21 +146,21 @@ const CLIENT_OPTIONS = {
   timeouts: { default: {} },
   fetch: { default: defaultFetch, type: "function" },
   rateLimiter: withFunctions("acquire"),
-  maxWait: time(0),
+  maxWait: TIME,
   onRetry: { type: "function" },
   clock: { default: systemClock, ...withFunctions("now", "sleep") },
 } satisfies Record<keyof DataStreamOptions, OptionRule>;
 
 export const RETRY_OPTIONS = {
   attempts: { default: 6, min: 1, max: MAX_ATTEMPTS },
-  backoff: { default: 30_000, ...time(0) },
-  retryAfter: { default: 120_000, ...time(0) },
+  backoff: { default: 30_000, ...TIME },
+  retryAfter: { default: 120_000, ...TIME },
 };
 
 /** The service ends a request after 30 s; the network may add to that. */
 export const TIMEOUT_OPTIONS = {
-  headers: { default: 45_000, ...time(1) },
-  bytes: { default: 30_000, ...time(1) },
+  headers: { default: 45_000, ...TIMEOUT },
+  bytes: { default: 30_000, ...TIMEOUT },
 };
 
 export function toClientSettings(options: DataStreamOptions): ClientSettings {

@@ -96,25 +96,18 @@ export async function sendRequest(
   }
 }
 
-/** A request and its response, which hold a permit until they end. */
-interface Transfer {
-  readonly request: Request;
-  readonly stopped: AbortSignal;
-  /** Starts to read the body of the response. */
-  open(body: ReadableStream<Bytes> | null): void;
-  /** Returns `undefined` at the end of the body. */
-  read(): Promise<Bytes | undefined>;
-  /** Stops the request unless it has succeeded, and releases the permit. Ending it again has no effect. */
-  end(outcome?: "success"): void;
-}
+type Transfer = ReturnType<typeof startTransfer>;
 
-/** Stops the request when a timeout expires, the signal aborts, or the permit is lost. */
+/**
+ * Starts a request and its response, which hold a permit until they end. Stops them when a timeout expires, the signal
+ * aborts, or the permit is lost.
+ */
 function startTransfer(
   options: RequestOptions,
   permit: Permit,
   { timeouts, clock }: ClientSettings,
   signal: AbortSignal,
-): Transfer {
+) {
   const controller = new AbortController();
   const { signal: stopped } = controller;
   const request = toRequest(options, { signal: stopped });
@@ -153,18 +146,21 @@ function startTransfer(
   return {
     request,
     stopped,
-    open(stream) {
+    /** Starts to read the body of the response. */
+    open(stream: ReadableStream<Bytes> | null) {
       timer.restart();
       body = openBody(stream);
       if (stopped.aborted) body.cancel(); // the limiter may have aborted it
       stopped.throwIfAborted();
     },
+    /** Returns `undefined` at the end of the body. */
     async read() {
       const bytes = await body!.read();
       stopped.throwIfAborted();
       timer.restart();
       return bytes;
     },
+    /** Stops the request unless it has succeeded, and releases the permit. Ending it again has no effect. */
     end,
   };
 }

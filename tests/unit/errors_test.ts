@@ -23,16 +23,15 @@ Deno.test("messageFor() replaces options of a DataStreamError when an interface 
     kind: "status",
     isTemporary: false,
     url: "https://a.test/x?y",
-    address: "https://a.test/x",
     hint: 'lower {top} or pass {partition: "auto"}, not {toString} or { top }',
   });
   assertEquals(
     error.message,
-    'https://a.test/x responded with {top}: lower top or pass partition: "auto", not toString or { top }',
+    'responded with {top}: lower top or pass partition: "auto", not toString or { top }',
   );
   assertEquals(
     messageFor(error, (option, value) => `--${option}${value ? ` ${value}` : ""}`),
-    "https://a.test/x responded with {top}: lower --top or pass --partition auto, " +
+    "responded with {top}: lower --top or pass --partition auto, " +
       "not --toString or { top }",
   );
 });

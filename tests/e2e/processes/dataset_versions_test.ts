@@ -149,7 +149,7 @@ Deno.test("weir fails, and can be repeated, when the dataset versions cannot be 
     code: 1,
     files: [],
     says: [
-      "Metadata responded with status 404",
+      "DataStream responded with status 404",
       "this request checks that no dataset was republished",
     ],
   });

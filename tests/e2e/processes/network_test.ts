@@ -99,7 +99,7 @@ Deno.test("weir verify --online reports a retry after two seconds", () => {
       await runToEnd(line, "locations", baseUrl, "--quiet", "--output=a.csv");
       busy = 1;
       const { code, stderr } = await runToEnd(line, "verify", "a.csv", "--online", baseUrl);
-      assertEquals([code, stderr], [0, "Retrying in 2 s: Metadata responded with status 503\n"]);
+      assertEquals([code, stderr], [0, "Retrying in 2 s: DataStream responded with status 503\n"]);
     },
   );
 });

@@ -61,7 +61,7 @@ export const CASES: Record<BehaviourName, Case> = {
     respond: () => Response.redirect("https://other.invalid/v1/odata/v4/Locations", 307),
     result: {
       kind: "status",
-      detail: "responded with a redirect",
+      detail: "DataStream responded with a redirect",
       hint:
         "check the base URL; redirects are not followed, because the API key is sent to one origin",
     },

@@ -41,11 +41,10 @@ function show({ limit = Infinity, before, columns }: Given) {
   return { report, lines, drawn: () => drawn, update };
 }
 
-const status = new DataStreamError(`responded with status 500 (${"x".repeat(81)})`, {
+const status = new DataStreamError(`DataStream responded with status 500 (${"x".repeat(81)})`, {
   isTemporary: true,
   kind: "status",
   url: "u",
-  address: "https://a.test/Records",
   hint: "try again later",
 });
 const offline = new DataStreamError("Cannot find a.test", {
@@ -56,7 +55,7 @@ const offline = new DataStreamError("Cannot find a.test", {
 });
 const retries: [text: string, fault: DataStreamError, wait: number, given?: Given][] = [
   // The first 80 characters, without a bracket that stays open.
-  [`Retrying in 5 s: Records responded with status 500 (${"x".repeat(45)}…)`, status, 4_200],
+  [`Retrying in 5 s: DataStream responded with status 500 (${"x".repeat(42)}…)`, status, 4_200],
   [
     "Retrying in 12:35 min, 20 rows: cannot find a.test: check your network connection and --base-url (or DATASTREAM_BASE_URL)",
     offline,

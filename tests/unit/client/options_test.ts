@@ -25,9 +25,9 @@ const invalidOptions: [options: unknown, option: string, message: string][] = [
   [{ banana: SECRET }, "banana", "is not an option of DataStream: use one of apiKey, baseUrl,"],
   [{ retry: { atempts: 3 } }, "retry.atempts", 'did you mean "attempts"?'],
   [{ retry: { attempts: 1001 } }, "retry.attempts", "a whole number from 1 to 1000, got 1001"],
-  [{ retry: { backoff: -1 } }, "retry.backoff", "milliseconds from 0 to 3600000, got -1"],
-  [{ retry: { retryAfter: 4e6 } }, "retry.retryAfter", "milliseconds from 0 to 3600000"],
-  [{ timeouts: { headers: 0 } }, "timeouts.headers", "milliseconds from 1 to 3600000"],
+  [{ retry: { backoff: -1 } }, "retry.backoff", "a whole number from 0 to 3600000, got -1"],
+  [{ retry: { retryAfter: 4e6 } }, "retry.retryAfter", "a whole number from 0 to 3600000"],
+  [{ timeouts: { headers: 0 } }, "timeouts.headers", "a whole number from 1 to 3600000"],
   [{ requestsPerSecond: 0 }, "requestsPerSecond", "must be a number above 0, got 0"],
 ];
 for (const [options, option, message] of invalidOptions) {

@@ -112,9 +112,9 @@ for (const [status, body, message] of failures) {
     const { options } = upstream(new Response(body === null ? null : chunks, { status }));
     const query = new DataStream(options).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError, message);
-    const { kind, url, address } = error;
+    const { kind, url } = error;
     assertEquals([kind, error.status, url], ["status", status, query.url]);
-    assertEquals([address, error.message.startsWith(`${address} `)], [`${ROOT}/Locations`, true]);
+    assert(error.message.startsWith("DataStream responded with "), error.message);
   });
 }
 
