@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStream, DataStreamError } from "../../../mod.ts";
-import { pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
+import { pageOf, upstream } from "../../helpers/upstream.ts";
 
 const responseOf = (body: BodyInit | null, type: string) =>
   new Response(body, { headers: { "content-type": type } });
