@@ -82,15 +82,18 @@ export function startReport(
   const line = mayDraw && terminal !== undefined ? createLine(terminal) : undefined;
   const isLong = startRetryFilter();
   const started = performance.now();
-  const state: ReportState = {
-    started,
-    limit,
-    before: after?.rows ?? 0,
-    counted: after?.expectedRows,
-    waitEnd: 0,
-  };
+  const { rows: before = 0, expectedRows: counted } = after ?? {};
+  const state: ReportState = { started, limit, before, counted, waitEnd: 0 };
   const draw = () => line?.draw((width) => describe(state, width));
   let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Without a line that is redrawn, prints only what is important. */
+  const show = (isImportant: boolean, isPrinted = true) => {
+    if (isQuiet) return;
+    if (line) return draw();
+    if (!isImportant) return;
+    clearTimeout(timer);
+    if (isPrinted) printError(describe(state));
+  };
   const end = () => {
     clearTimeout(timer);
     if (!line?.isDrawn) return;
@@ -118,26 +121,15 @@ export function startReport(
     },
     update(next) {
       const isNewPage = next.pages !== (state.progress?.pages ?? 0);
-      const { counted } = state;
-      Object.assign(state, {
-        progress: next,
-        retrying: undefined,
-        counted: next.expectedRows ?? counted,
-      });
-      if (isQuiet) return;
-      if (line) return draw();
-      if (!next.splitting && !isNewPage) return;
-      clearTimeout(timer);
+      state.progress = next;
+      state.retrying = undefined;
+      state.counted = next.expectedRows ?? state.counted;
       // On a terminal that shows the rows, lines of progress would appear between them.
-      if (terminal === undefined) printError(describe(state));
+      show(isNewPage || next.splitting !== undefined, terminal === undefined);
     },
     retry(fault, wait) {
       state.retrying = { fault, at: performance.now() + wait };
-      if (isQuiet) return;
-      if (line) return draw();
-      if (!isLong(wait)) return;
-      clearTimeout(timer);
-      printError(describe(state));
+      show(isLong(wait));
     },
     finish(bytes, file) {
       const { done, expected } = countRows(state);

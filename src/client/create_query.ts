@@ -23,12 +23,7 @@ import {
   readOptions,
 } from "../validation.ts";
 import { createStream, type IterableStream, iterate, readAhead } from "./iterable_stream.ts";
-import {
-  type KnownVersions,
-  requireSameVersions,
-  requireSettled,
-  startVersions,
-} from "./dataset_versions.ts";
+import { type KnownVersions, requireOneVersion, startVersions } from "./dataset_versions.ts";
 import type { ClientSettings } from "./options.ts";
 import { type StartConversion, startRowConversion } from "./page_reader.ts";
 import type {
@@ -270,9 +265,7 @@ function requestBatches<T>(
     const position = done ? value : value.position;
     if (part !== undefined) isOneResponse = part.responses === 1;
     if (check && !isOneResponse) {
-      const delivered = position.rows - (part?.kept ?? 0);
-      requireSettled(check, versions!, delivered);
-      if (done) await requireSameVersions(run, check, versions!, delivered);
+      await requireOneVersion(run, check, versions!, position.rows - (part?.kept ?? 0), isLast);
     }
     values = addValues(part?.values ?? []);
     const data = part === undefined ? await converter.end() : part.data;

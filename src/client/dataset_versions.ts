@@ -79,8 +79,20 @@ export async function startVersions(
   return after.versions;
 }
 
+/** Checks the versions after a response that is not the only one, and `rows` rows that were delivered before. */
+export async function requireOneVersion(
+  run: Run,
+  check: VersionCheck,
+  known: KnownVersions,
+  rows: number,
+  isEnd: boolean,
+): Promise<void> {
+  requireSettled(check, known, rows);
+  if (isEnd) await requireSameVersions(run, check, known, rows);
+}
+
 /** Throws if the versions have changed after `rows` rows were delivered. */
-export async function requireSameVersions(
+async function requireSameVersions(
   run: Run,
   check: VersionCheck,
   { versions }: KnownVersions,
@@ -98,7 +110,7 @@ export async function requireSameVersions(
 }
 
 /** Throws if a later response can have rows of another version than the first one, although the versions are equal. */
-export function requireSettled(
+function requireSettled(
   { url }: VersionCheck,
   { at, versions }: KnownVersions,
   rows: number,
