@@ -118,7 +118,8 @@ Deno.test("batches() compare the versions with those of their cursor", async () 
 Deno.test("records() fail, and say why they need them, when the versions cannot be requested", async () => {
   const fetch = () => Promise.resolve(new Response("", { status: 404 }));
   const query = new DataStream({ baseUrl: ROOT, fetch }).records({ sameVersion: true });
-  const error = await assertRejects(() => query.toArray(), DataStreamError, "Metadata");
+  const error = await assertRejects(() => query.toArray(), DataStreamError, "status 404");
+  assertStringIncludes(error.url, "/Metadata");
   assertStringIncludes(error.message, "; sameVersion needs this request");
 });
 
