@@ -31,6 +31,7 @@ export type DataStreamErrorFacts =
       DataStreamError,
       | "status"
       | "option"
+      | "rule"
       | "retryAfter"
       | "rows"
       | "skipToken"
@@ -78,6 +79,8 @@ export class DataStreamError extends Error {
    * none.
    */
   declare readonly option: string | undefined;
+  /** `length`: the query string may be too long for the service, or for a firewall before it. */
+  declare readonly rule: "length" | undefined;
   /** Time in milliseconds to wait before the next request, as the service or the option `sameVersion` asks. */
   declare readonly retryAfter: number | undefined;
   /** Number of rows that were delivered before the error. */

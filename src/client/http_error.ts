@@ -48,6 +48,20 @@ export function temporaryFaultOf({ status = 0 }: DataStreamError): TemporaryFaul
   return ruleOf(status).fault;
 }
 
+/** Statuses with which a server, or a firewall before it, refuses a long URL. */
+const LENGTH_STATUSES = [403, 414, 431];
+/** Such statuses too, but the service, which answers in JSON, means the query or the size of the page. */
+const LENGTH_OR_SERVICE_STATUSES = [400, 413];
+
+/** Bytes of a path with its query string. A firewall that DataStream has published refuses longer query strings. */
+export const SHORT_TARGET = 2_000;
+
+function isTooLong(status: number, url: string, isService: boolean): boolean {
+  const mayBeLength = LENGTH_STATUSES.includes(status) ||
+    LENGTH_OR_SERVICE_STATUSES.includes(status) && !isService;
+  return mayBeLength && new URL(url).search.length > SHORT_TARGET;
+}
+
 export function statusError(
   response: Response,
   url: string,
@@ -67,18 +81,36 @@ export function statusError(
   // Redacts the parsed message, because the key may be escaped in JSON.
   const message = redact(messageIn(body));
   const { hint, fault } = ruleOf(status);
+  const rule = isTooLong(status, url, isJsonText(body)) ? "length" as const : undefined;
   const detail = `DataStream responded with status ${status}${message && ` (${message})`}`;
   return new DataStreamError(detail, {
     ...facts,
     isTemporary: fault !== undefined,
     retryAfter: readRetryAfter(response.headers),
-    hint,
+    rule,
+    hint: rule === undefined ? hint : `${tooLongHint(url)}, or ${hint}`,
   });
 }
 
 /** In a browser, a redirect that is not followed has status 0. */
 export function isRedirect({ status }: Response): boolean {
   return status === 0 || (status >= 300 && status < 400 && status !== 304);
+}
+
+/** The client has already made lists of the filter shorter. */
+function tooLongHint(url: string): string {
+  const { search, searchParams } = new URL(url);
+  const option = searchParams.has("$filter") ? "filter" : "select";
+  return `shorten the {${option}}: the query string has ${search.length} bytes, and firewalls refuse more than ${SHORT_TARGET}`;
+}
+
+function isJsonText(body: string): boolean {
+  try {
+    JSON.parse(body);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function messageIn(body: string): string {

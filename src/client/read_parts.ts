@@ -36,6 +36,8 @@ import {
   MAX_SHARD_ROWS,
   requestCount,
   type Shard,
+  shortenLists,
+  shortenRefused,
   splitShard,
   toleranceOf,
   toPageRequest,
@@ -126,6 +128,7 @@ export async function* readParts<T>(
         continue;
       }
       if (reading.responses > 0) await splitIfLarge(reading);
+      shortenNext(reading);
       const request = nextRequest(reading);
       const start = { ...position };
       const seen = new Set(position.otherIds);
@@ -258,6 +261,12 @@ function canDeliverEarly(reading: Reading): boolean {
   return isAllowed && position.tokens !== "other" && !needsCountFirst(reading);
 }
 
+/** Replaces the current shard if the service is known to refuse query strings of its length. */
+function shortenNext({ run, query, position }: Reading): void {
+  const [shard, ...later] = position.shards;
+  position.shards = [...shortenLists(run, query, shard!), ...later];
+}
+
 function nextRequest({ run, query, options, position }: Reading): PageRequest {
   const { isResumable } = options;
   const { shards: [shard], rows, pageSize } = position;
@@ -328,6 +337,12 @@ async function handleFailure(
   if (isRefusedGuess(reading, error)) {
     position.tokens = "other";
     position.lastPage = { length: 0, isFull: false };
+    return;
+  }
+  const { shards: [shard, ...later] } = position;
+  const shorter = shortenRefused(run, reading.query, shard!, error);
+  if (shorter !== undefined) {
+    position.shards = [...shorter, ...later];
     return;
   }
   let decision = decide(run, attempts, error, request.top);

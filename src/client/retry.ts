@@ -27,6 +27,8 @@ export interface Run {
   responseDate?: number;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
+  /** Longest path with query string (bytes) to send, after a longer one was refused. */
+  targetLength?: number;
   /** Time (ms) for which the last block delays requests, and whether the rate limiter does that. */
   block?: { wait: number; isEnforced: boolean };
 }
@@ -192,6 +194,10 @@ export async function send(
     // While it has the permit, as for other faults.
     if (!isJson(response.headers)) await report(run, { is: "silent", cause: "no JSON" });
     run.responseDate = dateOf(response.headers) ?? Date.now();
+    const { targetLength } = run;
+    if (targetLength !== undefined && targetLength < knownService(settings).targetLength) {
+      await report(run, { targetLength });
+    }
     return response;
   } finally {
     attempts.waited += wait ?? clock.now() - queuedAt;

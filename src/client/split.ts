@@ -10,10 +10,12 @@ import { intersectLists, splitLongLists } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery, type SystemQueryOptions } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
+import { SHORT_TARGET } from "./http_error.ts";
 import { type PageRequest, readCount } from "./page_reader.ts";
 import {
   decide,
   isRefusal,
+  knownService,
   MAX_TIMEOUTS,
   reportProgress,
   type Run,
@@ -72,16 +74,23 @@ export function toPageRequest(
   };
 }
 
-/** The lists of a group replace the lists of the query that were split. */
+/** A list of a shard replaces the earlier ones of its field, of which it is a part. */
+function clausesToSend(own: readonly Clause[], clauses: readonly Clause[]): Clause[] {
+  const isReplaced = ({ operator, field }: Clause, later: readonly Clause[]) =>
+    operator === "in" && later.some((list) => list.operator === "in" && list.field === field);
+  return [
+    ...own.filter((clause) => !isReplaced(clause, clauses)),
+    ...clauses.filter((clause, index) => !isReplaced(clause, clauses.slice(index + 1))),
+  ];
+}
+
 function toRequestOptions(
   { resource, clauses: own, unparsedFilter }: CheckedQuery,
   { baseUrl, headers }: ClientSettings,
   clauses: readonly Clause[],
   options: SystemQueryOptions,
 ): RequestOptions {
-  const isReplaced = ({ field, operator }: Clause) =>
-    operator === "in" && groupOf({ clauses }).some((list) => list.field === field);
-  const text = formatClauses([...own.filter((clause) => !isReplaced(clause)), ...clauses]);
+  const text = formatClauses(clausesToSend(own, clauses));
   const $filter = unparsedFilter === undefined || text === ""
     ? unparsedFilter ?? (text || undefined)
     : `(${unparsedFilter}) and ${text}`; // it may contain `or`, which has lower precedence
@@ -97,16 +106,25 @@ export async function requestCount(
   maxTimeouts = Infinity,
 ): Promise<number> {
   const attempts = startAttempts(run.settings.retry);
-  const options = toRequestOptions(query, run.settings, clauses, { $count: "true" });
-  for (;;) {
+  let shards = shortenLists(run, query, { clauses });
+  let rows = 0;
+  for (let [shard, ...later] = shards; shard !== undefined; [shard, ...later] = shards) {
+    const options = toRequestOptions(query, run.settings, shard.clauses, { $count: "true" });
     try {
-      return await readCount(await send(run, attempts, options));
+      rows += await readCount(await send(run, attempts, options));
+      shards = later;
     } catch (error) {
+      const shorter = shortenRefused(run, query, shard, error);
+      if (shorter !== undefined) {
+        shards = [...shorter, ...later];
+        continue;
+      }
       const decision = decide(run, attempts, error);
       if (attempts.timeouts === maxTimeouts) throw error;
       await waitForRetry(run, attempts, decision);
     }
   }
+  return rows;
 }
 
 /** Returns `undefined` if the service refuses to count. Rows that cannot be counted can still be requested. */
@@ -136,9 +154,12 @@ export function toleranceOf(count: number): number {
 /** A shard with more rows is split, if it can be. Source: `docs/client.md`, "Large queries". */
 export const MAX_SHARD_ROWS = 1_000_000;
 
-/** Lists of values distinguish groups; ranges divide a group. */
+/** Lists of values distinguish groups; ranges, and later lists of the same field, divide a group. */
 export function groupOf({ clauses }: Shard): Clause[] {
-  return clauses.filter(({ operator }) => operator === "in");
+  const lists = clauses.filter(({ operator }) => operator === "in");
+  return lists.filter(({ field }, index) =>
+    lists.findIndex((list) => list.field === field) === index
+  );
 }
 
 /** Rows of one group are compared with one count. */
@@ -177,6 +198,56 @@ export function groupsOf(
   const list = box &&
     shared.find(({ field, operator }) => field === "LocationId" && operator === "in");
   return list === undefined ? groups : groups.map((group) => [...group, list]);
+}
+
+/**
+ * Returns shards of the same group whose requests are not longer than the service is known to accept. Returns the shard
+ * itself if it is short, or has no list to shorten.
+ */
+export function shortenLists(run: Run, query: CheckedQuery, shard: Shard): readonly Shard[] {
+  const { settings, targetLength: ownLimit = MAX_TARGET_LENGTH } = run;
+  const length = targetLength(toPageRequest(query, shard, settings).options.url);
+  if (length <= SHORT_TARGET) return [shard];
+  const limit = Math.min(ownLimit, knownService(settings).targetLength);
+  if (length <= limit) return [shard];
+  const clauses = clausesToSend(query.clauses, shard.clauses);
+  const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
+  const room = limit - RESERVED_LENGTH - used;
+  const groups = trySplit(query.resource, clauses, room);
+  const known = new Set(groupOf(shard).map(({ field }) => field));
+  return groups.map((lists) => {
+    const whole = lists.filter(({ field }) => !known.has(field)).map(({ field }) =>
+      clauses.find((clause) => clause.operator === "in" && clause.field === field)!
+    );
+    return { ...shard, clauses: [...whole, ...shard.clauses, ...lists] };
+  });
+}
+
+function trySplit(
+  resource: CheckedQuery["resource"],
+  clauses: readonly Clause[],
+  room: number,
+): readonly (readonly Clause[])[] {
+  try {
+    return splitLongLists(resource, clauses, room).groups;
+  } catch (error) {
+    if (error instanceof ValidationError) return [[]]; // nothing can be shortened
+    throw error;
+  }
+}
+
+/** Returns shards with shorter lists if the error may be due to the length; `undefined` if nothing can be shortened. */
+export function shortenRefused(
+  run: Run,
+  query: CheckedQuery,
+  shard: Shard,
+  error: unknown,
+): readonly Shard[] | undefined {
+  if (!(error instanceof DataStreamError) || error.rule !== "length") return undefined;
+  const shorter = shortenLists({ ...run, targetLength: SHORT_TARGET }, query, shard);
+  if (shorter.length < 2) return undefined;
+  run.targetLength = SHORT_TARGET;
+  return shorter;
 }
 
 export function locationsQuery({ clauses, box }: CheckedQuery): CheckedQuery {
