@@ -2,18 +2,17 @@
 import TABLE from "../../src/odata/characteristic_words.json" with { type: "json" };
 import { fold, searchValues, valuesMeant } from "../../src/odata/value_hints.ts";
 import { nearNames } from "../../src/validation.ts";
-import { groupBy } from "./series.ts";
 import { GROUP_NAMES, type GroupId, type Language, TEXTS } from "./text.ts";
 
 const FIELD = "CharacteristicName";
 const FRENCH: Readonly<Record<string, string>> = TABLE.french;
 const COMMON: Readonly<Record<string, readonly string[]>> = TABLE.common;
 const OF_SCHEMA: Readonly<Record<string, readonly string[]>> = TABLE.schema;
-const GROUPS = Object.keys(GROUP_NAMES.en) as GroupId[];
+const GROUPS = Object.keys(GROUP_NAMES) as GroupId[];
 
 /** By their names in both languages, as `fold()` returns them. */
 const GROUPS_BY_NAME = new Map(
-  [GROUP_NAMES.en, GROUP_NAMES.fr].flatMap((names) => GROUPS.map((id) => [fold(names[id]), id])),
+  GROUPS.flatMap((id) => Object.values(GROUP_NAMES[id]).map((name) => [fold(name), id])),
 );
 
 /** What a text of the form means. */
@@ -35,7 +34,7 @@ export function findCharacteristic(text: string): FoundCharacteristic {
 /** Names and groups that a text may mean, the nearest first. */
 export function nearCharacteristics(text: string, language: Language): readonly string[] {
   const groups = nearNames(fold(text), [...GROUPS_BY_NAME.keys()])
-    .map((name) => GROUP_NAMES[language][GROUPS_BY_NAME.get(name)!]);
+    .map((name) => GROUP_NAMES[GROUPS_BY_NAME.get(name)!][language]);
   // A group comes first, unless the text itself is a name.
   const names = [...valuesMeant(FIELD, text), ...groups, ...searchValues(FIELD, text)];
   return [...new Set(names)];
@@ -49,7 +48,7 @@ export function characteristicName(name: string, language: Language): string {
 /** Returns the name of what a text means; the text itself for several characteristics. */
 export function nameInForm(text: string, language: Language): string {
   const { names, group } = findCharacteristic(text);
-  if (group !== undefined) return GROUP_NAMES[language][group];
+  if (group !== undefined) return GROUP_NAMES[group][language];
   return names.length === 1 ? characteristicName(names[0]!, language) : text;
 }
 
@@ -62,27 +61,8 @@ const GROUP_OF_NAME = new Map(
   GROUPS.flatMap((id) => [...COMMON[id] ?? [], ...OF_SCHEMA[id] ?? []].map((name) => [name, id])),
 );
 
-const MAX_SUGGESTED = 12;
-const MAX_OF_GROUP = 5;
-
-/** Near names by group, in the order of their nearest one. */
-export function suggestCharacteristics(
-  text: string,
-  language: Language,
-): { groups: { label: string; names: string[] }[]; more: number } {
-  const labelOf = (name: string) => {
-    const { group = GROUP_OF_NAME.get(name) } = findCharacteristic(name);
-    return group === undefined ? TEXTS[language].other : GROUP_NAMES[language][group];
-  };
-  const found = nearCharacteristics(text, language);
-  let room = MAX_SUGGESTED;
-  const groups = [...groupBy(found, labelOf)].map(([label, ofGroup]) => {
-    const names = ofGroup.slice(0, Math.min(MAX_OF_GROUP, room));
-    room -= names.length;
-    return { label, names };
-  });
-  return {
-    groups: groups.filter(({ names }) => names.length > 0),
-    more: found.length - MAX_SUGGESTED + room,
-  };
+/** Returns the name of the group of a characteristic, or of the group itself. */
+export function groupName(name: string, language: Language): string {
+  const { group = GROUP_OF_NAME.get(name) } = findCharacteristic(name);
+  return group === undefined ? TEXTS[language].other : GROUP_NAMES[group][language];
 }

@@ -8,14 +8,12 @@ import {
   compareDates,
   formatMedian,
   formatResult,
-  formatSeries,
   groupBy,
+  KEY_FIELDS,
   type Measurement,
-  parseSeries,
-  PARTS,
   selectSeries,
   type Series,
-  type SeriesKey,
+  seriesOf,
   unitOf,
 } from "./series.ts";
 import {
@@ -32,7 +30,6 @@ import {
 
 export interface ChartContent {
   form: Form;
-  path: string;
   results: Pick<Results, "rows" | "isComplete" | "locations">;
 }
 
@@ -40,31 +37,32 @@ export interface ChartContent {
 const LOGARITHMIC_RATIO = 50;
 
 /** Returns the card of the chart; `undefined` if rows are missing, or none of them can be drawn. */
-export function drawChart({ form, path, results }: ChartContent): Html | undefined {
+export function drawChart({ form, results }: ChartContent): Html | undefined {
   const series = findSeries(form, results);
   if (series === undefined) return undefined;
   const { language } = form;
   const text = TEXTS[language];
-  const { rows, characteristic, fraction } = series;
+  const { rows, example } = series;
+  const { CharacteristicName: name = "", ResultSampleFraction: fraction = "" } = example;
   const [low, high] = rangeOf(rows.map(({ value }) => Number(value)));
   const isLogarithmic = low > 0 &&
     (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
   const groups = groupRows(rows, results, language);
   const facts = [
-    unitOf(series, language),
+    unitOf(example, language),
     fraction &&
     fill(text.fraction, { name: valueName(fraction, language).toLowerCase() }, language),
     isLogarithmic && text.logScale,
   ];
-  const otherScale = pageUrl(form, { scale: isLogarithmic ? "linear" : "log" }, path);
+  const otherScale = pageUrl(form, { scale: isLogarithmic ? "linear" : "log" });
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
-      <h2 id="chart">${characteristicName(characteristic, language)}
+      <h2 id="chart">${characteristicName(name, language)}
         <span>${facts.filter(Boolean).join(", ")}</span></h2>
       <div class="chart-links">
         ${
     low > 0 && html`<a href="${otherScale}">${isLogarithmic ? text.linear : text.logarithmic}</a>`
-  } ${renderAlternatives(form, path, series)} <a href="#chart-table">${text.asTable}</a>
+  } ${renderAlternatives(form, series)} <a href="#chart-table">${text.asTable}</a>
       </div>
     </div>
     ${renderLegend(groups, rows, language)}
@@ -78,24 +76,24 @@ export function drawChart({ form, path, results }: ChartContent): Html | undefin
 }
 
 function findSeries(form: Form, { rows, isComplete }: ChartContent["results"]): Series | undefined {
-  return isComplete ? selectSeries(rows, form.series ? parseSeries(form.series) : {}) : undefined;
+  return isComplete ? selectSeries(rows, form.series) : undefined;
 }
 
 /** Maximum number of links to other series, and of those in the heading; the rest is folded. */
 const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 
 /** Renders links to other series, which name their differences from the drawn one. */
-function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }: Series): Html {
+function renderAlternatives(form: Form, { alternatives, example: drawn }: Series): Html {
   const { language } = form;
-  const nameOf = (other: SeriesKey) =>
-    PARTS.filter((part) => other[part] !== drawn[part]).map((part) =>
-      part === "characteristic"
-        ? characteristicName(other[part], language)
-        : valueName(other[part], language) || TEXTS[language].none
-    ).join(", ");
-  const links = alternatives.slice(0, MAX_ALTERNATIVES).map((other) => {
-    const href = pageUrl(form, { series: formatSeries(other), scale: "" }, path);
-    const label = `${nameOf(other)} (${formatNumber(other.results, language)})`;
+  const nameOf = (field: string, value: string) =>
+    field === "CharacteristicName"
+      ? characteristicName(value, language)
+      : valueName(value, language);
+  const links = alternatives.slice(0, MAX_ALTERNATIVES).map(({ example, rows }) => {
+    const href = pageUrl(form, { series: seriesOf(example), scale: "" });
+    const differences = KEY_FIELDS.filter((field) => example[field] !== drawn[field])
+      .map((field) => nameOf(field, example[field]!) || TEXTS[language].none);
+    const label = `${differences.join(", ")} (${formatNumber(rows.length, language)})`;
     return html`<a href="${href}">${label}</a>`;
   });
   const folded = links.slice(MAX_LINKED).map((link) => html`<li>${link}</li>`);
@@ -114,10 +112,6 @@ function renderAlternatives(form: Form, path: string, { alternatives, ...drawn }
 interface Group {
   name: string;
   rows: readonly Measurement[];
-  /** Rows with the shape of the group. */
-  shapes: readonly Measurement[];
-  /** Other rows, which are drawn as one path, because they are many. */
-  dots: readonly Measurement[];
 }
 
 /** Maximum number of locations with their own colour and shape. */
@@ -133,13 +127,11 @@ function groupRows(
   const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
     .sort(([, a], [, b]) => b.length - a.length);
   const coloured = locations.slice(0, MAX_COLOURED)
-    .map(([id, rows]): Group => ({ name: nameOf(id), rows, shapes: rows, dots: [] }));
+    .map(([id, rows]) => ({ name: nameOf(id), rows }));
   const others = locations.slice(MAX_COLOURED).flatMap(([, rows]) => rows).sort(compareDates);
   if (others.length === 0) return coloured;
   const name = formatPlural("otherLocations", locations.length - MAX_COLOURED, language);
-  const isDot = ({ censoring }: Measurement) => censoring === "none";
-  const shapes = others.filter((row) => !isDot(row));
-  return [...coloured, { name, rows: others, shapes, dots: others.filter(isDot) }];
+  return [...coloured, { name, rows: others }];
 }
 
 const CIRCLE = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z";
@@ -201,7 +193,7 @@ type ToPosition = (row: Measurement) => [part: number, y: number];
 function drawPlot(
   groups: readonly Group[],
   { ticks, partOf }: Scale,
-  { rows, characteristic }: Series,
+  { rows, example: { CharacteristicName = "" } }: Series,
   form: Form,
 ): Html {
   const { language } = form;
@@ -213,7 +205,7 @@ function drawPlot(
     toY(Number(value)),
   ];
   const label = fill(TEXTS[language].chartLabel, {
-    name: characteristicName(characteristic, language),
+    name: characteristicName(CharacteristicName, language),
     n: rows.length,
     years: formatYears(`${first}`, `${last}`, language),
   }, language);
@@ -227,7 +219,7 @@ function drawPlot(
     <div class="chart">
       <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
       <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
-        data-values="${pageUrl(form, {}, "/values")}"><defs>${MARKERS}</defs>
+        data-values="${pageUrl(form, { path: "/values" })}"><defs>${MARKERS}</defs>
           <g class="chart-grid">${lines}</g>${drawTimes(first, last, language)}${points}</svg>
     </div>
   `;
@@ -273,48 +265,27 @@ function drawTimes(first: number, last: number, language: Language): Html {
  * Draws each shape as the start marker of an invisible line, which takes half the bytes of an element that names its
  * shape.
  */
-function drawGroup({ shapes, dots }: Group, index: number, toPosition: ToPosition): Html {
-  const lines = shapes.map((row) => {
+function drawGroup({ rows }: Group, index: number, toPosition: ToPosition): Html {
+  const lines = rows.map((row) => {
     const [part, y] = toPosition(row);
     const marker = row.censoring === "none" ? "" : ` marker-start="url(#${row.censoring}${index})"`;
     return `<line x1="${percent(part, 1)}" y1="${y}"${marker}/>`;
   });
   // Safe as raw HTML, because it has only numbers and names of markers.
   return html`<g class="chart-series-${index}" marker-start="url(#none${index})">${
-    dots.length > 0 && drawDots(dots, toPosition)
-  }${raw(lines.join(""))}</g>`;
+    raw(lines.join(""))
+  }</g>`;
 }
 
-/** Width to which dots are drawn. The browser stretches their positions, but not the dots. */
-const DOTS_WIDTH = 1000;
-
-/** Draws a dot as a line without a length. */
-function drawDots(rows: readonly Measurement[], toPosition: ToPosition): Html {
-  let [lastX, lastY] = [0, 0];
-  const steps = rows.map((row) => {
-    const [part, y] = toPosition(row);
-    const x = Math.round(part * DOTS_WIDTH);
-    const step = `m${x - lastX} ${y - lastY}h0`;
-    [lastX, lastY] = [x, y];
-    return step;
-  });
-  return html`
-    <svg height="${PLOT_HEIGHT}" viewBox="0 0 ${DOTS_WIDTH} ${PLOT_HEIGHT}"
-      preserveAspectRatio="none">
-      <path class="chart-dots" d="M0 0${steps.join("")}" />
-    </svg>
-  `;
-}
-
-/** Returns location, date and value of each shape, in the order of the chart. */
+/** Returns location, date and value of each point, in the order of the chart. */
 export function describePoints({ form, results }: ChartContent): string[] {
   const { language } = form;
   const series = findSeries(form, results);
   if (series === undefined) return [];
   const nameOf = namesOf(results);
   const groups = groupRows(series.rows, results, language).toReversed();
-  return groups.flatMap(({ shapes }) => shapes).map((row) => {
-    const result = `${formatResult(row, language)} ${unitOf(series, language)}`.trim();
+  return groups.flatMap(({ rows }) => rows).map((row) => {
+    const result = `${formatResult(row, language)} ${unitOf(row, language)}`.trim();
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
 }

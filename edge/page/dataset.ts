@@ -1,6 +1,6 @@
 // The pages of datasets and of fields.
 import { html } from "hono/html";
-import { groupedFields } from "./fields.ts";
+import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
 import { characteristicName } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
@@ -70,7 +70,7 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     <section>
       <h2>${text.aboutDataset}</h2>
       <p class="abstract">${dataset.abstract}</p>
-      <p><a href="${pageUrl(form)}">${text.openSelection}</a></p>
+      <p><a href="${pageUrl(form, { path: "/" })}">${text.openSelection}</a></p>
     </section>
     ${renderMeasured(content, text)} ${drawChart(content)}
   `;
@@ -92,11 +92,11 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     )}</dl>
     ${renderColumns(lead, rail)}
   `;
-  return { title: name, content: page, form: renderShortForm(content, content.path) };
+  return { title: name, content: page, form: renderShortForm(content) };
 }
 
 function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
-  const href = pageUrl(form, {}, "/measured");
+  const href = pageUrl(form, { path: "/measured" });
   return html`
     <section class="card">
       <h2 id="measured">${text.whatMeasured}</h2>
@@ -134,9 +134,9 @@ export function renderCharacteristics(form: Form, measured: readonly MeasuredVal
   const hasMedians = measured.some(({ series }) => series !== undefined);
   const lines = measured.slice(0, MAX_CHARACTERISTICS).map((row) => {
     const { characteristic: name = "", results, first_year, last_year, series } = row;
-    const href = pageUrl(form, { characteristics: [name], series: "", view: "" });
+    const href = pageUrl(form, { path: "/", characteristics: [name], series: "", view: "" });
     const median = series &&
-      html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series, language)}`;
+      html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series.example, language)}`;
     return html`
       <tr>
         <td><a href="${href}">${characteristicName(name, language)}</a></td>
@@ -166,14 +166,14 @@ export function renderFields(language: Language): View {
   const title = TEXTS[language].fields;
   const content = html`
     <h1>${title}</h1>
-    ${groupedFields(language).map(({ group, fields }) =>
+    ${groupedFields(language).map(([group, fields]) =>
       html`
         <h2>${group}</h2>
-        <dl class="fields">${fields.map(({ field, label, meaning }) =>
+        <dl class="fields">${fields.map((field) =>
           html`
             <div>
-              <dt>${label} <code>${field}</code></dt>
-              <dd>${meaning}</dd>
+              <dt>${fieldLabel(field, language)} <code>${field}</code></dt>
+              <dd>${fieldMeaning(field, language)}</dd>
             </div>
           `
         )}</dl>

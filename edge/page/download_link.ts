@@ -2,6 +2,7 @@
 import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
 import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
+import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 import { fold } from "../../src/odata/value_hints.ts";
 import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
@@ -24,9 +25,8 @@ const NAMES_BYTES = 102;
 const SIZE_RATIOS = { csv: 1, parquet: 1 / 11, ndjson: 2.6 };
 const ALL_NDJSON_RATIO = 4.3;
 const SAMPLE_ROWS = 500;
-/** Seconds for a page of 10,000 rows: two requests per second, and their transfer. */
+/** Seconds for a page of `MAXIMUM_TOP` rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
-const ROWS_PER_REQUEST = 10_000;
 /** Columns of the tidy file that the page reads in each state. */
 const SAMPLED: readonly string[] = [
   "DOI",
@@ -43,7 +43,7 @@ export function estimateSize(
   const { resource, extension } = TOOLS[tool];
   const { list, missing } = results.locations;
   const rows = resource === "Records" ? results.count : list.length + missing;
-  const seconds = Math.ceil(rows / ROWS_PER_REQUEST) * PAGE_SECONDS;
+  const seconds = Math.ceil(rows / MAXIMUM_TOP) * PAGE_SECONDS;
   if (extension === "geojson") return { rows, bytes: rows * SANDBOX_BYTES.location, seconds };
   const sample = results.rows.slice(0, SAMPLE_ROWS)
     .map((row) => SAMPLED.map((field) => row[field]).join());

@@ -18,7 +18,6 @@ const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]
 export function describeFailure(
   error: unknown,
   form: Form,
-  path: string,
   requestId: string,
 ): View {
   const { language } = form;
@@ -37,7 +36,7 @@ export function describeFailure(
     : !isMistake && text[remedy];
   const link = status === 404
     ? html`<a href="/datasets?lang=${language}">${text.allDatasets}</a>`
-    : status >= 500 && html`<a href="${pageUrl(form, {}, path)}">${text.tryAgain}</a>`;
+    : status >= 500 && html`<a href="${pageUrl(form)}">${text.tryAgain}</a>`;
   const notes = !isMistake && html`
     <p class="note">${text.message} <q lang="en">${hint ? `${detail}: ${hint}` : detail}</q></p>
     <p class="note">${text.request} ${requestId}</p>

@@ -42,18 +42,14 @@ export function fieldLabel(field: Field<"Records">, language: Language): string 
   return FIELDS[field][language];
 }
 
+export function fieldMeaning(field: Field<"Records">, language: Language): string {
+  return FIELDS[field][language === "fr" ? "frenchMeaning" : "meaning"];
+}
+
 /** Returns the fields of each group, in the order of the service. */
-export function groupedFields(
-  language: Language,
-): { group: string; fields: { field: string; label: string; meaning: string }[] }[] {
-  const meaning = language === "fr" ? "frenchMeaning" : "meaning";
-  return Object.entries(TABLE.groups).map(([id, names]) => ({
-    group: names[language],
-    fields: fieldNames("Records").filter((field) => FIELDS[field].group === id)
-      .map((field) => ({
-        field,
-        label: fieldLabel(field, language),
-        meaning: FIELDS[field][meaning],
-      })),
-  }));
+export function groupedFields(language: Language): [group: string, fields: Field<"Records">[]][] {
+  return Object.entries(TABLE.groups).map(([id, names]) => [
+    names[language],
+    fieldNames("Records").filter((field) => FIELDS[field].group === id),
+  ]);
 }

@@ -37,6 +37,8 @@ export interface Form extends Readonly<Record<Parameter, string>> {
   locations: readonly number[];
   tool: ToolId;
   language: Language;
+  /** Of the page that shows the form and its results. */
+  path: string;
 }
 
 /** A mistake in the form, as a text of the page with its values. */
@@ -51,7 +53,7 @@ export class FormError extends HttpProblem {
   }
 }
 
-export function readForm(parameters: URLSearchParams, language: Language): Form {
+export function readForm(parameters: URLSearchParams, language: Language, path = "/"): Form {
   // The last one, because a checked box follows the hidden value of an unchecked one.
   const text = (name: string) => parameters.getAll(name).at(-1)?.trim() ?? "";
   const texts = (name: string, separator?: RegExp) => {
@@ -69,6 +71,7 @@ export function readForm(parameters: URLSearchParams, language: Language): Form 
     ...boxOfPixels(text("drawn"), text("view")),
     tool: isTool(tool) ? tool : "excel",
     language,
+    path,
   };
 }
 
@@ -91,7 +94,7 @@ function boxOfPixels(drawn: string, viewText: string): Partial<Record<Parameter,
 }
 
 /** Returns the URL of the page in this state. Parameters with their default are omitted. */
-export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): string {
+export function pageUrl(form: Form, changes: Partial<Form> = {}): string {
   const next = { ...form, ...changes };
   const parameters = new URLSearchParams();
   for (const [list, name] of Object.entries(LISTS) as [keyof typeof LISTS, string][]) {
@@ -102,7 +105,7 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}, path = "/"): st
   }
   // Always, because a link can be opened in a browser with another language.
   parameters.set("lang", next.language);
-  return `${path}?${parameters}`;
+  return `${next.path}?${parameters}`;
 }
 
 /** Whether the form selects anything. Otherwise the page shows all of Canada. */

@@ -33,13 +33,13 @@ export interface View {
 
 const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 
-/** Returns the document of a view of the form at a path. */
-export function renderFrame(view: View, form: Form, path: string, isSynthetic: boolean): Html {
+/** Returns the document of a view of the form. */
+export function renderFrame(view: View, form: Form, isSynthetic: boolean): Html {
   const { title } = view;
   const { language } = form;
   const text = TEXTS[language];
   const other = language === "en" ? "fr" : "en";
-  const otherUrl = pageUrl(form, { language: other }, path);
+  const otherUrl = pageUrl(form, { language: other });
   const scriptTexts = Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]]));
   const links = html`
     <a href="/datasets?lang=${language}">${text.datasets}</a>
@@ -77,7 +77,7 @@ export function renderFrame(view: View, form: Form, path: string, isSynthetic: b
             <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
           `}
         </header>
-        <main class="${view.isFolded ? "folded" : ""}" data-url="${pageUrl(form, {}, path)}"
+        <main class="${view.isFolded ? "folded" : ""}" data-url="${pageUrl(form)}"
           data-texts="${JSON.stringify(scriptTexts)}">
           ${view.form}
           <div id="results" class="${view.isText ? "reading" : ""}" tabindex="-1" role="region"
@@ -122,7 +122,7 @@ export function renderForm(content: FormContent): Html {
               placeholder="${characteristics.length > 0 ? text.addAnother : text.whatHint}">
           </div>
           <datalist id="names">
-            ${Object.values(GROUP_NAMES[language]).map((name) => renderSuggested(name))}
+            ${Object.values(GROUP_NAMES).map((names) => renderSuggested(names[language]))}
             ${commonNames().map((name) =>
               renderSuggested(name, characteristicName(name, language))
             )}
@@ -156,11 +156,11 @@ export function renderForm(content: FormContent): Html {
 }
 
 /** Returns the form of a page without its own fields: the download needs the selection and the credential. */
-export function renderShortForm({ settings: { access }, form }: FormContent, path: string): Html {
+export function renderShortForm({ settings: { access }, form }: FormContent): Html {
   const text = TEXTS[form.language];
   const isPublic = access === "public";
   return html`
-    <form id="query" class="query" method="${methodOf(access)}" action="${pageUrl(form, {}, path)}"
+    <form id="query" class="query" method="${methodOf(access)}" action="${pageUrl(form)}"
       ${isPublic && "hidden"}>
       <input type="hidden" name="lang" value="${form.language}">
       <input type="hidden" name="dataset" value="${form.datasets.join(",")}">

@@ -33,7 +33,7 @@ const NARROW_WIDTH = 343;
 
 /** Returns `<div class="map">` with the drawing, buttons, legend and card. */
 export function drawMap(
-  { form, path, results }: Omit<MapDrawing, "frame">,
+  { form, results }: Omit<MapDrawing, "frame">,
   isLead: boolean,
 ): Html {
   const size = isLead ? LEAD_SIZE : RAIL_SIZE;
@@ -43,7 +43,7 @@ export function drawMap(
   const view = parseView(form.view) ??
     (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(positions, size) : CANADA);
   const frame = createFrame(view, size);
-  const map = { form, path, results, frame };
+  const map = { form, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
   const text = TEXTS[form.language];
   const scale = createScaleBar(frame, form.language);
@@ -88,13 +88,13 @@ function createScaleBar({ view, size: { width, height } }: Frame, language: Lang
   };
 }
 
-function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDrawing): Html {
+function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing): Html {
   const text = TEXTS[form.language];
   const isWhole = view.width >= CANADA.width;
   const closer = { ...view, width: Math.max(view.width / 2, MIN_VIEW_WIDTH) };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
   const button = (sign: string, label: string, view: MapView) => {
-    const href = pageUrl(form, { view: formatView(view) }, path);
+    const href = pageUrl(form, { view: formatView(view) });
     return html`<a href="${href}" aria-label="${label}" title="${label}">${sign}</a>`;
   };
   /** Centres the map on the position at a part of its width and of its height. */
@@ -106,7 +106,8 @@ function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDra
     ${button("+", text.zoomIn, closer)} ${button("−", text.zoomOut, wider)}
     ${button("⤢", text.allOfCanada, CANADA)}
     ${
-    path === "/" && html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
+    form.path === "/" &&
+    html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
     ${
     !isWhole && html`<span class="map-moves">${[
@@ -119,7 +120,7 @@ function renderButtons({ form, path, frame: { view, size, toPosition } }: MapDra
   </nav>`;
 }
 
-function renderLegend({ form, path, results, frame }: MapDrawing): Html {
+function renderLegend({ form, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
   const { language } = form;
   const text = TEXTS[language];
@@ -128,7 +129,7 @@ function renderLegend({ form, path, results, frame }: MapDrawing): Html {
   const all = [...list, ...others ?? []];
   const unmapped = all.length - mappedOf(all).length;
   const link = (changes: Partial<Form>, label: string) =>
-    html`<a href="${pageUrl(form, changes, path)}">${label}</a>`;
+    html`<a href="${pageUrl(form, changes)}">${label}</a>`;
   const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
     <span class="map-key">${formatPlural("locations", list.length, language)}</span>
@@ -150,7 +151,7 @@ function renderLegend({ form, path, results, frame }: MapDrawing): Html {
 const MAX_NAMES = 8;
 
 /** Renders the card of the selected location, and of others at the same position. */
-function renderCard({ form, path, results: { locations, others = [] } }: MapDrawing) {
+function renderCard({ form, results: { locations, others = [] } }: MapDrawing) {
   const { language } = form;
   const text = TEXTS[language];
   const all = [...locations.list, ...others];
@@ -168,7 +169,7 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
     location.position.latitude === chosen.position.latitude && location !== chosen
   );
   const unfiltered = readForm(new URLSearchParams(), language);
-  const only = { where: "", selected: "", view: "", others: "" };
+  const only = { path: "/", where: "", selected: "", view: "", others: "" };
   const renderLocation = (location: LocationInfo) => {
     // With the filter, another location has no results.
     const filter = others.includes(location) ? unfiltered : form;
@@ -179,7 +180,7 @@ function renderCard({ form, path, results: { locations, others = [] } }: MapDraw
   };
   return html`<div class="map-card">
     <a class="map-close" href="${
-    pageUrl(form, { selected: "" }, path)
+    pageUrl(form, { selected: "" })
   }" aria-label="${text.closeCard}">×</a>
     ${[chosen, ...here].slice(0, MAX_NAMES).map(renderLocation)}
   </div>`;

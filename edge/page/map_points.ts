@@ -11,7 +11,6 @@ import { formatNumber, formatPlural, type Html } from "./text.ts";
 /** What a map shows, and where. */
 export interface MapDrawing {
   form: Form;
-  path: string;
   results: Pick<Results, "locations" | "others" | "selection">;
   /** The browser scales outlines; points and text keep their size. */
   frame: Frame;
@@ -88,7 +87,7 @@ function radiusOf({ members: { length } }: Cluster): number {
   return length === 1 ? 6 : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
 }
 
-function drawPoint(cluster: Cluster, { form, path, frame }: MapDrawing, className: string): Html {
+function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: string): Html {
   const { members } = cluster;
   const [first] = members as [MappedLocation];
   const count = members.length;
@@ -106,7 +105,6 @@ function drawPoint(cluster: Cluster, { form, path, frame }: MapDrawing, classNam
       href="${pageUrl(
         form,
         changes,
-        path,
       )}"><title>${title}</title><circle cx="${x}" cy="${y}" r="${radius}"/>${ring}${count > 1 &&
         html`<text x="${x}" y="${y}" dy="4">${number}</text>`}</a>
   `;

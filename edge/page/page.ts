@@ -120,7 +120,6 @@ const FORM_TOO_LARGE = new HttpProblem({
 interface Visit {
   settings: Settings;
   exchange: Exchange;
-  path: string;
   parameters: URLSearchParams;
   form: Form;
   /** @throws {FormError} Without a key or token, if access requires it */
@@ -181,7 +180,7 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
   "/values": fragmentRoute("measurements", async (source, form) => {
     const results = await loadResults(source, form);
     // A name can contain a line break.
-    const lines = describePoints({ form, path: "/", results }).map(oneLine);
+    const lines = describePoints({ form, results }).map(oneLine);
     return html`<pre>${lines.join("\n")}</pre>`;
   }),
 
@@ -211,7 +210,7 @@ function fragmentRoute(
     const content = html`
       <h1>${text[titleId]}</h1>
       <div class="fragment">${await render(await open(), form)}</div>
-      <p><a href="${pageUrl(form)}">${text.backToSelection}</a></p>
+      <p><a href="${pageUrl(form, { path: "/" })}">${text.backToSelection}</a></p>
     `;
     return { title: text[titleId], content };
   };
@@ -219,10 +218,10 @@ function fragmentRoute(
 
 /** Loads the results of a form, and creates the links to their files. */
 async function loadContent(visit: Visit): Promise<ResultsContent> {
-  const { settings, exchange, form, path, open } = visit;
+  const { settings, exchange, form, open } = visit;
   const results = await loadResults(await open(), form);
   const origin = publicOrigin(exchange.request);
-  const content = { settings, origin, form, path, results, datasets: results.datasets };
+  const content = { settings, origin, form, results, datasets: results.datasets };
   const [csv, parquet] = [
     await createLink(content, TOOLS.r),
     await createLink(content, TOOLS.duckdb),
@@ -266,27 +265,26 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     parameters: URLSearchParams,
   ): Promise<Response> => {
     const { headers, method, url } = exchange.request;
-    const { pathname: path } = new URL(url);
     const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
-    const form = readForm(parameters, language);
-    const open = () => openSource(exchange, route === "/" && !isFiltered(form));
     // A failed download shows the page instead.
-    const shown = route === "/download" ? "/" : path;
+    const path = route === "/download" ? "/" : new URL(url).pathname;
+    const form = readForm(parameters, language, path);
+    const open = () => openSource(exchange, route === "/" && !isFiltered(form));
     let view: View | Response;
     try {
       view = method === "HEAD" && route !== "/download"
         ? { content: html`` }
-        : await ROUTES[route]({ settings, exchange, path, parameters, form, open, dispatch });
+        : await ROUTES[route]({ settings, exchange, parameters, form, open, dispatch });
     } catch (error) {
-      const failure = describeFailure(error, form, shown, exchange.log.id);
+      const failure = describeFailure(error, form, exchange.log.id);
       // The names of datasets can need a key or token.
       const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
       const content = { settings, form, datasets };
-      const isShort = access !== "public" && shown !== "/";
-      view = { ...failure, form: isShort ? renderShortForm(content, shown) : renderForm(content) };
+      const isShort = access !== "public" && path !== "/";
+      view = { ...failure, form: isShort ? renderShortForm(content) : renderForm(content) };
     }
     if (view instanceof Response) return view;
-    return new Response(String(renderFrame(view, form, shown, settings.synthetic)), {
+    return new Response(String(renderFrame(view, form, settings.synthetic)), {
       status: view.status ?? 200,
       headers: { ...view.headers, "content-type": HTML_TYPE, "cache-control": "no-store" },
     });

@@ -39,8 +39,6 @@ import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
 export interface ResultsContent extends FormContent {
   origin: string;
-  /** Path of the page, to which links to other views of the results lead. */
-  path: string;
   results: Results;
   /** Links to the rows as files, for code. */
   urls: { csv: string; parquet: string };
@@ -149,7 +147,7 @@ export function renderBars(years: readonly YearResults[], form: Form): Html {
 function renderYears({ form, results }: ResultsContent, text: Text): Html | undefined {
   if (results.years !== undefined) return renderBars(results.years, form);
   if (results.count > MAX_COUNTED) return undefined;
-  const href = pageUrl(form, {}, "/years");
+  const href = pageUrl(form, { path: "/years" });
   return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
 }
 
@@ -236,7 +234,7 @@ function renderCode({ settings: { access }, form, urls }: ResultsContent, text: 
 const MAX_CITED = 10;
 
 export function renderCitations(
-  { form: { language }, path, datasets }: ResultsContent,
+  { form: { language, path }, datasets }: ResultsContent,
   cited: Results["cited"],
 ): Html {
   const text = TEXTS[language];
@@ -326,7 +324,7 @@ function renderUnknown(form: Form, text: Text): Html[] {
 function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string {
   const { language } = form;
   const { noneWith, noneTogether } = TEXTS[language];
-  const label = FILTER_NAMES[language][field];
+  const label = FILTER_NAMES[field]?.[language];
   if (label === undefined) return noneTogether;
   const nameOf = { RegionId: regionName, CharacteristicName: characteristicName }[field] ??
     valueName;

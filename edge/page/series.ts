@@ -7,30 +7,28 @@ import { formatDigits, type Language, valueName } from "./text.ts";
  */
 export type Measurement = Readonly<Record<string, string>>;
 
-/** Field of each part of a series' key; `form` is the chemical form, such as `as N`. */
-const FIELD_OF_PART = {
-  characteristic: "CharacteristicName",
-  unit: "unit",
-  fraction: "ResultSampleFraction",
-  form: "MethodSpeciation",
-};
+/** Fields that comparable measurements share. The speciation is the chemical form, such as `as N`. */
+export const KEY_FIELDS = [
+  "CharacteristicName",
+  "unit",
+  "ResultSampleFraction",
+  "MethodSpeciation",
+] as const;
 
-/** Key of a series of comparable values. A part can be an empty string. */
-export type SeriesKey = Record<keyof typeof FIELD_OF_PART, string>;
-export const PARTS = Object.keys(FIELD_OF_PART) as readonly (keyof SeriesKey)[];
+/** Returns the key of the series of a row, for a URL, such as `Nitrate|mg/L|Dissolved|as N`. */
+export function seriesOf(row: Measurement): string {
+  return KEY_FIELDS.map((field) => row[field]).join("|");
+}
 
-export interface Series extends SeriesKey {
+export interface Series {
+  /** A row of the series, for the fields of its key. */
+  example: Measurement;
   /** Rows with a date and a value or limit, by date. */
   rows: readonly Measurement[];
   /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
   /** Other series: first those of the same characteristic, then by number of values. */
-  alternatives: readonly (SeriesKey & { results: number })[];
-}
-
-function seriesOf(row: Measurement): SeriesKey {
-  const parts = PARTS.map((part) => [part, row[FIELD_OF_PART[part]] ?? ""]);
-  return Object.fromEntries(parts) as SeriesKey;
+  alternatives: readonly Pick<Series, "example" | "rows">[];
 }
 
 /** Sizes of numbers with which a scale can calculate. */
@@ -56,27 +54,23 @@ export function compareDates(a: Measurement, b: Measurement): number {
  * Returns the wanted series, or the one with most values; `undefined` if no row has a value and a date.
  * Values of another unit, fraction or chemical form are not comparable: nitrate as N is not nitrate as NO3.
  */
-export function selectSeries(
-  rows: readonly Measurement[],
-  wanted: Partial<SeriesKey> = {},
-): Series | undefined {
+export function selectSeries(rows: readonly Measurement[], wanted = ""): Series | undefined {
   const dated = rows.filter(isDated).sort(compareDates);
-  const all = [...groupBy(dated.filter(isDrawn), (row) => formatSeries(seriesOf(row))).values()]
-    .sort((a, b) => b.length - a.length)
-    .map((rows) => ({ ...seriesOf(rows[0]!), rows }));
-  const chosen =
-    all.find((series) => PARTS.every((part) => series[part] === (wanted[part] ?? series[part]))) ??
-      all[0];
+  const all = [...groupBy(dated.filter(isDrawn), seriesOf)]
+    .map(([key, rows]) => ({ key, example: rows[0]!, rows }))
+    .sort((a, b) => b.rows.length - a.rows.length);
+  const chosen = all.find(({ key }) => key === wanted) ?? all[0];
   if (chosen === undefined) return undefined;
+  const { unit = "", CharacteristicName } = chosen.example;
   const withoutLimit = dated.filter((row) =>
     // Without a value, there is no unit.
-    !isDrawn(row) && formatSeries({ ...seriesOf(row), unit: chosen.unit }) === formatSeries(chosen)
-  );
-  const isOfOther = (key: SeriesKey) => Number(key.characteristic !== chosen.characteristic);
+    !isDrawn(row) && seriesOf({ ...row, unit }) === chosen.key
+  ).length;
+  const isOfOther = ({ example }: typeof chosen) =>
+    Number(example.CharacteristicName !== CharacteristicName);
   const alternatives = all.filter((series) => series !== chosen)
-    .map(({ rows, ...key }) => ({ ...key, results: rows.length }))
     .sort((a, b) => isOfOther(a) - isOfOther(b));
-  return { ...chosen, withoutLimit: withoutLimit.length, alternatives };
+  return { ...chosen, withoutLimit, alternatives };
 }
 
 /** `Map.groupBy`, which Node 20 does not have. */
@@ -90,21 +84,9 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** Formats the key of a series for a URL, such as `Nitrate|mg/L|Dissolved|as N`. */
-export function formatSeries(key: SeriesKey): string {
-  return PARTS.map((part) => key[part]).join("|");
-}
-
-/** Parses the key of a series. A missing part matches every series. */
-export function parseSeries(text: string): Partial<SeriesKey> {
-  return Object.fromEntries(text.split("|").map((value, i) => [PARTS[i], value]));
-}
-
 /** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
-export function unitOf(
-  { unit, form }: Pick<SeriesKey, "unit" | "form">,
-  language: Language,
-): string {
+export function unitOf(row: Measurement, language: Language): string {
+  const { unit = "", MethodSpeciation: form = "" } = row;
   return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
 }
 

@@ -228,7 +228,6 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-times line, .bars line { stroke: var(--edge); }
 .chart marker path { fill: currentColor; }
 .chart marker :is(.chart-left, .chart-right) { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
-.chart-dots { marker: none; stroke: currentColor; stroke-width: 4; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 ${
   Array.from({ length: 8 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(
     "\n",
@@ -255,7 +254,6 @@ ${
   .map-wide, .chart-times text:nth-of-type(even) { display: none; }
   .map-narrow { display: inline; }
   .chart marker path { transform: scale(.75); }
-  .chart .chart-dots { stroke-width: 3; }
   .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
   .chart-card > :is(.note, .chart-table) { order: 3; }
   .table :is(table, tbody) { display: block; }

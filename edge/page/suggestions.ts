@@ -1,19 +1,32 @@
 // The list of suggested characteristics, which the script requests while a name is typed.
 import { html } from "hono/html";
-import { characteristicName, nameInForm, suggestCharacteristics } from "./characteristics.ts";
+import {
+  characteristicName,
+  groupName,
+  nameInForm,
+  nearCharacteristics,
+} from "./characteristics.ts";
 import { renderChip } from "./html.ts";
+import { groupBy } from "./series.ts";
 import { fill, type Html, type Language, TEXTS } from "./text.ts";
 
 const MAX_TEXT_LENGTH = 100;
+const MAX_SUGGESTED = 12;
+const MAX_OF_GROUP = 5;
 
+/** Renders near names by group, in the order of their nearest one. */
 export function renderSuggestions(typed: string, language: Language): Html {
   const text = typed.trim().slice(0, MAX_TEXT_LENGTH);
-  const { groups, more } = suggestCharacteristics(text, language);
-  if (groups.length === 0) return html``;
+  const labelOf = (name: string) => groupName(name, language);
+  const found = nearCharacteristics(text, language);
+  const shown = [...groupBy(found, labelOf).values()]
+    .flatMap((names) => names.slice(0, MAX_OF_GROUP)).slice(0, MAX_SUGGESTED);
+  if (shown.length === 0) return html``;
+  const more = found.length - shown.length;
   const texts = TEXTS[language];
   return html`
     <div role="listbox" aria-label="${texts.suggestions}">
-      ${groups.map(({ label, names }) =>
+      ${[...groupBy(shown, labelOf)].map(([label, names]) =>
         html`
           <div role="group" aria-label="${label}">
             <div class="group" role="presentation">${label}</div>

@@ -74,7 +74,7 @@ function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]
   const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "", language);
   const [formOf, mediumOf] = [valueOf("MethodSpeciation"), valueOf("ActivityMediaName")];
   const unitOfRow = (row: Measurement) =>
-    unitOf({ unit: row.unit ?? "", form: isSame(rows, formOf) ? "" : formOf(row) }, language);
+    unitOf(isSame(rows, formOf) ? { ...row, MethodSpeciation: "" } : row, language);
   const sampleOf = (row: Measurement) =>
     [!isSame(rows, mediumOf) && mediumOf(row), describeDepth(row, language)]
       .filter(Boolean).join(", ");

@@ -11,24 +11,18 @@ export type Language = "en" | "fr";
 export type Text = Readonly<Record<keyof typeof TABLE.texts, string>>;
 export type GroupId = keyof typeof TABLE.groups;
 
-/** Splits rows by language. A text that one language lacks is an error of the type check. */
-function byLanguage<K extends string, T>(
-  rows: Readonly<Record<K, Readonly<Record<Language, T>>>>,
-): Readonly<Record<Language, Readonly<Record<K, T>>>> {
-  const textsIn = (language: Language) =>
-    Object.fromEntries(
-      Object.entries<Record<Language, T>>(rows).map(([key, row]) => [key, row[language]]),
-    ) as Record<K, T>;
-  return { en: textsIn("en"), fr: textsIn("fr") };
-}
+/** A text that one language lacks is an error of the type check. */
+type Translation = Readonly<Record<Language, string>>;
 
-export const TEXTS: Readonly<Record<Language, Text>> = byLanguage(TABLE.texts);
-const PLURALS = byLanguage(TABLE.plurals);
+const textsIn = (language: Language) =>
+  Object.fromEntries(
+    Object.entries(TABLE.texts).map(([name, row]) => [name, row[language]]),
+  ) as Text;
+
+export const TEXTS: Readonly<Record<Language, Text>> = { en: textsIn("en"), fr: textsIn("fr") };
 /** Groups of characteristics, in the order of suggestions. */
-export const GROUP_NAMES: Readonly<Record<Language, Readonly<Record<GroupId, string>>>> =
-  byLanguage(TABLE.groups);
-export const FILTER_NAMES: Readonly<Record<Language, Readonly<Record<string, string>>>> =
-  byLanguage(TABLE.filters);
+export const GROUP_NAMES: Readonly<Record<GroupId, Translation>> = TABLE.groups;
+export const FILTER_NAMES: Readonly<Record<string, Translation>> = TABLE.filters;
 const FRENCH_VALUES: Readonly<Record<string, string>> = TABLE.frenchValues;
 const FRENCH_REGIONS: Readonly<Record<string, string>> = TABLE.frenchRegions;
 
@@ -51,7 +45,7 @@ export function formatPlural(
   language: Language,
 ): string {
   const isOne = n === 1 || n === 0 && language === "fr";
-  return fill(PLURALS[language][name][isOne ? 0 : 1]!, { n }, language);
+  return fill(TABLE.plurals[name][language][isOne ? 0 : 1]!, { n }, language);
 }
 
 /** By language and options. Creating one takes longer than all numbers of a map. */

@@ -30,11 +30,11 @@ const list: LocationInfo[] = repeat(8, (i) => ({
 /** Returns the content of a page: its form from a query, its rows and the names of locations. */
 export const contentOf = (rows: readonly Measurement[], query = ""): {
   form: Form;
-  path: string;
+
   results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
 } => ({
   form: readForm(new URLSearchParams(query), query.includes("lang=fr") ? "fr" : "en"),
-  path: "/",
+
   results: {
     rows,
     count: rows.length,
@@ -70,7 +70,7 @@ export const drawTestMap = async (
   const language = query.includes("lang=fr") ? "fr" : "en";
   const form = readForm(new URLSearchParams(query), language);
   const results = { locations: { list, missing }, others, selection: toSelection(form) };
-  return String(await drawMap({ form, path: "/", results }, true)).replace(/\s+/g, " ");
+  return String(await drawMap({ form, results }, true)).replace(/\s+/g, " ");
 };
 
 export const wideOf = (map: string): string => /<g class="map-wide">.*?<\/g>/.exec(map)![0];

@@ -1,7 +1,7 @@
 // A series has comparable measurements only.
 import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { formatSeries, parseSeries, selectSeries } from "../../../../edge/page/series.ts";
+import { selectSeries, seriesOf } from "../../../../edge/page/series.ts";
 import { repeat, row } from "./drawings.ts";
 
 Deno.test("selectSeries() returns the values of one characteristic, unit, fraction and form: those with most values", () => {
@@ -15,11 +15,11 @@ Deno.test("selectSeries() returns the values of one characteristic, unit, fracti
   const series = selectSeries(rows)!;
   assertEquals(series.rows.map(({ value }) => value), ["2", "2", "2"]);
   assertEquals(series.withoutLimit, 1);
-  assertEquals(series.alternatives.map((other) => [formatSeries(other), other.results]), [
+  assertEquals(series.alternatives.map(({ example, rows }) => [seriesOf(example), rows.length]), [
     ["Nitrate|mg/L|Dissolved|as N", 2],
     ["Nitrate|mg/L|Total|as NO3", 1],
   ]);
-  const wanted = selectSeries(rows, parseSeries("Nitrate|mg/L|Total|as NO3"))!;
+  const wanted = selectSeries(rows, "Nitrate|mg/L|Total|as NO3")!;
   assertEquals(wanted.rows.map(({ value }) => value), ["1"]);
   assertEquals(selectSeries([row("", { censoring: "missing" })]), undefined);
 });
