@@ -172,8 +172,7 @@ function readBoolean(text: string, name: string): boolean {
   throw invalidValue(name, "true or false", shorten(text));
 }
 
-const MAX_SHOWN_LENGTH = 60;
-
-export function shorten(text: string): string {
-  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
+/** Cuts between code points, so that no half of a surrogate pair remains. `maxLength` is in characters. */
+export function shorten(text: string, maxLength = 60): string {
+  return text.length > maxLength ? `${Array.from(text).slice(0, maxLength).join("")}…` : text;
 }

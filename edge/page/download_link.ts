@@ -1,14 +1,12 @@
 // The files that the page offers: their names, sizes and URLs.
-import { utf8Encoder } from "../../src/bytes.ts";
 import { endpoint } from "../../src/endpoint/endpoint.ts";
-import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { MAXIMUM_TOP } from "../../src/odata/resources.ts";
 import { fold } from "../../src/odata/value_hints.ts";
 import { DEFAULT_LIFETIME_DAYS, signUrl } from "../../src/signing/signed_url.ts";
 import { MAX_NAME_LENGTH, toFileName } from "../downloads/headers.ts";
 import type { Settings } from "../http/options.ts";
 import { nameInForm } from "./characteristics.ts";
-import { MAIN_FIELDS, selectedFields, TABLE_FIELDS } from "./fields.ts";
+import { selectedFields } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
 import { findRegion, formatYears, regionName } from "./text.ts";
@@ -19,22 +17,12 @@ import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
  * `tidy` bytes more than the result in their place.
  */
 const SANDBOX_BYTES = { main: 181, tidy: 37, others: 171, location: 436 };
-/** Average bytes of the main columns that the page does not read: dataset, and code, name and position of the location. */
-const NAMES_BYTES = 102;
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
 const SIZE_RATIOS = { csv: 1, parquet: 1 / 11, ndjson: 2.6 };
 const ALL_NDJSON_RATIO = 4.3;
-const SAMPLE_ROWS = 500;
 /** Seconds for a page of `MAXIMUM_TOP` rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
-/** Columns of the tidy file that the page reads in each state. */
-const SAMPLED: readonly string[] = [
-  "DOI",
-  ...TABLE_FIELDS.filter((field) => MAIN_FIELDS.includes(field)),
-  ...TIDY_COLUMNS,
-];
-
-/** Estimates the rows, bytes and seconds of a download from the rows that the page has read. */
+/** Estimates the rows, bytes and seconds of a download. */
 export function estimateSize(
   tool: ToolId,
   form: Form,
@@ -45,14 +33,9 @@ export function estimateSize(
   const rows = resource === "Records" ? results.count : list.length + missing;
   const seconds = Math.ceil(rows / MAXIMUM_TOP) * PAGE_SECONDS;
   if (extension === "geojson") return { rows, bytes: rows * SANDBOX_BYTES.location, seconds };
-  const sample = results.rows.slice(0, SAMPLE_ROWS)
-    .map((row) => SAMPLED.map((field) => row[field]).join());
   const { main, tidy, others } = SANDBOX_BYTES;
   const hasAll = form.columns === "all";
-  const csv =
-    (sample.length > 0
-      ? utf8Encoder.encode(sample.join()).length / sample.length + NAMES_BYTES
-      : main + tidy) - (form.tidy === "1" ? 0 : tidy) + (hasAll ? others : 0);
+  const csv = main + (form.tidy === "1" ? tidy : 0) + (hasAll ? others : 0);
   const ratio = hasAll && extension === "ndjson" ? ALL_NDJSON_RATIO : SIZE_RATIOS[extension];
   return { rows, bytes: rows * csv * ratio, seconds };
 }

@@ -1,6 +1,6 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
-import { KNOWN_VALUES } from "../../src/odata/value_hints.ts";
+import { KNOWN_VALUES, REGION_NAMES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../http/parameters.ts";
 import type { AccessMode, Settings } from "../http/options.ts";
 import { characteristicName, commonNames, nameInForm } from "./characteristics.ts";
@@ -11,7 +11,7 @@ import {
   formatYears,
   GROUP_NAMES,
   type Html,
-  regionsIn,
+  regionName,
   type Text,
   TEXTS,
   valueName,
@@ -135,7 +135,7 @@ export function renderForm(content: FormContent): Html {
             placeholder="${text.allOfCanada}" aria-describedby="where-note">
           <span id="where-note" class="hidden">${text.whereNote}</span>
           <datalist id="places">
-            ${regionsIn(language).map(([, name]) => renderSuggested(name))}
+            ${[...REGION_NAMES.keys()].map((id) => renderSuggested(regionName(id, language)))}
             ${datasets?.map(({ name }) => renderSuggested(name))}
           </datalist>
         </div>

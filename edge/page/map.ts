@@ -1,5 +1,6 @@
 // The map of locations: an SVG of outlines that scales, under an SVG of points and labels that keep their sizes.
 import { html } from "hono/html";
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { type Form, isFiltered, NO_SIDES, pageUrl, readForm } from "./form.ts";
 import type { LocationInfo } from "./load.ts";
 import { drawPoints, formatPixel, isInside, type MapDrawing, mappedOf } from "./map_points.ts";
@@ -15,7 +16,6 @@ import {
 } from "./map_view.ts";
 import { drawOutlines, drawPath } from "./outlines.ts";
 import {
-  type Bounds,
   CANADA,
   type Coordinates,
   cornersOf,
@@ -66,9 +66,14 @@ export function drawMap(
   `;
 }
 
-function drawBox(box: Bounds, { toPixel }: Frame): [layer: string, path: string][] {
+/** Width (pixels) of a handle at a corner of a box. */
+const HANDLE = 10;
+
+function drawBox(box: BoundingBox, { toPixel }: Frame): [layer: string, path: string][] {
   const handles = cornersOf(box).map(toPixel)
-    .map(([x, y]) => `M${Math.round(x - 5)} ${Math.round(y - 5)}h10v10h-10z`);
+    .map(([x, y]) =>
+      `M${Math.round(x - HANDLE / 2)} ${Math.round(y - HANDLE / 2)}h${HANDLE}v${HANDLE}h-${HANDLE}z`
+    );
   return [["box", drawPath(sampleBox(box).map(toPixel), true)], ["handles", handles.join("")]];
 }
 

@@ -83,9 +83,16 @@ function mergePoints(points: readonly Cluster[]): readonly Cluster[] {
   return clusters.length < points.length ? mergePoints(clusters) : clusters;
 }
 
+/** Pixels: radius of a location, and of the smallest and largest cluster, which have room for a number. */
+const [LOCATION_RADIUS, MIN_RADIUS, MAX_RADIUS] = [6, 10, 20];
+
 function radiusOf({ members: { length } }: Cluster): number {
-  return length === 1 ? 6 : Math.round(Math.min(10 + 1.5 * Math.log2(length), 20));
+  if (length === 1) return LOCATION_RADIUS;
+  return Math.round(Math.min(MIN_RADIUS + 1.5 * Math.log2(length), MAX_RADIUS));
 }
+
+/** Part of the width of a view that a closer one must be below: otherwise a point selects its first location. */
+const CLOSER_PART = 5 / 6;
 
 function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: string): Html {
   const { members } = cluster;
@@ -94,7 +101,7 @@ function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: str
   const [x, y] = formatPixel([cluster.x, cluster.y], frame.size);
   const radius = radiusOf(cluster);
   const closer = viewOf(members.map(({ position }) => position), frame.size);
-  const isCloser = count > 1 && closer.width < frame.view.width / 1.2;
+  const isCloser = count > 1 && closer.width < frame.view.width * CLOSER_PART;
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
   const title = count === 1 ? first.name : formatPlural("locations", count, form.language);
   const number = formatNumber(count, form.language, { notation: "compact" });

@@ -1,6 +1,6 @@
 // The part of the world that a map shows: as text in a URL, or around locations and boxes.
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import {
-  type Bounds,
   boundsOfPixels,
   CANADA,
   type Coordinates,
@@ -43,7 +43,7 @@ export function viewOf(positions: readonly Coordinates[], size: Size): MapView {
   return fitView(inCanada, size, MIN_FITTED_WIDTH);
 }
 
-export function viewOfBox(box: Bounds, size: Size): MapView {
+export function viewOfBox(box: BoundingBox, size: Size): MapView {
   const [south, north] = [clampLatitude(box.south), clampLatitude(box.north)];
   return fitView(sampleBox({ ...box, south, north }), size, MIN_VIEW_WIDTH);
 }
@@ -78,7 +78,7 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
   return view;
 }
 
-export function boundsOfView(view: MapView): Bounds {
+export function boundsOfView(view: MapView): BoundingBox {
   // The higher of both maps.
   const { width, height } = RAIL_SIZE;
   return boundsOfPixels(createFrame(view, RAIL_SIZE), [0, 0], [width, height]);

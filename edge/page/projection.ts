@@ -1,5 +1,6 @@
 // Lambert conformal conic projection of a sphere, with the parallels 49 and 77 (Snyder, USGS Professional Paper
 // 1395, pages 106 and 107), and the frame of a drawn map.
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { rangeOf } from "./scale.ts";
 
 /** Degrees. */
@@ -12,14 +13,6 @@ export interface Coordinates {
 export interface MapView extends Coordinates {
   /** Kilometres. */
   width: number;
-}
-
-/** Degrees. */
-export interface Bounds {
-  west: number;
-  south: number;
-  east: number;
-  north: number;
 }
 
 /** Pixels. */
@@ -108,7 +101,11 @@ export function createFrame(view: MapView, size: Size): Frame {
 }
 
 /** Returns the smallest box that contains a rectangle of pixels, whose edges are curved on the ground. */
-export function boundsOfPixels({ toPosition }: Frame, [x1, y1]: Pixel, [x2, y2]: Pixel): Bounds {
+export function boundsOfPixels(
+  { toPosition }: Frame,
+  [x1, y1]: Pixel,
+  [x2, y2]: Pixel,
+): BoundingBox {
   const edges = sampleBox({ west: x1, south: y1, east: x2, north: y2 })
     .map(({ longitude: x, latitude: y }) => toPosition([x, y]));
   const [west, east] = rangeOf(edges.map(({ longitude }) => longitude));
@@ -117,7 +114,7 @@ export function boundsOfPixels({ toPosition }: Frame, [x1, y1]: Pixel, [x2, y2]:
 }
 
 /** Returns the corners of a box: first the southwest one, then counterclockwise. */
-export function cornersOf({ west, south, east, north }: Bounds): Coordinates[] {
+export function cornersOf({ west, south, east, north }: BoundingBox): Coordinates[] {
   return [[west, south], [east, south], [east, north], [west, north]]
     .map(([longitude, latitude]) => ({ longitude: longitude!, latitude: latitude! }));
 }
@@ -125,7 +122,7 @@ export function cornersOf({ west, south, east, north }: Bounds): Coordinates[] {
 const EDGE_POINTS = 16;
 
 /** Returns the points of a box, which has curved edges on the map. */
-export function sampleBox(box: Bounds): Coordinates[] {
+export function sampleBox(box: BoundingBox): Coordinates[] {
   const corners = cornersOf(box);
   return corners.flatMap(({ longitude, latitude }, corner) => {
     const next = corners[(corner + 1) % 4]!;

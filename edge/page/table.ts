@@ -1,5 +1,6 @@
 // The table of the newest measurements.
 import { html } from "hono/html";
+import { shorten } from "../http/parameters.ts";
 import { characteristicName } from "./characteristics.ts";
 import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
@@ -101,6 +102,7 @@ function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]
   ];
 }
 
+/** Characters. */
 const MAX_CELL_LENGTH = 120;
 
 function renderRow(row: Measurement, columns: readonly Column[]): Html {
@@ -112,17 +114,10 @@ function renderRow(row: Measurement, columns: readonly Column[]): Html {
   return html`<tr role="row">${
     cells.map(({ name, textOf }) =>
       html`<td role="cell" class="${name}" ${!row.value && name === "value" && html`colspan="2"`}>${
-        shorten(textOf(row))
+        shorten(textOf(row), MAX_CELL_LENGTH)
       }${name === "location" && below}</td>`
     )
   }</tr>`;
-}
-
-function shorten(text: string): string {
-  // Cuts between code points, so that no half of a surrogate pair remains.
-  return text.length > MAX_CELL_LENGTH
-    ? `${Array.from(text).slice(0, MAX_CELL_LENGTH - 3).join("")}…`
-    : text;
 }
 
 /** The service uses negative numbers for depths below the surface. */

@@ -2,7 +2,7 @@
 // values are those of DataStream's schema.
 import { acceptsLanguages } from "@std/http/negotiation";
 import type { html } from "hono/html";
-import { fold, KNOWN_VALUES } from "../../src/odata/value_hints.ts";
+import { fold, REGION_NAMES } from "../../src/odata/value_hints.ts";
 import TABLE from "./texts.json" with { type: "json" };
 
 /** Escaped HTML. */
@@ -102,26 +102,21 @@ export function valueName(value: string, language: Language): string {
   return language === "fr" && Object.hasOwn(FRENCH_VALUES, value) ? FRENCH_VALUES[value]! : value;
 }
 
-/** Regions by Id, with their names for the form. A hub has a name of its own, so that it differs from locations. */
-export function regionsIn(language: Language): [id: string, name: string][] {
-  return KNOWN_VALUES.RegionId!.map(([id = "", name = ""]) => {
-    const local = language === "fr" ? FRENCH_REGIONS[id] ?? name : name;
-    return [id, id.startsWith("hub.") ? `${local} (${TEXTS[language].basin})` : local];
-  });
-}
-
-/** Returns the Id itself if the region is not in the list. */
+/** Returns the name of a region, or its Id if it is not in the list. That of a hub must differ from locations. */
 export function regionName(id: string, language: Language): string {
-  return regionsIn(language).find(([known]) => known === id)?.[1] ?? id;
+  const name = REGION_NAMES.get(id) ?? id;
+  const local = language === "fr" ? FRENCH_REGIONS[id] ?? name : name;
+  return id.startsWith("hub.") && name !== id ? `${local} (${TEXTS[language].basin})` : local;
 }
 
 /** Accepts the Id, the name in either language, or the code of a province, in any case. */
 export function findRegion(text: string): string | undefined {
   const wanted = fold(text);
   const code = wanted === "pei" || wanted === "ipe" ? "pe" : wanted;
-  return [...regionsIn("en"), ...regionsIn("fr")].find(([id, name]) =>
-    id === text || id === `admin.4.ca.${code}` || fold(name) === wanted
-  )?.[0];
+  return [...REGION_NAMES.keys()].find((id) =>
+    id === text || id === `admin.4.ca.${code}` || fold(regionName(id, "en")) === wanted ||
+    fold(regionName(id, "fr")) === wanted
+  );
 }
 
 /** Characters of `accept-language` that are read. */

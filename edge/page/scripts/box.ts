@@ -4,6 +4,8 @@ import type { Page } from "./page.ts";
 export function enhanceBox(page: Page): void {
   const box = document.createElementNS("http://www.w3.org/2000/svg", "path");
   box.setAttribute("class", "map-box");
+  /** A shorter side is a click, not a box. */
+  const minPixels = 4;
   let land: SVGSVGElement | undefined;
   let start = new DOMPoint();
 
@@ -37,7 +39,7 @@ export function enhanceBox(page: Page): void {
     land = undefined;
     box.remove();
     map.classList.remove("drawing");
-    if (Math.min(Math.abs(end.x - start.x), Math.abs(end.y - start.y)) < 4) return;
+    if (Math.min(Math.abs(end.x - start.x), Math.abs(end.y - start.y)) < minPixels) return;
     const url = new URL(page.url(), location.href);
     url.searchParams.set("view", map.dataset.view!);
     const drawn = [start.x, start.y, end.x, end.y].map((pixel) => pixel.toFixed(1));
