@@ -216,7 +216,7 @@ const recordKey = (request: Request) => {
   return sandbox.fetch(request);
 };
 
-pageTest("page sends a caller's key as a header, and stores it nowhere", async (page) => {
+pageTest("page sends a caller's key in no address, and stores it nowhere", async (page) => {
   await page.locator("#what").fill("pH");
   await page.locator("#where").fill("Manitoba");
   await pressShow(page);
@@ -246,7 +246,7 @@ pageTest("page sends a caller's key as a header, and stores it nowhere", async (
 
 const token = "the-token-of-a-test";
 
-pageTest("page sends a token as a header", async (page) => {
+pageTest("page sends a token", async (page) => {
   await page.locator("#credential").fill(token);
   await pressShow(page);
   assert(await countOf(page) > 0);
