@@ -2,7 +2,8 @@ import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery, Batches } from "../../src/client/query.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
-import { type FileFormat, FORMATS, type LoadedFormat } from "../../src/formats/formats.ts";
+import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
+import { loadFormat } from "../../src/formats/load_format.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
 import { downloadHeaders, negotiateFormat } from "./headers.ts";
@@ -94,15 +95,17 @@ export async function parseDownload(
   };
   const checked = dataStream.query(resource, options);
   const queryUrl = withoutSecretPath(checked.url, settings);
-  const loadedFormat = format === "parquet"
-    ? await loadParquet(resource, queryUrl, parameters)
-    : format;
-  if (allowInvalid !== undefined && format !== "parquet") {
-    const problem = `applies to Parquet only; the format is ${format}`;
-    const facts = { received: allowInvalid, hint: "omit it" };
-    throw new ValidationError("allowInvalid", problem, facts);
-  }
-  const batches = checked.batches({ format: loadedFormat, csv, parts: true });
+  const loaded = await loadFormat(format, {
+    invalidValues: allowInvalid === undefined ? undefined : allowInvalid ? "null" : "error",
+    url: queryUrl,
+    // Without versions of datasets, which would need a request.
+    async describe({ notes, ...facts }) {
+      const { embeddedPackage } = await import("../../src/formats/data_package.ts");
+      const { tidy } = query;
+      return embeddedPackage({ resource, format, tidy, url: queryUrl, ...facts, more: { notes } });
+    },
+  });
+  const batches = checked.batches({ format: loaded, csv, parts: true });
   const isNegotiated = formatInPath === undefined;
   const headers = downloadHeaders(url, resource, format, parameters, {
     synthetic,
@@ -112,24 +115,6 @@ export async function parseDownload(
   const { top: _, ...rows } = query; // the page size does not change the rows
   const document = { resource, ...rows, allowInvalid, format: count || [format, csv] };
   return { ...parameters, resource, format, batches, queryUrl, options, document, headers };
-}
-
-/** The data package in the file has no versions of datasets, which would need a request. */
-async function loadParquet(
-  resource: ResourceName,
-  url: string,
-  { query: { tidy }, allowInvalid }: DownloadParameters,
-): Promise<LoadedFormat> {
-  const { parquetFormat } = await import("../../src/formats/parquet.ts");
-  const { embeddedPackage } = await import("../../src/formats/data_package.ts");
-  return parquetFormat({
-    url,
-    invalidValues: allowInvalid ? "null" : "error",
-    metadata({ rows, columns, ...more }) {
-      const file = { resource, format: "parquet", columns, rows, tidy, url, more } as const;
-      return { datapackage: embeddedPackage(file) };
-    },
-  });
 }
 
 /** Callers with different API keys can get different rows. */

@@ -55,7 +55,7 @@ export function fileNameOf(
   { fileName = resource.toLowerCase() }: DownloadParameters,
   synthetic: boolean,
 ): string {
-  return `${synthetic ? "synthetic-" : ""}${toFileName(fileName, FORMATS[format].extension)}`;
+  return `${synthetic ? "synthetic-" : ""}${toFileName(fileName, format)}`;
 }
 
 /** Characters; file systems limit a name to 255 bytes. */
@@ -63,7 +63,7 @@ export const MAX_NAME_LENGTH = 60;
 /** Characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
 const EXTENSION = new RegExp(
-  `\\.(${FORMAT_NAMES.map((name) => FORMATS[name].extension).join("|")})$`,
+  `\\.(${FORMAT_NAMES.join("|")})$`,
   "i",
 );
 /** Windows reserves these names for devices. */
@@ -154,7 +154,7 @@ export function negotiateFormat(
     status: 406,
     title: "No acceptable format",
     detail: `The accept header excludes all formats of ${resource}: ${mediaTypes.join(", ")}`,
-    hint: `send another accept header, or request /${resource}.${FORMATS[names[0]!].extension}`,
+    hint: `send another accept header, or request /${resource}.${names[0]}`,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { ValidationError } from "../../src/errors.ts";
 import type { CsvOptions } from "../../src/formats/csv.ts";
-import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
+import type { FileFormat } from "../../src/formats/formats.ts";
 import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
@@ -35,7 +35,7 @@ export interface DocumentOptions extends Omit<AnyResourceQuery, ServerOption | "
   count?: boolean | undefined;
   /** Name or media type. */
   format?: string;
-  /** Parquet only. */
+  /** Only for formats with types. */
   allowInvalid?: boolean;
   fileName?: string;
   by?: SummaryKey;
@@ -95,7 +95,7 @@ export function readDownloadParameters(
   const { options, csv, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
   const { count, format, allowInvalid, fileName, ...rows } = options;
   if (formatInPath !== undefined && format !== undefined) {
-    const problem = `cannot be combined with the extension .${FORMATS[formatInPath].extension}`;
+    const problem = `cannot be combined with the extension .${formatInPath}`;
     throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });
   }
   const query = { ...rows, filter: rows.filter };

@@ -3,7 +3,7 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { secureHeaders } from "hono/secure-headers";
 import { oneLine } from "../../src/errors.ts";
-import { FORMATS, formatsOf } from "../../src/formats/formats.ts";
+import { formatsOf } from "../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { suggestBySpelling } from "../../src/validation.ts";
 import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
@@ -198,7 +198,7 @@ function addDownloads(app: Router, context: AppContext): void {
   for (const resource of RESOURCE_NAMES) {
     get(`/${resource}`, (exchange) => respondWithDownload(exchange, resource, undefined, context));
     for (const format of formatsOf(resource)) {
-      const path = `/${resource}.${FORMATS[format].extension}`;
+      const path = `/${resource}.${format}`;
       get(path, (exchange) => respondWithDownload(exchange, resource, format, context));
     }
     const path = `/${resource}.datapackage.json`;

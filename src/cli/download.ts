@@ -30,8 +30,8 @@ import {
 import type { DatasetVersion } from "../formats/citations.ts";
 import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
-import type { ParquetOptions } from "../formats/parquet.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
@@ -50,12 +50,12 @@ import {
   CSV_FLAGS,
   type FlagValues,
   hasDays,
-  PARQUET_FLAGS,
   QUERY_FLAGS,
   readCsvOptions,
   readFormat,
   RESOURCE_COMMANDS,
   ROW_RULE_FLAGS,
+  TYPE_FLAGS,
 } from "./flags.ts";
 import { countText, noteLines, type ProgressReport, startReport } from "./progress_report.ts";
 
@@ -75,15 +75,12 @@ async function readJob(resource: ResourceName, flags: FlagValues, context: Conte
   const [output = "-"] = flags.get("output") ?? [];
   const file = isStandardOutput(output) ? undefined : output;
   const format = readFormat(resource, flags.get("format")?.[0], file);
-  const { label, isBinary, hasCsvOptions } = FORMATS[format];
-  if (flags.has("allow-invalid") && format !== "parquet") {
-    throw new UsageError(`--allow-invalid is for Parquet; the format is ${label}`);
-  }
+  const { label, isBinary, csv: csvDefaults } = FORMATS[format];
   if (isBinary && file === undefined && context.isStdoutTerminal && !flags.has("count")) {
     throw new UsageError(`${label} is not text: pass --output FILE, or redirect standard output`);
   }
   // Programs that read standard output expect lines that end in LF.
-  const eol = file === undefined && hasCsvOptions ? { eol: "\n" } as const : undefined;
+  const eol = file === undefined && csvDefaults ? { eol: "\n" } as const : undefined;
   const csv = readCsvOptions(flags, eol);
   const query = await readCommandQuery(resource, flags, context);
   const record = toQueryRecord(resource, query.baseUrl, flags, format);
@@ -287,7 +284,7 @@ async function* requestPages(
   if (citations !== undefined && recent.length === 0) return yield* pagesAfter(after);
   const pages = pagesAfter()[Symbol.asyncIterator]();
   const first: DownloadPage = (await pages.next()).value;
-  progress.found = first.distinct; // the end of a Parquet file has the citations
+  progress.found = first.distinct; // the end of the document can have the citations
   // Without an announced page, one can follow nevertheless.
   const second: DownloadPage = first.hasMore || first.isLast ? first : (await pages.next()).value;
   if (second.isLast) {
@@ -355,24 +352,17 @@ async function createRows({ flags, resource, client, input, format, csv, record 
     const { citations, datasets } = state.planned ? knownDatasets(state.planned) : {};
     return { citations: citations?.filter(({ doi }) => dois?.includes(doi) ?? true), datasets };
   };
-  const parquet: ParquetOptions & { url: string } = {
-    invalidValues: flags.has("allow-invalid") ? "null" : "error",
+  const loaded = await loadFormat(format, {
+    invalidValues: flags.has("allow-invalid") ? "null" : undefined,
     url: query.url,
-    metadata({ rows, columns, notes }) {
-      const more = { notes, query: record };
-      const datapackage = embeddedPackage({
+    describe: ({ notes, ...facts }) =>
+      embeddedPackage({
         ...described,
         ...datasetsOf(state.found?.DOI),
-        columns,
-        rows,
-        more,
-      });
-      return Promise.resolve({ datapackage });
-    },
-  };
-  const loaded = format === "parquet"
-    ? (await import("../formats/parquet.ts")).parquetFormat(parquet)
-    : format;
+        ...facts,
+        more: { notes, query: record },
+      }),
+  });
   const pages = query.batches({ format: loaded, csv, distinct: [...new Set(distinct)] });
   return {
     progress: state,
@@ -402,7 +392,7 @@ const CONTENT_FLAGS = Object.keys({
   ...QUERY_FLAGS,
   ...ROW_RULE_FLAGS,
   ...CSV_FLAGS,
-  ...PARQUET_FLAGS,
+  ...TYPE_FLAGS,
 }).filter((name) => name !== "top");
 const ROW_FLAGS = [
   "output",
@@ -413,7 +403,7 @@ const ROW_FLAGS = [
   "top",
   "tidy",
   "unit",
-  ...Object.keys({ ...CSV_FLAGS, ...PARQUET_FLAGS }),
+  ...Object.keys({ ...CSV_FLAGS, ...TYPE_FLAGS }),
 ];
 
 function toQueryRecord(

@@ -100,7 +100,7 @@ export const CSV_FLAGS = flagTable(
 );
 const nameOf = (usage: string) => usage.slice(2).split(" ")[0]!;
 
-export const PARQUET_FLAGS = flagTable({
+export const TYPE_FLAGS = flagTable({
   "--allow-invalid":
     "with Parquet, write null for a value that does not fit its column, and report the number",
 });
@@ -133,7 +133,7 @@ export function downloadFlags(resource: ResourceName): Flags {
     ...flagTable({ "--format FORMAT": help }, { format: choices }),
     ...OUTPUT_FLAGS,
     ...CSV_FLAGS,
-    ...PARQUET_FLAGS,
+    ...TYPE_FLAGS,
     ...flagTable({
       "-q, --quiet": "no progress, no citations, and nothing about a file that is unchanged",
     }),

@@ -1,6 +1,11 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
-import { checkCsvOptions, type CsvOptions } from "../formats/csv.ts";
-import { createWriter, type FormatName, FORMATS, type LoadedFormat } from "../formats/formats.ts";
+import type { CsvOptions } from "../formats/csv.ts";
+import {
+  createWriter,
+  csvOptionsOf,
+  type FormatName,
+  type LoadedFormat,
+} from "../formats/formats.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
 import type { PageWriter, WriterState } from "../formats/page_writer.ts";
 import { checkUnits } from "../formats/units.ts";
@@ -351,8 +356,7 @@ function digestOf(
     query;
   const selection = [resource, baseUrl, select, clauses, unparsedFilter, box, rules];
   const name = typeof format === "object" ? format.name : format;
-  const hasCsvOptions = typeof format === "string" && FORMATS[format].hasCsvOptions;
-  const output = [name, hasCsvOptions ? checkCsvOptions(csv) : undefined];
+  const output = [name, name && csvOptionsOf(name, csv)];
   return toHash(JSON.stringify([selection, limit, skipToken, partition, output, sameVersion]));
 }
 

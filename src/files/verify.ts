@@ -6,6 +6,7 @@ import { parse } from "@std/csv/parse";
 import { utf8Decoder } from "../bytes.ts";
 import { oneLine } from "../errors.ts";
 import { type PackageResource, sealPackage } from "../formats/data_package.ts";
+import { type FileFormat, FORMATS } from "../formats/formats.ts";
 import { FileError } from "./output.ts";
 import type { AnyPackage } from "./part_file.ts";
 
@@ -94,9 +95,9 @@ interface RowCounter {
 /** Returns `undefined` for a format whose rows are not counted. */
 function createCounter({ format, dialect }: PackageResource): RowCounter | undefined {
   if (dialect !== undefined) return csvCounter(dialect);
-  if (format === "ndjson") return csvCounter({ delimiter: "", header: false, isPlain: true });
-  if (format === "json" || format === "geojson") return jsonCounter();
-  return undefined;
+  const { rows } = FORMATS[format as FileFormat] ?? {};
+  if (rows === "lines") return csvCounter({ delimiter: "", header: false, isPlain: true });
+  return rows && jsonCounter();
 }
 
 const [LINE_FEED, QUOTE, BACKSLASH] = [0x0a, 0x22, 0x5c];

@@ -122,8 +122,8 @@ const CSV_OPTIONS = {
   escapeFormulas: { default: false, type: "boolean", describe: undefined },
 } as const satisfies Record<keyof CsvOptions, CsvRule>;
 
-export function describeCsv(given: CsvOptions | undefined): CsvDescription {
-  const checked: Record<string, unknown> = checkCsvOptions(given);
+export function describeCsv(options: CheckedCsvOptions): CsvDescription {
+  const checked: Record<string, unknown> = options;
   const fixed = { quoteChar: '"', doubleQuote: true, skipInitialSpace: false, missingValues: [""] };
   const described = Object.entries(CSV_OPTIONS)
     .map(([option, { describe }]) => describe?.(checked[option]));

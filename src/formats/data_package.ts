@@ -1,12 +1,18 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
 import { sha256Hex } from "../bytes.ts";
 import { meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
-import { POSITION_FIELDS } from "../odata/map_position.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
-import { type CsvDescription, type CsvOptions, describeCsv } from "./csv.ts";
-import { columnNamesIn, type FileFormat, FORMATS, withoutPageSize } from "./formats.ts";
+import type { CsvDescription, CsvOptions } from "./csv.ts";
+import {
+  columnNamesIn,
+  describeFormat,
+  type FileFormat,
+  FORMATS,
+  hasPointColumn,
+  withoutPageSize,
+} from "./formats.ts";
 import { CENSORINGS, TIDY_COLUMNS, TIDY_TYPES, type TidyRow, type TidyType } from "./tidy.ts";
 
 /** Column of a file. `unit` and `unitField` are additions of Weir. */
@@ -82,14 +88,13 @@ export interface DescribedFile<More> {
 
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
-  const { mediaType, hasCsvOptions: isCsv, compression } = FORMATS[format];
-  const { missingValues, ...dialect } = describeCsv(file.csv);
+  const { mediaType, compression } = FORMATS[format];
+  const { dialect, missingValues } = describeFormat(format, file.csv);
+  const isCsv = dialect !== undefined;
   const name = nameOf(fileName);
   const columnNames = columnNamesIn(format, resource, file.columns);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
-  const hasGeometry = format === "parquet" && resource === "Locations" &&
-    POSITION_FIELDS.every((field) => file.columns.includes(field));
   return {
     profile: isCsv ? "tabular-data-package" : "data-package",
     name,
@@ -102,7 +107,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       name,
       path: fileName,
       title,
-      format: isCsv ? "csv" : format,
+      format: compression ? format.slice(0, -compression.length - 1) : format,
       ...(compression && { compression }),
       mediatype: mediaType,
       encoding: "utf-8",
@@ -116,7 +121,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
             toField(resource, field, columnNames[index]!, isCsv)
           ),
           ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
-          ...hasGeometry ? [GEOMETRY_FIELD] : [],
+          ...hasPointColumn(format, resource, file.columns) ? [GEOMETRY_FIELD] : [],
         ],
         ...(isCsv && { missingValues }),
       },

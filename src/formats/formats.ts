@@ -10,7 +10,14 @@ import {
   suggestBySpelling,
   suggestNames,
 } from "../validation.ts";
-import { checkCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
+import {
+  checkCsvOptions,
+  type CheckedCsvOptions,
+  type CsvDescription,
+  type CsvOptions,
+  CsvWriter,
+  describeCsv,
+} from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { GzipWriter } from "./gzip.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
@@ -18,7 +25,7 @@ import type { PageWriter, WriterState } from "./page_writer.ts";
 import type { RowRules } from "./tidy.ts";
 
 export interface Format {
-  extension: string;
+  /** Other extensions. Its name is the first one. */
   aliases?: readonly string[];
   mediaType: string;
   label: string;
@@ -26,10 +33,17 @@ export interface Format {
   isBinary?: boolean;
   resources: readonly ResourceName[];
   requiredFields?: readonly string[];
-  hasCsvOptions?: boolean;
+  /** Options of CSV whose defaults are other ones. Absent if it has no options of CSV. */
+  csv?: CsvOptions;
+  /** What counts its rows, unless it has options of CSV: line ends, or items of its list. Default: nothing. */
+  rows?: "lines" | "items";
   /** Whether it is a table with names of columns, which some of its readers compare without case. Default false. */
   isTable?: boolean;
   compression?: "gz";
+  /** Whether a value must fit the type of its column, unless `invalidValues` is `"null"`. Default false. */
+  isTyped?: boolean;
+  /** Whether Locations with a position have a column of points. Default false. */
+  hasPoints?: boolean;
   /** Whether rows are written only after many have arrived: a request before them delays nothing. Default false. */
   writesLate?: boolean;
   /** Use {@linkcode createWriter}, which checks the common options first. Absent if the format is a `LoadedFormat`. */
@@ -39,7 +53,8 @@ export interface Format {
 export interface WriterOptions {
   resource: ResourceName;
   select?: readonly string[] | undefined;
-  csv?: CsvOptions | undefined;
+  /** Absent if the format has no options of CSV. */
+  csv?: CheckedCsvOptions | undefined;
   state?: WriterState | undefined;
   /** Set by {@linkcode createWriter}. */
   nameColumns?: (fields: readonly string[]) => readonly string[];
@@ -66,59 +81,58 @@ export interface LoadedFormat {
 export type FileFormat = FormatName | LoadedFormat["name"];
 
 /**
- * The first one is the default. A new format also needs its name in {@linkcode FormatName} and its
- * method in the type `Query` of `client/query.ts`, and must not be in {@linkcode FORMAT_SYNONYMS}.
+ * By name, which is the extension. The first one is the default. A new format also needs its name in
+ * {@linkcode FormatName} or, if `load_format.ts` loads its module, in {@linkcode LoadedFormat}.
  */
 export const FORMATS: Readonly<Record<FileFormat, Format>> = {
   csv: {
-    extension: "csv",
     mediaType: "text/csv",
     label: "CSV",
     resources: RESOURCE_NAMES,
-    hasCsvOptions: true,
+    csv: {},
     isTable: true,
     newWriter: (options) => new CsvWriter(...csvArguments(options)),
   },
   ndjson: {
-    extension: "ndjson",
     aliases: ["jsonl"],
     mediaType: "application/x-ndjson",
     label: "NDJSON",
     resources: RESOURCE_NAMES,
+    rows: "lines",
     newWriter: ({ state, rules }) => createNdjsonWriter(state, rules),
   },
   json: {
-    extension: "json",
     mediaType: "application/json",
     label: "JSON",
     resources: RESOURCE_NAMES,
+    rows: "items",
     newWriter: ({ state, rules }) => createJsonWriter(state, rules),
   },
   geojson: {
-    extension: "geojson",
     mediaType: "application/geo+json",
     label: "GeoJSON",
     resources: ["Locations"],
     requiredFields: POSITION_FIELDS,
+    rows: "items",
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
   "csv.gz": {
-    extension: "csv.gz",
     mediaType: "application/gzip",
     label: "CSV in gzip",
     isBinary: true,
     resources: RESOURCE_NAMES,
-    hasCsvOptions: true,
+    csv: {},
     isTable: true,
     compression: "gz",
     newWriter: (options) => new GzipWriter(...csvArguments(options)),
   },
   parquet: {
-    extension: "parquet",
     mediaType: "application/vnd.apache.parquet",
     label: "Parquet",
     isBinary: true,
     writesLate: true,
+    isTyped: true,
+    hasPoints: true,
     resources: RESOURCE_NAMES,
     isTable: true,
   },
@@ -132,14 +146,13 @@ export function withoutPageSize(url: string): string {
 function csvArguments(
   { resource, select, csv, state, nameColumns, rules, unchecked }: WriterOptions,
 ): ConstructorParameters<typeof CsvWriter> {
-  const checked = checkCsvOptions(csv);
   const fields = select ?? fieldNames(resource);
-  if (!unchecked) requireKnownColumns(checked.columns ?? [], fields);
-  return [checked, fields, { addsNewFields: select === undefined, state, nameColumns, rules }];
+  if (!unchecked) requireKnownColumns(csv!.columns ?? [], fields);
+  return [csv!, fields, { addsNewFields: select === undefined, state, nameColumns, rules }];
 }
 
 /** Names in other programs, suggested but not accepted. */
-export const FORMAT_SYNONYMS: Readonly<Record<string, string>> = {
+const FORMAT_SYNONYMS: Readonly<Record<string, string> & { [N in FileFormat]?: never }> = {
   excel: "csv with {bom: true}",
   xlsx: "csv with {bom: true}",
   tsv: 'csv with {separator: "\\t"}',
@@ -156,8 +169,8 @@ export function formatsOf(resource: ResourceName): FileFormat[] {
 export function formatOfExtension(extension: string): FileFormat | undefined {
   const wanted = extension.toLowerCase();
   return FORMAT_NAMES.find((name) => {
-    const { extension, aliases = [] } = FORMATS[name];
-    return extension === wanted || aliases.includes(wanted);
+    const { aliases = [] } = FORMATS[name];
+    return name === wanted || aliases.includes(wanted);
   });
 }
 
@@ -176,18 +189,14 @@ export function unknownFormat(resource: ResourceName, received: string): Validat
   return invalidValue("format", `one of ${names.join(", ")} for ${resource}`, received, hint);
 }
 
-export function createWriter(given: FormatName | LoadedFormat, options: WriterOptions): PageWriter {
-  const { resource, select, csv } = options;
+export function createWriter(
+  given: FormatName | LoadedFormat,
+  options: Omit<WriterOptions, "csv"> & { csv?: CsvOptions | undefined },
+): PageWriter {
+  const { resource, select } = options;
   const { name: format, newWriter } = requireFormat(given, resource);
-  const { label, hasCsvOptions, requiredFields = [] } = FORMATS[format];
-  checkCsvOptions(csv);
-  const csvOption = Object.entries(csv ?? {}).find(([, value]) => value !== undefined);
-  if (csvOption !== undefined && !hasCsvOptions) {
-    throw new ValidationError(csvOption[0], `applies to CSV only; the format is ${format}`, {
-      received: csvOption[1],
-      hint: "omit it",
-    });
-  }
+  const csv = csvOptionsOf(format, options.csv);
+  const { label, requiredFields = [] } = FORMATS[format];
   const missing = requiredFields.filter((field) => select?.includes(field) === false);
   if (missing.length > 0) {
     throw new ValidationError("select", `must contain ${missing.join(" and ")} for ${label}`, {
@@ -197,8 +206,52 @@ export function createWriter(given: FormatName | LoadedFormat, options: WriterOp
   }
   return newWriter({
     ...options,
+    csv,
     nameColumns: (fields) => columnNamesIn(format, resource, fields),
   });
+}
+
+/**
+ * Returns the options of CSV of a format, with its defaults; `undefined` if it has none.
+ *
+ * @throws {ValidationError} If an option is invalid, or given for a format that has none
+ */
+export function csvOptionsOf(
+  format: FileFormat,
+  csv: CsvOptions = {},
+): CheckedCsvOptions | undefined {
+  const { csv: defaults } = FORMATS[format];
+  checkCsvOptions(csv);
+  const given = Object.entries(csv).filter(([, value]) => value !== undefined);
+  if (defaults) return checkCsvOptions({ ...defaults, ...Object.fromEntries(given) });
+  for (const [option, received] of given) {
+    throw new ValidationError(option, `applies to CSV only; the format is ${format}`, {
+      received,
+      hint: "omit it",
+    });
+  }
+  return undefined;
+}
+
+/** Returns what a data package says about a format; nothing if it has no options of CSV. */
+export function describeFormat(
+  format: FileFormat,
+  csv: CsvOptions | undefined,
+): { dialect?: Omit<CsvDescription, "missingValues">; missingValues?: readonly string[] } {
+  const options = csvOptionsOf(format, csv);
+  if (options === undefined) return {};
+  const { missingValues, ...dialect } = describeCsv(options);
+  return { dialect, missingValues };
+}
+
+/** Whether a file has a column of points: the positions of Locations. */
+export function hasPointColumn(
+  format: FileFormat,
+  resource: ResourceName,
+  fields: readonly string[],
+): boolean {
+  return FORMATS[format].hasPoints === true && resource === "Locations" &&
+    POSITION_FIELDS.every((field) => fields.includes(field));
 }
 
 /** Returns the names of the columns of fields in a file. */

@@ -35,7 +35,12 @@ import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import { VERSION } from "../version.ts";
-import { type LoadedFormat, withoutPageSize, type WriterOptions } from "./formats.ts";
+import {
+  hasPointColumn,
+  type LoadedFormat,
+  withoutPageSize,
+  type WriterOptions,
+} from "./formats.ts";
 import { PageFault } from "./json_scanner.ts";
 import { PointCell, pointReader, type ReadPoint } from "./points.ts";
 import {
@@ -269,9 +274,9 @@ class ParquetDocumentWriter extends PageWriter {
     this.state = (state as ParquetState | undefined) ??
       { isBegun: false, fields: select ?? fieldNames(resource), groups: [] };
     const { fields, groups } = this.state;
-    const positions = POSITION_FIELDS.map((field) => fields.indexOf(field));
-    const hasPoints = resource === "Locations" && !positions.includes(-1);
-    this.#readPoint = hasPoints ? pointReader(positions) : undefined;
+    this.#readPoint = hasPointColumn("parquet", resource, fields)
+      ? pointReader(POSITION_FIELDS.map((field) => fields.indexOf(field)))
+      : undefined;
     const columns = this.#columnsOf(fields).map(([, type]) => createColumn(type));
     this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
     if (groups.length === 0) this.#output.appendUint32(MAGIC);

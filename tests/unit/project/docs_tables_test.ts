@@ -63,9 +63,9 @@ const TABLES: Record<string, readonly (string | readonly (string | undefined)[])
   ),
   "cli | Exit codes | code": /^Exit codes: (.*)\.$/m.exec(await recorded("transcripts/help"))![1]!
     .split(", ").map((code) => code.split(" ")[0]!),
-  "edge | Formats | format": Object.entries(FORMATS).map(([name, { extension, mediaType }]) => [
+  "edge | Formats | format": Object.entries(FORMATS).map(([name, { mediaType }]) => [
     name,
-    `.${extension}`,
+    `.${name}`,
     mediaType,
   ]),
   "edge | URL parameters | parameter": [...DOWNLOAD_PARAMETERS],
