@@ -369,10 +369,7 @@ function createBody(
     start(controller) {
       reader.onHeartbeat = () => {
         if (idleSince === undefined) return;
-        const isIdle = clock.now() - idleSince >= readerTimeout;
-        const error = isIdle
-          ? new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`)
-          : reader.error;
+        const error = idleError(clock.now() - idleSince, readerTimeout) ?? reader.error;
         if (error === undefined) return;
         controller.error(exchange.log.createBodyError());
         disconnect(error);
@@ -409,10 +406,17 @@ function createBody(
   }, { highWaterMark: 0 });
 }
 
+/** Adds a part to the facts of the request, and logs how a complete document differs from the count of the service. */
 function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: string): void {
   facts.rows += part?.rows ?? 0;
   facts.notes = part?.notes ?? facts.notes;
   const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
   if (missingRows + surplusRows === 0) return;
   log.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
+}
+
+/** Error for a client that has read nothing for a time (ms); `undefined` if it may still read. */
+function idleError(idle: number, readerTimeout: number): Error | undefined {
+  if (idle < readerTimeout) return undefined;
+  return new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`);
 }

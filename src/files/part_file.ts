@@ -410,7 +410,7 @@ async function createOutput(
   replaces: Replaceable,
   options: FileOptions,
 ): Promise<Output> {
-  const { part, dataPackage } = filesOf(path);
+  const { part } = filesOf(path);
   const { file, check, commit, release } = await claim(path, earlier?.saved, replaces, options);
   const hash = earlier?.hash ?? createHash("sha256");
   let { bytes, cursor: committed } = earlier?.saved ?? NEW_PART;
@@ -420,11 +420,8 @@ async function createOutput(
     const { data, cursor, isLast } = page;
     check();
     hash.update(data);
-    for (let at = 0; at < data.length;) {
-      const { bytesWritten } = await file.write(data, at, data.length - at, bytes);
-      at += bytesWritten;
-      bytes += bytesWritten;
-    }
+    await writeAt(file, data, bytes);
+    bytes += data.length;
     last = page;
     // The end of the document is not committed: a run that continues writes it again.
     if (isLast || datasets === undefined) return;
@@ -438,24 +435,13 @@ async function createOutput(
     const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
     const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
-    // Another program may have changed bytes since they were written.
-    if (await hashBytes(file, createHash("sha256"), bytes) !== facts.hash) {
-      throw new PartError(`${describeOtherBytes(part, bytes)}: ${HINTS.damagedPart}`);
-    }
+    await requireHash(file, facts, part);
     const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
     await file.sync();
     const description = await sealPackage(options.describe(facts));
-    // Without an await below, because another run can take over the part.
-    check();
-    if (kept !== undefined) renameSync(path, kept);
-    // If this run is killed now, the next one must not compare the FILE of before with the new package.
-    if (replaces === "own") commit({ replaces: "any" });
-    replaceFile(dataPackage, `${JSON.stringify(description, null, 2)}\n`);
-    check();
-    renameSync(part, path);
-    removeState(path);
+    nameFile(path, { check, commit }, description, replaces, kept);
     await release();
     return { bytes, kept };
   };
@@ -477,6 +463,46 @@ async function createOutput(
     finish: () => explainingErrors(path, finish()),
     abandon,
   };
+}
+
+/**
+ * Gives a complete part and its package their names. Synchronous, because another run can take over the part.
+ *
+ * @param kept Name by which FILE is kept; `undefined` if it is not
+ */
+function nameFile(
+  path: string,
+  { check, commit }: Pick<Claim, "check" | "commit">,
+  description: FilePackage,
+  replaces: Replaceable,
+  kept: string | undefined,
+): void {
+  const { part, dataPackage } = filesOf(path);
+  check();
+  if (kept !== undefined) renameSync(path, kept);
+  // If this run is killed now, the next one must not compare the FILE of before with the new package.
+  if (replaces === "own") commit({ replaces: "any" });
+  replaceFile(dataPackage, `${JSON.stringify(description, null, 2)}\n`);
+  check();
+  renameSync(part, path);
+  removeState(path);
+}
+
+/** Writes bytes at an offset. The system can write fewer at a time. */
+async function writeAt(file: FileHandle, data: Uint8Array, offset: number): Promise<void> {
+  for (let at = 0; at < data.length;) {
+    at += (await file.write(data, at, data.length - at, offset + at)).bytesWritten;
+  }
+}
+
+/** Throws if another program has changed bytes of a part since they were written. */
+async function requireHash(
+  file: FileHandle,
+  { bytes, hash }: Pick<FileFacts, "bytes" | "hash">,
+  part: string,
+): Promise<void> {
+  if (await hashBytes(file, createHash("sha256"), bytes) === hash) return;
+  throw new PartError(`${describeOtherBytes(part, bytes)}: ${HINTS.damagedPart}`);
 }
 
 /** Returns the name by which a FILE is kept that was changed since weir wrote it; `undefined` if it is not kept. */
