@@ -20,20 +20,21 @@ const PAGE =
 export function createFirewall(
   maxRequests: number,
   now: () => number,
+  stats: { refused: number },
 ): (url: URL) => Response | undefined {
   let starts: number[] = [];
   return ({ search }) => {
     const time = now();
     starts = starts.filter((start) => time - start < RATE_TIME);
     starts.push(time); // a refused request counts too
-    if (starts.length > maxRequests) return tooManyRequests();
     const query = search.slice(1);
-    // "+" is a space to the rules, which is more than the service accepts.
-    const text = decode(query.replaceAll("+", " "));
-    const isRefused = query.length > MAX_QUERY_BYTES || ATTACKS.some((rule) => rule.test(text));
-    return isRefused
-      ? new Response(PAGE, { status: 403, headers: { "content-type": "text/html" } })
-      : undefined;
+    const text = decode(query);
+    const isTooFast = starts.length > maxRequests;
+    const isAttack = query.length > MAX_QUERY_BYTES || ATTACKS.some((rule) => rule.test(text));
+    if (!isTooFast && !isAttack) return undefined;
+    stats.refused++;
+    if (isTooFast) return tooManyRequests();
+    return new Response(PAGE, { status: 403, headers: { "content-type": "text/html" } });
   };
 }
 

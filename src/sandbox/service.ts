@@ -147,7 +147,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     SANDBOX_OPTIONS,
   );
   const stats = { requests: 0, rows: 0, tooFast: 0, parallel: 0, refused: 0, mostInFlight: 0 };
-  const refuse = firewall ? createFirewall(firewallRequests, now) : () => undefined;
+  const refuse = firewall ? createFirewall(firewallRequests, now, stats) : () => undefined;
   const enter = createRequestLimit(requestsPerSecond, now, stats);
 
   /** In the service's order: firewall, encoding, key, path, rate limit, query. */
@@ -155,10 +155,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     stats.requests++;
     const url = new URL(request.url);
     const refusal = refuse(url);
-    if (refusal !== undefined) {
-      stats.refused++;
-      return refusal;
-    }
+    if (refusal !== undefined) return refusal;
     if (url.search.includes("$") || !isDecodable(url.search)) return reject(400, null);
     const key = request.headers.get("x-api-key");
     if (key === null) return reject(401, "Unauthorized");
@@ -175,17 +172,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         const count = JSON.stringify({ value: found.count() });
         return streamResponse(request, [count].values(), leave);
       }
-      const rows: string[] = [];
-      let lastId: string | number | undefined;
-      let nextLink: string | undefined;
-      for (const row of found.rows(query.after)) {
-        if (rows.length === query.top) {
-          nextLink = toNextLink(url, query, lastId!, !firewall);
-          break;
-        }
-        rows.push(JSON.stringify(pickFields(row, query.select)));
-        lastId = row.Id;
-      }
+      const { rows, next } = takeRows(found.rows(query.after), query);
+      const nextLink = next === undefined ? undefined : toNextLink(url, query, next, !firewall);
       stats.rows += rows.length;
       const headers = nextLink ? { link: `<${nextLink}>; rel="next"` } : undefined;
       return streamResponse(request, pageBody(resource, rows, nextLink), leave, headers);
@@ -207,6 +195,21 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return respond(request);
     },
   };
+}
+
+/** Returns the rows of a page in JSON, and the last Id of a page that is followed by others. */
+function takeRows(
+  found: Iterable<{ Id: string | number }>,
+  { top, select }: SandboxQuery,
+): { rows: string[]; next?: string | number } {
+  const rows: string[] = [];
+  let next: string | number = "";
+  for (const row of found) {
+    if (rows.length === top) return { rows, next };
+    rows.push(JSON.stringify(pickFields(row, select)));
+    next = row.Id;
+  }
+  return { rows };
 }
 
 /** Faster than a list of fields as the second argument of `JSON.stringify()`. */
