@@ -22,21 +22,27 @@ interface StatusRule {
 const TIMEOUT: StatusRule = { hint: TIMEOUT_HINT, fault: "timeout" };
 const OUTAGE: StatusRule = { hint: "try again later", fault: "outage" };
 
+const CHECK_QUERY: StatusRule = { hint: "check the names and the filter" };
+const SHORTEN = "the request is too long: shorten the {filter}";
+
 /** One row per status; others from 500 on are outages. Source: DataStream Public API, "Errors". */
 const STATUSES: Readonly<Record<number, StatusRule>> = {
-  400: { hint: "check the names and the filter" },
+  400: CHECK_QUERY,
   401: { hint: `send an API key, ${OR_REQUEST_ONE}` },
+  402: { hint: "ask DataStream what your API key may request" },
   403: { hint: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}` },
   408: TIMEOUT,
+  409: { hint: "the data may be changing, so run the query again" },
+  410: { hint: "this address was removed, so update Weir" },
   413: { hint: "lower {top} or select fewer fields", fault: "too large" },
+  414: { hint: SHORTEN },
+  422: CHECK_QUERY,
   429: {
     hint:
       `other programs with this key or behind the same address send too many requests: ${MAX_REQUESTS_PER_SECOND} per second are allowed, none in parallel`,
     fault: "block",
   },
-  500: OUTAGE,
-  502: OUTAGE,
-  503: OUTAGE,
+  431: { hint: SHORTEN },
   504: TIMEOUT,
 };
 
@@ -88,7 +94,7 @@ export function statusError(
     isTemporary: fault !== undefined,
     retryAfter: readRetryAfter(response.headers),
     rule,
-    hint: rule === undefined ? hint : `${tooLongHint(url)}, or ${hint}`,
+    hint: rule === undefined ? hint : tooLongHint(url) + (hint === SHORTEN ? "" : `, or ${hint}`),
   });
 }
 
@@ -113,13 +119,25 @@ function isJsonText(body: string): boolean {
   }
 }
 
+/** Characters of a body that is not JSON. */
+const MAX_TEXT = 200;
+
 function messageIn(body: string): string {
   try {
-    const { error, message = error?.message } = JSON.parse(body);
-    return typeof message === "string" ? oneLine(message) : "";
+    return findMessage(JSON.parse(body));
   } catch {
-    return ""; // not JSON: the error message has the status only
+    // Neither HTML nor JSON that was cut is shown.
+    return /^\s*[[{"]|<[!/a-z]/i.test(body) ? "" : oneLine(body).trim().slice(0, MAX_TEXT);
   }
+}
+
+/** Of an error in JSON: of DataStream, its firewall, OData, JSON:API (`errors[].detail`) and RFC 9457 (`detail`). */
+export function findMessage(json: unknown): string {
+  const { message, error, errors, detail } = Object(json);
+  const found = [error, errors].flat().map((one) => one?.message ?? one?.detail ?? one);
+  return oneLine(
+    [message, ...found, detail, json].find((text) => text && typeof text === "string") ?? "",
+  );
 }
 
 /**

@@ -2,15 +2,22 @@ import { DataStreamError, oneLine } from "../errors.ts";
 import { parseWholeNumber } from "../validation.ts";
 import type { ServiceResponse } from "./transport.ts";
 
+interface NextLink {
+  /** Skip token. `undefined` without a link. */
+  token?: string;
+  /** Address of the link if it is another one than that of the request. It is not used. */
+  otherAddress?: string | undefined;
+}
+
 /**
- * Links are raw or percent-encoded. They must have the origin and path of the request and, if they
- * have `$select` or `$filter`, their values: the next request differs only in its position. Source:
- * DataStream Public API, "Response Format".
+ * Links are raw or percent-encoded. If they have `$select` or `$filter`, they must have the values of the request: the
+ * next request differs only in its position. If the token is not an Id, they must also have the address of the request,
+ * and otherwise its resource. Source: DataStream Public API, "Response Format".
  */
-export function readSkipToken(
+export function readNextLink(
   envelope: Record<string, unknown>,
   { url, headers }: Pick<ServiceResponse, "url" | "headers">,
-): string | undefined {
+): NextLink {
   const linkError = (problem: string, cause?: unknown) =>
     new DataStreamError(`The link to the next page ${problem}`, {
       kind: "next-link",
@@ -26,25 +33,37 @@ export function readSkipToken(
   } catch (error) {
     throw linkError(`cannot be read: ${oneLine(error)}`, error);
   }
-  if (link === undefined) return undefined;
+  if (link === undefined) return {};
   if (typeof link !== "string" || !URL.canParse(link, url)) throw linkError("is not a URL");
   const target = new URL(link, url);
-  const { origin, pathname, searchParams: sent } = new URL(url);
-  if (target.origin !== origin || target.pathname !== pathname) {
-    throw linkError("has another address than the request");
-  }
+  const sent = new URL(url);
   for (const name of ["$select", "$filter"] as const) {
-    if (!repeatsOption(link, name, sent.get(name) ?? "")) {
+    if (!repeatsOption(link, name, sent.searchParams.get(name) ?? "")) {
       throw linkError(`has another ${name} than the request`);
     }
   }
   const [, encoded] = /[?&](?:\$|%24)skiptoken=([^&#]*)/.exec(link) ?? [];
   if (!encoded) throw linkError("has no $skiptoken");
+  let token: string;
   try {
-    return decodeURIComponent(encoded);
+    token = decodeURIComponent(encoded);
   } catch (error) {
     throw linkError("has a wrongly encoded $skiptoken", error);
   }
+  const otherAddress = addressOf(target);
+  if (otherAddress === addressOf(sent)) return { token };
+  if (idOfToken(token) === undefined || resourceOf(target) !== resourceOf(sent)) {
+    throw linkError("has another address than the request");
+  }
+  return { token, otherAddress };
+}
+
+function addressOf({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
+function resourceOf({ pathname }: URL): string {
+  return pathname.slice(pathname.lastIndexOf("/")).toLowerCase();
 }
 
 /** Reads tokens such as `Id:99999`; `undefined` for other tokens, such as Metadata's UUIDs. */

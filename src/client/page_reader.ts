@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { amendError, DataStreamError, oneLine } from "../errors.ts";
+import { amendError, DataStreamError } from "../errors.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
 import { PageFault } from "../formats/json_scanner.ts";
 import { ByteBuffer, releaseBuffer } from "../bytes.ts";
@@ -16,7 +16,8 @@ import {
 import { type RowId, toRowId } from "../formats/row_reader.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { firstRepeated, isCount, isObject } from "../validation.ts";
-import { idOfToken, readSkipToken } from "./next_link.ts";
+import { findMessage } from "./http_error.ts";
+import { idOfToken, readNextLink } from "./next_link.ts";
 import { isJson, type ServiceResponse } from "./transport.ts";
 
 export interface PageRequest extends PageOptions {
@@ -39,6 +40,7 @@ export interface PageEnd<T> extends PageRows<T | undefined> {
   length: number;
   isFull: boolean;
   nextToken: string | undefined;
+  otherAddress: string | undefined;
 }
 
 export interface PageOrder {
@@ -130,7 +132,7 @@ function checkPage(
   const { length } = ids;
   const lastId = ids instanceof Float64Array ? checkIds(ids, start) : undefined;
   const otherIds = ids instanceof Float64Array ? [] : checkOtherIds(ids, seen);
-  const nextToken = readSkipToken(envelope, response);
+  const { token: nextToken, otherAddress } = readNextLink(envelope, response);
   if (nextToken !== undefined && length === 0) {
     throw new PageFault("no rows, and a link to a next page");
   }
@@ -145,7 +147,7 @@ function checkPage(
   if (length > 0 && lastId === undefined && !mayLackIntegers && request.hasIds) {
     throw new PageFault("a row without an integer Id");
   }
-  return { length, isFull: length === request.top, lastId, otherIds, nextToken };
+  return { length, isFull: length === request.top, lastId, otherIds, nextToken, otherAddress };
 }
 
 /** Less than each Id. */
@@ -183,15 +185,15 @@ function checkOtherIds(ids: readonly (RowId | undefined)[], seen: ReadonlySet<st
 }
 
 function requireNoError(
-  { error, errors }: Record<string, unknown>,
+  envelope: Record<string, unknown>,
   redact: ServiceResponse["redact"],
 ): void {
+  const { error, errors } = envelope;
   const isEmpty = Array.isArray(errors) && errors.length === 0;
   const found = error ?? (isEmpty ? undefined : errors);
   if (found === undefined || found === null) return;
-  const message = isObject(found) ? found.message : found;
-  const text = typeof message === "string" ? ` (${oneLine(message)})` : "";
-  throw new PageFault(`an error in the page${redact(text)}`);
+  const text = findMessage(envelope);
+  throw new PageFault(`an error in the page${text && ` (${redact(text)})`}`);
 }
 
 /**

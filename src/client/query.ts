@@ -415,6 +415,11 @@ export interface Progress {
    * that writes points, or CSV without a NUL. Absent if there are none.
    */
   readonly notes?: RowNotes | undefined;
+  /**
+   * Address of a link to a next page that is not the address of the request. Only its skip token is used. Absent if there
+   * was no such link.
+   */
+  readonly otherAddress?: string;
   /** By what the query is being split into smaller ones; otherwise `undefined`. */
   readonly splitting?: "location" | "year" | undefined;
   /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */

@@ -296,7 +296,7 @@ function advance(
 
 function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<unknown>): void {
   const { run, query, options, isProbe, position } = reading;
-  const { length, isFull, lastId, otherIds, nextToken } = end;
+  const { length, isFull, lastId, otherIds, nextToken, otherAddress } = end;
   const last = lastId ?? otherIds.at(-1);
   const lastToken = last === undefined ? position.shards[0]!.after : `Id:${last}`;
   if (length > 0 && last === undefined) {
@@ -314,7 +314,10 @@ function advanceToPageEnd(reading: Reading, request: PageRequest, end: PageEnd<u
   // An empty page that was only requested to find the end is not a page of the result.
   const isPage = !options.isInternal && (length > 0 || !isProbe);
   if (nextToken !== undefined) reading.isProbe = false;
-  reportProgress(run, isPage ? { pages: run.progress.pages + 1 } : {});
+  reportProgress(run, {
+    ...(isPage && { pages: run.progress.pages + 1 }),
+    ...(otherAddress && { otherAddress }),
+  });
 }
 
 /** Whether the service rejected a token whose form is assumed, in a request for a page that nothing announced. */

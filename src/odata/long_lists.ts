@@ -15,7 +15,7 @@ const MEASUREMENT_FIELDS: readonly FilterField[] = [
 
 /** Fields whose lists can be split without returning a row twice: a row has one value. */
 const SINGLE_VALUED_FIELDS: Record<ResourceName, readonly FilterField[]> = {
-  Metadata: ["DOI", "DatasetName"],
+  Metadata: ["Id", "DOI", "DatasetName"],
   Locations: ["DOI", "LocationId", "MonitoringLocationType", "Name"],
   Observations: MEASUREMENT_FIELDS,
   Records: MEASUREMENT_FIELDS,

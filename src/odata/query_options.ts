@@ -379,12 +379,13 @@ export function toMetadataFilter(query: RowFilter): string | undefined {
 export function toWiderMetadataFilter({ filter, within }: RowFilter): string | undefined {
   const names: readonly string[] = RESOURCES.Metadata.filters;
   const clauses = [...clausesOf(filter), ...(within ? toBoxClauses(within, "within") : [])];
-  const supported = clauses.filter(({ field }) => names.includes(field));
+  // Other resources have other Ids.
+  const supported = clauses.filter(({ field }) => names.includes(field) && field !== "Id");
   return formatClauses(omitRowExclusions(supported)) || undefined;
 }
 
 /** For other names, `ne` may mean "has no such row" instead of "has a row that differs". */
-const DATASET_NAMES = ["DOI", "DatasetName", "CreateTimestamp"];
+const DATASET_NAMES = ["Id", "DOI", "DatasetName", "CreateTimestamp"];
 
 function omitRowExclusions(clauses: readonly Clause[]): Clause[] {
   return clauses.filter(({ field, operator }) =>

@@ -20,6 +20,7 @@ import {
  * ```
  */
 export const FILTER_FIELDS = {
+  Id: "text",
   DOI: "text",
   LocationId: "number",
   ActivityMediaName: "text",
@@ -75,7 +76,7 @@ export const RESOURCES = {
     path: "/Metadata",
     pageSize: 100,
     fields: METADATA_FIELDS as typeof METADATA_FIELDS,
-    filters: [...commonFilters, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
+    filters: ["Id", ...commonFilters, "Latitude", "Longitude", "DatasetName", "CreateTimestamp"],
   },
   Locations: {
     path: "/Locations",

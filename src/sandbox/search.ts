@@ -125,6 +125,7 @@ function locationsOf(world: World): Location[] {
 }
 
 const DATASET_VALUES: Record<string, (dataset: Dataset) => TestedValue> = {
+  Id: (dataset) => dataset.Id,
   DOI: (dataset) => dataset.DOI,
   DatasetName: (dataset) => dataset.DatasetName,
   CreateTimestamp: (dataset) => Date.parse(dataset.CreateTimestamp),

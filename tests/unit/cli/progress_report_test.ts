@@ -150,3 +150,11 @@ for (
     report.end();
   });
 }
+
+Deno.test("ProgressReport.finish() names the address of next links once when it is not that of the requests", () => {
+  const { report, lines, update } = show({});
+  for (const pages of [1, 2]) update({ pages, otherAddress: "http://a.test/Locations" });
+  report.finish();
+  const note = "Links to next pages have the address http://a.test/Locations, which is not used";
+  assertEquals(lines.filter((line) => line.includes("a.test")), [note]);
+});

@@ -3,7 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assertThrows } from "@std/assert";
 import { statusError } from "../../../src/client/http_error.ts";
-import { nextLinkTarget, readSkipToken } from "../../../src/client/next_link.ts";
+import { nextLinkTarget, readNextLink } from "../../../src/client/next_link.ts";
 import { assertLinear } from "../../helpers/assert_linear.ts";
 import { ROOT } from "../../helpers/upstream.ts";
 
@@ -14,7 +14,7 @@ const request = {
   headers: new Headers(),
 };
 const skipTokenOf = (query: string) =>
-  readSkipToken({ "@odata.nextLink": `${ROOT}/Records?${query}` }, request);
+  readNextLink({ "@odata.nextLink": `${ROOT}/Records?${query}` }, request);
 
 const rejected: [symbol: string, read: (text: string) => unknown, texts: Record<string, Text>][] = [
   ["nextLinkTarget", nextLinkTarget, {
@@ -29,7 +29,7 @@ const rejected: [symbol: string, read: (text: string) => unknown, texts: Record<
     "n spaces after an equals sign": (n) => `<u>; a=${" ".repeat(n)}"`,
     "n parameters": (n) => `<u>${"; a=b".repeat(n)}"`,
   }],
-  ["readSkipToken", skipTokenOf, {
+  ["readNextLink", skipTokenOf, {
     "n options": (n) => "&a=b".repeat(n),
     "n filters": (n) => "&$filter=a".repeat(n),
     "n & in a filter": (n) => `$filter=${"a&".repeat(n)}`,
@@ -50,7 +50,7 @@ for (const [symbol, read, texts] of rejected) {
 const accepted: [symbol: string, read: (text: string) => unknown, text: Text][] = [
   ["nextLinkTarget", nextLinkTarget, (n) => "<u>; rel=prev,".repeat(n)],
   ["nextLinkTarget", nextLinkTarget, (n) => `<u>; rel="${"a ".repeat(n)}"`],
-  ["readSkipToken", skipTokenOf, (n) => `$skiptoken=Id:${"9".repeat(n)}`],
+  ["readNextLink", skipTokenOf, (n) => `$skiptoken=Id:${"9".repeat(n)}`],
   [
     "statusError",
     (body) => statusError(new Response(null, { status: 400 }), ROOT, body, (text) => text),

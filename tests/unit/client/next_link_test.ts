@@ -1,7 +1,8 @@
-// A link to the next page is followed in each form, and rejected if it leads to another query or host.
+// A link to the next page is followed in each form. It is rejected if it leads to another query or resource or, unless
+// its token is an Id, to another address.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DataStream, DataStreamError } from "../../../mod.ts";
+import { DataStream, DataStreamError, type Progress } from "../../../mod.ts";
 import { page, pageOf, ROOT, upstream } from "../../helpers/upstream.ts";
 
 /** Requests pages until there is no link, and returns the skip token of the second request. */
@@ -72,6 +73,27 @@ Deno.test("locations() continues when the next link is the member odata.nextLink
   const first = pageOf(`{"value":[{"Id":1}],"odata.nextLink":"${ROOT}/Locations?$skiptoken=Id:1"}`);
   assertEquals(await tokenAfter(first), "Id:1");
 });
+
+for (
+  const address of [
+    "http://upstream.invalid/v1/odata/v4/Locations",
+    "https://internal.invalid:8443/odata/v4/Locations",
+    `${ROOT}/locations`,
+  ]
+) {
+  Deno.test(`locations() continues and reports ${address} when a next link has this address`, async () => {
+    const { options, requests } = upstream(
+      page([{ Id: 1 }], `${address}?$skiptoken=Id:1`),
+      page([]),
+    );
+    const found = new Set<string | undefined>();
+    const onProgress = ({ otherAddress }: Progress) => found.add(otherAddress);
+    await new DataStream(options).locations({ onProgress }).toArray();
+    assertEquals([...found], [address]);
+    const [first, second] = requests.map(({ url }) => url.split("?")[0]);
+    assertEquals(first, second);
+  });
+}
 
 const pageWithLink = (link: string) => page([{ Id: 1 }], link);
 const UNREADABLE = "cannot be read: a link at character";

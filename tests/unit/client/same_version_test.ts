@@ -17,7 +17,7 @@ import {
 import { LONG_DEADLINE } from "../../helpers/deadline.ts";
 import { FakeClock } from "../../helpers/fake_clock.ts";
 import { PublishedService } from "../../helpers/published_service.ts";
-import { ROOT } from "../../helpers/upstream.ts";
+import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 import { Random } from "../../properties/random.ts";
 
 const textsOf = (count: number, version = "old") =>
@@ -59,6 +59,16 @@ for (const [rows, options, expected] of requests) {
     assertEquals([await query().count(), service.requests], [rows, ["count"]]);
   });
 }
+
+Deno.test("locations() read the versions of all datasets with sameVersion when an unchecked filter has an Id of their own", async () => {
+  const { options, requests } = upstream(page([]), page([]));
+  const query = { filter: "Id eq 1", unchecked: true, sameVersion: true } as const;
+  await new DataStream(options).locations(query).toArray();
+  assertEquals(requests.map(({ url }) => new URL(url).searchParams.get("$filter")), [
+    null,
+    "Id eq 1",
+  ]);
+});
 
 Deno.test("records() fail with sameVersion, and not without it, when the rows are replaced in place after 40 of them", async () => {
   for (const sameVersion of [true, false]) {

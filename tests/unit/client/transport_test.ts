@@ -86,7 +86,11 @@ Deno.test("locations() reads only the start of an error response, and cancels th
   });
   const { options } = upstream(new Response(body, { status: 500 }));
   const query = new DataStream(options).locations();
-  await assertRejects(() => query.toArray(), DataStreamError, "status 500: try");
+  await assertRejects(
+    () => query.toArray(),
+    DataStreamError,
+    `status 500 (${"x".repeat(200)}): try`,
+  );
   assertEquals([chunks < 10, cancelled], [true, true]);
 });
 
@@ -104,6 +108,27 @@ const failures: [status: number, body: string | null, message: string][] = [
   [500, '{"message":null}', "status 500: try again later"],
   [400, '{"message":"Said\\nso é"}', "status 400 (Said so é): check the names and the filter"],
   [400, '{"error":{"message":"of OData"}}', "status 400 (of OData): check the names"],
+  [
+    400,
+    '{"errors":[{"status":"422"},{"detail":"of JSON:API"}]}',
+    "status 400 (of JSON:API): check",
+  ],
+  [400, '{"title":"x","detail":"of a problem"}', "status 400 (of a problem): check the names"],
+  [
+    429,
+    '{"error":"Too Many","message":"of a firewall"}',
+    "status 429 (of a firewall): send at most",
+  ],
+  [
+    402,
+    '{"error":"no plan"}',
+    "status 402 (no plan): ask DataStream what your API key may request",
+  ],
+  [409, "plain\n text\n", "status 409 (plain text): the data may be changing, so run the query"],
+  [410, "<!doctype html><p>gone", "status 410: this address was removed, so update Weir"],
+  [414, "<h1>long</h1>", "status 414: the request is too long: shorten the filter"],
+  [422, '"text in JSON"', "status 422 (text in JSON): check the names and the filter"],
+  [431, '{"message":"cut', "status 431: the request is too long: shorten the filter"],
 ];
 for (const [status, body, message] of failures) {
   Deno.test(`locations() fails with "${message}" when the body is ${body}`, async () => {

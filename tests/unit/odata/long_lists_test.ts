@@ -11,7 +11,7 @@ const refused: [resource: ResourceName, filter: Filter<string>, hint: string][] 
     "Metadata",
     isIn("LocationId", numbers(1000, 30)),
     "the list of LocationId cannot be split, because one row of Metadata can match several of its " +
-    "values: send several queries and keep each Id once, or use a list of DOI, DatasetName",
+    "values: send several queries and keep each Id once, or use a list of Id, DOI, DatasetName",
   ],
   ["Locations", eq("Name", "x".repeat(100)), "use shorter values, or several queries"],
   ["Locations", isIn("Name", ["a", "x".repeat(100)]), "use shorter values, or several queries"],

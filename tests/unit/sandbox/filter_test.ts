@@ -36,6 +36,7 @@ const joined = observations.map((observation, index) => {
       Records: records[index]!.Id,
     },
     values: {
+      Id: dataset.Id,
       DOI: observation.DOI,
       LocationId: observation.LocationId,
       ActivityMediaName: observation.ActivityMediaName,
@@ -71,6 +72,7 @@ const quote = (value: string | number) =>
   typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`;
 
 const examples: Partial<Record<keyof typeof FILTER_FIELDS, string | number>> = {
+  Id: datasets[2]!.Id as string,
   DOI: "10.25976/weir-cc00",
   LocationId: 1001 + 7 * 4,
   ActivityMediaName: "Surface Water Sediment",
