@@ -11,7 +11,7 @@ const hints: [flag: string, value: string, hint: string][] = [
   ["region", "admin.4.ca.PE", ': values are case-sensitive, did you mean "admin.4.ca.pe"?'],
   ["region", "Prince Edward Island", ': did you mean "admin.4.ca.pe"?'],
   ["region", "hub.Atlantik", ': did you mean "hub.atlantic"?'],
-  ["region", "banana", ": no documented name is similar"],
+  ["region", "xyz123", ": no documented name is similar"],
   ["characteristic", "ph", `: ${CASE_HINT}`],
   ["characteristic", "dissolved oxygen", ': did you mean "Dissolved oxygen (DO)"?'],
   [

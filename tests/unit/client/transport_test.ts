@@ -117,7 +117,7 @@ const failures: [status: number, body: string | null, message: string][] = [
   [
     429,
     '{"error":"Too Many","message":"of a firewall"}',
-    "status 429 (of a firewall): send at most",
+    "status 429 (of a firewall): other programs",
   ],
   [
     402,
