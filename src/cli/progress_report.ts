@@ -137,10 +137,9 @@ export function startReport(
       if (expected !== Infinity) state.counted = done;
       end();
       if (isQuiet) return;
-      if (progress?.otherAddress) {
-        printError(
-          `Links to next pages have the address ${progress.otherAddress}, which is not used`,
-        );
+      const { otherAddress } = state.progress ?? {};
+      if (otherAddress) {
+        printError(`Links to next pages have the address ${otherAddress}, which is not used`);
       }
       const seconds = duration((performance.now() - started) / 1000);
       if (bytes !== undefined) {
