@@ -9,6 +9,9 @@ import { explainingErrors } from "../files/output.ts";
 
 const HOME = process.platform === "win32" ? "USERPROFILE" : "HOME";
 
+/** Neither the environment nor a file has a key. */
+export class MissingKey extends UsageError {}
+
 /** Without a key in the environment, reads the file that `weir setup` writes. */
 export async function readKey(context: Context): Promise<string> {
   const variable = context.environment("DATASTREAM_API_KEY")?.trim();
@@ -21,7 +24,7 @@ export async function readKey(context: Context): Promise<string> {
   })).trim();
   if (path && saved) return requireKeyFrom(saved, path);
   const permission = context.permissionHint("DATASTREAM_API_KEY");
-  throw new UsageError(
+  throw new MissingKey(
     `No API key: set DATASTREAM_API_KEY${permission}, or run weir setup${failure}; ` +
       `request a key at ${KEY_SOURCE}, or pass --sandbox, which needs none`,
   );
@@ -83,7 +86,7 @@ function requireKeyFrom(key: string, source: string): string {
 }
 
 /** XDG Base Directory Specification. */
-function keyPath(environment: Context["environment"]): string | undefined {
+export function keyPath(environment: Context["environment"]): string | undefined {
   const config = environment("XDG_CONFIG_HOME");
   if (config) return join(config, "weir", "key");
   const home = environment(HOME);

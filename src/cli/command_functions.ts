@@ -3,6 +3,7 @@
 export { setup } from "./api_key.ts";
 export { cite } from "./cite.ts";
 export { printCompletion } from "./completion.ts";
+export { doctor } from "./doctor.ts";
 export { download } from "./download.ts";
 export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 export { confirm, promptSecret } from "./prompt.ts";

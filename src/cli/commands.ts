@@ -18,7 +18,15 @@ import {
 
 /** Functions of `command_functions.ts`. Importing their types from there would be a cycle. */
 type Runner =
-  | ("cite" | "download" | "printCompletion" | "printFields" | "printSignedUrl" | "printSummary")
+  | (
+    | "cite"
+    | "doctor"
+    | "download"
+    | "printCompletion"
+    | "printFields"
+    | "printSignedUrl"
+    | "printSummary"
+  )
   | ("printUrl" | "printValues" | "serve" | "setup" | "verify");
 
 export interface Command extends Syntax {
@@ -181,6 +189,19 @@ const TABLE: Readonly<Record<string, Command>> = {
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
     run: "serve",
+  },
+  doctor: {
+    summary: "check the key, the network, and what weir assumes about the service, in 25 requests",
+    flags: {
+      ...flagTable({
+        "--json": "print the checks as JSON",
+        "--save FILE": "write the answers to FILE, for a report: without the key",
+        "--compare FILE": "also print how the answers differ from those of --save",
+      }),
+      ...SERVICE_FLAGS,
+    },
+    examples: ["weir doctor", "weir doctor --save answers.json"],
+    run: "doctor",
   },
   completion: {
     summary: "print a script that completes commands, flags and values in a shell",

@@ -196,12 +196,6 @@ function requireNoError(
   throw new PageFault(`an error in the page${text && ` (${redact(text)})`}`);
 }
 
-/**
- * Reads a count: a number or a string of digits, which is the body or its member `@odata.count`,
- * `odata.count` or `value`.
- *
- * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
- */
 export async function readCount(response: ServiceResponse): Promise<number> {
   try {
     requireJson(response);
@@ -211,19 +205,27 @@ export async function readCount(response: ServiceResponse): Promise<number> {
     }
     const body = parseBody(json);
     if (isObject(body)) requireNoError(body, response.redact);
-    const members = isObject(body)
-      ? [body["@odata.count"], body["odata.count"], body.value]
-      : [body];
-    for (const member of members) {
-      const count = typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member;
-      if (isCount(count)) return count;
-    }
-    throw new PageFault("no number of rows");
+    const count = countOf(body);
+    if (count === undefined) throw new PageFault("no number of rows");
+    return count;
   } catch (error) {
     throw toAttemptError(response, error, "a count");
   } finally {
     response.close();
   }
+}
+
+/**
+ * Finds a count: a number or a string of digits, which is the body or its member `@odata.count`,
+ * `odata.count` or `value`.
+ *
+ * Source: DataStream Public API, "URL Parameters", `$count`; its OpenAPI file.
+ */
+export function countOf(body: unknown): number | undefined {
+  const members = isObject(body) ? [body["@odata.count"], body["odata.count"], body.value] : [body];
+  return members.map((member) =>
+    typeof member === "string" && /^\d+$/.test(member) ? Number(member) : member
+  ).find(isCount);
 }
 
 function requireJson({ headers }: ServiceResponse): void {

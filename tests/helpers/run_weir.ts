@@ -15,6 +15,7 @@ export const COMMAND_NAMES = [
   "url",
   "sign",
   "serve",
+  "doctor",
   "completion",
   "setup",
 ] as const;

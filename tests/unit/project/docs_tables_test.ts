@@ -5,6 +5,7 @@ import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../ed
 import { DOWNLOAD_PARAMETERS } from "../../../edge/http/parameters.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
+import { type Assumption, ASSUMPTIONS } from "../../../src/sandbox/assumptions.ts";
 import { FORMATS } from "../../../src/formats/formats.ts";
 import { RESOURCE_NAMES, RESOURCES } from "../../../src/odata/resources.ts";
 import { readTable, sectionOf } from "./markdown_tables.ts";
@@ -81,6 +82,9 @@ const TABLES: Record<string, readonly (string | readonly (string | undefined)[])
   "architecture | Dependencies | package": Object.keys(deno.imports).map((name) =>
     /^(@[^/]+\/)?[^/]+/.exec(name)![0]
   ),
+  "assumptions | Checks | check": Object.entries<Assumption>(ASSUMPTIONS).map((
+    [check, { text, source, otherwise, isHandled }],
+  ) => [check, textOf(text), source, textOf(otherwise), isHandled ? "yes" : "no"]),
   "client | Resources | method": RESOURCE_NAMES.map((name) => [
     `client.${name.toLowerCase()}()`,
     undefined,

@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, string> = {
   "src/client": "src src/endpoint src/odata src/formats",
   "src/sandbox": "src src/odata",
   "src/files": "src src/client src/formats src/odata",
-  "src/cli": "src src/client src/files src/odata src/formats src/sandbox src/signing",
+  "src/cli": "src src/client src/files src/endpoint src/odata src/formats src/sandbox src/signing",
   "src/signing": "src",
   "edge/http": "src src/client src/odata src/formats src/signing",
   "edge/downloads": "src src/client src/odata src/formats edge/http",

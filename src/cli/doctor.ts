@@ -1,0 +1,189 @@
+import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
+import { endpoint } from "../endpoint/endpoint.ts";
+import { DataStreamError } from "../errors.ts";
+import { toClientSettings } from "../client/options.ts";
+import { sendRequest } from "../client/transport.ts";
+import { explainingErrors, statIfExists } from "../files/output.ts";
+import { oldNodeMessage } from "../node_version.ts";
+import { type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { VERSION } from "../version.ts";
+import { keyPath, MissingKey } from "./api_key.ts";
+import type { Arguments } from "./arguments.ts";
+import { readClientOptions } from "./command_query.ts";
+import { CommandError, type Context } from "./context.ts";
+import {
+  type Answer,
+  type Answers,
+  type CheckResult,
+  compareAnswers,
+  endsRun,
+  type Facts,
+  type ProbeName,
+  PROBES,
+  REFUSED,
+  runChecks,
+} from "./doctor_checks.ts";
+import { type FlagValues, readBaseUrl } from "./flags.ts";
+
+/** Rows of each answer in the file of `--save`. */
+const SAVED_ROWS = 3;
+/** Characters of an answer that is not JSON. */
+const SAVED_TEXT = 2_000;
+
+/** Exits with 1 if something differs that Weir does not handle. */
+export async function doctor({ flags }: Arguments, context: Context): Promise<number> {
+  const compared = flags.get("compare")?.[0];
+  const saved = compared === undefined ? undefined : await readSaved(compared);
+  const isSandbox = flags.has("sandbox") || flags.has("sandbox-firewall");
+  const options = await readClientOptions(flags, context).catch((error) => {
+    if (!(error instanceof MissingKey)) throw error;
+    return { baseUrl: readBaseUrl(flags, context), apiKey: undefined };
+  });
+  const settings = toClientSettings({ ...options, retry: { attempts: 1 } });
+  const { apiKey, baseUrl } = settings;
+  const answers: Answers = {};
+  let missing = apiKey === undefined ? "no API key" : "another answer lacks what it needs";
+  const names = (Object.keys(PROBES) as ProbeName[])
+    .filter((name) => apiKey !== undefined || name === "no key");
+  const refused = names.filter((name) => REFUSED.includes(name));
+  for (const name of names) {
+    if (name === names[0] && name !== refused[0]) {
+      context.printError(`Sending ${names.length - refused.length} requests to ${baseUrl}`);
+    }
+    if (name === refused[0]) {
+      context.printError(`Sending ${refused.length} requests to ${baseUrl} that must be refused`);
+    }
+    const request = PROBES[name](answers);
+    if (request === undefined) continue;
+    const answer = await send(name, request);
+    answers[name] = answer;
+    const isWrong = name === "metadata" && endsRun(answer.status);
+    if (answer.status !== 0 && answer.status !== 429 && !isWrong) continue;
+    missing = answer.status === 0 ? "no answer" : `not sent after status ${answer.status}`;
+    break;
+  }
+
+  async function send(
+    name: ProbeName,
+    [resource, query]: readonly [ResourceName, object],
+  ): Promise<Answer> {
+    const { path } = RESOURCES[resource];
+    const key = name === "no key" ? undefined : apiKey;
+    const headers = { ...settings.headers, "x-api-key": key };
+    const request = endpoint(`GET ${path}`, { baseUrl, headers, $select: undefined, ...query });
+    const answer: Answer = { url: request.url, status: 0, headers: {}, body: "", at: 0 };
+    const fetch = async (sent: Request) => {
+      const response = await settings.fetch(sent);
+      const text = await response.clone().text();
+      const { status, headers } = response;
+      const at = context.clock.now();
+      Object.assign(answer, {
+        status,
+        headers: Object.fromEntries(headers),
+        body: parse(text),
+        at,
+      });
+      return response;
+    };
+    try {
+      const limits = { ...settings, fetch };
+      // No request follows a block or an outage, so the limiter need not know of it.
+      const ignore = () => Promise.resolve();
+      (await sendRequest(request, limits, context.signal, () => {}, ignore)).close();
+    } catch (error) {
+      if (!(error instanceof DataStreamError)) throw error;
+      answer.problem = error.status === undefined ? error.message : error.detail;
+    }
+    return answer;
+  }
+
+  const computer = await checkComputer(flags, context, isSandbox, apiKey !== undefined);
+  const results = runChecks({ answers, computer, missing });
+  // The key of the sandbox is a word of its address.
+  const redact = (text: string) =>
+    apiKey === undefined || isSandbox
+      ? text
+      : text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]");
+  const toJson = (value: unknown) =>
+    `${JSON.stringify(value, (_, one) => typeof one === "string" ? redact(one) : one, 1)}\n`;
+  const report = { weir: VERSION, runtime: runtimeName(), service: baseUrl };
+  if (flags.has("json")) await context.print(toJson({ ...report, checks: results }));
+  else await context.print(results.map((one) => `${redact(lineOf(one))}\n`).join(""));
+  const path = flags.get("save")?.[0];
+  if (path !== undefined) {
+    const kept = Object.entries<Answer>(answers).map(([name, answer]) => [name, shorten(answer)]);
+    const text = toJson({ ...report, answers: Object.fromEntries(kept) });
+    await explainingErrors(path, writeFile(path, text));
+  }
+  if (saved !== undefined) {
+    compareAnswers(answers, saved).forEach((line) => context.printError(redact(line)));
+  }
+  context.printError(summaryOf(results, Object.keys(answers).length));
+  return results.some(({ result, isHandled }) => result === "differs" && !isHandled) ? 1 : 0;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function lineOf({ check, result, assumption, detail, otherwise }: CheckResult): string {
+  const start = `${result.padEnd(12)} ${check}`;
+  if (result === "holds") return `${start}: ${assumption}`;
+  if (result === "not checked") return `${start} (${detail})`;
+  return `${start}: expected that ${assumption}, but ${detail}. Then: ${otherwise}`;
+}
+
+function summaryOf(results: readonly CheckResult[], requests: number): string {
+  const count = (wanted: string) => results.filter(({ result }) => result === wanted).length;
+  return `${requests} requests: ${count("holds")} checks hold, ${count("differs")} differ, ` +
+    `${count("not checked")} were not made`;
+}
+
+function runtimeName(): string {
+  const { deno, bun, node } = process.versions as Record<string, string | undefined>;
+  const name = deno ? `Deno ${deno}` : bun ? `Bun ${bun}` : `Node ${node}`;
+  return `${name}, ${process.platform}`;
+}
+
+async function checkComputer(
+  flags: FlagValues,
+  context: Context,
+  isSandbox: boolean,
+  hasKey: boolean,
+): Promise<Facts["computer"]> {
+  const path = keyPath(context.environmentIfAllowed);
+  const isSaved = !isSandbox && hasKey && !context.environmentIfAllowed("DATASTREAM_API_KEY");
+  const mode = isSaved && path && process.platform !== "win32"
+    ? (await statIfExists(path))?.mode
+    : undefined;
+  return {
+    runtime: oldNodeMessage(),
+    "key file": mode === undefined
+      ? { unknown: "the key is not read from a file" }
+      : (mode & 0o077) > 0
+      ? `others can read ${path}`
+      : undefined,
+    proxy: isSandbox ? { unknown: "no network" } : context.networkHint(),
+  };
+}
+
+/** Keeps the first rows. */
+function shorten(answer: Answer): Answer {
+  const { body } = answer;
+  const { value } = Object(body);
+  if (typeof body === "string") return { ...answer, body: body.slice(0, SAVED_TEXT) };
+  if (!Array.isArray(value)) return answer;
+  return { ...answer, body: { ...Object(body), value: value.slice(0, SAVED_ROWS) } };
+}
+
+async function readSaved(path: string): Promise<Answers> {
+  const text = await explainingErrors(path, readFile(path, "utf8"));
+  const { answers } = Object(parse(text));
+  if (typeof answers === "object" && answers !== null) return answers;
+  throw new CommandError(`${path} is not a file of weir doctor --save`);
+}
