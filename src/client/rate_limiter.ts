@@ -439,7 +439,8 @@ export function createPermitQueue(
 async function sleepUntil(time: number, woken: Promise<void>, clock: Clock): Promise<void> {
   const stopped = new AbortController();
   // setTimeout() accepts 24 days at most.
-  const sleep = () => clock.sleep(Math.min(time - clock.now(), MAX_BLOCK_TIME), stopped.signal);
+  const sleep = () =>
+    clock.sleep(Math.max(0, Math.min(time - clock.now(), MAX_BLOCK_TIME)), stopped.signal);
   try {
     await (time === Infinity ? woken : Promise.race([woken, sleep()]));
   } finally {

@@ -229,6 +229,8 @@ export function isJson(headers: Headers): boolean {
 
 /** Interval (ms) of checks, which also renew the permit: must be well below the permit's TTL. */
 const CHECK_INTERVAL = 1_000;
+/** Time (ms) after which a body is cut although bytes arrive. */
+const MAX_BODY_TIME = 600_000;
 
 /**
  * First for the headers, then for each chunk of the body. Calls `onTimeout` at most once: with a
@@ -243,16 +245,18 @@ function startTimeouts(
   const stopped = new AbortController();
   let startedAt = clock.now();
   let missing: keyof typeof timeouts = "headers";
-  const remaining = () => startedAt + timeouts[missing] - clock.now();
+  const maxBodyTime = Math.max(MAX_BODY_TIME, timeouts.bytes);
+  let bodyEnd = Infinity;
+  const remaining = () => Math.min(startedAt + timeouts[missing], bodyEnd) - clock.now();
   const run = async () => {
-    while (remaining() > 0) {
+    for (let time = remaining(); time > 0; time = remaining()) {
       // At most `bytes`, because restart() may set that timeout during the sleep.
-      const interval = Math.min(remaining(), timeouts.bytes, CHECK_INTERVAL);
-      await clock.sleep(interval, stopped.signal);
+      await clock.sleep(Math.min(time, timeouts.bytes, CHECK_INTERVAL), stopped.signal);
       onCheck();
     }
-    const seconds = timeouts[missing] / 1000;
-    const what = missing === "headers" ? "answer" : "data";
+    const isSlow = clock.now() >= bodyEnd;
+    const seconds = (isSlow ? maxBodyTime : timeouts[missing]) / 1000;
+    const what = missing === "headers" ? "answer" : isSlow ? "end" : "data";
     onTimeout(new DOMException(`no ${what} within ${seconds} s`, "TimeoutError"));
   };
   run().catch((error) => {
@@ -261,6 +265,7 @@ function startTimeouts(
   return {
     restart() {
       startedAt = clock.now();
+      bodyEnd = Math.min(bodyEnd, startedAt + maxBodyTime);
       missing = "bytes";
     },
     stop: () => stopped.abort("stopped"), // without a reason, an error with a stack would be created

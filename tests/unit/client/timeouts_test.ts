@@ -2,6 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DataStreamError } from "../../../mod.ts";
+import { FakeClock } from "../../helpers/fake_clock.ts";
 import { page, retryingClient } from "../../helpers/upstream.ts";
 import { arrivingPage } from "./paged_service.ts";
 
@@ -42,4 +43,38 @@ Deno.test("locations() fails with the status when the body of an error response 
   const { client, clock } = retryingClient([new Response(body, { status: 400 })]);
   await assertRejects(() => client.locations().toArray(), DataStreamError, "status 400:");
   assert(clock.now() <= 30_100);
+});
+
+Deno.test("locations() retries when a page has not ended after ten minutes, although bytes arrive", async () => {
+  const chunks = Array.from({ length: 30 }, () => [29_000, " "]).flat();
+  const { client, clock, times } = retryingClient([
+    () => arrivingPage(clock, chunks, "hang"),
+    page([{ Id: 1 }]),
+  ]);
+  assertEquals((await client.locations().toArray()).length, 1);
+  assert(times[1]! >= 600_000 && times[1]! <= 602_000, `retried at ${times[1]}`);
+});
+
+Deno.test("locations() never ask the clock to sleep for a negative time", async () => {
+  const fake = new FakeClock();
+  const sleeps: number[] = [];
+  const clock = {
+    now() {
+      fake.advance(7); // each look at the clock takes time
+      return fake.now();
+    },
+    sleep(time: number, signal?: AbortSignal) {
+      sleeps.push(time);
+      return fake.sleep(time, signal);
+    },
+  };
+  for (let round = 0; round < 100; round++) {
+    const { client } = retryingClient([() => new Promise<Response>(() => {})], {
+      clock,
+      retry: { attempts: 1 },
+      timeouts: { headers: 1_000 + round },
+    });
+    await assertRejects(() => client.locations().toArray(), DataStreamError, "no answer");
+  }
+  assertEquals(sleeps.filter((time) => time < 0), []);
 });
