@@ -23,6 +23,10 @@ function toVersion(
   return [`${DOI}`, `${Version ?? ""}`, `${PublishedTimestamp ?? ""}`];
 }
 
+function yearsOf(extent: unknown): number[] {
+  return Array.isArray(extent) ? extent.map((date) => parseInt(date)) : [];
+}
+
 export async function requestDatasetVersions(
   client: Client,
   filter: string | undefined,
@@ -54,11 +58,14 @@ async function requestVersions(
 ): Promise<KnownVersions> {
   try {
     return await withShortFilter(filter, async (filter) => {
-      const query = checkQuery("Metadata", { ...VERSION_QUERY, filter });
+      const select = [...VERSION_QUERY.select, "TemporalExtent"];
+      const query = checkQuery("Metadata", { ...VERSION_QUERY, select, filter });
       const start = startRowConversion<Record<string, unknown>>;
       const versions: DatasetVersion[] = [];
+      run.years = [];
       for await (const { data } of readParts(run, query, start, { isInternal: true })) {
         versions.push(...data.map(toVersion));
+        run.years.push(...data.flatMap(({ TemporalExtent }) => yearsOf(TemporalExtent)));
       }
       return { at: run.responseDate!, versions };
     });

@@ -27,6 +27,8 @@ export interface Run {
   responseDate?: number;
   /** Ascending; `undefined` until the Ids are requested. */
   locations?: readonly number[];
+  /** First and last years of datasets, if their versions were requested. */
+  years?: number[];
   /** Longest path with query string (bytes) to send, after a longer one was refused. */
   targetLength?: number;
   /** Time (ms) for which the last block delays requests, and whether the rate limiter does that. */

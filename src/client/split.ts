@@ -356,8 +356,16 @@ async function splitByYear(
   if (rows === undefined) return undefined;
   const anyYear = valueClause(YEAR_FIELD, "gte", 0);
   if (rows !== await tryCount(run, query, [...shard.clauses, anyYear])) return undefined;
-  const ranges = await splitNumbers(run, query, shard, YEAR_FIELD, YEARS, rows);
-  return ranges.map((range) => narrowShard(shard, YEAR_FIELD, YEARS, range));
+  const years = likelyYears(run.years);
+  const ranges = await splitNumbers(run, query, shard, YEAR_FIELD, years, rows);
+  return ranges.map((range) => narrowShard(shard, YEAR_FIELD, years, range));
+}
+
+/** Fewer years need fewer counts. Rows of other years are in the outer ranges, which are unbounded. */
+function likelyYears(known: readonly number[] = []): readonly number[] {
+  const [first, last] = [Math.min(...known), Math.max(...known)];
+  const years = YEARS.filter((year) => first <= year && year <= last);
+  return years.length > 1 ? years : YEARS;
 }
 
 function matchingLocations({ clauses }: Shard, ids: readonly number[]): number[] {

@@ -71,6 +71,14 @@ function filtersOf(requests: readonly string[]): string[] {
   return [...new Set(pages.map((url) => /\$filter=([^&]*)/.exec(url)?.[1] ?? "all"))];
 }
 
+const DATASET_WITH_YEARS = {
+  Id: "a",
+  DOI: "10.1/a",
+  Version: "1",
+  PublishedTimestamp: "2020-01-01T00:00:00Z",
+  TemporalExtent: ["2000-01-31", "2022-12-01"],
+};
+
 /** Counts each row as 1,000 rows. */
 const THOUSAND = () => 1_000;
 const large: [name: string, service: Service, query: object, filters: number, others: number][] = [
@@ -79,6 +87,18 @@ const large: [name: string, service: Service, query: object, filters: number, ot
   ["1,200,000 rows, and the limit is 1,000,000", { rows: 1_200 }, { limit: 1_000_000 }, 1, 2],
   ["2,400,000 rows of 300 locations", { rows: 2_400, locations: 300 }, {}, 4, 7],
   ["1,300,000 rows of one location", { rows: 1_300, locations: 1, hasUndated: false }, {}, 3, 9],
+  [
+    "1,300,000 rows of one location with known years",
+    {
+      rows: 1_300,
+      locations: 1,
+      hasUndated: false,
+      respond: (resource) => resource === "Metadata" ? page([DATASET_WITH_YEARS]) : undefined,
+    },
+    { sameVersion: true },
+    3,
+    8,
+  ],
   ["1,300,000 rows of one location, some undated", { rows: 1_300, locations: 1 }, {}, 1, 5],
 ];
 for (const [name, service, query, filters, others] of large) {
