@@ -24,7 +24,8 @@ import {
   REFUSED,
   runChecks,
 } from "./doctor_checks.ts";
-import { type FlagValues, readBaseUrl } from "./flags.ts";
+import { messageOf, readBaseUrl } from "./flags.ts";
+import { countText } from "./progress_report.ts";
 
 /** Rows of each answer in the file of `--save`. */
 const SAVED_ROWS = 3;
@@ -49,10 +50,12 @@ export async function doctor({ flags }: Arguments, context: Context): Promise<nu
   const refused = names.filter((name) => REFUSED.includes(name));
   for (const name of names) {
     if (name === names[0] && name !== refused[0]) {
-      context.printError(`Sending ${names.length - refused.length} requests to ${baseUrl}`);
+      const count = countText(names.length - refused.length, "request");
+      context.printError(`Sending ${count} to ${baseUrl}`);
     }
     if (name === refused[0]) {
-      context.printError(`Sending ${refused.length} requests to ${baseUrl} that must be refused`);
+      const count = countText(refused.length, "request");
+      context.printError(`Sending ${count} to ${baseUrl} that must be refused`);
     }
     const request = PROBES[name](answers);
     if (request === undefined) continue;
@@ -93,12 +96,12 @@ export async function doctor({ flags }: Arguments, context: Context): Promise<nu
       (await sendRequest(request, limits, context.signal, () => {}, ignore)).close();
     } catch (error) {
       if (!(error instanceof DataStreamError)) throw error;
-      answer.problem = error.status === undefined ? error.message : error.detail;
+      answer.problem = error.status === undefined ? messageOf(error) : error.detail;
     }
     return answer;
   }
 
-  const computer = await checkComputer(flags, context, isSandbox, apiKey !== undefined);
+  const computer = await checkComputer(context, isSandbox, apiKey !== undefined);
   const results = runChecks({ answers, computer, missing });
   // The key of the sandbox is a word of its address.
   const redact = (text: string) =>
@@ -140,7 +143,9 @@ function lineOf({ check, result, assumption, detail, otherwise }: CheckResult): 
 
 function summaryOf(results: readonly CheckResult[], requests: number): string {
   const count = (wanted: string) => results.filter(({ result }) => result === wanted).length;
-  return `${requests} requests: ${count("holds")} checks hold, ${count("differs")} differ, ` +
+  return `${countText(requests, "request")}: ${count("holds")} checks hold, ${
+    count("differs")
+  } differ, ` +
     `${count("not checked")} were not made`;
 }
 
@@ -151,7 +156,6 @@ function runtimeName(): string {
 }
 
 async function checkComputer(
-  flags: FlagValues,
   context: Context,
   isSandbox: boolean,
   hasKey: boolean,

@@ -1,7 +1,7 @@
 // The requests of `weir doctor`, and its checks: pure functions over the answers. A check is a row of `ASSUMPTIONS`, and a
 // function here.
 import { endpoint } from "../endpoint/endpoint.ts";
-import { DataStreamError } from "../errors.ts";
+import type { DataStreamError } from "../errors.ts";
 import { dateOf, findMessage } from "../client/http_error.ts";
 import { readNextLink } from "../client/next_link.ts";
 import { countOf } from "../client/page_reader.ts";
@@ -398,8 +398,8 @@ const CHECKS: Record<keyof typeof ASSUMPTIONS, Check> = {
   }),
   pace: ({ answers, missing }) => {
     const found = Object.values(answers);
-    if (found.length === 0) return { unknown: missing };
-    return found.find(({ status }) => status === 429)?.problem;
+    const refused = found.find(({ status }) => status === 429);
+    return refused?.problem ?? (found.length < 2 ? { unknown: missing } : undefined);
   },
   "unknown field": all(
     refused("unknown field", 400),

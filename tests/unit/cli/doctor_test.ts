@@ -22,7 +22,7 @@ Deno.test("weir doctor without a key sends one request, and checks the address a
   const { code, requests, checks } = await examine(undefined, [], {});
   assertEquals([code, requests.length], [0, 1]);
   const holding = checks.filter(({ result }) => result === "holds").map(({ check }) => check);
-  assertEquals(holding, ["runtime", "proxy", "address", "clock", "pace", "no key"]);
+  assertEquals(holding, ["runtime", "proxy", "address", "clock", "no key"]);
 });
 
 for (const status of [401, 403, 429]) {
