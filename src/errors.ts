@@ -2,6 +2,7 @@
  * Kind of a {@linkcode DataStreamError}, for a `switch`.
  *
  * - `status`: the service responded with a status other than 200;
+ * - `refused`: a firewall of the service refused this query, but answers others with the same key;
  * - `network`: no complete response arrived;
  * - `rate-limit`: the rate limiter gave no permit to send the request, because its store failed or the wait
  *   would be too long;
@@ -15,6 +16,7 @@
  */
 export type DataStreamErrorKind =
   | "status"
+  | "refused"
   | "network"
   | "rate-limit"
   | "page"

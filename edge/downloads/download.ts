@@ -147,6 +147,7 @@ function sourceOf(
     responseDate: () => exchange.upstream.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
+    service: exchange.upstream.service,
     waitUntil: exchange.waitUntil,
   };
 }
@@ -163,6 +164,7 @@ function valueSource(
       const data = utf8Encoder.encode(text);
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
     },
+    service: exchange.upstream.service,
     waitUntil: exchange.waitUntil,
   };
 }
@@ -202,7 +204,7 @@ async function findState(
   } catch (error) {
     signal.throwIfAborted();
     const task = "Request for the versions of the datasets";
-    if (isFinal(error)) throw toServiceProblem(error, task, settings, exchange.log);
+    if (isFinal(error)) throw toServiceProblem(error, task, settings, exchange);
     exchange.log.logFailure(`${task} failed`, error);
     return undefined;
   } finally {
@@ -215,7 +217,8 @@ function parseState(part: FeedPart | undefined): DatasetState {
 }
 
 function isFinal(error: unknown): boolean {
-  return !(error instanceof DataStreamError) || error.status === 401 || error.status === 403 ||
+  return !(error instanceof DataStreamError) ||
+    error.kind === "status" && (error.status === 401 || error.status === 403) ||
     error.kind === "rate-limit";
 }
 
@@ -333,7 +336,7 @@ async function respondWithDocument(
     return new Response(createBody(first, reader, exchange, settings, task), { headers });
   } catch (error) {
     close();
-    throw toServiceProblem(error, task, settings, exchange.log);
+    throw toServiceProblem(error, task, settings, exchange);
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.
     signal.removeEventListener("abort", close);

@@ -6,6 +6,7 @@
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import { type Bytes, concatBytes } from "../../src/bytes.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
+import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
 import type { Settings } from "../http/options.ts";
@@ -66,6 +67,8 @@ export interface FeedSource {
   readonly isStateFirst?: boolean | undefined;
   /** Returns the time (ms since 1970) at which the service sent its last response. */
   responseDate?(): number;
+  /** What is known about the service for the client. */
+  service?(): ServiceState;
   /** Whether to request a page before a client has read the page before it completely. */
   readonly readsAhead?: boolean;
   /** Keeps the request of a Worker alive while a promise is pending. */
@@ -244,8 +247,17 @@ export class Feeds {
   readonly #feeds = new Set<Feed>();
   #lastId = 0;
 
-  constructor(readonly limits: FeedLimits) {
+  constructor(
+    readonly limits: FeedLimits,
+    toProblem?: (service: ServiceState) => LimitReached,
+  ) {
     this.slots = new Queue({
+      findCause: () => {
+        // Of the downloads that have the slots.
+        const states = [...this.#feeds].map(({ run }) => run?.reader.source.service?.());
+        const state = states.find((service) => service && service.is !== "answering");
+        return state && toProblem?.(state);
+      },
       max: limits.maxDownloads,
       maxPerClient: limits.maxDownloadsPerClient,
       tasks: "downloads, counts and requests for citations",

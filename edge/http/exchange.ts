@@ -41,10 +41,10 @@ export function createExchange(
   recorders: Recorders,
   open: Set<Exchange> | undefined,
 ): Exchange {
-  const { settings, metrics, readiness } = recorders;
+  const { settings, metrics } = recorders;
   const { request: { method } } = inputs;
   const startedAt = settings.clock.now();
-  const log = createRequestLog(inputs.request, settings, (error) => readiness.recordError(error));
+  const log = createRequestLog(inputs.request, settings);
   const upstream = createUpstream(recorders);
   const facts: RequestFacts = {
     requestId: log.id,

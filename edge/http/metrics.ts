@@ -1,4 +1,5 @@
 import type { RowNotes } from "../../src/formats/tidy.ts";
+import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "./options.ts";
 import type { Queue } from "./queue.ts";
@@ -37,6 +38,7 @@ const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800
 interface MeasuredLimits {
   feeds: Readonly<Record<"hits" | "misses" | "bytes" | "disconnected", number>> & { slots: Queue };
   requests: { size: number };
+  accessControl: { server: { dataStream: { service: ServiceState } } };
 }
 
 /** Type, meaning, and the value if requests do not count it. */
@@ -69,6 +71,16 @@ const METRICS: Readonly<Record<string, Metric>> = {
     "counter",
     `${REFUSED}.`,
     ({ feeds: { slots } }) => slots.refused - slots.refusedPerClient,
+  ],
+  weir_downloads_unanswered_total: [
+    "counter",
+    "Downloads refused because DataStream did not answer others.",
+    ({ feeds: { slots } }) => slots.refusedForCause,
+  ],
+  weir_datastream_answering: [
+    "gauge",
+    "0 if DataStream is silent, blocks requests or rejects the key of the server; else 1.",
+    ({ accessControl: { server } }) => Number(server.dataStream.service.is === "answering"),
   ],
   weir_rate_limit_waiting: [
     "gauge",

@@ -42,7 +42,8 @@ export const ACCESS_MODES: readonly AccessMode[] = ["caller", "signed", "token",
  * assertEquals((await createApp(options).request("/healthz")).status, 200);
  * ```
  */
-export interface AppOptions extends Omit<DataStreamOptions, "apiKey" | "maxWait"> {
+export interface AppOptions
+  extends Omit<DataStreamOptions, "apiKey" | "maxWait" | "probeInterval"> {
   /**
    * Who may download. There is no default.
    *

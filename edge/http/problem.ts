@@ -1,3 +1,5 @@
+import { describeService, outcomeOf, temporaryFaultOf } from "../../src/client/http_error.ts";
+import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import {
   DataStreamError,
   type NameOption,
@@ -5,6 +7,7 @@ import {
   oneLine,
   ValidationError,
 } from "../../src/errors.ts";
+import { KEY_SOURCE } from "../../src/service_constants.ts";
 import { type AccessMode, type Settings, withoutSecretPath } from "./options.ts";
 import { PARAMETER_NAMES } from "./parameters.ts";
 
@@ -36,10 +39,13 @@ export class HttpProblem extends Error {
 /** A limit of the server or of one client: the same request of another client can succeed. */
 export class LimitReached extends HttpProblem {
   /** `remedy` is another way than to try again. */
-  constructor({ remedy, ...details }: Omit<ProblemDetails, "hint"> & { remedy?: string }) {
-    const tryAgain = `try again after ${LIMIT_RETRY_DELAY} s`;
+  constructor(
+    { remedy, ...details }: Omit<ProblemDetails, "hint"> & { remedy?: string | undefined },
+    seconds = LIMIT_RETRY_DELAY,
+  ) {
+    const tryAgain = `try again after ${seconds} s`;
     const hint = remedy === undefined ? tryAgain : `${remedy}, or ${tryAgain}`;
-    super({ ...details, hint }, { "retry-after": String(LIMIT_RETRY_DELAY) });
+    super({ ...details, hint }, { "retry-after": String(seconds) });
   }
 }
 /** Seconds. */
@@ -123,15 +129,56 @@ export function requestIdHint(requestId: string): string {
 /** Seconds, if the service does not send `retry-after`. */
 const DEFAULT_RETRY_DELAY = 5;
 
+/** A state of the service as a problem. */
+export function serviceProblem(
+  service: ServiceState,
+  { now, access }: Pick<Settings, "now" | "access">,
+  { status, retryAfter = 0 }: { status: number; retryAfter?: number | undefined } = { status: 503 },
+): LimitReached {
+  const { is, wait } = service;
+  const owner = access === "caller"
+    ? `send another API key, or request one at ${KEY_SOURCE}`
+    : "ask the operator of this server to set another API key";
+  return new LimitReached(
+    {
+      status,
+      title: is === "key rejected"
+        ? TITLES[403]!
+        : is === "blocked"
+        ? TITLES[503]!
+        : "DataStream does not answer",
+      detail: describeService(service, now()),
+      remedy: is === "key rejected" ? owner : undefined,
+    },
+    Math.max(
+      is === "silent" ? DEFAULT_RETRY_DELAY : 1,
+      Math.ceil(Math.max(wait, retryAfter) / 1000),
+    ),
+  );
+}
+
+function isKeyError({ kind, status, isTemporary }: DataStreamError): boolean {
+  return kind === "status" && (status === 401 || status === 403 && !isTemporary);
+}
+
+/** Whether an error is about the service or the key, and not about one query. */
+function isAboutService(error: DataStreamError): boolean {
+  const { kind, retryAfter } = error;
+  if (kind === "rate-limit") return retryAfter !== undefined;
+  return isKeyError(error) || outcomeOf(error) !== undefined ||
+    kind === "page" && error.isTemporary;
+}
+
 // The problem never has the API key or the URL of the service. Without a status, or with 502, its
 // detail is general: the client could not use the error, which is in the log.
 export function toServiceProblem(
   error: unknown,
   task: string,
   settings: Settings,
-  log: FailureLog,
+  { log, upstream }: { log: FailureLog; upstream: { service(): ServiceState } },
 ): unknown {
   if (!(error instanceof DataStreamError)) return error;
+  const service = upstream.service();
   const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {
     const hint = "narrow the filter, by years or regions";
@@ -144,9 +191,13 @@ export function toServiceProblem(
   }
   const status = statusFor(error, access);
   const isOfLimiter = error.kind === "rate-limit";
-  // The rate limiter refused a request because of its queue: a limit, not a failure.
-  const isRefusal = isOfLimiter && error.retryAfter !== undefined;
+  // The rate limiter refused a request: a limit or a known state, not a failure.
+  const isRefusal = error.retryAfter !== undefined &&
+    (error.kind !== "status" || isKeyError(error));
   if (status >= 500 && !isRefusal) log.logFailure(`${task} failed`, error);
+  if (service.is !== "answering" && isAboutService(error)) {
+    return serviceProblem(service, settings, { status, retryAfter: error.retryAfter });
+  }
   const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
@@ -169,14 +220,14 @@ export function toServiceProblem(
   return new HttpProblem({ status, title, detail, hint }, headers);
 }
 
-function statusFor(
-  { kind, status, retryAfter, cause }: DataStreamError,
-  access: AccessMode,
-): number {
+function statusFor(error: DataStreamError, access: AccessMode): number {
+  const { kind, status, retryAfter, cause } = error;
+  if (kind === "refused") return 400;
   // The key is the client's own, so the client can correct it.
-  if (access === "caller" && (status === 401 || status === 403)) return status;
+  if (access === "caller" && isKeyError(error)) return status!;
   if (cause instanceof Error && cause.name === "TimeoutError") return 504;
-  if (kind === "rate-limit") return 503;
+  const isNotSent = status === undefined && retryAfter !== undefined;
+  if (kind === "rate-limit" || isNotSent || temporaryFaultOf(error) === "block") return 503;
   if (status === 503 && retryAfter !== undefined) return 503;
   if (status === undefined) return 502;
   return GATEWAY_STATUS[status] ?? 502;

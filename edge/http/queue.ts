@@ -36,6 +36,8 @@ interface QueueOptions {
   maxPerClient?: number;
   tasks: string;
   clock: Clock;
+  /** Returns a problem that is the reason why tasks take long, instead of the maximum. */
+  findCause?: () => LimitReached | undefined;
 }
 
 /** Plain data: in workerd, one request cannot use the promises of another one. */
@@ -52,6 +54,8 @@ interface Task {
 /** Next is the client that runs the fewest tasks, then the task that waited longest. */
 export class Queue {
   refused = 0;
+  /** Refused for another reason than the maximum. */
+  refusedForCause = 0;
   /** Refused because their client ran its maximum. */
   refusedPerClient = 0;
   #tasks: Task[] = [];
@@ -174,7 +178,12 @@ export class Queue {
   }
 
   #refusal(client: string | undefined): LimitReached {
-    const { tasks, max, maxPerClient = Infinity } = this.options;
+    const { tasks, max, maxPerClient = Infinity, findCause } = this.options;
+    const cause = findCause?.();
+    if (cause !== undefined) {
+      this.refusedForCause++;
+      return cause;
+    }
     this.refused++;
     const isClientAtLimit = client !== undefined && this.#runningOf(client) >= maxPerClient;
     if (isClientAtLimit) this.refusedPerClient++;

@@ -1,5 +1,5 @@
 // The lines of one request in the log: its id, errors and facts, without secrets.
-import { DataStreamError, oneLine } from "../../src/errors.ts";
+import { oneLine } from "../../src/errors.ts";
 import type { RequestFacts } from "./metrics.ts";
 import type { LogLevel, Settings } from "./options.ts";
 import type { FailureLog } from "./problem.ts";
@@ -15,12 +15,8 @@ export interface RequestLog extends FailureLog {
 
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9\-_.]{1,128}$/;
 
-/** The id is that of the request, if it is valid. `onError` receives the errors of the service. */
-export function createRequestLog(
-  request: Request,
-  settings: Settings,
-  onError: (error: DataStreamError) => void,
-): RequestLog {
+/** The id is that of the request, if it is valid. */
+export function createRequestLog(request: Request, settings: Settings): RequestLog {
   const secrets = secretsOf(request);
   const redactText = (text: string) => redact(text, [...settings.secrets, ...secrets]);
   const given = request.headers.get("x-request-id") ?? "";
@@ -41,7 +37,6 @@ export function createRequestLog(
       if (secret) secrets.add(secret);
     },
     logFailure(failure, error) {
-      if (error instanceof DataStreamError) onError(error);
       writeMessage("error", `${failure}: ${error instanceof Error ? error.message : error}`);
     },
     logWarning: (text) => writeMessage("warn", text),

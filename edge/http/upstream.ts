@@ -1,14 +1,18 @@
 // The requests to the service of one request: how many, when the last was answered, and how long the service is silent.
 import type { DataStream } from "../../src/client/datastream.ts";
 import { defaultFetch } from "../../src/client/options.ts";
-import type { RateLimiter } from "../../src/client/rate_limiter.ts";
+import {
+  MAX_PROBE_DELAY,
+  type RateLimiter,
+  type ServiceState,
+  UNKNOWN_SERVICE,
+} from "../../src/client/rate_limiter.ts";
 import { isResponse } from "../../src/client/transport.ts";
 import { type Clock, startTimeLimit, type TimeLimit } from "../../src/clock.ts";
 import { DataStreamError } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./options.ts";
-import type { Readiness } from "./readiness.ts";
 
 /** Maximum wait (ms) of one page or count for the rate limiter, before the response has content. */
 const MAX_TURN_WAIT = 20_000;
@@ -18,7 +22,6 @@ const MAX_SILENCE = 60_000;
 export interface Recorders {
   settings: Settings;
   metrics: Metrics;
-  readiness: Readiness;
 }
 
 export interface Upstream {
@@ -28,9 +31,11 @@ export interface Upstream {
   readonly silence: ReturnType<typeof limitSilence>;
   /** Counts the requests of a client, and limits their silence. */
   count(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream;
+  /** What is known about the service for this client. */
+  service(): ServiceState;
 }
 
-export function createUpstream({ settings, metrics, readiness }: Recorders): Upstream {
+export function createUpstream({ settings, metrics }: Recorders): Upstream {
   const { clock, dataStreamOptions, now } = settings;
   const { fetch = defaultFetch, baseUrl = PRODUCTION_URL } = dataStreamOptions;
   const silence = limitSilence(clock, baseUrl);
@@ -39,8 +44,15 @@ export function createUpstream({ settings, metrics, readiness }: Recorders): Ups
     responseDate: 0,
     silence,
     count: (dataStream, rateLimiter) =>
-      dataStream.with({ ...(rateLimiter && { rateLimiter }), maxWait: MAX_TURN_WAIT, fetch: send }),
+      counted = dataStream.with({
+        ...(rateLimiter && { rateLimiter }),
+        maxWait: MAX_TURN_WAIT,
+        probeInterval: MAX_PROBE_DELAY,
+        fetch: send,
+      }),
+    service: () => counted?.service ?? UNKNOWN_SERVICE,
   };
+  let counted: DataStream | undefined;
   async function send(request: Request): Promise<Response> {
     upstream.requests++;
     silence.onRequest();
@@ -51,7 +63,6 @@ export function createUpstream({ settings, metrics, readiness }: Recorders): Ups
       const date = Date.parse(response.headers.get("date") ?? "");
       upstream.responseDate = Number.isNaN(date) ? now() : date;
       metrics.addUpstreamRequest(String(response.status));
-      readiness.recordResponse(response);
       return response;
     } catch (error) {
       metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");

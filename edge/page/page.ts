@@ -252,7 +252,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
         try {
           return await limit.run(task, undefined, signal, 0);
         } catch (error) {
-          throw toServiceProblem(error, "Request for the web page", settings, exchange.log);
+          throw toServiceProblem(error, "Request for the web page", settings, exchange);
         }
       },
     };

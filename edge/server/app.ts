@@ -23,7 +23,13 @@ import {
 } from "../http/exchange.ts";
 import { Metrics, METRICS_TYPE } from "../http/metrics.ts";
 import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
-import { HttpProblem, problemResponse, requestIdHint, toProblem } from "../http/problem.ts";
+import {
+  HttpProblem,
+  problemResponse,
+  requestIdHint,
+  serviceProblem,
+  toProblem,
+} from "../http/problem.ts";
 import { RequestQueue } from "../http/queue.ts";
 import { Readiness } from "../http/readiness.ts";
 import { addPage } from "./lazy_page.ts";
@@ -85,12 +91,12 @@ export function createApp(options: AppOptions): EdgeApp {
   const context: AppContext = {
     settings,
     accessControl: createAccessControl(settings), // checks the options of the client
-    feeds: new Feeds(settings),
+    feeds: new Feeds(settings, (service) => serviceProblem(service, settings)),
     requests: new RequestQueue(rateLimiter, clock),
   };
   const metrics = new Metrics(context, settings);
   const readiness = new Readiness(settings);
-  const recorders = { settings, metrics, readiness };
+  const recorders = { settings, metrics };
   // Workerd can drop a request without notice, so its exchange would stay here.
   const open = isWorkers() ? undefined : new Set<Exchange>();
   const app = withRecords(createRoutes(context, metrics, readiness));

@@ -60,7 +60,8 @@ function printFailure(
   }
   if (error instanceof OutdatedError) return OUTDATED;
   if (error instanceof DataStreamError) {
-    if (error.status === 401 || error.status === 403) {
+    const isKey = error.status === 401 || error.status === 403 && !error.isTemporary;
+    if (isKey && error.kind === "status") {
       context.printError("Set DATASTREAM_API_KEY, or save the key with weir setup");
     }
     const hint = error.kind === "network" ? context.networkHint() : undefined;

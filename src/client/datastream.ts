@@ -18,7 +18,7 @@ import { readOptions, requireOneOf } from "../validation.ts";
 import { createQuery } from "./create_query.ts";
 import { type ClientSettings, type DataStreamOptions, toClientSettings } from "./options.ts";
 import type { ServiceState } from "./rate_limiter.ts";
-import { knownService } from "./retry.ts";
+import { knownService } from "./send.ts";
 import { summarize, type SummaryOptions, type SummaryRow } from "./summary.ts";
 import type {
   AnyResourceQuery,

@@ -1,4 +1,4 @@
-import { DataStreamError, oneLine } from "../errors.ts";
+import { amendError, DataStreamError, oneLine } from "../errors.ts";
 import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 import {
   type PermitRefusal,
@@ -50,8 +50,9 @@ function ruleOf(status: number): StatusRule {
   return STATUSES[status] ?? (status >= 500 ? OUTAGE : { hint: "check the base URL" });
 }
 
-export function temporaryFaultOf({ status = 0 }: DataStreamError): TemporaryFault | undefined {
-  return ruleOf(status).fault;
+export function temporaryFaultOf(error: DataStreamError): TemporaryFault | undefined {
+  const { status = 0, isTemporary } = error;
+  return status === 403 && isTemporary ? "block" : ruleOf(status).fault;
 }
 
 /** Statuses with which a server, or a firewall before it, refuses a long URL. */
@@ -66,6 +67,30 @@ function isTooLong(status: number, url: string, isService: boolean): boolean {
   const mayBeLength = LENGTH_STATUSES.includes(status) ||
     LENGTH_OR_SERVICE_STATUSES.includes(status) && !isService;
   return mayBeLength && new URL(url).search.length > SHORT_TARGET;
+}
+
+/** Of a 403 to a query or key that the service answered before. */
+export function blockError(error: DataStreamError): DataStreamError {
+  const detail = `${error.detail} to a query or key that it answered before`;
+  return amendError(error, { detail, isTemporary: true, hint: ruleOf(429).hint });
+}
+
+/** Parts of values in filters that rules for SQL and scripts refuse. In OData, an apostrophe is two. */
+const ATTACKS = /''|--|\/\*|<|;|\b(?:or|and)\b.*=/i;
+
+/** Of a 403 to one query only. Names the value that looks like an attack. */
+export function refusedQuery(error: DataStreamError): DataStreamError {
+  const { searchParams } = new URL(error.url);
+  const values = searchParams.get("$filter")?.match(/'(?:[^']|'')*'/g) ?? [];
+  const value = values.map((text) => text.slice(1, -1)).find((text) => ATTACKS.test(text));
+  const name = value && oneLine(value).replaceAll("''", "'");
+  const wider = "use a wider {filter}, and choose the rows after the download";
+  return amendError(error, {
+    kind: "refused",
+    detail: `${error.detail} to this query, but accepts the API key` +
+      (name ? `: a firewall takes its value "${name}" for an attack` : ""),
+    hint: name || error.rule === undefined ? wider : tooLongHint(error.url),
+  });
 }
 
 export function statusError(

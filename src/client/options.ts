@@ -102,6 +102,11 @@ export interface DataStreamOptions {
    */
   maxWait?: number | undefined;
   /**
+   * Maximum time (ms) between two requests while a query waits because the service gives no answers, from 0 to 3600000:
+   * a cheap request tries whether it answers again. For servers, whose clients wait. Default: none is sent.
+   */
+  probeInterval?: number | undefined;
+  /**
    * Called before each delay after which a request is repeated, with the error and the delay in milliseconds. It must not
    * throw. Default: none.
    */
@@ -115,7 +120,7 @@ export type RetryPolicy = Required<NonNullable<DataStreamOptions["retry"]>>;
 export interface ClientSettings
   extends
     Required<Pick<DataStreamOptions, "fetch" | "requestsPerSecond" | "clock" | "rateLimiter">>,
-    Pick<DataStreamOptions, "maxWait" | "onRetry"> {
+    Pick<DataStreamOptions, "maxWait" | "probeInterval" | "onRetry"> {
   baseUrl: string;
   headers: Record<string, string | undefined>;
   retry: RetryPolicy;
@@ -147,6 +152,7 @@ const CLIENT_OPTIONS = {
   fetch: { default: defaultFetch, type: "function" },
   rateLimiter: withFunctions("acquire"),
   maxWait: TIME,
+  probeInterval: TIME,
   onRetry: { type: "function" },
   clock: { default: systemClock, ...withFunctions("now", "sleep") },
 } satisfies Record<keyof DataStreamOptions, OptionRule>;
@@ -183,6 +189,7 @@ export function toClientSettings(options: DataStreamOptions): ClientSettings {
     clock,
     rateLimiter: rateLimiter ?? processLimiter(clock),
     maxWait: given.maxWait,
+    probeInterval: given.probeInterval,
     onRetry: given.onRetry,
     target: createTarget(new URL(baseUrl).origin, apiKey, rateLimiter !== undefined),
     headers: {

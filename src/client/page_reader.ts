@@ -228,6 +228,18 @@ export function countOf(body: unknown): number | undefined {
   ).find(isCount);
 }
 
+/** Reads a response whose content does not matter. Throws unless it is complete and JSON. */
+export async function readAnswer(response: ServiceResponse): Promise<void> {
+  try {
+    requireJson(response);
+    while (await response.read());
+  } catch (error) {
+    throw toAttemptError(response, error);
+  } finally {
+    response.close();
+  }
+}
+
 function requireJson({ headers }: ServiceResponse): void {
   if (!isJson(headers)) throw new PageFault(headers.get("content-type") ?? "no content type");
 }

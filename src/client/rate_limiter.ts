@@ -154,6 +154,8 @@ const MAX_BLOCK_DELAY = 60_000;
 /** Delay after the first failure, and maximum, while the service is silent. */
 const FIRST_PROBE_DELAY = 500;
 export const MAX_PROBE_DELAY = 2_000;
+/** Time without an answer to a request after which the service is silent. */
+const MAX_ANSWER_TIME = 10_000;
 /** Time between two requests with a key that the service rejects. */
 const REJECTED_KEY_DELAY = 60_000;
 const MAX_SLOWDOWN = 8;
@@ -172,6 +174,8 @@ export const NEW_STATE = {
   seenAt: 0,
   /** Whether the holder's request probably opens a connection. */
   connects: false,
+  /** Whether the holder's request has an answer. */
+  isAnswered: false,
   /** Time from which the interval to the next start counts. */
   startedAt: -Infinity,
   interval: 0,
@@ -259,6 +263,7 @@ function acquire(
   if (position === 0 && state.holder === undefined && wait === 0) {
     state.connects = state.isShared || now - state.startedAt > CONNECTION_TTL;
     Object.assign(state, { holder: id, seenAt: now, startedAt: now, interval: ticket.interval });
+    state.isAnswered = false;
     return { granted: true };
   }
   const cycle = Math.max(interval, state.averageTime);
@@ -271,9 +276,10 @@ function acquire(
   return { wait: state.holder === undefined ? wait : expiry - now }; // the release wakes it
 }
 
-function extend(state: LimiterState, id: string, now: number): boolean {
+function extend(state: LimiterState, id: string, now: number, isAnswered = false): boolean {
   if (state.holder !== id) return false;
   state.seenAt = now;
+  state.isAnswered ||= isAnswered;
   return true;
 }
 
@@ -298,8 +304,9 @@ function release(state: LimiterState, message: ReleaseMessage, now: number): voi
 
 /** Source: DataStream Public API, "Errors", status 429 (RFC 6585). */
 function report(state: LimiterState, outcome: ServiceOutcome, now: number): void {
-  const { is = state.service, cause, wait, targetLength } = outcome;
+  const { is, cause, wait, targetLength } = outcome;
   if (targetLength !== undefined) state.targetLength = targetLength;
+  if (is === undefined) return;
   if (is !== state.service) Object.assign(state, { service: is, since: now, reports: 0 });
   Object.assign(state, { cause, checkedAt: now });
   if (is === "answering") return;
@@ -320,10 +327,13 @@ function report(state: LimiterState, outcome: ServiceOutcome, now: number): void
 function serviceOf(state: LimiterState, now: number): ServiceState {
   const { service: is, cause, since, blockedUntil, checkedAt, answeredAt, targetLength } = state;
   const age = (time: number) => time === -Infinity ? undefined : Math.max(0, now - time);
+  const unanswered = state.holder === undefined || state.isAnswered ? 0 : now - state.startedAt;
+  // No error says it yet.
+  const isLate = is === "answering" && unanswered > MAX_ANSWER_TIME;
   return {
-    is,
-    cause,
-    age: age(since) ?? 0,
+    is: isLate ? "silent" : is,
+    cause: isLate ? `no answer for ${Math.floor(unanswered / 1000)} s` : cause,
+    age: isLate ? unanswered : age(since) ?? 0,
     wait: is === "answering" ? 0 : Math.max(0, blockedUntil - now),
     checkedAge: age(checkedAt),
     answeredAge: age(answeredAt),
@@ -351,7 +361,7 @@ export type ChangeState = <T>(apply: (state: LimiterState, now: number) => T) =>
 
 export interface PermitQueue {
   acquire(message: AcquireMessage): Promise<Answer>;
-  extend(message: { id: string }): boolean | Promise<boolean>;
+  extend(message: { id: string; isAnswered?: boolean }): boolean | Promise<boolean>;
   release(message: ReleaseMessage): Promise<ServiceState>;
   report(message: ServiceOutcome): Promise<ServiceState>;
 }
@@ -413,7 +423,7 @@ export function createPermitQueue(
         await sleepUntil(Math.min(next, start + pollTime, ticket.deadline), woken, clock);
       }
     },
-    extend: ({ id }) => change((state, now) => extend(state, id, now)),
+    extend: ({ id, isAnswered }) => change((state, now) => extend(state, id, now, isAnswered)),
     async release(message) {
       const ticket = queue.find(({ id }) => id === message.id);
       if (ticket !== undefined) leave(ticket);
@@ -493,7 +503,10 @@ export function createLimiter(
       let respondedAt: number | undefined;
       const permit: Permit = {
         responded: () => void (respondedAt = clock.now()),
-        extend: () => send(() => queue.extend({ id }), EXTENSION_TIMEOUT),
+        extend: () => {
+          const isAnswered = respondedAt !== undefined;
+          return send(() => queue.extend({ id, isAnswered }), EXTENSION_TIMEOUT);
+        },
         release: (outcome) =>
           sendDetached(() => {
             const responseAge = respondedAt === undefined ? undefined : clock.now() - respondedAt;

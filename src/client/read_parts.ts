@@ -21,12 +21,11 @@ import {
   type PageSize,
   reportProgress,
   type Run,
-  send,
   shrink,
   startAttempts,
-  waitForRetry,
   type Writable,
 } from "./retry.ts";
+import { judge, send, waitForRetry } from "./send.ts";
 import {
   groupOf,
   groupsOf,
@@ -35,6 +34,7 @@ import {
   locationsQuery,
   MAX_SHARD_ROWS,
   requestCount,
+  requestName,
   type Shard,
   shortenLists,
   shortenRefused,
@@ -137,6 +137,7 @@ export async function* readParts<T>(
       try {
         const response = await send(run, reading.attempts, request.options);
         reading.responses++;
+        run.answered.add(requestName(query, position.shards[0]!.clauses));
         end = yield* readPage(
           response,
           startConversion(request),
@@ -336,19 +337,23 @@ async function handleFailure(
   request: PageRequest,
   error: unknown,
 ): Promise<void> {
-  const { run, attempts, position } = reading;
+  const { run, query, attempts, position } = reading;
   if (isRefusedGuess(reading, error)) {
     position.tokens = "other";
     position.lastPage = { length: 0, isFull: false };
     return;
   }
   const { shards: [shard, ...later] } = position;
-  const shorter = shortenRefused(run, reading.query, shard!, error);
+  // Rows after a cursor were answered to another run.
+  const wasAnswered = request.after !== query.skipToken ||
+    run.answered.has(requestName(query, shard!.clauses));
+  const shorter = wasAnswered ? undefined : shortenRefused(run, query, shard!, error);
   if (shorter !== undefined) {
     position.shards = [...shorter, ...later];
     return;
   }
-  let decision = decide(run, attempts, error, request.top);
+  const judged = await judge(run, attempts, error, wasAnswered);
+  let decision = decide(run, attempts, judged, request.top);
   if (isRefusal(decision.fault) && canSplit(reading)) {
     const isLastAttempt = decision.error !== undefined && attempts.policy.attempts > 1;
     if (isLastAttempt || attempts.timeouts === MAX_TIMEOUTS) {
@@ -356,7 +361,7 @@ async function handleFailure(
       if (result === "split") return;
       if (result === "outage" && isLastAttempt && !attempts.hasRestarted) {
         reading.attempts = startAttempts(attempts.policy, true);
-        decision = decide(run, reading.attempts, error, request.top);
+        decision = decide(run, reading.attempts, judged, request.top);
       }
     }
   }

@@ -1,17 +1,8 @@
-import { abortable } from "../clock.ts";
-import {
-  processLimiter,
-  type ServiceOutcome,
-  type ServiceState,
-  UNKNOWN_SERVICE,
-} from "./rate_limiter.ts";
-import type { RequestOptions } from "../endpoint/types.ts";
 import { amendError, DataStreamError } from "../errors.ts";
 import type { PageWriter } from "../formats/page_writer.ts";
-import { dateOf, outcomeOf, temporaryFaultOf } from "./http_error.ts";
+import { temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings, RetryPolicy } from "./options.ts";
 import type { Cursor, Progress } from "./query.ts";
-import { isJson, sendRequest, type ServiceResponse } from "./transport.ts";
 
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
@@ -33,6 +24,10 @@ export interface Run {
   targetLength?: number;
   /** Time (ms) for which the last block delays requests, and whether the rate limiter does that. */
   block?: { wait: number; isEnforced: boolean };
+  /** Error of the last response, until it is known what it is about. */
+  fault?: DataStreamError | undefined;
+  /** What the service has answered, by `requestName()`. */
+  readonly answered: Set<string>;
 }
 
 type DeliveredRows = Pick<Cursor, "rows" | "expectedRows" | "missingRows" | "surplusRows">;
@@ -57,6 +52,7 @@ export function createRun(
     },
     progress: { pages: 0, requests: 0, retries: 0, waits: 0, retrying: undefined },
     position: after ?? { rows: 0 },
+    answered: new Set(),
   };
 }
 
@@ -169,108 +165,6 @@ export function isRefusal(error: DataStreamError): boolean {
 /** Random (ms), so that clients that failed at the same time retry at different times. */
 function randomBackoff(attempts: number): number {
   return FIRST_BACKOFF * 2 ** (attempts - 1) * (0.5 + Math.random() / 2);
-}
-
-export async function send(
-  run: Run,
-  attempts: Attempts,
-  options: RequestOptions,
-): Promise<ServiceResponse> {
-  const { settings, signal, progress } = run;
-  const { clock } = settings;
-  const queuedAt = clock.now();
-  let wait: number | undefined;
-  const onStart = () => {
-    progress.requests++;
-    progress.waits += wait = clock.now() - queuedAt;
-  };
-  const maxWait = maxWaitOf(run, attempts);
-  try {
-    const response = await sendRequest(
-      options,
-      { ...settings, maxWait },
-      signal,
-      onStart,
-      (fault) => reportFault(run, fault),
-    );
-    // While it has the permit, as for other faults.
-    if (!isJson(response.headers)) await report(run, { is: "silent", cause: "no JSON" });
-    run.responseDate = dateOf(response.headers) ?? Date.now();
-    const { targetLength } = run;
-    if (targetLength !== undefined && targetLength < knownService(settings).targetLength) {
-      await report(run, { targetLength });
-    }
-    return response;
-  } finally {
-    attempts.waited += wait ?? clock.now() - queuedAt;
-  }
-}
-
-/** A server limits only the time to the first row. */
-function maxWaitOf({ settings, position }: Run, { waited }: Attempts): number | undefined {
-  const { maxWait } = settings;
-  return maxWait === undefined || position.rows > 0 ? undefined : maxWait - waited;
-}
-
-export async function waitForRetry(
-  run: Run,
-  attempts: Attempts,
-  { fault, error, delay }: RetryDecision,
-): Promise<void> {
-  const { signal, progress, settings } = run;
-  const { clock } = settings;
-  if (error !== undefined) throw error;
-  // `maxWait` limits only the waits for the rate limit. A server limits the backoff after an outage by itself.
-  const isRateLimit = fault.kind === "rate-limit" || fault.retryAfter !== undefined;
-  if (isRateLimit && delay > (maxWaitOf(run, attempts) ?? Infinity)) throw fault;
-  reportProgress(run, { retries: progress.retries + 1, retrying: { fault, wait: delay } });
-  settings.onRetry?.(fault, delay);
-  // After a block, the rate limiter delays the next request, and `send()` adds that wait.
-  const isEnforced = temporaryFaultOf(fault) === "block" && run.block?.isEnforced;
-  if (!isEnforced && delay > 0) {
-    await clock.sleep(delay, signal);
-    progress.waits += delay;
-    if (isRateLimit) attempts.waited += delay;
-  }
-  progress.retrying = undefined;
-}
-
-async function reportFault(run: Run, fault: DataStreamError): Promise<void> {
-  const outcome = outcomeOf(fault);
-  if (outcome === undefined) return;
-  const { wait = Infinity } = outcome;
-  const max = run.settings.retry.retryAfter;
-  await report(run, { ...outcome, ...(wait < Infinity && { wait: Math.min(wait, max) }) });
-}
-
-/**
- * Tells the rate limiter what a response says about the service. If it cannot know it, the limiter of the process does,
- * and this request waits itself.
- */
-export async function report(run: Run, outcome: ServiceOutcome): Promise<ServiceState> {
-  const { settings: { target, rateLimiter, clock }, signal } = run;
-  const known = await target();
-  let service: ServiceState | undefined;
-  try {
-    service = await abortable(Promise.resolve(rateLimiter.report?.(known, outcome)), signal);
-  } catch {
-    signal.throwIfAborted();
-  }
-  const isEnforced = service !== undefined;
-  service ??= await processLimiter(clock).report!(known, outcome);
-  run.block = { wait: service.wait, isEnforced };
-  return service;
-}
-
-/** What the process knows about the service, without a request. */
-export function knownService(
-  { target, rateLimiter, clock }: Pick<ClientSettings, "target" | "rateLimiter" | "clock">,
-): ServiceState {
-  const known = target();
-  if (known instanceof Promise) return UNKNOWN_SERVICE; // its hash is not known before the first request
-  const { report = processLimiter(clock).report! } = rateLimiter;
-  const service = report.call(rateLimiter, known);
-  return service instanceof Promise ? UNKNOWN_SERVICE : service;
 }
 
 /** Number of pages without an error after which a reduced page size is doubled. */

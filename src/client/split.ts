@@ -15,14 +15,12 @@ import { type PageRequest, readCount } from "./page_reader.ts";
 import {
   decide,
   isRefusal,
-  knownService,
   MAX_TIMEOUTS,
   reportProgress,
   type Run,
-  send,
   startAttempts,
-  waitForRetry,
 } from "./retry.ts";
+import { judge, knownService, send, waitForRetry } from "./send.ts";
 
 /** Part of a query; no row is in two. JSON-serialisable, because cursors contain shards. */
 export interface Shard {
@@ -110,16 +108,21 @@ export async function requestCount(
   let rows = 0;
   for (let [shard, ...later] = shards; shard !== undefined; [shard, ...later] = shards) {
     const options = toRequestOptions(query, run.settings, shard.clauses, { $count: "true" });
+    const name = requestName(query, shard.clauses);
     try {
-      rows += await readCount(await send(run, attempts, options));
+      const response = await send(run, attempts, options);
+      run.answered.add(name);
+      rows += await readCount(response);
       shards = later;
     } catch (error) {
-      const shorter = shortenRefused(run, query, shard, error);
+      const wasAnswered = run.answered.has(name);
+      const shorter = wasAnswered ? undefined : shortenRefused(run, query, shard, error);
       if (shorter !== undefined) {
         shards = [...shorter, ...later];
         continue;
       }
-      const decision = decide(run, attempts, error);
+      const judged = await judge(run, attempts, error, wasAnswered);
+      const decision = decide(run, attempts, judged);
       if (attempts.timeouts === maxTimeouts) throw error;
       await waitForRetry(run, attempts, decision);
     }
@@ -160,6 +163,11 @@ export function groupOf({ clauses }: Shard): Clause[] {
   return lists.filter(({ field }, index) =>
     lists.findIndex((list) => list.field === field) === index
   );
+}
+
+/** For the requests of one run. No firewall refuses the ranges that divide a group. */
+export function requestName({ resource }: CheckedQuery, clauses: readonly Clause[]): string {
+  return JSON.stringify([resource, clauses.filter(({ operator }) => operator === "in")]);
 }
 
 /** Rows of one group are compared with one count. */

@@ -23,7 +23,7 @@ const hang = () => new Promise<never>(() => {});
 function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) {
   const { acquire, report, ...members } = changes;
   const requests: PermitRequest[] = [];
-  const reports: [RateLimitTarget, ServiceOutcome | undefined][] = [];
+  const reports: [RateLimitTarget, ServiceOutcome][] = [];
   const calls: string[] = [];
   const limiter: RateLimiter = {
     acquire(request, signal) {
@@ -38,7 +38,7 @@ function recordingLimiter(changes: Partial<Permit> & Partial<RateLimiter> = {}) 
       });
     },
     report(target, outcome) {
-      reports.push([target, outcome]);
+      if (outcome !== undefined) reports.push([target, outcome]);
       return report?.(target, outcome) ?? SERVICE;
     },
   };

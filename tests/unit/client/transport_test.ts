@@ -187,7 +187,8 @@ Deno.test("locations() fails without showing the key when a response or an error
     new Error("[key]", { cause: apiKey }),
   ];
   for (const response of responses) {
-    const { options } = upstream(response);
+    const again = response instanceof Response ? response.clone() : response;
+    const { options } = upstream(response, again);
     const query = new DataStream({ ...options, apiKey }).locations();
     const error = await assertRejects(() => query.toArray(), DataStreamError);
     for (const secret of [apiKey, apiKey.replaceAll('"', '\\"'), encodeURIComponent(apiKey)]) {

@@ -67,7 +67,7 @@ Deno.test("EdgeApp.request() shares the rows of callers with the same API key, a
     await response.text();
     statuses.push(response.status);
   }
-  assertEquals([statuses, stats.requests], [[200, 200, 403], 2]);
+  assertEquals([statuses, stats.requests], [[200, 200, 403], 3]);
 });
 
 Deno.test("EdgeApp.request() shares rows for a minute, and allows caching only for the time that is left, also with tokens", async () => {

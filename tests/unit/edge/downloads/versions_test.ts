@@ -198,10 +198,10 @@ for (const [name, reply, time] of failures) {
 }
 
 Deno.test("EdgeApp.request() returns 502 after one request when the service rejects the API key", async () => {
-  const { get, countRequests, log } = overDatasets(() => Response.json({}, { status: 403 }));
+  const { get, countRequests, log } = overDatasets(() => Response.json({}, { status: 401 }));
   assertEquals((await get("/Records.csv")).status, 502);
   assertEquals([countRequests(), log.length], [[1, 0], 1]);
-  assertMatch(log[0]!, /Request for the versions of the datasets failed: .* check the API key/);
+  assertMatch(log[0]!, /Request for the versions of the datasets failed: .* send an API key/);
 });
 
 Deno.test("EdgeApp.request() returns an ETag when the filter of the query is too long for Metadata", async () => {

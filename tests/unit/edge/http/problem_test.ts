@@ -28,10 +28,12 @@ const statuses: [upstream: number, status: number][] = [
 for (const [given, status] of statuses) {
   test(`EdgeApp.request() returns ${status} when the service responds ${given} before the first page`, async () => {
     for (const path of PATHS) {
-      const { app, log } = overUpstream([Response.json({ message: "no" }, { status: given })]);
+      const reply = () => Response.json({ message: "no" }, { status: given });
+      const { app, log } = overUpstream([reply, reply]);
       const response = await app.request(path);
       assertEquals(response.status, status);
-      assertEquals(response.headers.get("retry-after"), status === 503 ? "5" : null);
+      const delays: Record<number, string> = { 401: "60", 403: "60", 429: "1", 500: "5", 503: "5" };
+      assertEquals(response.headers.get("retry-after"), delays[given] ?? null);
       const { hint, detail } = await problemOf(response);
       assert(hint && !detail.includes(hint));
       const isTooLarge = [408, 413, 504].includes(given);
