@@ -344,15 +344,16 @@ async function handleFailure(
     return;
   }
   const { shards: [shard, ...later] } = position;
-  // Rows after a cursor were answered to another run.
-  const wasAnswered = request.after !== query.skipToken ||
-    run.answered.has(requestName(query, shard!.clauses));
+  const wasAnswered = run.answered.has(requestName(query, shard!.clauses));
   const shorter = wasAnswered ? undefined : shortenRefused(run, query, shard!, error);
   if (shorter !== undefined) {
     position.shards = [...shorter, ...later];
     return;
   }
-  const judged = await judge(run, attempts, error, wasAnswered);
+  // The rows before a cursor were answered to another run, maybe without this firewall.
+  const isLength = error instanceof DataStreamError && error.rule !== undefined;
+  const isContinued = request.after !== query.skipToken && !isLength;
+  const judged = await judge(run, attempts, error, wasAnswered || isContinued);
   let decision = decide(run, attempts, judged, request.top);
   if (isRefusal(decision.fault) && canSplit(reading)) {
     const isLastAttempt = decision.error !== undefined && attempts.policy.attempts > 1;

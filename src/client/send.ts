@@ -35,6 +35,7 @@ async function transmit(
   run: Run,
   attempts: Attempts,
   options: RequestOptions,
+  maxWait = maxWaitOf(run, attempts),
 ): Promise<ServiceResponse> {
   const { settings, signal, progress } = run;
   const { clock } = settings;
@@ -44,7 +45,6 @@ async function transmit(
     progress.requests++;
     progress.waits += wait = clock.now() - queuedAt;
   };
-  const maxWait = maxWaitOf(run, attempts);
   try {
     const response = await sendRequest(
       options,
@@ -97,6 +97,9 @@ export async function waitForRetry(
   progress.retrying = undefined;
 }
 
+/** Milliseconds. */
+const MAX_PROBE_WAIT = 1_000;
+
 /** Ends early if the service answers another request. With `probeInterval`, it is asked. */
 async function waitForService(
   run: Run,
@@ -109,21 +112,31 @@ async function waitForService(
   const isSilent = () => knownService(settings).is === "silent";
   const mayEnd = mayEndEarly && isSilent();
   const end = clock.now() + delay;
-  for (let rest = delay; rest > 0; rest = end - clock.now()) {
-    await clock.sleep(Math.min(rest, MAX_PROBE_DELAY), signal);
-    if (!mayEnd) continue;
+  let probedAt = -Infinity;
+  for (let now = clock.now(); now < end; now = clock.now()) {
     const { checkedAge = Infinity } = knownService(settings);
-    const mayAsk = isSilent() && checkedAge >= probeInterval && clock.now() < end;
-    if (mayAsk) await tryKnownGood(run, attempts);
+    const nextProbe = Math.max(now - checkedAge, probedAt) + probeInterval;
+    const wait = Math.max(0, Math.min(MAX_PROBE_DELAY, nextProbe - now));
+    await clock.sleep(Math.min(end - now, wait), signal);
+    if (!mayEnd) continue;
+    if (isSilent() && clock.now() >= nextProbe) {
+      probedAt = clock.now();
+      // Another download may be asking now.
+      if (await tryKnownGood(run, attempts, MAX_PROBE_WAIT) === undefined) return;
+    }
     if (!isSilent()) return;
   }
 }
 
 async function reportFault(run: Run, fault: DataStreamError): Promise<void> {
   run.fault = fault;
-  const outcome = outcomeOf(fault);
+  // While a key is rejected, only the known-good request is sent.
+  const isStillRejected = isRefused(run, fault) && knownService(run.settings).is === "key rejected";
+  const outcome = isStillRejected
+    ? { is: "key rejected" as const, cause: fault.status }
+    : outcomeOf(fault);
   if (outcome === undefined) return;
-  const { wait = Infinity } = outcome;
+  const { wait = Infinity }: ServiceOutcome = outcome;
   const max = run.settings.retry.retryAfter;
   await report(run, { ...outcome, ...(wait < Infinity && { wait: Math.min(wait, max) }) });
 }
@@ -170,9 +183,13 @@ function knownGoodRequest({ baseUrl, headers }: ClientSettings): RequestOptions 
 }
 
 /** Returns the error if it fails. */
-async function tryKnownGood(run: Run, attempts: Attempts): Promise<DataStreamError | undefined> {
+async function tryKnownGood(
+  run: Run,
+  attempts: Attempts,
+  maxWait?: number,
+): Promise<DataStreamError | undefined> {
   try {
-    await readAnswer(await transmit(run, attempts, knownGoodRequest(run.settings)));
+    await readAnswer(await transmit(run, attempts, knownGoodRequest(run.settings), maxWait));
   } catch (error) {
     if (error instanceof DataStreamError) return error;
     throw error;
