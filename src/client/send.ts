@@ -2,7 +2,7 @@
 import { abortable } from "../clock.ts";
 import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import { amendError, DataStreamError } from "../errors.ts";
+import { DataStreamError } from "../errors.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import { blockError, dateOf, outcomeOf, refusedQuery, temporaryFaultOf } from "./http_error.ts";
 import type { ClientSettings } from "./options.ts";
@@ -77,7 +77,7 @@ export async function waitForRetry(
   attempts: Attempts,
   { fault, error, delay }: RetryDecision,
 ): Promise<void> {
-  const { signal, progress, settings } = run;
+  const { progress, settings } = run;
   const { clock } = settings;
   if (error !== undefined) throw error;
   // `maxWait` limits only the waits for the rate limit. A server limits the backoff after an outage by itself.
@@ -110,15 +110,15 @@ async function waitForService(
   const { settings, signal } = run;
   const { clock, probeInterval = Infinity } = settings;
   const isSilent = () => knownService(settings).is === "silent";
-  const mayEnd = mayEndEarly && isSilent();
+  if (!mayEndEarly || !isSilent()) return await clock.sleep(delay, signal);
   const end = clock.now() + delay;
   let probedAt = -Infinity;
   for (let now = clock.now(); now < end; now = clock.now()) {
     const { checkedAge = Infinity } = knownService(settings);
-    const nextProbe = Math.max(now - checkedAge, probedAt) + probeInterval;
+    const lastProbe = Math.max(now - checkedAge, probedAt);
+    const nextProbe = probeInterval === Infinity ? Infinity : lastProbe + probeInterval;
     const wait = Math.max(0, Math.min(MAX_PROBE_DELAY, nextProbe - now));
     await clock.sleep(Math.min(end - now, wait), signal);
-    if (!mayEnd) continue;
     if (isSilent() && clock.now() >= nextProbe) {
       probedAt = clock.now();
       // Another download may be asking now.

@@ -2,7 +2,7 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type DataStream, DataStreamError, eq } from "../../../mod.ts";
-import { overSandbox, overUpstream, problemOf } from "../../helpers/edge.ts";
+import { overSandbox, problemOf } from "../../helpers/edge.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, retryingClient, ROOT } from "../../helpers/upstream.ts";

@@ -68,7 +68,9 @@ async function problemLine(request: string, response: Response): Promise<string>
   const { type, status, title, detail, hint, ...rest } = await response.json();
   const others = JSON.stringify({ ...rest, ...(type !== "about:blank" && { type }) });
   const authenticate = response.headers.get("www-authenticate");
-  return `${request}\n  ${status} ${title} | ${detail} | ${hint ?? "(no hint)"}` +
+  return `${request}\n  ${status} ${title} | ${detail.replace(/\d\d:\d\d UTC/, "(time)")} | ${
+    hint ?? "(no hint)"
+  }` +
     (others === "{}" ? "" : ` | ${others}`) +
     (authenticate === null ? "" : ` | www-authenticate: ${authenticate}`);
 }

@@ -52,12 +52,17 @@ for (const [statuses, , behaviour] of readTable(sectionOf(page, "Statuses"), "st
         );
         const service = retryingClient(responses);
         await assertRejects(() => service.client.locations()[method](), DataStreamError);
+        // Rows of one are asked for only to find out what a 403 is about.
         if (minutes !== undefined) {
           const waited = service.clock.now() / 60_000;
           assert(waited > minutes - 2 && waited <= minutes + 2, `${waited} minutes`);
-        } else if (method === "toArray") assertEquals(service.tops(), tops);
-        // A count cannot be smaller, and 413 is then final.
-        else if (status !== 413) assertEquals(service.requests.length, tops.length);
+        } else if (method === "toArray") {
+          assertEquals(service.tops().filter((top) => top > 1), tops);
+        } // A count cannot be smaller, and 413 is then final.
+        else if (status !== 413) {
+          const counts = service.requests.filter(({ url }) => url.includes("count=true"));
+          assertEquals(counts.length, tops.length);
+        }
       }
     });
   }

@@ -62,7 +62,7 @@ test("EdgeApp.request() sends no request when the client has already disconnecte
 
 test("EdgeApp.request() closes a download when the client disconnects after its first row has arrived", async () => {
   const client = new AbortController();
-  let [hasRows, times] = [false, 0];
+  let hasRows = false;
   const date = new Date(0).toUTCString();
   const versions = page([{ DOI: "10.1/a", Version: "1", PublishedTimestamp: "2024-01-01" }]);
   const { app, log } = overSandbox({}, {
