@@ -52,7 +52,7 @@ const DURATION = "weir_request_duration_seconds";
 const EARLY_ENDS = "Responses that ended early: aborted, disconnected, failed or interrupted.";
 const SLOW = "Slow clients disconnected because other clients needed their memory.";
 const REFUSED = "Downloads refused because of the maximum";
-const METRICS: Readonly<Record<string, Metric>> = {
+const METRICS = {
   weir_build_info: ["gauge", "Version of Weir."],
   process_start_time_seconds: ["gauge", "Start of the app, in seconds since 1970."],
   weir_requests_total: ["counter", "Requests that have ended."],
@@ -104,7 +104,10 @@ const METRICS: Readonly<Record<string, Metric>> = {
     (of) => of.feeds.slots.refusedPerClient,
   ],
   weir_slow_clients_disconnected_total: ["counter", SLOW, (of) => of.feeds.disconnected],
-};
+} satisfies Readonly<Record<string, Metric>>;
+
+/** A histogram has several. */
+type MetricName = keyof typeof METRICS | `${typeof DURATION}_${string}`;
 
 /** Labels have few values (routes, methods, statuses): each combination uses memory. */
 export class Metrics {
@@ -145,7 +148,7 @@ export class Metrics {
 
   toText(): string {
     this.#sums.process_start_time_seconds = new Map([["", this.#startedAt / 1000]]);
-    const lines = Object.entries(METRICS).flatMap(([name, [type, help, read]]) => {
+    const lines = Object.entries<Metric>(METRICS).flatMap(([name, [type, help, read]]) => {
       if (read !== undefined) this.#sums[name] = new Map([["", read(this.#limits)]]);
       const suffixes = type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
       return [
@@ -161,7 +164,7 @@ export class Metrics {
     return [...lines, ""].join("\n");
   }
 
-  #add(name: string, labels: Readonly<Record<string, string>>, amount = 1): void {
+  #add(name: MetricName, labels: Readonly<Record<string, string>>, amount = 1): void {
     const sums = this.#sums[name] ??= new Map();
     const key = formatLabels(labels);
     sums.set(key, (sums.get(key) ?? 0) + amount);

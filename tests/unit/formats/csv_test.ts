@@ -1,7 +1,7 @@
 // CSV follows RFC 4180, keeps the digits of numbers, and has the columns and the form that the options say. The properties
 // of `tests/properties/pages_test.ts` have the other texts, numbers, columns and orders of fields.
 import "../../helpers/no_permission.ts";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { csvFromPage, type CsvOptions, ValidationError } from "../../../mod.ts";
 
@@ -39,6 +39,22 @@ for (const [json, cell] of CELLS) {
     const lines = `x,${cell},"y,z"\r\n1,2,${cell}\r\n`;
     assertEquals(csvOf(page), `"a","b","c"\r\n${lines}`);
     assertEquals(linesOf(page, ["a", "b", "c"]), lines);
+  });
+}
+
+/** A value of each option that is not its default. */
+const OTHER_VALUES: Required<CsvOptions> = {
+  columns: ["b", "a"],
+  separator: ";",
+  eol: "\n",
+  header: false,
+  bom: true,
+  escapeFormulas: true,
+};
+for (const [option, value] of Object.entries(OTHER_VALUES)) {
+  Deno.test(`csvFromPage() writes another file when ${option} is not the default`, () => {
+    const page = '{"value":[{"a":"=x","b":null}]}';
+    assertNotEquals(csvOf(page, { [option]: value }), csvOf(page));
   });
 }
 
