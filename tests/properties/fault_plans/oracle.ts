@@ -248,6 +248,7 @@ async function checkResume(
   // Before the first link, the client assumes tokens of the documented form.
   if (plan.tokens !== "id") return;
   service.repair();
+  await service.clock.sleep(60_000); // until then, no request is sent with a key that was rejected
   const limit = plan.limit && plan.limit - rows.length;
   const resumed: Plan = { ...plan, skipToken, limit, reader: "rows", format: undefined };
   const rest = await readOutput(resumed, service);
