@@ -26,8 +26,9 @@ export function describeFailure(
   if (problem === undefined) throw error;
   const { details: { status, detail, hint }, headers } = problem;
   const isMistake = problem instanceof FormError;
-  const wait = Number(headers["retry-after"]) || 0;
   const [title, remedy] = TEXTS_BY_STATUS[status] ?? TEXTS_BY_STATUS[502]!;
+  // The same key would be refused again.
+  const wait = title === "noAccess" ? 0 : Number(headers["retry-after"]) || 0;
   const sentence = isMistake
     ? fill(text[problem.text], problem.values, language)
     : text[wait > 0 ? "busy" : title];
