@@ -224,7 +224,8 @@ pageTest("page sends a caller's key in no address, and stores it nowhere", async
   assertEquals(keys, []);
   await page.locator("#credential").fill("wrong");
   await pressShow(page);
-  await page.getByRole("alert").filter({ hasText: "DataStream has rejected the API key" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "DataStream has rejected the API key" })
+    .waitFor();
   await page.locator("#credential").fill(sandbox.apiKey);
   await pressShow(page);
   const file = { name: "ph-manitoba-all-years.csv", rows: await countOf(page) };
