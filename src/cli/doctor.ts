@@ -2,8 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { endpoint } from "../endpoint/endpoint.ts";
 import { DataStreamError } from "../errors.ts";
-import { toClientSettings } from "../client/options.ts";
-import { sendRequest } from "../client/transport.ts";
+import { parseJson } from "../client/http_error.ts";
+import { type ClientSettings, toClientSettings } from "../client/options.ts";
+import { redactionOf, sendRequest } from "../client/transport.ts";
 import { explainingErrors, statIfExists } from "../files/output.ts";
 import { oldNodeMessage } from "../node_version.ts";
 import { type ResourceName, RESOURCES } from "../odata/resources.ts";
@@ -43,71 +44,10 @@ export async function doctor({ flags }: Arguments, context: Context): Promise<nu
   });
   const settings = toClientSettings({ ...options, retry: { attempts: 1 } });
   const { apiKey, baseUrl } = settings;
-  const answers: Answers = {};
-  let missing = apiKey === undefined ? "no API key" : "another answer lacks what it needs";
-  const names = (Object.keys(PROBES) as ProbeName[])
-    .filter((name) => apiKey !== undefined || name === "no key");
-  const refused = names.filter((name) => REFUSED.includes(name));
-  for (const name of names) {
-    if (name === names[0] && name !== refused[0]) {
-      const count = countText(names.length - refused.length, "request");
-      context.printError(`Sending ${count} to ${baseUrl}`);
-    }
-    if (name === refused[0]) {
-      const count = countText(refused.length, "request");
-      context.printError(`Sending ${count} to ${baseUrl} that must be refused`);
-    }
-    const request = PROBES[name](answers);
-    if (request === undefined) continue;
-    const answer = await send(name, request);
-    answers[name] = answer;
-    const isWrong = name === "metadata" && endsRun(answer.status);
-    if (answer.status !== 0 && answer.status !== 429 && !isWrong) continue;
-    missing = answer.status === 0 ? "no answer" : `not sent after status ${answer.status}`;
-    break;
-  }
-
-  async function send(
-    name: ProbeName,
-    [resource, query]: readonly [ResourceName, object],
-  ): Promise<Answer> {
-    const { path } = RESOURCES[resource];
-    const key = name === "no key" ? undefined : apiKey;
-    const headers = { ...settings.headers, "x-api-key": key };
-    const request = endpoint(`GET ${path}`, { baseUrl, headers, $select: undefined, ...query });
-    const answer: Answer = { url: request.url, status: 0, headers: {}, body: "", at: 0 };
-    const fetch = async (sent: Request) => {
-      const response = await settings.fetch(sent);
-      const text = await response.clone().text();
-      const { status, headers } = response;
-      const at = context.clock.now();
-      Object.assign(answer, {
-        status,
-        headers: Object.fromEntries(headers),
-        body: parse(text),
-        at,
-      });
-      return response;
-    };
-    try {
-      const limits = { ...settings, fetch };
-      // No request follows a block or an outage, so the limiter need not know of it.
-      const ignore = () => Promise.resolve();
-      (await sendRequest(request, limits, context.signal, () => {}, ignore)).close();
-    } catch (error) {
-      if (!(error instanceof DataStreamError)) throw error;
-      answer.problem = error.status === undefined ? messageOf(error) : error.detail;
-    }
-    return answer;
-  }
-
+  const { answers, missing } = await askService(settings, context);
   const computer = await checkComputer(context, isSandbox, apiKey !== undefined);
   const results = runChecks({ answers, computer, missing });
-  // The key of the sandbox is a word of its address.
-  const redact = (text: string) =>
-    apiKey === undefined || isSandbox
-      ? text
-      : text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]");
+  const redact = redactionOf(isSandbox ? undefined : apiKey); // the sandbox's key is a word of its address
   const toJson = (value: unknown) =>
     `${JSON.stringify(value, (_, one) => typeof one === "string" ? redact(one) : one, 1)}\n`;
   const report = { weir: VERSION, runtime: runtimeName(), service: baseUrl };
@@ -126,12 +66,66 @@ export async function doctor({ flags }: Arguments, context: Context): Promise<nu
   return results.some(({ result, isHandled }) => result === "differs" && !isHandled) ? 1 : 0;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+/** Sends the requests in order, until an answer says that no other is useful. */
+async function askService(
+  settings: ClientSettings,
+  context: Context,
+): Promise<Pick<Facts, "answers" | "missing">> {
+  const { apiKey, baseUrl } = settings;
+  const names = (Object.keys(PROBES) as ProbeName[])
+    .filter((name) => apiKey !== undefined || name === "no key");
+  const refused = names.filter((name) => REFUSED.includes(name));
+  const answers: Answers = {};
+  for (const name of names) {
+    if (name === names[0] && name !== refused[0]) {
+      const count = countText(names.length - refused.length, "request");
+      context.printError(`Sending ${count} to ${baseUrl}`);
+    }
+    if (name === refused[0]) {
+      const count = countText(refused.length, "request");
+      context.printError(`Sending ${count} to ${baseUrl} that must be refused`);
+    }
+    const request = PROBES[name](answers);
+    if (request === undefined) continue;
+    const sent = name === "no key" ? { ...settings, apiKey: undefined } : settings;
+    const { status } = answers[name] = await requestAnswer(sent, context, request);
+    if (status === 0) return { answers, missing: "no answer" };
+    if (status === 429 || name === "metadata" && endsRun(status)) {
+      return { answers, missing: `not sent after status ${status}` };
+    }
   }
+  const missing = apiKey === undefined ? "no API key" : "another answer lacks what it needs";
+  return { answers, missing };
+}
+
+async function requestAnswer(
+  settings: ClientSettings,
+  { clock, signal }: Context,
+  [resource, query]: readonly [ResourceName, object],
+): Promise<Answer> {
+  const { baseUrl, apiKey } = settings;
+  const headers = { ...settings.headers, "x-api-key": apiKey };
+  const { path } = RESOURCES[resource];
+  const request = endpoint(`GET ${path}`, { baseUrl, headers, $select: undefined, ...query });
+  const answer: Answer = { url: request.url, status: 0, headers: {}, body: "", at: 0 };
+  const fetch = async (sent: Request) => {
+    const response = await settings.fetch(sent);
+    const text = await response.clone().text();
+    answer.status = response.status;
+    answer.headers = Object.fromEntries(response.headers);
+    answer.body = parseJson(text) ?? text;
+    answer.at = clock.now();
+    return response;
+  };
+  // No request follows a block or an outage, so the limiter need not know of it.
+  const ignore = () => Promise.resolve();
+  try {
+    (await sendRequest(request, { ...settings, fetch }, signal, () => {}, ignore)).close();
+  } catch (error) {
+    if (!(error instanceof DataStreamError)) throw error;
+    answer.problem = error.status === undefined ? messageOf(error) : error.detail;
+  }
+  return answer;
 }
 
 function lineOf({ check, result, assumption, detail, otherwise }: CheckResult): string {
@@ -187,7 +181,7 @@ function shorten(answer: Answer): Answer {
 
 async function readSaved(path: string): Promise<Answers> {
   const text = await explainingErrors(path, readFile(path, "utf8"));
-  const { answers } = Object(parse(text));
+  const { answers } = Object(parseJson(text));
   if (typeof answers === "object" && answers !== null) return answers;
   throw new CommandError(`${path} is not a file of weir doctor --save`);
 }

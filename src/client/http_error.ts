@@ -1,4 +1,5 @@
 import { amendError, DataStreamError, oneLine } from "../errors.ts";
+import { valueLikeAttack } from "../odata/attacks.ts";
 import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 import {
   type PermitRefusal,
@@ -75,15 +76,11 @@ export function blockError(error: DataStreamError): DataStreamError {
   return amendError(error, { detail, isTemporary: true, hint: ruleOf(429).hint });
 }
 
-/** Parts of values in filters that rules for SQL and scripts refuse. In OData, an apostrophe is two. */
-const ATTACKS = /''|--|\/\*|<|;|\b(?:or|and)\b.*=/i;
-
 /** Of a 403 to one query only. Names the value that looks like an attack. */
 export function refusedQuery(error: DataStreamError): DataStreamError {
   const { searchParams } = new URL(error.url);
-  const values = searchParams.get("$filter")?.match(/'(?:[^']|'')*'/g) ?? [];
-  const value = values.map((text) => text.slice(1, -1)).find((text) => ATTACKS.test(text));
-  const name = value && oneLine(value).replaceAll("''", "'");
+  const value = valueLikeAttack(searchParams.get("$filter") ?? "");
+  const name = value && oneLine(value);
   const wider = "use a wider {filter}, and choose the rows after the download";
   return amendError(error, {
     kind: "refused",
@@ -110,9 +107,10 @@ export function statusError(
     });
   }
   // Redacts the parsed message, because the key may be escaped in JSON.
-  const message = redact(messageIn(body));
+  const json = parseJson(body);
+  const message = redact(json === undefined ? messageInText(body) : findMessage(json));
   const { hint, fault } = ruleOf(status);
-  const rule = isTooLong(status, url, isJsonText(body)) ? "length" as const : undefined;
+  const rule = isTooLong(status, url, json !== undefined) ? "length" as const : undefined;
   const detail = `DataStream responded with status ${status}${message && ` (${message})`}`;
   return new DataStreamError(detail, {
     ...facts,
@@ -135,25 +133,21 @@ function tooLongHint(url: string): string {
   return `shorten the {${option}}: the query string has ${search.length} bytes, and firewalls refuse more than ${SHORT_TARGET}`;
 }
 
-function isJsonText(body: string): boolean {
+/** Returns `undefined` if a text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    JSON.parse(body);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 /** Characters of a body that is not JSON. */
 const MAX_TEXT = 200;
 
-function messageIn(body: string): string {
-  try {
-    return findMessage(JSON.parse(body));
-  } catch {
-    // Neither HTML nor JSON that was cut is shown.
-    return /^\s*[[{"]|<[!/a-z]/i.test(body) ? "" : oneLine(body).trim().slice(0, MAX_TEXT);
-  }
+/** Neither HTML nor JSON that was cut is shown. */
+function messageInText(body: string): string {
+  return /^\s*[[{"]|<[!/a-z]/i.test(body) ? "" : oneLine(body).trim().slice(0, MAX_TEXT);
 }
 
 /** Of an error in JSON: of DataStream, its firewall, OData, JSON:API (`errors[].detail`) and RFC 9457 (`detail`). */

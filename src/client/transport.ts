@@ -41,10 +41,7 @@ export async function sendRequest(
 ): Promise<ServiceResponse> {
   const { url } = options;
   const { fetch, apiKey } = settings;
-  const redact = (text: string) =>
-    apiKey
-      ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
-      : text;
+  const redact = redactionOf(apiKey);
   const permit = await acquirePermit(url, settings, signal);
   const transfer = startTransfer(options, permit, settings, signal);
   let misuse: TypeError | undefined;
@@ -94,6 +91,14 @@ export async function sendRequest(
   } catch (error) {
     throw await fail(error);
   }
+}
+
+/** Returns a function that replaces the key in a text. */
+export function redactionOf(apiKey: string | undefined): (text: string) => string {
+  return (text) =>
+    apiKey
+      ? text.replaceAll(apiKey, "[key]").replaceAll(encodeURIComponent(apiKey), "[key]")
+      : text;
 }
 
 type Transfer = ReturnType<typeof startTransfer>;

@@ -1,13 +1,8 @@
+import { valueLikeAttack } from "../odata/attacks.ts";
+
 /** The time that the rate of an address is counted for. */
 const RATE_TIME = 300_000;
 const MAX_QUERY_BYTES = 2_048;
-const ATTACKS = [
-  /''/, // an apostrophe in a text of OData
-  /--/,
-  /\/\*/,
-  /\bor\s+\d+\s*=\s*\d+/i,
-  /<\s*script/i,
-];
 const PAGE =
   "<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>";
 
@@ -30,7 +25,7 @@ export function createFirewall(
     const query = search.slice(1);
     const text = decode(query);
     const isTooFast = starts.length > maxRequests;
-    const isAttack = query.length > MAX_QUERY_BYTES || ATTACKS.some((rule) => rule.test(text));
+    const isAttack = query.length > MAX_QUERY_BYTES || valueLikeAttack(text) !== undefined;
     if (!isTooFast && !isAttack) return undefined;
     stats.refused++;
     if (isTooFast) return tooManyRequests();
