@@ -1,5 +1,6 @@
 // The requests to the service of one request: how many, when the last was answered, and how long the service is silent.
 import type { DataStream } from "../../src/client/datastream.ts";
+import { dateOf } from "../../src/client/http_error.ts";
 import { defaultFetch } from "../../src/client/options.ts";
 import {
   MAX_PROBE_DELAY,
@@ -60,8 +61,7 @@ export function createUpstream({ settings, metrics }: Recorders): Upstream {
       const response = await fetch(request);
       if (!isResponse(response)) return response; // the client names the option
       silence.onResponse(response);
-      const date = Date.parse(response.headers.get("date") ?? "");
-      upstream.responseDate = Number.isNaN(date) ? now() : date;
+      upstream.responseDate = dateOf(response.headers) ?? now();
       metrics.addUpstreamRequest(String(response.status));
       return response;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { DataStream } from "../client/datastream.ts";
 import { type DataStreamOptions, defaultFetch } from "../client/options.ts";
+import { dateOf } from "../client/http_error.ts";
 import { explainNoRows, type NoRowsReason, unmatchedValues } from "../client/no_rows.ts";
 import type { ResourceName } from "../odata/resources.ts";
 import { readKey } from "./api_key.ts";
@@ -40,8 +41,8 @@ export async function readCommandQuery(
     onRetry: (...retry) => retries.show(...retry),
     async fetch(request) {
       const response = await fetch(request);
-      const date = Date.parse(response.headers.get("date") ?? "");
-      if (!Number.isNaN(date)) offset = date - clock.now();
+      const date = dateOf(response.headers);
+      if (date !== undefined) offset = date - clock.now();
       return response;
     },
   });

@@ -128,9 +128,15 @@ export function isRedirect({ status }: Response): boolean {
 
 /** The client has already made lists of the filter shorter. */
 function tooLongHint(url: string): string {
-  const { search, searchParams } = new URL(url);
-  const option = searchParams.has("$filter") ? "filter" : "select";
-  return `shorten the {${option}}: the query string has ${search.length} bytes, and firewalls refuse more than ${SHORT_TARGET}`;
+  const length = new URL(url).search.length - 1;
+  return `shorten the {${
+    longOption(url)
+  }}: the query string has ${length} bytes, and a firewall can refuse more than ${SHORT_TARGET}`;
+}
+
+/** Returns the option that makes a URL long. */
+export function longOption(url: string): "filter" | "select" {
+  return new URL(url).searchParams.has("$filter") ? "filter" : "select";
 }
 
 /** Returns `undefined` if a text is not JSON. */

@@ -158,6 +158,8 @@ export const MAX_PROBE_DELAY = 2_000;
 const MAX_ANSWER_TIME = 10_000;
 /** Time between two requests with a key that the service rejects. */
 const REJECTED_KEY_DELAY = 60_000;
+/** Bytes of a path with its query string; common gateways reject more than 8 KB. */
+export const MAX_TARGET_LENGTH = 8_000;
 const MAX_SLOWDOWN = 8;
 /** Minimum interval that a slowdown multiplies. Without a rate limit, the interval is 0. */
 const MIN_SLOWED_INTERVAL = 500;
@@ -196,7 +198,7 @@ export const NEW_STATE = {
   /** Time of the last success. */
   answeredAt: -Infinity,
   /** Bytes; common gateways reject more than 8 KB. */
-  targetLength: 8_000,
+  targetLength: MAX_TARGET_LENGTH,
 };
 
 export type LimiterState = typeof NEW_STATE;

@@ -10,7 +10,8 @@ import { intersectLists, splitLongLists } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery, type SystemQueryOptions } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
-import { SHORT_TARGET } from "./http_error.ts";
+import { longOption, SHORT_TARGET } from "./http_error.ts";
+import { MAX_TARGET_LENGTH } from "./rate_limiter.ts";
 import { type PageRequest, readCount } from "./page_reader.ts";
 import {
   decide,
@@ -179,9 +180,6 @@ export function isSplit(shard: Shard): boolean {
   return groupOf(shard).length < shard.clauses.length;
 }
 
-/** Bytes; common gateways reject more than 8 KB. */
-const MAX_TARGET_LENGTH = 8_000;
-
 /** Paths and queries are ASCII: one byte per character. */
 function targetLength(url: string): number {
   return url.length - new URL(url).origin.length;
@@ -213,7 +211,7 @@ export function groupsOf(
  * itself if it is short, or has no list to shorten.
  */
 export function shortenLists(run: Run, query: CheckedQuery, shard: Shard): readonly Shard[] {
-  const { settings, targetLength: ownLimit = MAX_TARGET_LENGTH } = run;
+  const { settings, targetLength: ownLimit = Infinity } = run;
   const length = targetLength(toPageRequest(query, shard, settings).options.url);
   if (length <= SHORT_TARGET) return [shard];
   const limit = Math.min(ownLimit, knownService(settings).targetLength);
@@ -290,9 +288,8 @@ export function firstUrlOf(query: CheckedQuery, settings: ClientSettings): strin
 function requireShortTarget(url: string): void {
   const length = targetLength(url);
   if (length <= MAX_TARGET_LENGTH) return;
-  const option = new URL(url).searchParams.has("$filter") ? "filter" : "select";
   const problem = `makes a request of ${length} bytes, more than ${MAX_TARGET_LENGTH}`;
-  throw new ValidationError(option, problem, {
+  throw new ValidationError(longOption(url), problem, {
     hint:
       "split a long list of the {filter} over several queries, or reduce the fields of {select}",
   });

@@ -1,6 +1,6 @@
 import { valueLikeAttack } from "../odata/attacks.ts";
 
-/** The time that the rate of an address is counted for. */
+/** Time (ms) over which the requests of an address are counted. */
 const RATE_TIME = 300_000;
 const MAX_QUERY_BYTES = 2_048;
 const PAGE =
