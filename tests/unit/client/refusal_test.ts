@@ -82,6 +82,17 @@ Deno.test("a server sends one request a minute with a rejected key, and tells ev
   }
 });
 
+Deno.test("a query waits for the five minutes for which a firewall blocks an address, a minute between two requests at most", async () => {
+  const { sandbox: { stats }, client, clock } = sandboxAndClient({
+    firewall: true,
+    firewallRequests: 10,
+  });
+  assertEquals((await client.locations({ top: 5 }).toArray()).length, 60);
+  assert(clock.now() > 300_000 && clock.now() < 900_000, `${clock.now()} ms`);
+  assert(stats.refused > 5 && stats.refused < 20, `${stats.refused} refused`);
+  assertEquals(stats.requests, stats.refused + 13); // twelve pages, and the count
+});
+
 Deno.test("a 401 is a rejected key, without another request", async () => {
   const { client, requests } = retryingClient([() => new Response("", { status: 401 })]);
   assertEquals([(await failureOf(client)).status, requests.length], [401, 1]);
