@@ -364,7 +364,7 @@ function createBody(
     exchange.end(outcome);
   };
   const disconnect = (error: Error) => {
-    exchange.log.logWarning(`${task} was interrupted: ${error.message}`);
+    exchange.log.logMessage(`${task} was interrupted: ${error.message}`, "warn");
     end("disconnected");
   };
   recordPart(first, exchange, task);
@@ -415,7 +415,7 @@ function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: 
   facts.notes = part?.notes ?? facts.notes;
   const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
   if (missingRows + surplusRows === 0) return;
-  log.logWarning(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`);
+  log.logMessage(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`, "warn");
 }
 
 /** Error for a client that has read nothing for a time (ms); `undefined` if it may still read. */

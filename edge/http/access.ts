@@ -66,9 +66,10 @@ export function createAccessControl(settings: Settings): AccessControl {
     if (exchange.client === undefined && clientAddressHeader !== undefined && !hasWarned) {
       hasWarned = true;
       // Its value could be personal data.
-      exchange.log.logWarning(
+      exchange.log.logMessage(
         `The header ${clientAddressHeader} contains no address, so all clients count as one: set ` +
           "clientAddressHeader (WEIR_CLIENT_ADDRESS_HEADER) to a header with addresses only, such as x-forwarded-for",
+        "warn",
       );
     }
     return authorized;

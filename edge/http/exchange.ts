@@ -45,7 +45,7 @@ export function createExchange(
   const { request: { method } } = inputs;
   const startedAt = settings.clock.now();
   const log = createRequestLog(inputs.request, settings);
-  const upstream = createUpstream(recorders);
+  const upstream = createUpstream(recorders, log);
   const facts: RequestFacts = {
     requestId: log.id,
     method: KNOWN_METHODS.test(method) ? method : "OTHER",
@@ -71,6 +71,7 @@ export function createExchange(
       hasEnded = true;
       open?.delete(exchange);
       facts.outcome = outcome;
+      upstream.logService();
       facts.milliseconds = Math.round(settings.clock.now() - startedAt);
       facts.upstreamRequests = upstream.requests;
       metrics.addRequest(facts);

@@ -108,7 +108,7 @@ export interface AppOptions
   now?: (() => number) | undefined;
   /**
    * Called with one line for each error that the client did not cause, each download that fails after its first rows
-   * or whose client is too slow, and with `logRequests` for each request. The line never contains a key, token, secret
+   * or whose client is too slow, each change of whether the service answers, and with `logRequests` for each request. The line never contains a key, token, secret
    * or signature. An object such as `console` has a function for each level. Default `console.error`.
    */
   log?:

@@ -36,12 +36,13 @@ export class HttpProblem extends Error {
   }
 }
 
-/** A limit of the server or of one client: the same request of another client can succeed. */
+/** A limit of the server or of one client, or a state of the service: the same request of another client can succeed. */
 export class LimitReached extends HttpProblem {
   /** `remedy` is another way than to try again. */
   constructor(
     { remedy, ...details }: Omit<ProblemDetails, "hint"> & { remedy?: string | undefined },
     seconds = LIMIT_RETRY_DELAY,
+    readonly service: ServiceState["is"] = "answering",
   ) {
     const tryAgain = `try again after ${seconds} s`;
     const hint = remedy === undefined ? tryAgain : `${remedy}, or ${tryAgain}`;
@@ -154,6 +155,7 @@ export function serviceProblem(
       is === "silent" ? DEFAULT_RETRY_DELAY : 1,
       Math.ceil(Math.max(wait, retryAfter) / 1000),
     ),
+    is,
   );
 }
 

@@ -7,7 +7,7 @@ import type { FailureLog } from "./problem.ts";
 export interface RequestLog extends FailureLog {
   /** Also a credential that is not in a header, such as that of a form. */
   addSecret(secret: string | undefined): void;
-  logWarning(text: string): void;
+  logMessage(text: string, level: LogLevel): void;
   logRequest(facts: RequestFacts): void;
   /** Deno and `@hono/node-server` print this error. Its reason could quote a secret. */
   createBodyError(): Error;
@@ -25,7 +25,7 @@ export function createRequestLog(request: Request, settings: Settings): RequestL
 
   const write = (level: LogLevel, text: string, members: LogMembers) =>
     settings.log(formatLine(settings, level, text, members), level);
-  const writeMessage = (level: LogLevel, text: string) => {
+  const writeMessage = (text: string, level: LogLevel) => {
     // Redacts first: `oneLine()` changes white space, which a secret can contain.
     const message = limitLength(oneLine(redactText(text)));
     write(level, message, { message, requestId: id });
@@ -37,9 +37,9 @@ export function createRequestLog(request: Request, settings: Settings): RequestL
       if (secret) secrets.add(secret);
     },
     logFailure(failure, error) {
-      writeMessage("error", `${failure}: ${error instanceof Error ? error.message : error}`);
+      writeMessage(`${failure}: ${error instanceof Error ? error.message : error}`, "error");
     },
-    logWarning: (text) => writeMessage("warn", text),
+    logMessage: writeMessage,
     logRequest(facts) {
       const query = Object.entries(facts.query).map(([name, value]) =>
         [name, limitLength(redactText(value))] as const

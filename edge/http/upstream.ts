@@ -14,6 +14,8 @@ import { DataStreamError } from "../../src/errors.ts";
 import { PRODUCTION_URL } from "../../src/service_constants.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./options.ts";
+import type { RequestLog } from "./request_log.ts";
+import type { ServiceLog } from "./service_log.ts";
 
 /** Maximum wait (ms) of one page or count for the rate limiter, before the response has content. */
 const MAX_TURN_WAIT = 20_000;
@@ -23,6 +25,7 @@ const MAX_SILENCE = 60_000;
 export interface Recorders {
   settings: Settings;
   metrics: Metrics;
+  serviceLog: ServiceLog;
 }
 
 export interface Upstream {
@@ -34,9 +37,14 @@ export interface Upstream {
   count(dataStream: DataStream, rateLimiter?: RateLimiter): DataStream;
   /** What is known about the service for this client. */
   service(): ServiceState;
+  /** Writes a line to the log if the state of the service has changed. */
+  logService(): void;
 }
 
-export function createUpstream({ settings, metrics }: Recorders): Upstream {
+export function createUpstream(
+  { settings, metrics, serviceLog }: Recorders,
+  log: RequestLog,
+): Upstream {
   const { clock, dataStreamOptions, now } = settings;
   const { fetch = defaultFetch, baseUrl = PRODUCTION_URL } = dataStreamOptions;
   const silence = limitSilence(clock, baseUrl);
@@ -52,10 +60,12 @@ export function createUpstream({ settings, metrics }: Recorders): Upstream {
         fetch: send,
       }),
     service: () => counted?.service ?? UNKNOWN_SERVICE,
+    logService: () => serviceLog(upstream.service(), log),
   };
   let counted: DataStream | undefined;
   async function send(request: Request): Promise<Response> {
     upstream.requests++;
+    upstream.logService();
     silence.onRequest();
     try {
       const response = await fetch(request);

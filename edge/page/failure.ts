@@ -1,6 +1,7 @@
 // The message of the page when a selection cannot be shown or downloaded.
 import { html } from "hono/html";
-import { toProblem } from "../http/problem.ts";
+import type { ServiceState } from "../../src/client/rate_limiter.ts";
+import { LimitReached, toProblem } from "../http/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
 import type { View } from "./html.ts";
 import { fill, type Text, TEXTS } from "./text.ts";
@@ -12,6 +13,14 @@ const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]
   403: ["noAccess", "checkCredential"],
   413: ["tooLarge", "failedNote"],
   502: ["failed", "failedNote"],
+};
+
+/** Problem when the same request can succeed later, by the state of the service. */
+const TEXTS_BY_STATE: Readonly<Record<ServiceState["is"], keyof Text>> = {
+  answering: "busy",
+  blocked: "busy",
+  silent: "failed",
+  "key rejected": "keyRejected",
 };
 
 /** Describes an error in the language of the form, and quotes English messages. Rethrows a bug. */
@@ -29,9 +38,10 @@ export function describeFailure(
   const [title, remedy] = TEXTS_BY_STATUS[status] ?? TEXTS_BY_STATUS[502]!;
   // The same key would be refused again.
   const wait = title === "noAccess" ? 0 : Number(headers["retry-after"]) || 0;
+  const state = problem instanceof LimitReached ? problem.service : "answering";
   const sentence = isMistake
     ? fill(text[problem.text], problem.values, language)
-    : text[wait > 0 ? "busy" : title];
+    : text[wait > 0 ? TEXTS_BY_STATE[state] : title];
   const next = wait > 0
     ? html`<span class="wait">${fill(text.busyNote, { n: wait }, language)}</span>`
     : !isMistake && text[remedy];

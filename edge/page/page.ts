@@ -7,7 +7,7 @@ import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { contentDisposition } from "../downloads/headers.ts";
 import { Queue } from "../http/queue.ts";
-import { HttpProblem, toServiceProblem } from "../http/problem.ts";
+import { HttpProblem, serviceProblem, toServiceProblem } from "../http/problem.ts";
 import type { Exchange, Router } from "../http/exchange.ts";
 import type { Settings } from "../http/options.ts";
 import { describePoints } from "./chart.ts";
@@ -232,7 +232,15 @@ async function loadContent(visit: Visit): Promise<ResultsContent> {
 function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
-  const limit = new Queue({ max: MAX_CONCURRENT, tasks: "requests for the page", clock });
+  const limit = new Queue({
+    max: MAX_CONCURRENT,
+    tasks: "requests for the page",
+    clock,
+    findCause() {
+      const { service } = accessControl.server.dataStream;
+      return service.is === "answering" ? undefined : serviceProblem(service, settings);
+    },
+  });
   const cache = new TtlCache(clock);
 
   async function openSource(exchange: Exchange, isEmpty: boolean): Promise<Source> {

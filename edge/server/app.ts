@@ -32,6 +32,7 @@ import {
 } from "../http/problem.ts";
 import { RequestQueue } from "../http/queue.ts";
 import { Readiness } from "../http/readiness.ts";
+import { createServiceLog } from "../http/service_log.ts";
 import { addPage } from "./lazy_page.ts";
 
 /** An app to serve. Make it the module's default export; in tests, call `request()`. */
@@ -96,7 +97,7 @@ export function createApp(options: AppOptions): EdgeApp {
   };
   const metrics = new Metrics(context, settings);
   const readiness = new Readiness(settings);
-  const recorders = { settings, metrics };
+  const recorders = { settings, metrics, serviceLog: createServiceLog(settings) };
   // Workerd can drop a request without notice, so its exchange would stay here.
   const open = isWorkers() ? undefined : new Set<Exchange>();
   const app = withRecords(createRoutes(context, metrics, readiness));

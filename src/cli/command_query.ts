@@ -31,43 +31,51 @@ export async function readCommandQuery(
   context: Context,
 ): Promise<CommandQuery> {
   const input = { ...readQuery(flags), signal: context.signal };
-  const { onRetry, fetch = defaultFetch, ...options } = await readClientOptions(flags, context);
+  const { fetch = defaultFetch, ...options } = await readClientOptions(flags, context);
   const { baseUrl } = options;
   const { clock } = context;
-  const retries = { show: onRetry };
   let offset = 0;
-  const client = new DataStream({
-    ...options,
-    onRetry: (...retry) => retries.show(...retry),
-    async fetch(request) {
-      const response = await fetch(request);
-      const date = dateOf(response.headers);
-      if (date !== undefined) offset = date - clock.now();
-      return response;
-    },
-  });
+  const datedFetch = async (request: Request) => {
+    const response = await fetch(request);
+    const date = dateOf(response.headers);
+    if (date !== undefined) offset = date - clock.now();
+    return response;
+  };
+  const reporting = createReportingClient({ ...options, fetch: datedFetch }, flags, context);
   const serviceTime = () => clock.now() + offset;
-  return { resource, flags, context, input, client, baseUrl, serviceTime, retries };
+  return { resource, flags, context, input, baseUrl, serviceTime, ...reporting };
+}
+
+export function createReportingClient(
+  options: DataStreamOptions,
+  flags: FlagValues,
+  context: Context,
+): Pick<CommandQuery, "client" | "retries"> {
+  const retries = { show: startRetryReport(context, flags.has("quiet")) };
+  const client: DataStream = new DataStream({
+    ...options,
+    onRetry: (fault, wait) => retries.show(fault, wait, client.service),
+  });
+  return { client, retries };
 }
 
 export async function readClientOptions(
   flags: FlagValues,
   context: Context,
-): Promise<DataStreamOptions & { onRetry: ShowRetry }> {
+): Promise<DataStreamOptions> {
   const baseUrl = readBaseUrl(flags, context);
   const rate = context.environmentIfAllowed("WEIR_REQUESTS_PER_SECOND");
   if (rate && !(Number(rate) > 0)) {
     throw new UsageError(`WEIR_REQUESTS_PER_SECOND must be a number above 0, got "${rate}"`);
   }
   const limits = rate ? { requestsPerSecond: Number(rate) } : {};
-  const onRetry = startRetryReport(context, flags.has("quiet"));
   const firewall = flags.has("sandbox-firewall");
   if (firewall || flags.has("sandbox")) {
     const { createSandbox } = await import("../sandbox/service.ts");
     const { apiKey, url, fetch } = createSandbox({ ...limits, firewall });
-    return { ...limits, onRetry, apiKey, baseUrl: url, fetch };
+    return { ...limits, apiKey, baseUrl: url, fetch };
   }
-  return { ...limits, onRetry, apiKey: await readKey(context), baseUrl };
+  return { ...limits, apiKey: await readKey(context), baseUrl };
 }
 
 /** A list from a file can have thousands of values. */

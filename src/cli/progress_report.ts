@@ -1,6 +1,8 @@
 import { systemClock } from "../clock.ts";
-import { type DataStreamError, oneLine } from "../errors.ts";
+import { amendError, type DataStreamError, oneLine } from "../errors.ts";
+import { ANSWERS_AGAIN, describeService } from "../client/http_error.ts";
 import type { Cursor, Progress } from "../client/query.ts";
+import type { ServiceState } from "../client/rate_limiter.ts";
 import type { Context } from "./context.ts";
 import { messageOf } from "./flags.ts";
 
@@ -23,39 +25,75 @@ export interface ReportOptions {
 /** Milliseconds: retries that end earlier are not shown. */
 const SHORT_RETRIES = 2_000;
 
-/** Shows a retry in `wait` ms. */
-export type ShowRetry = (fault: DataStreamError, wait: number) => void;
+/** Shows a retry in `wait` ms, with what is known about the service. */
+export type ShowRetry = (fault: DataStreamError, wait: number, service: ServiceState) => void;
 
 /** For commands without progress. The 2 s begin with the command, which has shown nothing until then. */
 export function startRetryReport(
-  { printError }: Pick<Context, "printError">,
+  { printError, clock }: Pick<Context, "printError" | "clock">,
   isQuiet: boolean,
 ): ShowRetry {
-  const isLong = startRetryFilter();
-  return (fault, wait) => {
-    if (!isQuiet && isLong(wait)) printError(retryText(fault, wait));
+  const lines = startRetryLines();
+  return (fault, wait, service) => {
+    const isDue = !isQuiet && lines.isDue(wait, service);
+    if (isDue) printError(retryLine({ fault, service }, wait, clock.now()));
   };
 }
 
-function startRetryFilter(): (wait: number) => boolean {
+/** The lines about retries: none about short ones, and one for each state in which the service does not answer. */
+function startRetryLines() {
   const started = systemClock.now();
-  return (wait) => systemClock.now() - started + wait >= SHORT_RETRIES;
+  let told: ServiceState["is"] = "answering";
+  return {
+    isDue(wait: number, { is }: ServiceState): boolean {
+      if (systemClock.now() - started + wait < SHORT_RETRIES) return false;
+      const isDue = is === "answering" || is !== told;
+      told = is;
+      return isDue;
+    },
+    /** Returns whether a line says that the service does not answer. */
+    onAnswer(): boolean {
+      const hasTold = told !== "answering";
+      told = "answering";
+      return hasTold;
+    },
+  };
 }
 
-/** `rows` is a number of rows in words. */
-function retryText(fault: DataStreamError, wait: number, rows = "", width = Infinity): string {
-  const text = describeFault(fault);
+interface Retry {
+  fault: DataStreamError;
+  service: ServiceState;
+}
+
+/** A line that is printed once. `now` is in ms since 1970, and `rows` a number of rows in words. */
+function retryLine(retry: Retry, wait: number, now: number, rows?: string): string {
+  return retry.service.is === "answering"
+    ? retryText(retry, wait, now, rows)
+    : describeFault(retry, now, ", so weir waits and tries again");
+}
+
+function retryText(
+  retry: Retry,
+  wait: number,
+  now: number,
+  rows = "",
+  width = Infinity,
+): string {
+  const text = describeFault(retry, now);
   const time = `Retrying in ${duration(wait / 1000)}`;
   const line = `${time}: ${text}`;
   const longLine = rows === "" ? line : `${time}, ${rows}: ${text}`;
   return longLine.length <= width ? longLine : line;
 }
 
-function describeFault(fault: DataStreamError): string {
+function describeFault({ fault, service }: Retry, now: number, end = ""): string {
   const { kind, detail } = fault;
-  // Its hint says what a person can check now.
-  if (kind === "network") {
-    return messageOf(fault).replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase());
+  const { is } = service;
+  if (is !== "answering") {
+    const state = describeService(service, now) + end;
+    // The hint says what a person can check now.
+    const hasHint = kind === "network" || is === "blocked";
+    return hasHint ? messageOf(amendError(fault, { detail: state })) : state;
   }
   if (detail.length <= MAX_ERROR_LENGTH) return detail;
   const start = detail.slice(0, MAX_ERROR_LENGTH);
@@ -76,14 +114,14 @@ export interface ProgressReport {
 
 /** On a terminal, in one line that is redrawn; else in one line per page. */
 export function startReport(
-  { printError, terminal }: Pick<Context, "printError" | "terminal">,
+  { printError, terminal, clock }: Pick<Context, "printError" | "terminal" | "clock">,
   { isQuiet, mayDraw, limit, after }: ReportOptions,
 ): ProgressReport {
   const line = mayDraw && terminal !== undefined ? createLine(terminal) : undefined;
-  const isLong = startRetryFilter();
+  const retryLines = startRetryLines();
   const started = performance.now();
   const { rows: before = 0, expectedRows: counted } = after ?? {};
-  const state: ReportState = { started, limit, before, counted, waitEnd: 0 };
+  const state: ReportState = { started, limit, before, counted, waitEnd: 0, clock };
   const draw = () => line?.draw((width) => describe(state, width));
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Without a line that is redrawn, prints only what is important. */
@@ -92,7 +130,7 @@ export function startReport(
     if (line) return draw();
     if (!isImportant) return;
     clearTimeout(timer);
-    if (isPrinted) printError(describe(state));
+    if (isPrinted) printError(describe(state, Infinity, retryLine));
   };
   const end = () => {
     clearTimeout(timer);
@@ -121,15 +159,17 @@ export function startReport(
     },
     update(next) {
       const isNewPage = next.pages !== (state.progress?.pages ?? 0);
+      const hasAnswer = isNewPage || next.rows > (state.progress?.rows ?? before);
+      if (hasAnswer && !isQuiet && retryLines.onAnswer()) printError(ANSWERS_AGAIN);
       state.progress = next;
       state.retrying = undefined;
       state.counted = next.expectedRows ?? state.counted;
       // On a terminal that shows the rows, lines of progress would appear between them.
       show(isNewPage || next.splitting !== undefined, terminal === undefined);
     },
-    retry(fault, wait) {
-      state.retrying = { fault, at: performance.now() + wait };
-      show(isLong(wait));
+    retry(fault, wait, service) {
+      state.retrying = { fault, service, at: performance.now() + wait };
+      show(!line && retryLines.isDue(wait, service));
     },
     finish(bytes, file) {
       const { done, expected } = countRows(state);
@@ -161,8 +201,10 @@ interface ReportState {
   /** Number of rows that the service counted, if it did. */
   counted: number | undefined;
   progress?: Progress | undefined;
-  retrying?: { fault: DataStreamError; at: number } | undefined;
+  retrying?: Retry & { at: number } | undefined;
   waitEnd: number;
+  /** Its time is in ms since 1970. */
+  readonly clock: Context["clock"];
 }
 
 /** Returns numbers of rows of this run and an earlier one. */
@@ -173,8 +215,8 @@ function countRows(
 }
 
 /** `width` is in characters. */
-function describe(state: ReportState, width = Infinity): string {
-  const { started, before, counted, progress, retrying, waitEnd } = state;
+function describe(state: ReportState, width = Infinity, describeRetry = retryText): string {
+  const { started, before, counted, progress, retrying, waitEnd, clock } = state;
   const now = performance.now();
   if (waitEnd > now) return `Waiting ${duration((waitEnd - now) / 1000)}`;
   const { pages = 0, splitting } = progress ?? {};
@@ -185,7 +227,9 @@ function describe(state: ReportState, width = Infinity): string {
     ? countText(done)
     : `${withSeparators(done)} of ${countText(expected)} (${percent(done, expected)})`;
   const wait = retrying ? retrying.at - now : 0;
-  if (retrying && wait > 0) return retryText(retrying.fault, wait, done > 0 ? rowsText : "", width);
+  if (retrying && wait > 0) {
+    return describeRetry(retrying, wait, clock.now(), done > 0 ? rowsText : "", width);
+  }
   if (splitting) return `Splitting the query by ${splitting}, ${rowsText}`;
   const seconds = (now - started) / 1000;
   if (pages === 0) {

@@ -1,12 +1,11 @@
 import { describeChanges, requestDatasetVersions } from "../client/dataset_versions.ts";
-import { DataStream } from "../client/datastream.ts";
 import { resolveOutput, statIfExists } from "../files/output.ts";
 import { type AnyPackage, hashOf, packagePath, partPath, readPackage } from "../files/part_file.ts";
 import { verifyFile } from "../files/verify.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
-import { readClientOptions } from "./command_query.ts";
+import { createReportingClient, readClientOptions } from "./command_query.ts";
 import { CommandError, type Context, OUTDATED, UsageError } from "./context.ts";
 import { type FlagValues, readQuery } from "./flags.ts";
 import { countText } from "./progress_report.ts";
@@ -81,7 +80,8 @@ async function compareVersions(
     value === true ? [""] : [value].flat().map(String),
   ]);
   const filter = toWiderMetadataFilter(readQuery(new Map(values)));
-  const now = await requestDatasetVersions(new DataStream(options), filter, context.signal);
+  const { client } = createReportingClient(options, flags, context);
+  const now = await requestDatasetVersions(client, filter, context.signal);
   const changes = describeChanges(datasets, now);
   if (changes === undefined) {
     await context.print("Its datasets have no new versions\n");

@@ -303,9 +303,10 @@ export function outcomeOf(error: DataStreamError): ServiceOutcome | undefined {
   return { is: "silent", cause: words };
 }
 
+export const ANSWERS_AGAIN = "DataStream answers again";
+
 /** What a person reads, before the time since which the service is in the state. */
-const STATE_TEXTS: Readonly<Record<ServiceState["is"], string>> = {
-  answering: "DataStream has answered",
+const STATE_TEXTS: Readonly<Record<Exclude<ServiceState["is"], "answering">, string>> = {
   blocked: "DataStream has refused all requests",
   silent: "DataStream has not answered",
   "key rejected": "DataStream has rejected the API key",
@@ -315,6 +316,7 @@ const DAY = 86_400_000;
 
 /** Describes a state, such as `DataStream has not answered since 10:42 UTC (connection refused)`. `now` is in ms since 1970. */
 export function describeService({ is, age, cause }: ServiceState, now: number): string {
+  if (is === "answering") return ANSWERS_AGAIN;
   const time = new Date(now - age).toISOString().replace("T", " ").slice(age < DAY ? 11 : 0, 16);
   return `${STATE_TEXTS[is]} since ${time} UTC (${
     typeof cause === "number" ? "status " : ""

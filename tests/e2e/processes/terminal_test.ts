@@ -23,7 +23,7 @@ testNeeding(
         assertMatch(half, /^[\d,]+ of [\d,]+ rows \(\d+%\), [\d,]+ rows\/s, [^\n]* left$/);
         proceed();
         const retrying = await terminal.shows(
-          /Retrying in [12] s, \d+ of 400 rows \(\d+%\): DataStream responded with status 503/,
+          /Retrying in [12] s, \d+ of 400 rows \(\d+%\): DataStream has not answered since \d\d:\d\d UTC/,
         );
         assertEquals(retrying.split("\n").length, 1);
         const whole = await terminal.shows(/exit 0/);

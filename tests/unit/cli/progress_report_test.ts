@@ -3,6 +3,7 @@
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { DataStreamError, type Progress } from "../../../mod.ts";
+import type { ServiceState } from "../../../src/client/rate_limiter.ts";
 import { startReport } from "../../../src/cli/progress_report.ts";
 import { screenOf } from "./screen.ts";
 
@@ -29,6 +30,7 @@ function show({ limit = Infinity, before, columns }: Given) {
   const lines: string[] = [];
   let drawn = "";
   const context = {
+    clock: { now: () => Date.UTC(2026, 10, 28, 10, 43), sleep: () => Promise.resolve() },
     printError: (line: string) => lines.push(line),
     terminal: columns === undefined ? undefined : {
       columns: () => columns,
@@ -53,16 +55,18 @@ const offline = new DataStreamError("Cannot find a.test", {
   url: "u",
   hint: "check your network connection and {baseUrl}",
 });
+const answering: ServiceState = { is: "answering", age: 0, wait: 0, targetLength: 8_000 };
+const silent = { ...answering, is: "silent", cause: "name not found", age: 60_000 } as const;
 const retries: [text: string, fault: DataStreamError, wait: number, given?: Given][] = [
   // The first 80 characters, without a bracket that stays open.
   [`Retrying in 5 s: DataStream responded with status 500 (${"x".repeat(42)}…)`, status, 4_200],
   [
-    "Retrying in 12:35 min, 20 rows: cannot find a.test: check your network connection and --base-url (or DATASTREAM_BASE_URL)",
+    "Retrying in 12:35 min, 20 rows: DataStream has not answered since 10:42 UTC (name not found): check your network connection and --base-url (or DATASTREAM_BASE_URL)",
     offline,
     754_900,
-    { before: 20 },
+    { before: 20, columns: 200 },
   ],
-  ["Retrying in 2:02:05 h: cannot find a.test: check your ne", offline, 7_325_000, {
+  ["Retrying in 2:02:05 h: DataStream has not answered since", offline, 7_325_000, {
     columns: 57,
     before: 20,
   }],
@@ -70,7 +74,7 @@ const retries: [text: string, fault: DataStreamError, wait: number, given?: Give
 for (const [text, fault, wait, given = {}] of retries) {
   Deno.test(`ProgressReport.retry() shows "${text}"`, () => {
     const { report, lines, drawn } = show(given);
-    report.retry(fault, wait);
+    report.retry(fault, wait, fault === offline ? silent : answering);
     assertEquals(given.columns ? screenOf(drawn()).trimEnd() : lines.at(-1), text);
     report.end();
   });
@@ -78,12 +82,27 @@ for (const [text, fault, wait, given = {}] of retries) {
 
 Deno.test("ProgressReport.retry() prints nothing without a terminal when the retry begins within two seconds", () => {
   const { report, lines } = show({});
-  report.retry(status, 1_500);
+  report.retry(status, 1_500, answering);
   assertEquals(lines, []);
   advanced += 600;
-  report.retry(status, 1_500);
+  report.retry(status, 1_500, answering);
   assertEquals(lines.length, 1);
   report.end();
+});
+
+Deno.test("ProgressReport prints an outage once without a terminal, and once that DataStream answers again", () => {
+  const { report, lines, update } = show({});
+  for (const wait of [4_000, 8_000]) report.retry(offline, wait, silent);
+  for (const pages of [1, 2]) update({ pages, rows: pages });
+  report.retry(status, 4_000, { ...silent, cause: 503 });
+  update({ pages: 3, rows: 3 });
+  report.end();
+  assertEquals(lines.filter((line) => !/^\d/.test(line)), [
+    "DataStream has not answered since 10:42 UTC (name not found), so weir waits and tries again: check your network connection and --base-url (or DATASTREAM_BASE_URL)",
+    "DataStream answers again",
+    "DataStream has not answered since 10:42 UTC (status 503), so weir waits and tries again",
+    "DataStream answers again",
+  ]);
 });
 
 const texts: [text: string, given: Given, progress: Partial<Progress>][] = [

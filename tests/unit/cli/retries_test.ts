@@ -1,4 +1,4 @@
-// Every command reports the retries of its requests after two seconds. tests/e2e/processes has the terminal and files.
+// Every command reports an outage once, after two seconds. tests/e2e/processes has the terminal and files.
 import "../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { systemClock } from "../../../src/clock.ts";
@@ -14,7 +14,7 @@ Object.assign(systemClock, {
 
 const offline = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
 
-/** Runs a command line, whose requests with this number and the next ones fail. Returns the lines about retries. */
+/** Runs a command line, whose requests with this number and the next ones fail. Returns the lines about that. */
 async function retriesOf(
   line: string,
   first: number,
@@ -30,7 +30,7 @@ async function retriesOf(
   };
   const { errors } = await record({ line: line.split(" "), answer, ...options });
   assertEquals(requests > first + failures, true, line);
-  return errors.filter((text) => text.startsWith("Retrying"));
+  return errors.filter((text) => text.startsWith("DataStream"));
 }
 
 /** Command lines, and the numbers of their requests that fail: for rows, counts and names. */
@@ -42,23 +42,21 @@ const COMMANDS: readonly (readonly [line: string, ...requests: number[]])[] = [
   ["summary", 0, 1],
 ];
 for (const [line, ...requests] of COMMANDS) {
-  Deno.test(`weir ${line} reports retries after two seconds, with what to check`, async () => {
+  Deno.test(`weir ${line} reports an outage once, after two seconds, with what to check`, async () => {
     for (const first of requests) {
       assertEquals(await retriesOf(line, first, 1), []);
-      const lines = await retriesOf(line, first, 3);
-      for (const text of lines) {
-        assertMatch(
-          text,
-          /^Retrying in \d s(, \d+ of \d+ rows \(\d+%\))?: cannot find service\.example: check your network connection and --base-url \(or DATASTREAM_BASE_URL\)$/,
-        );
-      }
-      // Two or three delays begin before that.
-      assertEquals(lines.length === 1 || lines.length === 2, true, lines.join("\n"));
+      const [text, ...others] = await retriesOf(line, first, 3);
+      assertMatch(
+        text!,
+        /^DataStream has not answered since \d\d:\d\d UTC \(name not found\), so weir waits and tries again: check your network connection and --base-url \(or DATASTREAM_BASE_URL\)$/,
+      );
+      const isOfRows = line.includes("--limit");
+      assertEquals(others, isOfRows ? ["DataStream answers again"] : []);
     }
   });
 }
 
-Deno.test("weir records reports retries also between the rows on a terminal, and not with --quiet", async () => {
+Deno.test("weir records reports an outage also between the rows on a terminal, and not with --quiet", async () => {
   const terminal = { isTerminal: true, isStdoutTerminal: true };
   assertEquals((await retriesOf("records --limit 5", 0, 3, terminal)).length > 0, true);
   assertEquals(await retriesOf("records --limit 5 --quiet", 0, 3), []);

@@ -66,7 +66,7 @@ Deno.test("a wrong key costs two requests and no wait, and one a minute later", 
 });
 
 Deno.test("a server sends one request a minute with a rejected key, and tells every client who can replace it", async () => {
-  const { app, stats, clock } = overSandbox({}, { apiKey: "wrong" });
+  const { app, stats, clock, log } = overSandbox({}, { apiKey: "wrong" });
   await app.request("/Metadata.csv");
   for (const requests of [2, 3, 4]) {
     const responses = await Promise.all(
@@ -80,6 +80,8 @@ Deno.test("a server sends one request a minute with a rejected key, and tells ev
     assertEquals(stats.requests, requests);
     clock.advance(60_000);
   }
+  const changes = log.filter((line) => line.includes("DataStream has rejected the API key since"));
+  assertEquals([changes.length, changes[0]!.includes(" warn ")], [1, true]);
 });
 
 Deno.test("a query waits for the five minutes for which a firewall blocks an address, a minute between two requests at most", async () => {

@@ -106,8 +106,8 @@ for (const access of ["public", "caller", "token", "signed"] as const) {
         await get(`/Records.csv?$filter=DOI eq '${text}'`);
         await get(`/${text}?${text}=1`);
       }
-      // Two lines for each of the three failures, and one for each other request.
-      assertEquals(log.length, 2 * 3 + 2 * sent.length);
+      // Two lines for each of the three failures, one for each other request, and two about the service.
+      assertEquals(log.length, 2 * 3 + 2 * sent.length + 2);
       assertStringIncludes(log.join(), "DOI eq '[secret]'");
       for (const line of log) {
         const { message, query = {} } = logFormat === "json" ? JSON.parse(line) : {};

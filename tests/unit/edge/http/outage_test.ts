@@ -1,4 +1,5 @@
-// During an outage, who waits hears that DataStream does not answer, since when and why; recovery takes 3 s at most.
+// During an outage, who waits hears that DataStream does not answer, since when and why, and the log says it once;
+// recovery takes 3 s at most.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { DataStreamOptions } from "../../../../mod.ts";
@@ -27,7 +28,7 @@ function overOutage(fail: () => Promise<Response>, end: number) {
     requests++;
     return clock.now() < end ? fail() : answer(request);
   };
-  const { app } = overSandbox({}, {
+  const { app, log } = overSandbox({}, {
     clock,
     fetch,
     apiKey: sandbox.apiKey,
@@ -35,7 +36,7 @@ function overOutage(fail: () => Promise<Response>, end: number) {
     now: () => NOW + clock.now(),
     retry: {},
   });
-  return { app, clock, requests: () => requests };
+  return { app, log, clock, requests: () => requests };
 }
 
 for (
@@ -67,10 +68,16 @@ for (
 
 Deno.test("a waiting download continues within 3 s after an outage", DEADLINE, async () => {
   for (const end of [4_000, 9_000, 17_000]) {
-    const { app, clock } = overOutage(refused, end);
-    const response = await app.request("/Locations.csv");
+    const { app, log, clock } = overOutage(refused, end);
+    const responses = ["/Locations.csv", "/Metadata.csv"].map((path) => app.request(path));
+    const response = await responses[0]!;
     assertEquals((await response.text()).split("\r\n").length, 62);
     assert(clock.now() - end <= 3_000, `${clock.now() - end} ms after ${end} ms`);
+    await (await responses[1]!).text();
+    assertEquals(log.map((line) => line.replace(/^\S+ (\w+) \S+/, "$1")), [
+      "warn DataStream has not answered since 10:42 UTC (connection refused)",
+      "info DataStream answers again",
+    ]);
   }
 });
 

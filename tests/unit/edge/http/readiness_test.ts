@@ -82,7 +82,7 @@ Deno.test("EdgeApp.request() returns 503 with the reason for /readyz when the ke
       new RegExp(`^DataStream has rejected the API key since .* \\(status ${status}\\)$`),
     );
     assertEquals(hint, "set another API key (the log has the details)");
-    assertEquals([log.length, log[0]!.includes("k3y")], [1, false]);
+    assertEquals([log.length, log.join().includes("k3y")], [2, false]);
     clock.advance(59_000);
     assertEquals((await app.request("/readyz")).headers.get("retry-after"), "1");
     clock.advance(1_001);

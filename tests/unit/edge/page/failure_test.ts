@@ -1,7 +1,7 @@
 // A failure is explained with its remedy, and the form stays.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
+import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { elementOf, get, textOf } from "./pages.ts";
 
 // In French; the test in Chromium has the English texts of 503 and 504.
@@ -23,6 +23,27 @@ for (const [answer, retryAfter, status, text] of failures) {
       assertMatch(html, /name="characteristic" value="pH" checked/);
       assertStringIncludes(html, response.headers.get("x-request-id")!);
     }
+  });
+}
+
+for (
+  const [status, sentence, words] of [
+    [503, "The service did not answer.", "DataStream has not answered since"],
+    [429, "The service is busy.", "DataStream has refused all requests since"],
+    [401, "The service does not accept the key of this server.", "DataStream has rejected the API"],
+  ] as const
+) {
+  Deno.test(`GET / and a download say the same when the service answers ${status}: "${words} …"`, async () => {
+    const { app, log } = overSandbox({}, {
+      fetch: () => Promise.resolve(new Response("", { status })),
+      retry: { attempts: 1 },
+    });
+    const alert = elementOf(await get(app, "/?characteristic=pH"), 'role="alert"');
+    const { detail } = await problemOf(await app.request("/Records.csv"));
+    assertStringIncludes(alert, `${sentence} Trying again in `);
+    assertStringIncludes(alert, `Message of the server: ${detail}: `);
+    assertStringIncludes(detail, words);
+    assertEquals(log.filter((line) => line.includes(` ${detail}`)).length, 1);
   });
 }
 
