@@ -1,7 +1,8 @@
+import { utf8Encoder } from "../bytes.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type Arguments, formatFlags } from "./arguments.ts";
 import { CommandError, type Context } from "./context.ts";
-import { ClosedPipe, explainingErrors, writeText } from "../files/output.ts";
+import { ClosedPipe, explainingErrors, writeContent } from "../files/output.ts";
 import { FILTER_FLAGS, type FlagValues, hasDays, messageOf, SERVICE_FLAGS } from "./flags.ts";
 import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 
@@ -49,7 +50,10 @@ export async function citeDownload(
       const { format } = Object.values(CITATION_FORMATS)
         .find(({ extension }) => path.toLowerCase().endsWith(`.${extension}`)) ??
         CITATION_FORMATS.text;
-      await explainingErrors(path, writeText(path, format(citations), context));
+      await explainingErrors(
+        path,
+        writeContent(path, utf8Encoder.encode(format(citations)), context),
+      );
     }
   } catch (error) {
     if (context.signal.aborted || error instanceof ClosedPipe) throw error;

@@ -13,6 +13,7 @@ import {
   RESOURCE_COMMANDS,
   SANDBOX_FLAG,
   SERVICE_FLAGS,
+  SUMMARY_FORMATS,
   VALUE_FIELDS,
 } from "./flags.ts";
 
@@ -43,6 +44,7 @@ const RESOURCE_OPERAND = {
 };
 /** Copied, because only `serve` loads the modules of the server. */
 const ACCESS_MODES = ["caller", "signed", "token", "public"];
+const YES_FLAG = flagTable({ "--yes": "read more than 100,000 rows without asking" });
 const SHELLS = ["bash", "zsh", "fish"];
 const FORMAT_NAMES = Object.keys(CITATION_FORMATS);
 
@@ -121,8 +123,8 @@ const TABLE: Readonly<Record<string, Command>> = {
       ...flagTable({
         "--search TEXT": "only values that contain a text, mean it, or are spelled like it",
         "--live": "values that occur in rows that match the filters; reads all of these rows",
-        "--yes": "read more than 100,000 rows",
       }),
+      ...YES_FLAG,
       ...FILTER_FLAGS,
       ...SERVICE_FLAGS,
     },
@@ -134,17 +136,27 @@ const TABLE: Readonly<Record<string, Command>> = {
   },
   summary: {
     summary:
-      "print, as CSV, how many results there are, with years, units and non-detects per group",
+      "count results, with years, units and non-detects per group; reads all rows of the filters",
     flags: {
       ...flagTable({
         "--by GROUP":
           "characteristic, location, dataset or year (default: location and characteristic)",
-      }, { by: SUMMARY_KEYS }),
+        "--format FORMAT": `${
+          SUMMARY_FORMATS.join(", ")
+        } (default: extension of --output, else csv)`,
+        "-o, --output FILE": "write to FILE when all rows are read; - is standard output",
+        "--force": "replace the FILE of --output",
+        "-q, --quiet": "no progress",
+      }, { by: SUMMARY_KEYS, format: SUMMARY_FORMATS }),
+      ...YES_FLAG,
       ...FILTER_FLAGS,
       ...QUALITY_FLAG,
       ...SERVICE_FLAGS,
     },
-    examples: ["weir summary --region admin.4.ca.pe --by characteristic > summary.csv"],
+    examples: [
+      "weir summary --region admin.4.ca.pe --by characteristic --output summary.csv",
+      "weir summary --doi 10.25976/xxxx-xx00 --format ndjson | head",
+    ],
     run: "printSummary",
   },
   fields: {

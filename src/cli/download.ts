@@ -29,7 +29,7 @@ import {
 } from "../files/part_file.ts";
 import type { DatasetVersion } from "../formats/citations.ts";
 import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
-import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import { type FileFormat, FORMATS, formatsOf } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
@@ -52,7 +52,7 @@ import {
   hasDays,
   QUERY_FLAGS,
   readCsvOptions,
-  readFormat,
+  readOutput,
   RESOURCE_COMMANDS,
   ROW_RULE_FLAGS,
   TYPE_FLAGS,
@@ -72,15 +72,9 @@ type Job = Awaited<ReturnType<typeof readJob>>;
 
 /** Returns the download that the flags describe. `file` is `undefined` for standard output. */
 async function readJob(resource: ResourceName, flags: FlagValues, context: Context) {
-  const [output = "-"] = flags.get("output") ?? [];
-  const file = isStandardOutput(output) ? undefined : output;
-  const format = readFormat(resource, flags.get("format")?.[0], file);
-  const { label, isBinary, csv: csvDefaults } = FORMATS[format];
-  if (isBinary && file === undefined && context.isStdoutTerminal && !flags.has("count")) {
-    throw new UsageError(`${label} is not text: pass --output FILE, or redirect standard output`);
-  }
+  const { file, format } = readOutput(resource, formatsOf(resource), flags, context);
   // Programs that read standard output expect lines that end in LF.
-  const eol = file === undefined && csvDefaults ? { eol: "\n" } as const : undefined;
+  const eol = file === undefined && FORMATS[format].csv ? { eol: "\n" } as const : undefined;
   const csv = readCsvOptions(flags, eol);
   const query = await readCommandQuery(resource, flags, context);
   const record = toQueryRecord(resource, query.baseUrl, flags, format);

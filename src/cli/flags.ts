@@ -22,6 +22,7 @@ import {
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../odata/filter.ts";
 import { isMeasured, MAXIMUM_TOP, RESOURCE_NAMES, type ResourceName } from "../odata/resources.ts";
+import { isStandardOutput } from "../files/output.ts";
 import { QA_URL } from "../service_constants.ts";
 import { parseWholeNumber } from "../validation.ts";
 import { type Arguments, type Flags, flagTable } from "./arguments.ts";
@@ -305,26 +306,45 @@ export function hasDays(flags: FlagValues): boolean {
   return ["from", "to"].some((name) => readDate(flags, name).day !== undefined);
 }
 
-/** `--format`, else the extension of the file, else the default. */
-export function readFormat(
-  resource: ResourceName,
+/** The first one is the default. */
+export const SUMMARY_FORMATS = ["csv", "ndjson", "parquet"] as const satisfies FileFormat[];
+
+/** Returns where to write, `undefined` for standard output, and `--format`, else the extension, else the default. */
+export function readOutput<F extends FileFormat>(
+  content: string,
+  names: readonly F[],
+  flags: FlagValues,
+  context: Context,
+): { file: string | undefined; format: F } {
+  const [output = "-"] = flags.get("output") ?? [];
+  const file = isStandardOutput(output) ? undefined : output;
+  const format = readFormat(content, names, flags.get("format")?.[0], file);
+  const { label, isBinary } = FORMATS[format];
+  if (isBinary && file === undefined && context.isStdoutTerminal && !flags.has("count")) {
+    throw new UsageError(`${label} is not text: pass --output FILE, or redirect standard output`);
+  }
+  return { file, format };
+}
+
+function readFormat<F extends FileFormat>(
+  content: string,
+  names: readonly F[],
   given: string | undefined,
   file: string | undefined,
-): FileFormat {
+): F {
   const extension = file && /\.((?:[^./\\]+\.gz)|[^./\\]+)$/i.exec(file)?.[1];
   const format = given as FileFormat | undefined ??
     (extension ? formatOfExtension(extension) : FORMAT_NAMES[0]);
-  const names = formatsOf(resource);
   if (format === undefined) {
     throw new UsageError(
       `The extension of "${file}" does not name a format: ` +
         `pass --format with one of ${names.join(", ")}`,
     );
   }
-  if (names.includes(format)) return format;
+  const found = names.find((name) => name === format);
+  if (found !== undefined) return found;
   throw new UsageError(
-    `${FORMATS[format].label} is only for ${FORMATS[format].resources.join(", ")}: ` +
-      `use one of ${names.join(", ")} for ${resource}`,
+    `${FORMATS[format].label} is not a format of ${content}: use one of ${names.join(", ")}`,
   );
 }
 

@@ -108,8 +108,8 @@ export interface ProgressReport {
   wait(reason: string, time: number): void;
   /** Ends the line of a download that failed. */
   end(): void;
-  /** Prints a summary. `bytes` and `file` are `undefined` for standard output. */
-  finish(bytes?: number, file?: string): void;
+  /** Prints a summary. `bytes` and `file` are `undefined` for standard output, and `groups` if the file has the rows. */
+  finish(bytes?: number, file?: string, groups?: number): void;
 }
 
 /** On a terminal, in one line that is redrawn; else in one line per page. */
@@ -171,7 +171,7 @@ export function startReport(
       state.retrying = { fault, service, at: performance.now() + wait };
       show(!line && retryLines.isDue(wait, service));
     },
-    finish(bytes, file) {
+    finish(bytes, file, groups) {
       const { done, expected } = countRows(state);
       // The download is complete, so the last line shows 100%.
       if (expected !== Infinity) state.counted = done;
@@ -183,7 +183,8 @@ export function startReport(
       }
       const seconds = duration((performance.now() - started) / 1000);
       if (bytes !== undefined) {
-        printError(`${file}: ${countText(done)}, ${sizeText(bytes)}, ${seconds}`);
+        const groupsText = groups === undefined ? "" : `${countText(groups, "group")} of `;
+        printError(`${file}: ${groupsText}${countText(done)}, ${sizeText(bytes)}, ${seconds}`);
       } else if (done > 0 && done < expected && expected !== Infinity && !terminal) {
         // The line of the last page shows an expected number that is too large.
         printError(`Complete: ${countText(done)}`);

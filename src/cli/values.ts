@@ -5,12 +5,25 @@ import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import { countText, noteLines } from "./progress_report.ts";
 import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
-import { printReasons, readCommandQuery } from "./command_query.ts";
+import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 
 /** Rows that are read without --yes. */
 const MAX_UNCONFIRMED = 100_000;
+
+/** Prints how long it takes to read all rows of a query, and asks if they are many. */
+export async function confirmReading(
+  { resource, client, input, flags, context }: CommandQuery,
+): Promise<void> {
+  const rows = await client.query<ResourceName>(resource, input).count();
+  const mustAsk = rows > MAX_UNCONFIRMED && !flags.has("yes");
+  if (mustAsk || !flags.has("quiet")) context.printError(estimateReading(rows, resource));
+  if (mustAsk && !await context.confirm("Continue? (y/N) ")) {
+    throw new CommandError("Not read: pass --yes, or filters for fewer rows");
+  }
+}
+
 /** Without the requests for names and for retries. A request takes about a second. */
-export function estimateReading(rows: number, resource: ResourceName): string {
+function estimateReading(rows: number, resource: ResourceName): string {
   const requests = Math.max(1, Math.ceil(rows / MAXIMUM_TOP));
   const time = requests < 60 ? `${requests} s` : `${Math.ceil(requests / 60)} min`;
   const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
@@ -63,11 +76,7 @@ async function readLive(
   const query = await readCommandQuery(resource, flags, context);
   const { client, input } = query;
   let notes: Parameters<typeof noteLines>[0];
-  const rows = await client.query<ResourceName>(resource, input).count();
-  context.printError(estimateReading(rows, resource));
-  if (rows > MAX_UNCONFIRMED && !flags.has("yes") && !await context.confirm("Continue? (y/N) ")) {
-    throw new CommandError("Not read: pass --yes, or filters for fewer rows");
-  }
+  await confirmReading(query);
   const counts = new Map<string, number>();
   const onProgress = (progress: Progress) => void (notes = progress.notes);
   for await (

@@ -169,10 +169,39 @@ function add(list: string[], text: string | null): void {
   if (text !== null && text.trim() !== "" && !list.includes(text)) list.push(text);
 }
 
+/** Types of the columns in formats that have types. */
+export const SUMMARY_TYPES = {
+  dataset: "text",
+  dataset_name: "text",
+  location_id: "integer",
+  location_name: "text",
+  characteristic: "text",
+  year: "text",
+  results: "integer",
+  first_year: "text",
+  last_year: "text",
+  units: "texts",
+  forms: "texts",
+  fractions: "texts",
+  none: "integer",
+  left: "integer",
+  right: "integer",
+  unknown: "integer",
+  missing: "integer",
+} as const satisfies Record<keyof SummaryRow, string>;
+
+/** Names of the columns, in order. */
+export function summaryColumns(
+  rows: readonly SummaryRow[],
+  by: SummaryOptions["by"],
+): (keyof SummaryRow)[] {
+  const first = rows[0] ?? newGroup(GROUP_COLUMNS[by ?? "default"]({} as SummarizedRow));
+  return Object.keys(first) as (keyof SummaryRow)[];
+}
+
 /** CSV with the default options. Lists are joined with `; `. */
 export function summaryCsv(rows: readonly SummaryRow[], by: SummaryOptions["by"]): string {
-  const first = rows[0] ?? newGroup(GROUP_COLUMNS[by ?? "default"]({} as SummarizedRow));
-  const columns = Object.keys(first) as (keyof SummaryRow)[];
+  const columns = summaryColumns(rows, by);
   const cells = rows.map((row) =>
     columns.map((name) => {
       const value = row[name];

@@ -15,6 +15,7 @@ import { dirname, relative } from "node:path";
 import { constants as systemConstants } from "node:os";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
+import type { Bytes } from "../bytes.ts";
 import type { Batch } from "../client/query.ts";
 import { oneLine } from "../errors.ts";
 import type { DatasetVersion } from "../formats/citations.ts";
@@ -103,25 +104,30 @@ export async function openStream(path: string, { signal }: OutputContext): Promi
   };
 }
 
-export async function writeText(path: string, text: string, context: OutputContext): Promise<void> {
-  if (isStandardOutput(path)) return await context.print(text);
+/** Writes a whole file atomically, or to standard output, a device or a pipe. */
+export async function writeContent(
+  path: string,
+  content: Bytes,
+  context: OutputContext,
+): Promise<void> {
+  if (isStandardOutput(path)) return await context.write(content);
   const target = await resolveOutput(path);
   // A name of its own, because another file of the user can have the name `.new`.
-  if (!target.isStream) return replaceFile(target.path, text, `${target.path}.${randomUUID()}`);
+  if (!target.isStream) return replaceFile(target.path, content, `${target.path}.${randomUUID()}`);
   const stream = await openStream(target.path, context);
-  await stream.write({ data: new TextEncoder().encode(text) } as DownloadPage);
+  await stream.write({ data: content } as DownloadPage);
   await stream.finish();
 }
 
 /** Replaces a file atomically. An earlier `part` is removed. */
-export function replaceFile(path: string, text: string, part = `${path}.new`): void {
+export function replaceFile(path: string, content: string | Bytes, part = `${path}.new`): void {
   // If this path is a symbolic link, writing would change the link's target.
   rmSync(part, { force: true });
   try {
     const file = openSync(part, "wx");
     try {
-      writeFileSync(file, text);
-      fsyncSync(file); // else the name could be on disk before the text
+      writeFileSync(file, content);
+      fsyncSync(file); // else the name could be on disk before the content
     } finally {
       closeSync(file);
     }

@@ -55,6 +55,7 @@ import {
   type NamedType,
   schemaOf,
   toRowGroup,
+  typeEmptyList,
   type WrittenGroup,
 } from "./parquet_chunks.ts";
 import {
@@ -358,7 +359,7 @@ class ParquetDocumentWriter extends PageWriter {
     file.num_rows = BigInt(rows);
     file.row_groups = groups.map((group) => toRowGroup(group, columns));
     file.finish();
-    if (rows === 0) this.#typeEmptyList();
+    if (rows === 0) typeEmptyList(this.#output.getBytes());
     this.state = { ...this.state, isBegun: true, groups: [] };
     return this.#takeOutput();
   }
@@ -417,28 +418,12 @@ class ParquetDocumentWriter extends PageWriter {
     this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
   }
 
-  /**
-   * Corrects the type of the empty list of row groups, which the package writes as bytes. Readers in Rust refuse that.
-   * Source: Thrift compact protocol; the list follows the number of rows, which is 0.
-   */
-  #typeEmptyList(): void {
-    const bytes = this.#output.getBytes();
-    const at = bytes.findIndex((_, index) =>
-      EMPTY_LIST.every((byte, offset) => bytes[index + offset] === byte)
-    );
-    if (at >= 0) bytes[at + EMPTY_LIST.length - 1] = LIST_OF_STRUCTS;
-  }
-
   #takeOutput(): Bytes {
     const bytes = this.#output.getBytes().slice() as Bytes;
     this.#output.index = 0;
     return bytes;
   }
 }
-
-/** Field 3, an integer, 0; field 4, a list, empty, without a type. Names and JSON have no such bytes. */
-const EMPTY_LIST = [0x16, 0x00, 0x19, 0x00];
-const LIST_OF_STRUCTS = 0x0c;
 
 /** GeoParquet 1.1. Without `crs`, the reference system is OGC:CRS84. */
 const GEO_METADATA = {

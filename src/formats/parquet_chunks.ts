@@ -57,6 +57,21 @@ export function schemaOf(columns: readonly NamedType[]): Schema {
   ];
 }
 
+/** Field 3, an integer, 0; field 4, a list, empty, without a type. Names and JSON have no such bytes. */
+const EMPTY_LIST = [0x16, 0x00, 0x19, 0x00];
+const LIST_OF_STRUCTS = 0x0c;
+
+/**
+ * Corrects the type of the empty list of row groups, which the package writes as bytes. Readers in Rust refuse that.
+ * Source: Thrift compact protocol; the list follows the number of rows, which is 0.
+ */
+export function typeEmptyList(bytes: Uint8Array): void {
+  const at = bytes.findIndex((_, index) =>
+    EMPTY_LIST.every((byte, offset) => bytes[index + offset] === byte)
+  );
+  if (at >= 0) bytes[at + EMPTY_LIST.length - 1] = LIST_OF_STRUCTS;
+}
+
 /** Facts about a column of a row group in a file. JSON-serialisable. */
 export interface Chunk {
   /** Offsets in the file: of a dictionary or else of the data; of the data; after the data. */

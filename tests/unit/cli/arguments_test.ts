@@ -75,7 +75,10 @@ const refused: [line: string[], ...expected: string[]][] = [
   // Formats and files
   [["records", "--sandbox", "--format=CSV"], "--format must be one of csv, ", 'mean "csv"?'],
   [["cite", "--sandbox", "--format=csv"], "text, bibtex, ris, csl-json, json"],
-  [["records", "--sandbox", "-qoa.geojson"], "GeoJSON is only for Locations: use one of csv, "],
+  [
+    ["records", "--sandbox", "-qoa.geojson"],
+    "GeoJSON is not a format of Records: use one of csv, ",
+  ],
   [["records", "--sandbox", "-o=a--b.xlsx"], 'The extension of "a--b.xlsx" does not name a format'],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [

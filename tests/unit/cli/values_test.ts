@@ -50,19 +50,19 @@ Deno.test("weir values --live counts the values of the matching rows of the days
   });
 });
 
-Deno.test("weir values --live asks before it reads more than 100,000 rows", async () => {
-  for (const [confirms, flag] of [[false, ""], [true, ""], [false, "--yes"]] as const) {
-    const { code, errors } = await record({
-      line: ["values", "unit", "--live", ...flag ? [flag] : []],
-      answer: ({ url }) =>
-        Response.json({
-          value: url.includes("count=true") ? 100_001 : [{ Id: 1, ResultUnit: "m" }],
-        }),
-      confirms,
-    });
-    assertEquals(errors[0], "Reading 100,001 rows of Observations: 11 requests, about 11 s");
-    const isRefused = !confirms && !flag;
-    assertEquals(code, isRefused ? 1 : 0);
-    if (isRefused) assertEquals(errors[1], "Not read: pass --yes, or filters for fewer rows");
-  }
-});
+for (const command of ["values unit --live", "summary"]) {
+  Deno.test(`weir ${command} asks before it reads more than 100,000 rows`, async () => {
+    for (const [confirms, flag] of [[false, ""], [true, ""], [false, "--yes"]] as const) {
+      const { code, errors, requests } = await record({
+        line: [...command.split(" "), ...flag ? [flag] : []],
+        answer: ({ url }) =>
+          url.includes("count=true") ? Response.json({ value: 100_001 }) : undefined,
+        confirms,
+      });
+      assertEquals(errors[0], "Reading 100,001 rows of Observations: 11 requests, about 11 s");
+      const isRefused = !confirms && !flag;
+      assertEquals([code, requests.length > 1], isRefused ? [1, false] : [0, true]);
+      if (isRefused) assertEquals(errors[1], "Not read: pass --yes, or filters for fewer rows");
+    }
+  });
+}
