@@ -9,5 +9,6 @@ export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
 export { confirm, promptSecret } from "./prompt.ts";
 export { serve, serverVariables } from "./serve.ts";
 export { printSummary } from "./summary.ts";
+export { syncMirror } from "./sync.ts";
 export { printValues } from "./values.ts";
 export { verify } from "./verify.ts";

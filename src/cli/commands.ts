@@ -11,9 +11,11 @@ import {
   QUALITY_FLAG,
   QUERY_FLAGS,
   RESOURCE_COMMANDS,
+  ROW_RULE_FLAGS,
   SANDBOX_FLAG,
   SERVICE_FLAGS,
   SUMMARY_FORMATS,
+  TYPE_FLAGS,
   VALUE_FIELDS,
 } from "./flags.ts";
 
@@ -28,7 +30,7 @@ type Runner =
     | "printSignedUrl"
     | "printSummary"
   )
-  | ("printUrl" | "printValues" | "serve" | "setup" | "verify");
+  | ("printUrl" | "printValues" | "serve" | "setup" | "syncMirror" | "verify");
 
 export interface Command extends Syntax {
   summary: string;
@@ -84,9 +86,41 @@ const TABLE: Readonly<Record<string, Command>> = {
     examples: ["weir metadata --select DOI,DatasetName", "weir metadata --characteristic Arsenic"],
     run: "download",
   },
+  sync: {
+    summary:
+      "keep a mirror: a folder with one file per dataset, of which only new versions are fetched",
+    operand: { name: "DIR", help: "the folder, which the first run creates" },
+    flags: {
+      ...flagTable({
+        "--resource RESOURCE":
+          "observations, with files of their locations, or records (default: observations)",
+        "--format FORMAT": "parquet, csv, or delta: a Delta Lake table (default: parquet)",
+        "--check": "print what would be fetched, and change nothing",
+      }, { resource: ["observations", "records"], format: ["parquet", "csv", "delta"] }),
+      ...FILTER_FLAGS,
+      ...ROW_RULE_FLAGS,
+      ...TYPE_FLAGS,
+      ...flagTable({
+        "--allow-incomplete":
+          "accept another number of rows than DataStream counted, and report the difference",
+        "--remove-missing": "remove the files of datasets that DataStream does not have any more",
+        "--force": "fetch all datasets again, also with another query, or remove all of them",
+        "--until TIME": "begin no dataset after this time of the day, such as 06:00",
+        "--keep TIME": "keep files of older versions of a Delta table: 12h, 7d, 4w (default: 7d)",
+        "-q, --quiet": "print only changes and errors",
+      }),
+      ...SERVICE_FLAGS,
+    },
+    examples: [
+      "weir sync mirror --region admin.4.ca.pe",
+      "weir sync mirror --region admin.4.ca.pe --quiet --until 06:00",
+      "weir sync lake --characteristic pH --tidy --format delta",
+    ],
+    run: "syncMirror",
+  },
   verify: {
-    summary: "compare a file with its data package: bytes, hash, rows and columns",
-    operand: { name: "FILE", help: "a file that weir wrote, beside FILE.datapackage.json" },
+    summary: "compare a file with its data package, or a mirror: bytes, hash, rows and columns",
+    operand: { name: "FILE", help: "a file that weir wrote, beside FILE.datapackage.json; or DIR" },
     flags: {
       ...flagTable({ "--online": "also compare the versions of its datasets, in one request" }),
       ...SERVICE_FLAGS,

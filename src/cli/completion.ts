@@ -13,7 +13,7 @@ export async function printCompletion({ operand }: Arguments, context: Context):
 }
 
 const FILE_COMMANDS = Object.keys(COMMANDS).filter((name) =>
-  COMMANDS[name]!.operand?.name === "FILE"
+  /^(FILE|DIR)$/.test(COMMANDS[name]!.operand?.name ?? "")
 );
 
 function bashFiles(name: string): string {

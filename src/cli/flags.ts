@@ -290,6 +290,15 @@ export function readCsvOptions(flags: FlagValues, defaults?: CsvOptions): CsvOpt
   return given.length > 0 ? { ...defaults, ...Object.fromEntries(given) } : defaults;
 }
 
+const HOUR = 3_600_000;
+const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: 24 * HOUR, w: 168 * HOUR };
+
+/** Returns ms; `undefined` if the text is not a number of hours, days or weeks, such as 12h, 7d or 4w. */
+export function readDuration(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * UNITS[unit!]!;
+}
+
 /** A day also has its year. The client checks that the day exists. */
 function readDate(flags: FlagValues, name: string): { year?: number; day?: string | undefined } {
   const [text] = flags.get(name) ?? [];

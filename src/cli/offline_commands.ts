@@ -8,6 +8,7 @@ import {
   EXPIRES_FORM,
   hasDays,
   readBaseUrl,
+  readDuration,
   readQuery,
   RESOURCE_COMMANDS,
 } from "./flags.ts";
@@ -61,14 +62,11 @@ export async function printSignedUrl(
   await context.print(`${await signUrl(operand ?? "", { secret, expires })}\n`);
 }
 
-/** Hours, days, weeks. */
-const SECONDS_PER_UNIT: Record<string, number> = { h: 3_600, d: 86_400, w: 604_800 };
-
 /** `now` is in ms, the result in s, both since 1970. */
 function readExpires(text: string, now: number): number {
-  const [, count, unit] = /^(\d{1,6})([hdw])$/.exec(text) ?? [];
-  const seconds = count !== undefined
-    ? now / 1000 + Number(count) * SECONDS_PER_UNIT[unit!]!
+  const duration = readDuration(text);
+  const seconds = duration !== undefined
+    ? (now + duration) / 1000
     : /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text) / 1000
     : NaN;

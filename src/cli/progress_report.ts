@@ -250,7 +250,7 @@ function describe(state: ReportState, width = Infinity, describeRetry = retryTex
 }
 
 /** Returns a line of a terminal that is redrawn. */
-function createLine({ columns, write }: NonNullable<Context["terminal"]>) {
+export function createLine({ columns, write }: NonNullable<Context["terminal"]>) {
   let drawnLength = 0;
   /** Pads with spaces, because a dumb terminal has no escape sequences. */
   const draw = (describe: (width: number) => string) => {
@@ -282,7 +282,7 @@ export function countText(count: number, noun = "row"): string {
 }
 
 /** In Node, the first `toLocaleString()` takes about 10 ms. */
-function withSeparators(number: number): string {
+export function withSeparators(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
@@ -292,7 +292,7 @@ function percent(done: number, expected: number): string {
 }
 
 /** Rounds up. */
-function duration(seconds: number): string {
+export function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
   const two = (number: number) => String(number).padStart(2, "0");

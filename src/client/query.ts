@@ -420,6 +420,10 @@ export interface Progress {
    * was no such link.
    */
   readonly otherAddress?: string;
+  /**
+   * Time (ms since 1970) of the last response, by the clock of the service if it sends it. Absent before the first one.
+   */
+  readonly responseDate?: number;
   /** By what the query is being split into smaller ones; otherwise `undefined`. */
   readonly splitting?: "location" | "year" | undefined;
   /** The error that is being retried and the delay (ms) before the retry; otherwise `undefined`. */

@@ -11,7 +11,7 @@ export interface Run {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Facts about requests. The rest of the progress is a view of the position. */
-  readonly progress: Writable<Omit<Progress, keyof DeliveredRows>>;
+  readonly progress: Writable<Omit<Progress, keyof DeliveredRows | "responseDate">>;
   /** Of the query that the run is for, not of its requests for locations or versions. */
   position: DeliveredRows;
   /** Time (ms since 1970) of the last response, by the clock of the service if it sends it. */
@@ -62,6 +62,7 @@ export function reportProgress(run: Run, changes: Partial<Run["progress"]>): voi
     ...Object.assign(run.progress, changes),
     rows,
     expectedRows,
+    ...(run.responseDate !== undefined && { responseDate: run.responseDate }),
     ...(missingRows !== undefined && { missingRows }),
     ...(surplusRows !== undefined && { surplusRows }),
   });

@@ -214,14 +214,18 @@ const GEOMETRY_FIELD: PackageField = {
     "point in WGS 84 (OGC:CRS84) or NAD83 as WKB; null for another reference system, or without a position",
 };
 
-function toSource(citation: Citation): Record<string, string> & { title: string; path: string } {
+export function toSource(
+  citation: Citation,
+): Record<string, string> & { title: string; path: string } {
   const { doi, link, name, version, published, citation: text, licence } = citation;
   const known = Object.entries({ version, published, citation: text, licence })
     .filter(([, value]) => value !== "");
   return { title: name, path: link, doi, ...Object.fromEntries(known) };
 }
 
-function licensesOf(citations: readonly Citation[]): NonNullable<DataPackage<unknown>["licenses"]> {
+export function licensesOf(
+  citations: readonly Citation[],
+): NonNullable<DataPackage<unknown>["licenses"]> {
   const licences = new Set(citations.map(({ licence }) => licence.trim()).filter(Boolean));
   return [...licences].map((licence) =>
     /^https?:\/\//i.test(licence)

@@ -1,0 +1,119 @@
+// Fetches the files of a dataset. They wait in the private folder until the versions are compared.
+import { createHash } from "node:crypto";
+import { utf8Encoder } from "../bytes.ts";
+import type { Batch, Progress, Query } from "../client/query.ts";
+import { toCitation } from "../formats/citations.ts";
+import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
+import { loadFormat } from "../formats/load_format.ts";
+import type { WriterState } from "../formats/page_writer.ts";
+import type { ResourceName } from "../odata/resources.ts";
+import { type Mirrored, type MirrorFile, versionOf } from "./manifest.ts";
+import { type DatasetRow, isSameVersion, type PlannedDataset } from "./plan.ts";
+import { nameOf, readRecord, recordPath, stagedPath, typeOfColumn } from "./records.ts";
+import type { Run } from "./run.ts";
+
+/**
+ * Fetches the files of a dataset, unless an earlier run did so.
+ *
+ * @param names DOIs by the names that are taken
+ */
+export async function fetchDataset(
+  run: Run,
+  { doi, row, mirrored }: PlannedDataset,
+  names: Map<string, string>,
+  onProgress: (progress: Progress) => void,
+): Promise<Mirrored> {
+  const { folder, options } = run;
+  const name = mirrored?.name ?? nameOf(doi, names);
+  names.set(name, doi);
+  const record = await readRecord(folder, name);
+  const isUsable = record !== undefined && record.row.DOI === doi && !options.force &&
+    isSameVersion(record.row, row!) && await hasFiles(run, record.files);
+  if (isUsable) return record;
+  const files = [await fetchFile(run, run.resource, run.rowsOf([doi], onProgress), row!, name)];
+  if (run.resource === "Observations") {
+    files.push(await fetchFile(run, "Locations", run.locationsOf(doi), row!, name));
+  }
+  const fetched = { name, row: row!, files };
+  const text = JSON.stringify(fetched);
+  await folder.write(recordPath(name), [utf8Encoder.encode(text)]);
+  return fetched;
+}
+
+/** Whether each file waits, or has got its name already. */
+async function hasFiles({ folder }: Run, files: readonly MirrorFile[]): Promise<boolean> {
+  for (const { path, bytes } of files) {
+    const places = [stagedPath(path), path];
+    const sizes = await Promise.all(places.map(async (place) => {
+      const found = await folder.list(place.slice(0, place.lastIndexOf("/")));
+      return found.find((file) => file.path === place)?.bytes;
+    }));
+    if ((sizes[0] ?? sizes[1]) !== bytes) return false;
+  }
+  return true;
+}
+
+async function fetchFile(
+  run: Run,
+  resource: ResourceName,
+  query: Query<unknown>,
+  row: DatasetRow,
+  name: string,
+): Promise<MirrorFile> {
+  const { folder, format, fileFormat, options } = run;
+  const tidy = run.tidy && resource !== "Locations";
+  const described = {
+    resource,
+    format: fileFormat,
+    tidy,
+    url: query.url,
+    citations: [toCitation(row)],
+    datasets: [versionOf(row)],
+  };
+  const loaded = await loadFormat(fileFormat, {
+    invalidValues: fileFormat === "parquet" ? run.invalidValues : undefined,
+    url: query.url,
+    describe: ({ notes, ...facts }) =>
+      embeddedPackage({ ...described, ...facts, more: { notes, mirrored: { name, row } } }),
+  });
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let last: Batch<Uint8Array> | undefined;
+  async function* content() {
+    for await (const batch of query.batches({ format: loaded })) {
+      last = batch;
+      hash.update(batch.data);
+      bytes += batch.data.length;
+      yield batch.data;
+    }
+  }
+  const folderName = resource.toLowerCase();
+  // Immutable names only in Delta, where the log says which files count.
+  const part = stagedPath(`${folderName}/${name}.${fileFormat}`);
+  await folder.write(part, content());
+  const digest = hash.digest("hex");
+  const path = format === "delta"
+    ? `${folderName}/${name}-${digest.slice(0, 12)}.${fileFormat}`
+    : `${folderName}/${name}.${fileFormat}`;
+  if (format === "delta") await folder.move(part, stagedPath(path));
+  const { totalRows: rows, cursor, missingRows, surplusRows } = last!;
+  const { fields = [] } = cursor.writer as WriterState;
+  const { resources: [{ schema, ...facts }] } = toDataPackage({
+    ...described,
+    fileName: path,
+    columns: fields,
+    created: new Date(run.now()),
+    bytes,
+    rows,
+    hash: `sha256:${digest}`,
+    more: {},
+  });
+  return {
+    ...facts as MirrorFile,
+    name: `${folderName}-${name}`,
+    ...(missingRows + surplusRows > 0 && { missingRows, surplusRows }),
+    // Meanings of the columns are in the package that the Parquet file contains.
+    schema: fileFormat === "csv" ? schema : { fields: schema.fields.map(typeOfColumn) },
+    dataset: row.DOI,
+  };
+}

@@ -1,0 +1,242 @@
+// The folder of a mirror: what `sync()` needs of a file system, and the implementation for Node, Deno and Bun.
+import { randomUUID } from "node:crypto";
+import { createReadStream, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  unlink,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { clearInterval, setInterval } from "node:timers";
+import { explainFileError, FileError, statIfExists } from "../files/output.ts";
+import { describeOwner, isRunning, type Owner, RENEWAL, startRun } from "../files/owner.ts";
+
+/** A file of a folder. */
+export interface FolderFile {
+  /** Path in the folder, with `/`. */
+  path: string;
+  /** Size in bytes. */
+  bytes: number;
+}
+
+/**
+ * What `sync()` needs of a folder. Paths are relative to it, with `/`. Names that begin with `.` are not part of the
+ * mirror.
+ *
+ * @example A folder of the file system
+ * ```ts no-run
+ * import { type Folder, openFolder } from "@weir/datastream/sync";
+ *
+ * const folder: Folder = openFolder("mirror");
+ * for (const { path, bytes } of await folder.list("observations")) console.log(path, bytes);
+ * ```
+ */
+export interface Folder {
+  /** Returns the bytes of a file; `undefined` if there is none. */
+  read(path: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /**
+   * Writes a file wholly, or not at all: beside, with its bytes on disk, and then renamed.
+   *
+   * @param isNew Whether the write fails if the file exists, also if another process creates it at the same time
+   * @returns Whether the file was written
+   */
+  write(
+    path: string,
+    content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+    isNew?: boolean,
+  ): Promise<boolean>;
+  /** Renames a file, in one step for its readers. A file with the new name is replaced. */
+  move(from: string, to: string): Promise<void>;
+  /** Returns the files directly in a folder; none if there is no folder. */
+  list(folder: string): Promise<FolderFile[]>;
+  /** Removes a file, if there is one. */
+  remove(path: string): Promise<void>;
+  /** Returns the number of bytes that can be written; `undefined` if it is not known. */
+  freeBytes?(): Promise<number | undefined>;
+  /**
+   * Makes the folder belong to this run.
+   *
+   * @throws If another run writes it
+   * @returns A function that throws if the folder belongs to another run by now, and one that ends the run
+   */
+  lock(): Promise<{ check(): void; release(): Promise<void> }>;
+}
+
+/** Folder for what is no part of the mirror. */
+export const PRIVATE = ".weir";
+
+/**
+ * Returns a folder of the file system, which the first write creates. For Node, Deno and Bun.
+ *
+ * @param path Path of the folder
+ * @returns The folder; its methods throw an error that names the path if the file system refuses
+ *
+ * @example
+ * ```ts no-run
+ * import { openFolder } from "@weir/datastream/sync";
+ *
+ * const folder = openFolder("mirror");
+ * await folder.write("note.txt", [new TextEncoder().encode("Copied by Weir\n")]);
+ * ```
+ */
+export function openFolder(path: string): Folder {
+  const at = (name: string) => join(path, name);
+  const explaining = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw explainFileError(error, at(name));
+    }
+  };
+  return {
+    async read(name) {
+      const isFile = (await statIfExists(at(name)))?.isFile();
+      return isFile ? createReadStream(at(name)) : undefined;
+    },
+    write: (name, content, isNew = false) =>
+      explaining(name, async () => {
+        const part = at(`${PRIVATE}/${randomUUID()}.new`);
+        await mkdir(dirname(part), { recursive: true });
+        await mkdir(dirname(at(name)), { recursive: true });
+        try {
+          await writeSynced(part, content);
+          // A link fails if the name exists, a rename would replace it.
+          if (isNew) await link(part, at(name));
+          else await rename(part, at(name));
+        } catch (error) {
+          if (isNew && (error as NodeJS.ErrnoException).code === "EEXIST") return false;
+          throw error;
+        } finally {
+          await rm(part, { force: true });
+        }
+        await syncDirectory(dirname(at(name)));
+        return true;
+      }),
+    move: (from, to) =>
+      explaining(to, async () => {
+        await mkdir(dirname(at(to)), { recursive: true });
+        await rename(at(from), at(to));
+        await syncDirectory(dirname(at(to)));
+      }),
+    list: (name) =>
+      explaining(name, async () => {
+        if (!(await statIfExists(at(name)))?.isDirectory()) return [];
+        const files: FolderFile[] = [];
+        for (const entry of await readdir(at(name))) {
+          const found = await stat(at(`${name}/${entry}`));
+          const file = name === "" ? entry : `${name}/${entry}`;
+          if (found.isFile()) files.push({ path: file, bytes: found.size });
+        }
+        return files;
+      }),
+    remove: (name) => explaining(name, () => rm(at(name), { force: true })),
+    freeBytes: async () => {
+      // Not in every runtime and file system.
+      const found = await statfs(path).catch(() => undefined);
+      return found && found.bavail * found.bsize;
+    },
+    lock: () => explaining(`${PRIVATE}/lock`, () => lockFolder(path)),
+  };
+}
+
+async function writeSynced(
+  path: string,
+  content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const file = await open(path, "wx");
+  try {
+    // Without a position: each write follows the one before.
+    for await (const bytes of content) {
+      for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Without it, a name could be lost although the bytes are on disk. Windows has no such operation. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r").catch(() => undefined);
+  await directory?.sync().catch(() => {});
+  await directory?.close();
+}
+
+/** A lock of a run that was killed is replaced. */
+async function lockFolder(path: string): ReturnType<Folder["lock"]> {
+  const lock = join(path, PRIVATE, "lock");
+  await mkdir(dirname(lock), { recursive: true });
+  const other = (owner: Owner | undefined) =>
+    new FileError(
+      `${path} is written by another run${
+        owner ? ` (${describeOwner(owner, Date.now())})` : ""
+      }: wait for it, or stop it`,
+    );
+  const found = await readOwner(lock);
+  if (found !== undefined) {
+    if (isRunning(found, lock, Date.now())) throw other(found);
+    await unlink(lock);
+  }
+  try {
+    await (await open(lock, "wx")).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    throw other(await readOwner(lock));
+  }
+  const { owner, end } = startRun(lock);
+  // In place: a lock of the system belongs to the file, not to its name.
+  const renew = () =>
+    writeFileSync(lock, JSON.stringify({ ...owner, renewedAt: Date.now() } satisfies Owner));
+  renew();
+  const check = () => {
+    const now = parseOwner(readTextSync(lock));
+    if (now?.run !== owner.run) throw other(now);
+  };
+  const timer = setInterval(() => {
+    try {
+      check();
+      renew();
+    } catch {
+      clearInterval(timer); // the next check of the run reports it
+    }
+  }, RENEWAL);
+  timer.unref();
+  return {
+    check,
+    release() {
+      clearInterval(timer);
+      end();
+      if (parseOwner(readTextSync(lock))?.run === owner.run) rmSync(lock, { force: true });
+      return Promise.resolve();
+    },
+  };
+}
+
+async function readOwner(lock: string): Promise<Owner | undefined> {
+  return parseOwner(await readFile(lock, "utf8").catch(() => undefined));
+}
+
+function readTextSync(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** A run that was killed can leave an empty file. */
+function parseOwner(text: string | undefined): Owner | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { run: "", process: 0, hasLock: false, renewedAt: 0 };
+  }
+}
