@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import { describeChanges, requestDatasetVersions } from "../client/dataset_versions.ts";
 import { resolveOutput, statIfExists } from "../files/output.ts";
 import { type AnyPackage, hashOf, packagePath, partPath, readPackage } from "../files/part_file.ts";
 import { verifyFile } from "../files/verify.ts";
+import { DATA_FOLDERS, openFolder } from "../sync/folder.ts";
+import { listedFiles, MANIFEST, readManifest, rowsIn } from "../sync/manifest.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
@@ -11,7 +14,9 @@ import { type FlagValues, readQuery } from "./flags.ts";
 import { countText } from "./progress_report.ts";
 
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {
-  if (!(await statIfExists(operand!))?.isFile()) {
+  const stats = await statIfExists(operand!);
+  if (stats?.isDirectory()) return await verifyMirror(operand!, flags, context);
+  if (!stats?.isFile()) {
     throw new CommandError(`${operand} is not a file: name a file that weir wrote`);
   }
   // The package of a symbolic link is next to its target.
@@ -50,6 +55,48 @@ export async function verify({ operand, flags }: Arguments, context: Context): P
   const counted = rows === undefined ? "" : `${countText(rows)}, `;
   await context.print(`${path} is intact: ${counted}${size} bytes, ${hash}\n`);
   return flags.has("online") ? await compareVersions(path, found, flags, context) : 0;
+}
+
+/** Compares the files of a mirror with its manifest. A file that it does not list would count twice for engines. */
+async function verifyMirror(path: string, flags: FlagValues, context: Context): Promise<number> {
+  if (flags.has("online")) {
+    throw new UsageError(`--online is for files: weir sync ${path} --check compares a mirror`);
+  }
+  const folder = openFolder(path);
+  const mirror = await readManifest(folder);
+  if (mirror === undefined) {
+    throw new CommandError(
+      `${path} has no ${MANIFEST} of weir: name a file, or the folder of weir sync`,
+    );
+  }
+  const files = listedFiles(mirror);
+  const faults: string[] = [];
+  for (const { path: name, bytes, hash } of files) {
+    const found = await statIfExists(join(path, name));
+    if (found === undefined) faults.push(`${name}: is missing`);
+    else if (found.size !== bytes) faults.push(`${name}: ${found.size} bytes instead of ${bytes}`);
+    else if (await hashOf(join(path, name)) !== hash) {
+      faults.push(`${name}: its content was changed`);
+    }
+  }
+  const listed = new Set(files.map(({ path }) => path));
+  for (const name of DATA_FOLDERS) {
+    const others = (await folder.list(name)).filter((file) => !listed.has(file.path));
+    // A Delta table keeps files of older versions, which its log names.
+    if (mirror.query.format === "delta") continue;
+    faults.push(...others.map((file) => `${file.path}: is not in ${MANIFEST}`));
+  }
+  faults.forEach((fault) => context.printError(fault));
+  if (faults.length > 0) {
+    context.printError(`${path} was changed: to fetch these datasets again, run weir sync`);
+    return 1;
+  }
+  const rows = [...mirror.datasets.values()].reduce((sum, dataset) => sum + rowsIn(dataset), 0);
+  await context.print(
+    `${path} is intact: ${countText(mirror.datasets.size, "dataset")}, ` +
+      `${countText(files.length, "file")}, ${countText(rows)}\n`,
+  );
+  return 0;
 }
 
 /** Compares the versions in the package with those of the service. Sends one request. */

@@ -7,8 +7,8 @@ import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { ResourceName } from "../odata/resources.ts";
-import { type Mirrored, type MirrorFile, versionOf } from "./manifest.ts";
-import { type DatasetRow, isSameVersion, type PlannedDataset } from "./plan.ts";
+import { type DatasetRow, type Mirrored, type MirrorFile, versionOf } from "./manifest.ts";
+import { isSameVersion, type PlannedDataset } from "./plan.ts";
 import { nameOf, readRecord, recordPath, stagedPath, typeOfColumn } from "./records.ts";
 import type { Run } from "./run.ts";
 

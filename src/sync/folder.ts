@@ -31,7 +31,7 @@ export interface FolderFile {
  * mirror.
  *
  * @example A folder of the file system
- * ```ts no-run
+ * ```ts ignore
  * import { type Folder, openFolder } from "@weir/datastream/sync";
  *
  * const folder: Folder = openFolder("mirror");
@@ -69,8 +69,14 @@ export interface Folder {
   lock(): Promise<{ check(): void; release(): Promise<void> }>;
 }
 
+/** Folders of the datasets. */
+export const DATA_FOLDERS = ["observations", "records", "locations"] as const;
+
 /** Folder for what is no part of the mirror. */
 export const PRIVATE = ".weir";
+
+/** Extension of a file that is not complete. */
+const PART = ".new";
 
 /**
  * Returns a folder of the file system, which the first write creates. For Node, Deno and Bun.
@@ -79,7 +85,7 @@ export const PRIVATE = ".weir";
  * @returns The folder; its methods throw an error that names the path if the file system refuses
  *
  * @example
- * ```ts no-run
+ * ```ts ignore
  * import { openFolder } from "@weir/datastream/sync";
  *
  * const folder = openFolder("mirror");
@@ -102,7 +108,7 @@ export function openFolder(path: string): Folder {
     },
     write: (name, content, isNew = false) =>
       explaining(name, async () => {
-        const part = at(`${PRIVATE}/${randomUUID()}.new`);
+        const part = at(`${PRIVATE}/${randomUUID()}${PART}`);
         await mkdir(dirname(part), { recursive: true });
         await mkdir(dirname(at(name)), { recursive: true });
         try {
@@ -191,6 +197,7 @@ async function lockFolder(path: string): ReturnType<Folder["lock"]> {
     throw other(await readOwner(lock));
   }
   const { owner, end } = startRun(lock);
+  await removeParts(dirname(lock));
   // In place: a lock of the system belongs to the file, not to its name.
   const renew = () =>
     writeFileSync(lock, JSON.stringify({ ...owner, renewedAt: Date.now() } satisfies Owner));
@@ -217,6 +224,12 @@ async function lockFolder(path: string): ReturnType<Folder["lock"]> {
       return Promise.resolve();
     },
   };
+}
+
+/** Removes what a run that was killed has not renamed. */
+async function removeParts(folder: string): Promise<void> {
+  const parts = (await readdir(folder)).filter((name) => name.endsWith(PART));
+  for (const name of parts) await rm(join(folder, name), { force: true });
 }
 
 async function readOwner(lock: string): Promise<Owner | undefined> {

@@ -4,10 +4,10 @@ import type { QueryRecord } from "../files/part_file.ts";
 import { FileError } from "../files/output.ts";
 import { type DatasetVersion, toCitation } from "../formats/citations.ts";
 import { licensesOf, type PackageResource, toSource } from "../formats/data_package.ts";
+import type { Row } from "../odata/resources.ts";
 import { isObject } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import type { Folder } from "./folder.ts";
-import type { DatasetRow } from "./plan.ts";
 
 export const MANIFEST = "datapackage.json";
 
@@ -26,6 +26,9 @@ export interface MirrorFile extends Omit<PackageResource, "schema" | "bytes" | "
   /** DOI of its dataset; absent for the table of all datasets. */
   dataset?: string;
 }
+
+/** A dataset as Metadata describes it. */
+export type DatasetRow = Row<"Metadata">;
 
 /** A dataset of a mirror. */
 export interface Mirrored {
@@ -72,6 +75,10 @@ interface Manifest {
   };
 }
 
+export function listedFiles({ datasets, tables }: Mirror): MirrorFile[] {
+  return [...[...datasets.values()].flatMap(({ files }) => files), ...tables];
+}
+
 export function rowsIn({ files: [rows] }: Pick<Mirrored, "files">): number {
   return rows?.rows ?? 0;
 }
@@ -94,7 +101,7 @@ export function formatManifest(mirror: Mirror, now: Date): string {
     created: now.toISOString(),
     licenses: licensesOf(citations),
     sources: citations.map(toSource),
-    resources: [...all.flatMap(({ files }) => files), ...mirror.tables],
+    resources: listedFiles(mirror),
     weir: {
       version: VERSION,
       mirror: SCHEMA,

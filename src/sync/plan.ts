@@ -1,10 +1,6 @@
 // What a run does with each dataset of a mirror.
 import { isRecent } from "../client/dataset_versions.ts";
-import type { Row } from "../odata/resources.ts";
-import type { Mirrored } from "./manifest.ts";
-
-/** A dataset as Metadata describes it. */
-export type DatasetRow = Row<"Metadata">;
+import type { DatasetRow, Mirrored } from "./manifest.ts";
 
 /** What a run does with a dataset. `waits`: its publication is so recent that rows of the version before can arrive. */
 export type Step = "keep" | "fetch" | "wait" | "gone";

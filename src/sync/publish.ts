@@ -18,10 +18,10 @@ import {
   rowsIn,
   versionOf,
 } from "./manifest.ts";
+import type { Finish } from "./options.ts";
 import type { PlannedDataset } from "./plan.ts";
 import { recordPath, stagedPath } from "./records.ts";
 import type { Run } from "./run.ts";
-import type { Finish } from "./sync.ts";
 
 /** A dataset whose files are complete. */
 export interface StagedDataset {
@@ -44,18 +44,29 @@ export async function publish(
   const changes: Change[] = [];
   const replaced: MirrorFile[] = [];
   const current = await withPlannedVersions(run, staged);
-  for (const { planned: { doi }, mirrored } of current) {
+  for (const { planned, mirrored } of current) {
+    const { doi } = planned;
     run.checkLock();
-    for (const { path } of mirrored.files) await nameFile(run, path);
+    try {
+      for (const { path } of mirrored.files) await nameFile(run, path);
+    } catch (error) {
+      if (!isHeldOpen(error)) throw error;
+      // The files stay staged for the next run.
+      finish(planned, "failed", { error });
+      continue;
+    }
     const before = mirror.datasets.get(doi);
     replaced.push(...before?.files ?? []);
     mirror.datasets.set(doi, mirrored);
     changes.push(changeOf(mirrored, now, before && rowsIn(before)));
   }
   if (changes.length > 0) await writeTables(run, mirror, changes, replaced, now);
+  for (const { planned, mirrored } of current) {
+    const isListed = mirror.datasets.get(planned.doi) === mirrored;
+    if (isListed) finish(planned, "fetched", { rows: rowsIn(mirrored) });
+  }
   for (const one of staged) {
-    if (current.includes(one)) finish(one.planned, "fetched", { rows: rowsIn(one.mirrored) });
-    else finish(one.planned, "waiting");
+    if (!current.includes(one)) finish(one.planned, "waiting");
   }
 }
 
@@ -115,6 +126,12 @@ async function nameFile({ folder }: Run, path: string): Promise<void> {
   const staged = stagedPath(path);
   const waiting = await folder.list(staged.slice(0, staged.lastIndexOf("/")));
   if (waiting.some((file) => file.path === staged)) await folder.move(staged, path);
+}
+
+/** Windows refuses to replace a file that a program has open. */
+function isHeldOpen(error: unknown): boolean {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } };
+  return ["EBUSY", "EPERM", "EACCES"].includes(code ?? cause?.code ?? "");
 }
 
 /** Writes what describes the files, the manifest last, and removes files that it does not list any more. */

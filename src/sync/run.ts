@@ -8,7 +8,7 @@ import { clausesOf, toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Folder } from "./folder.ts";
 import type { MirrorQuery } from "./manifest.ts";
-import type { SyncOptions, SyncQuery } from "./sync.ts";
+import type { SyncOptions, SyncQuery } from "./options.ts";
 
 /** A call of `sync()`. */
 export interface Run {

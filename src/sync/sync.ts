@@ -4,7 +4,7 @@
  *
  * ## Use
  *
- * ```ts no-run
+ * ```ts ignore
  * import { DataStream } from "@weir/datastream";
  * import { openFolder, sync } from "@weir/datastream/sync";
  *
@@ -24,106 +24,42 @@
  * @module
  */
 import type { DataStream } from "../client/datastream.ts";
-import type { Progress } from "../client/query.ts";
 import { DataStreamError } from "../errors.ts";
 import { FileError } from "../files/output.ts";
-import type { QueryOptions } from "../odata/query_options.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import { fetchDataset } from "./dataset.ts";
-import type { Folder } from "./folder.ts";
-import { describeDifference, type Mirror, readManifest, rowsIn, versionOf } from "./manifest.ts";
-import { type DatasetRow, planDatasets, type PlannedDataset } from "./plan.ts";
+import { DATA_FOLDERS, type Folder } from "./folder.ts";
+import {
+  type DatasetRow,
+  describeDifference,
+  type Mirror,
+  readManifest,
+  rowsIn,
+  versionOf,
+} from "./manifest.ts";
+import type {
+  Finish,
+  Outcome,
+  SyncedDataset,
+  SyncEvent,
+  SyncOptions,
+  SyncQuery,
+  SyncReport,
+} from "./options.ts";
+import { planDatasets, type PlannedDataset } from "./plan.ts";
 import { publish, settleGone, type StagedDataset } from "./publish.ts";
 import { rebuildMirror } from "./records.ts";
 import { createRun, type Run } from "./run.ts";
 
 export { type Folder, type FolderFile, openFolder } from "./folder.ts";
-
-/** Query of a mirror: options of `client.query()`, and what the files are. */
-export interface SyncQuery extends
-  Pick<
-    QueryOptions,
-    | "filter"
-    | "within"
-    | "tidy"
-    | "from"
-    | "to"
-    | "excludeQualityControl"
-    | "units"
-    | "incomplete"
-  > {
-  /** `Observations` with files of their locations, or `Records`, whose rows have them. Default `Observations`. */
-  resource?: "Observations" | "Records" | undefined;
-  /** `delta` is a Delta Lake table of Parquet files. Default `parquet`. */
-  format?: "parquet" | "csv" | "delta" | undefined;
-  /** What Parquet does with a value that does not fit its column. Default `error`. */
-  invalidValues?: "error" | "null" | undefined;
-}
-
-/** Options for {@linkcode sync}. */
-export interface SyncOptions {
-  /** Whether to change nothing, and only plan. Default false. */
-  isCheck?: boolean | undefined;
-  /** Whether to remove the files of datasets that the service does not have any more. Default false: they stay. */
-  removeMissing?: boolean | undefined;
-  /** Whether to fetch all datasets again, whatever the query was, and to remove all of them if none is left. Default false. */
-  force?: boolean | undefined;
-  /** Time (ms since 1970, by the clock) after which no other dataset is begun. Default: none. */
-  until?: number | undefined;
-  /** Time (ms) for which a Delta table keeps files of older versions. Default 7 days. */
-  keep?: number | undefined;
-  /** Signal that stops the run. Datasets that are complete stay. Default: none. */
-  signal?: AbortSignal | undefined;
-  /** Called when a dataset is finished, and while its rows arrive. Default: none. */
-  onEvent?: ((event: SyncEvent) => void) | undefined;
-  /** Returns the time in ms since 1970. Default: the clock of the system. */
-  now?: (() => number) | undefined;
-}
-
-/**
- * What happened to a dataset:
- *
- * - `unchanged`;
- * - `fetched`: it is new, or has a new version;
- * - `waiting`: it was published so recently that rows of the version before could arrive, or the time was over;
- * - `gone`: the service does not have it any more, and its files stay;
- * - `removed`: so do its files;
- * - `failed`: the files of before stay.
- */
-export type Outcome = "unchanged" | "fetched" | "waiting" | "gone" | "removed" | "failed";
-
-/** A dataset after a run, or what a run would do with it. */
-export interface SyncedDataset {
-  doi: string;
-  outcome: Outcome;
-  version: string;
-  /** Number of its rows in the mirror after the run, and before; `undefined` if it has none. */
-  rows?: number | undefined;
-  before?: number | undefined;
-  /** Why it failed. */
-  error?: unknown;
-}
-
-/** Progress of a run. */
-export interface SyncEvent {
-  /** The dataset that is finished; `undefined` while rows arrive. */
-  dataset?: SyncedDataset | undefined;
-  /** Numbers of datasets and rows to fetch, so far and in total. The total of the rows is what the service counted. */
-  datasets: number;
-  allDatasets: number;
-  rows: number;
-  allRows: number;
-  /** Progress of the query whose rows arrive. */
-  progress?: Progress | undefined;
-}
-
-/** Result of a run. */
-export interface SyncReport {
-  datasets: readonly SyncedDataset[];
-  /** Number of rows to fetch, as the service counted them, and of requests, about. */
-  rows: number;
-  requests: number;
-}
+export type {
+  Outcome,
+  SyncedDataset,
+  SyncEvent,
+  SyncOptions,
+  SyncQuery,
+  SyncReport,
+} from "./options.ts";
 
 /** Number of rows of complete datasets whose versions are compared in one request. */
 const CHECKED_ROWS = 200_000;
@@ -148,7 +84,7 @@ const ROW_BYTES = { parquet: 40, csv: 400 };
  * @throws {FileError} If another run writes the folder, it is of another query, or the disk is too small
  *
  * @example
- * ```ts no-run
+ * ```ts ignore
  * import { DataStream, eq } from "@weir/datastream";
  * import { openFolder, sync } from "@weir/datastream/sync";
  *
@@ -192,7 +128,7 @@ async function makePlan(run: Run): Promise<Plan> {
     onProgress: ({ responseDate }) => void (now = responseDate ?? now),
   }).toArray() as DatasetRow[];
   const sizes = new Map<string, number>();
-  for (const name of ["observations", "records", "locations"]) {
+  for (const name of DATA_FOLDERS) {
     for (const { path, bytes } of await folder.list(name)) sizes.set(path, bytes);
   }
   const datasets = planDatasets(mirror.datasets, rows, sizes, now, options.force === true);
@@ -281,12 +217,6 @@ async function update(run: Run & { checkLock: () => void }): Promise<SyncReport>
   const described = datasets.map(({ doi }) => done.get(doi)!);
   return { datasets: described, rows, requests: estimateRequests(run, datasets, rows) };
 }
-
-export type Finish = (
-  planned: PlannedDataset,
-  outcome: Outcome,
-  facts?: Partial<SyncedDataset>,
-) => void;
 
 /** Fetches datasets, and returns them in groups whose versions are compared in one request. */
 async function* fetchDatasets(

@@ -12,7 +12,9 @@ const MAY_IMPORT: Record<string, string> = {
   "src/client": "src src/endpoint src/odata src/formats",
   "src/sandbox": "src src/odata",
   "src/files": "src src/client src/formats src/odata",
-  "src/cli": "src src/client src/files src/endpoint src/odata src/formats src/sandbox src/signing",
+  "src/sync": "src src/client src/files src/odata src/formats",
+  "src/cli":
+    "src src/client src/files src/sync src/endpoint src/odata src/formats src/sandbox src/signing",
   "src/signing": "src",
   "edge/http": "src src/client src/odata src/formats src/signing",
   "edge/downloads": "src src/client src/odata src/formats edge/http",
@@ -46,7 +48,7 @@ const folderOf = (path: string) => path.includes("/") ? path.slice(0, path.lastI
 
 /** Returns the globals and modules of a file that some runtimes lack. */
 function runtimeSpecificNames(path: string): string[] {
-  if (/^src\/(cli|files)\//.test(path) || ENTRIES.includes(path)) return [];
+  if (/^src\/(cli|files|sync)\//.test(path) || ENTRIES.includes(path)) return [];
   const code = Deno.readTextFileSync(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
   return [
     ...(code.match(/\b(Deno|process|Buffer|require)\b(?=[.(])/g) ?? []),

@@ -17,6 +17,7 @@ const EXPORTS: Record<string, string> = {
   "./deno-kv": "createKvRateLimiter",
   "./parquet": "parquetFormat toParquet",
   "./sandbox": "createSandbox",
+  "./sync": "openFolder sync",
 };
 
 Deno.test("each entry point exports only the listed values", async () => {
