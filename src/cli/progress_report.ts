@@ -249,8 +249,18 @@ function describe(state: ReportState, width = Infinity, describeRetry = retryTex
   return lines.find((line) => line.length <= width) ?? [share, ...leftText].join(", ");
 }
 
-/** Returns a line of a terminal that is redrawn. */
-export function createLine({ columns, write }: NonNullable<Context["terminal"]>) {
+/** A line of a terminal that is redrawn. */
+export interface TerminalLine {
+  readonly isDrawn: boolean;
+  /** `describe` returns the text, for a width in characters. */
+  draw(describe: (width: number) => string): void;
+  clear(): void;
+  end(): void;
+}
+
+export function createLine(
+  { columns, write }: NonNullable<Context["terminal"]>,
+): TerminalLine {
   let drawnLength = 0;
   /** Pads with spaces, because a dumb terminal has no escape sequences. */
   const draw = (describe: (width: number) => string) => {

@@ -60,7 +60,7 @@ async function fetchFile(
   row: DatasetRow,
   name: string,
 ): Promise<MirrorFile> {
-  const { folder, format, fileFormat, options } = run;
+  const { folder, format, fileFormat } = run;
   const tidy = run.tidy && resource !== "Locations";
   const described = {
     resource,

@@ -7,6 +7,7 @@ export const COMMAND_NAMES = [
   "observations",
   "locations",
   "metadata",
+  "sync",
   "verify",
   "cite",
   "values",
