@@ -138,8 +138,10 @@ testWithFiles(
   },
 );
 
-/** Number of kills per format: `deno task test FILE -- 100`. */
-const KILLS = Number(Deno.args[0] ?? 4);
+/** Requests of a run that fetches four datasets of two pages. */
+const REQUESTS = 1 + 4 * (2 + 1 + 1) + 1;
+/** Number of kills per format, and seed: `deno task test FILE -- COUNT SEED`. */
+const [KILLS, SEED] = [Number(Deno.args[0] ?? 4), Number(Deno.args[1] ?? 1)];
 const hasDuckdb = (await runProgram("node", "-e", 'require("@duckdb/node-api")'))?.success;
 
 /**
@@ -191,41 +193,50 @@ for (const format of ["parquet", "csv", "delta"]) {
     { "@duckdb/node-api": hasDuckdb },
     `DuckDB reads whole datasets while weir sync is killed: ${format}`,
     () => {
-      const service = versionedService({ datasets: 4, rows: 3_000, top: 1_000 });
-      return serving(service.fetch, async (command, baseUrl) => {
-        const line = ["sync", "mirror", `--format=${format}`, "--quiet", baseUrl];
-        await runToEnd(command, ...line);
-        const reader = childCommand("node", {
-          args: ["-e", READER, MIRROR, format, "4", "3000"],
-          stdin: "piped",
-          stdout: "piped",
-          stderr: "piped",
-        }).spawn();
-        const random = new Random(KILLS);
-        let killed = 0;
-        for (let kill = 0; kill < KILLS; kill++) {
-          service.publish();
-          const child = start(command, ...line);
-          const timer = setTimeout(() => killIfRunning(child), random.int(100, 1_200));
-          if ((await child.output()).signal === "SIGKILL") killed++;
-          clearTimeout(timer);
-        }
-        const { code, stderr } = await runToEnd(command, ...line);
-        assertEquals(code, 0, stderr);
-        await reader.stdin.close();
-        const output = await reader.output();
-        const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-        assert(output.success, text(output.stderr));
-        assert(Number(text(output.stdout)) > 0);
-        console.log(
-          `${format}: ${killed} of ${KILLS} killed, ${text(output.stdout).trim()} readings`,
-        );
-        const verified = await runToEnd(command, "verify", "mirror");
-        assertEquals(verified.code, 0, verified.stderr);
-        const { weir } = JSON.parse(await Deno.readTextFile(`${MIRROR}/datapackage.json`));
-        const versions = weir.datasets.map(([, version]: string[]) => version);
-        assertEquals(new Set(versions), new Set([service.version]));
-      });
+      const service = versionedService({ datasets: 4, rows: 20_000, top: 10_000 });
+      let onRequest = () => {};
+      return serving(
+        (request) => (onRequest(), service.fetch(request)),
+        async (command, baseUrl) => {
+          const line = ["sync", "mirror", `--format=${format}`, "--quiet", baseUrl];
+          await runToEnd(command, ...line);
+          const reader = childCommand("node", {
+            args: ["-e", READER, MIRROR, format, "4", "20000"],
+            stdin: "piped",
+            stdout: "piped",
+            stderr: "piped",
+          }).spawn();
+          const random = new Random(SEED);
+          let killed = 0;
+          for (let kill = 0; kill < KILLS; kill++) {
+            service.publish();
+            const child = start(command, ...line);
+            // Files get their names after the last request.
+            let left = random.int(0, 1) === 0 ? REQUESTS : random.int(1, REQUESTS);
+            const delay = random.int(0, 60);
+            onRequest = () => {
+              if (--left === 0) setTimeout(() => killIfRunning(child), delay);
+            };
+            if ((await child.output()).signal === "SIGKILL") killed++;
+          }
+          onRequest = () => {};
+          const { code, stderr } = await runToEnd(command, ...line);
+          assertEquals(code, 0, stderr);
+          await reader.stdin.close();
+          const output = await reader.output();
+          const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+          assert(output.success, text(output.stderr));
+          assert(Number(text(output.stdout)) > 0);
+          console.log(
+            `${format}: ${killed} of ${KILLS} killed, ${text(output.stdout).trim()} readings`,
+          );
+          const verified = await runToEnd(command, "verify", "mirror");
+          assertEquals(verified.code, 0, verified.stderr);
+          const { weir } = JSON.parse(await Deno.readTextFile(`${MIRROR}/datapackage.json`));
+          const versions = weir.datasets.map(([, version]: string[]) => version);
+          assertEquals(new Set(versions), new Set([service.version]));
+        },
+      );
     },
   );
 }
