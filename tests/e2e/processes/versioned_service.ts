@@ -1,9 +1,17 @@
 import { METADATA_FIELDS } from "../../../src/odata/fields.ts";
 
+export interface VersionedService {
+  fetch(request: Request): Response;
+  /** Publishes all datasets again. */
+  publish(): void;
+  /** Version of all datasets. */
+  readonly version: string;
+}
+
 /** A service whose datasets are published again together. Each value of a row is the version of its dataset. */
 export function versionedService(
   { datasets, rows, top }: Record<"datasets" | "rows" | "top", number>,
-) {
+): VersionedService {
   let version = 1;
   const dois = Array.from({ length: datasets }, (_, index) => `10.1234/d${index}`);
   const fetch = (request: Request): Response => {

@@ -68,6 +68,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   "src/cli/main.ts": ["deno-std"],
   "src/formats/parquet.ts": ["deno-std", "hyparquet-writer"],
   "src/sandbox/service.ts": [],
+  "src/sync/sync.ts": ["deno-std", "url-template"],
 };
 for (const [entry, packages] of Object.entries(PACKAGES)) {
   Deno.test(`${entry} imports only the packages that it needs`, async () => {
