@@ -39,7 +39,7 @@ const COMMANDS: Record<string, string[]> = {
 const rows = [[`${RECORDS} records`, "time (s)", "peak memory (MB)"]];
 for (const [name, line] of Object.entries(COMMANDS)) {
   logProgress(name);
-  const runs = [];
+  const runs: Awaited<ReturnType<typeof measure>>[] = [];
   for (let run = 0; run < RUNS; run++) runs.push(await measure(...line));
   const of = (member: "time" | "memory") => median(runs.map((run) => run[member])).toFixed(1);
   rows.push([name, of("time"), of("memory")]);
