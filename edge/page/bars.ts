@@ -1,7 +1,7 @@
 // The bars of results per year.
 import { html } from "hono/html";
 import { createScale, percent, rangeOf, roundNumbers } from "./scale.ts";
-import { formatNumber, type Html, type Language } from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
 export interface YearResults {
   year: number;
@@ -14,13 +14,12 @@ const [TOP, BOTTOM, HEIGHT] = [20, 86, 106];
 const BAR_PART = 0.8;
 const MAX_LABELS = 6;
 
-export function drawBars(years: readonly YearResults[], language: Language): Html {
+export function drawBars(years: readonly YearResults[], { formatNumber }: Locale): Html {
   if (years.length === 0) return html``;
   const [first, last] = rangeOf(years.map(({ year }) => year));
   const [, most] = rangeOf(years.map(({ results }) => results));
   const { ticks, partOf } = createScale(0, most, false);
-  const describe = ({ year, results }: YearResults) =>
-    `${year}: ${formatNumber(results, language)}`;
+  const describe = ({ year, results }: YearResults) => `${year}: ${formatNumber(results)}`;
   /** Returns the position of a part of a year. */
   const toX = (year: number, part: number) => percent((year - first + part) / (last - first + 1));
   const width = percent(BAR_PART / (last - first + 1));
@@ -39,7 +38,7 @@ export function drawBars(years: readonly YearResults[], language: Language): Htm
   return html`
     <svg class="bars" height="${HEIGHT}" role="img"
       aria-label="${years.map(describe).join("; ")}">
-        <text y="${TOP - 6}">${formatNumber(ticks.at(-1)!, language)}</text>
+        <text y="${TOP - 6}">${formatNumber(ticks.at(-1)!)}</text>
         <line class="bars-top" x2="100%" y1="${TOP}" y2="${TOP}"></line>${bars}${labels}
         <line x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line></svg>
   `;

@@ -2,10 +2,9 @@
 import TABLE from "../../src/odata/characteristic_words.json" with { type: "json" };
 import { fold, searchValues, valuesMeant } from "../../src/odata/value_hints.ts";
 import { nearNames } from "../../src/validation.ts";
-import { GROUP_NAMES, type GroupId, type Language, TEXTS } from "./text.ts";
+import { GROUP_NAMES, type GroupId, type Locale } from "./text.ts";
 
 const FIELD = "CharacteristicName";
-const FRENCH: Readonly<Record<string, string>> = TABLE.french;
 const COMMON: Readonly<Record<string, readonly string[]>> = TABLE.common;
 const OF_SCHEMA: Readonly<Record<string, readonly string[]>> = TABLE.schema;
 const GROUPS = Object.keys(GROUP_NAMES) as GroupId[];
@@ -32,7 +31,7 @@ export function findCharacteristic(text: string): FoundCharacteristic {
 }
 
 /** Names and groups that a text may mean, the nearest first. */
-export function nearCharacteristics(text: string, language: Language): readonly string[] {
+export function nearCharacteristics(text: string, { language }: Locale): readonly string[] {
   const groups = nearNames(fold(text), [...GROUPS_BY_NAME.keys()])
     .map((name) => GROUP_NAMES[GROUPS_BY_NAME.get(name)!][language]);
   // A group comes first, unless the text itself is a name.
@@ -40,16 +39,11 @@ export function nearCharacteristics(text: string, language: Language): readonly 
   return [...new Set(names)];
 }
 
-/** The French name if the schema has one, else the name itself. */
-export function characteristicName(name: string, language: Language): string {
-  return language === "fr" && Object.hasOwn(FRENCH, name) ? FRENCH[name]! : name;
-}
-
 /** Returns the name of what a text means; the text itself for several characteristics. */
-export function nameInForm(text: string, language: Language): string {
+export function nameInForm(text: string, { language, characteristicName }: Locale): string {
   const { names, group } = findCharacteristic(text);
   if (group !== undefined) return GROUP_NAMES[group][language];
-  return names.length === 1 ? characteristicName(names[0]!, language) : text;
+  return names.length === 1 ? characteristicName(names[0]!) : text;
 }
 
 /** Names of the reviewed table, which are suggested without a script. */
@@ -62,7 +56,7 @@ const GROUP_OF_NAME = new Map(
 );
 
 /** Returns the name of the group of a characteristic, or of the group itself. */
-export function groupName(name: string, language: Language): string {
+export function groupName(name: string, { language, text }: Locale): string {
   const { group = GROUP_OF_NAME.get(name) } = findCharacteristic(name);
-  return group === undefined ? TEXTS[language].other : GROUP_NAMES[group][language];
+  return group === undefined ? text.other : GROUP_NAMES[group][language];
 }

@@ -1,6 +1,5 @@
 // The chart of the values of a series over time.
 import { html, raw } from "hono/html";
-import { characteristicName } from "./characteristics.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
 import { createScale, percent, rangeOf, roundNumbers, type Scale, TICK_DIGITS } from "./scale.ts";
@@ -16,17 +15,7 @@ import {
   seriesOf,
   unitOf,
 } from "./series.ts";
-import {
-  fill,
-  formatNumber,
-  formatPlural,
-  formatYears,
-  type Html,
-  type Language,
-  monthName,
-  TEXTS,
-  valueName,
-} from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
 export interface ChartContent {
   form: Form;
@@ -40,24 +29,24 @@ const LOGARITHMIC_RATIO = 50;
 export function drawChart({ form, results }: ChartContent): Html | undefined {
   const series = findSeries(form, results);
   if (series === undefined) return undefined;
-  const { language } = form;
-  const text = TEXTS[language];
+  const { locale } = form;
+  const { text, fill, formatPlural, characteristicName, valueName } = locale;
   const { rows, example } = series;
   const { CharacteristicName: name = "", ResultSampleFraction: fraction = "" } = example;
   const [low, high] = rangeOf(rows.map(({ value }) => Number(value)));
   const isLogarithmic = low > 0 &&
     (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
-  const groups = groupRows(rows, results, language);
+  const groups = groupRows(rows, results, locale);
   const facts = [
-    unitOf(example, language),
+    unitOf(example, locale),
     fraction &&
-    fill(text.fraction, { name: valueName(fraction, language).toLowerCase() }, language),
+    fill(text.fraction, { name: valueName(fraction).toLowerCase() }),
     isLogarithmic && text.logScale,
   ];
   const otherScale = pageUrl(form, { scale: isLogarithmic ? "linear" : "log" });
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
-      <h2 id="chart">${characteristicName(name, language)}
+      <h2 id="chart">${characteristicName(name)}
         <span>${facts.filter(Boolean).join(", ")}</span></h2>
       <div class="chart-links">
         ${
@@ -65,13 +54,13 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
   } ${renderAlternatives(form, series)} <a href="#chart-table">${text.asTable}</a>
       </div>
     </div>
-    ${renderLegend(groups, rows, language)}
+    ${renderLegend(groups, rows, locale)}
     ${drawPlot(groups, createScale(low, high, isLogarithmic), series, form)}
     ${
     series.withoutLimit > 0 &&
-    html`<p class="note">${formatPlural("notDrawn", series.withoutLimit, language)}.</p>`
+    html`<p class="note">${formatPlural("notDrawn", series.withoutLimit)}.</p>`
   }
-    ${renderTable(rows, language)}
+    ${renderTable(rows, locale)}
   </section>`;
 }
 
@@ -84,20 +73,18 @@ const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 
 /** Renders links to other series, which name their differences from the drawn one. */
 function renderAlternatives(form: Form, { alternatives, example: drawn }: Series): Html {
-  const { language } = form;
+  const { text, formatNumber, formatPlural, characteristicName, valueName } = form.locale;
   const nameOf = (field: string, value: string) =>
-    field === "CharacteristicName"
-      ? characteristicName(value, language)
-      : valueName(value, language);
+    field === "CharacteristicName" ? characteristicName(value) : valueName(value);
   const links = alternatives.slice(0, MAX_ALTERNATIVES).map(({ example, rows }) => {
     const href = pageUrl(form, { series: seriesOf(example), scale: "" });
     const differences = KEY_FIELDS.filter((field) => example[field] !== drawn[field])
-      .map((field) => nameOf(field, example[field]!) || TEXTS[language].none);
-    const label = `${differences.join(", ")} (${formatNumber(rows.length, language)})`;
+      .map((field) => nameOf(field, example[field]!) || text.none);
+    const label = `${differences.join(", ")} (${formatNumber(rows.length)})`;
     return html`<a href="${href}">${label}</a>`;
   });
   const folded = links.slice(MAX_LINKED).map((link) => html`<li>${link}</li>`);
-  const more = formatPlural("otherSeries", alternatives.length - MAX_LINKED, language);
+  const more = formatPlural("otherSeries", alternatives.length - MAX_LINKED);
   return html`${links.slice(0, MAX_LINKED)}${
     folded.length > 0 && html`
       <details>
@@ -121,7 +108,7 @@ const MAX_COLOURED = 6;
 function groupRows(
   rows: readonly Measurement[],
   results: Pick<Results, "locations">,
-  language: Language,
+  { formatPlural }: Locale,
 ): Group[] {
   const nameOf = namesOf(results);
   const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
@@ -130,7 +117,7 @@ function groupRows(
     .map(([id, rows]) => ({ name: nameOf(id), rows }));
   const others = locations.slice(MAX_COLOURED).flatMap(([, rows]) => rows).sort(compareDates);
   if (others.length === 0) return coloured;
-  const name = formatPlural("otherLocations", locations.length - MAX_COLOURED, language);
+  const name = formatPlural("otherLocations", locations.length - MAX_COLOURED);
   return [...coloured, { name, rows: others }];
 }
 
@@ -164,9 +151,8 @@ const MARKERS = raw(
 function renderLegend(
   groups: readonly Group[],
   rows: readonly Measurement[],
-  language: Language,
+  { text: { below, above }, formatNumber }: Locale,
 ): Html {
-  const { below, above } = TEXTS[language];
   const item = (marker: string, label: string | Html) =>
     html`<li><svg width="16" height="16" aria-hidden="true"><line
       marker-start="url(#${marker})" x1="8" y1="8"/></svg><span>${label}</span></li>`;
@@ -174,7 +160,7 @@ function renderLegend(
   return html`<ul class="chart-legend">
     ${
     groups.map(({ name, rows }, i) =>
-      item(`none${i}`, html`${name} <span>${formatNumber(rows.length, language)}</span>`)
+      item(`none${i}`, html`${name} <span>${formatNumber(rows.length)}</span>`)
     )
   } ${has("left") && item(`left${LEGEND_SHAPE}`, below)} ${
     has("right") && item(`right${LEGEND_SHAPE}`, above)
@@ -196,7 +182,8 @@ function drawPlot(
   { rows, example: { CharacteristicName = "" } }: Series,
   form: Form,
 ): Html {
-  const { language } = form;
+  const { locale } = form;
+  const { text, fill, formatYears, characteristicName } = locale;
   const [first, last] = [yearOf(rows[0]!), yearOf(rows.at(-1)!)];
   const [start, end] = [startOf(first), startOf(last + 1)];
   const toY = (value: number) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value));
@@ -204,14 +191,14 @@ function drawPlot(
     (Date.parse(ActivityStartDate!) - start) / (end - start),
     toY(Number(value)),
   ];
-  const label = fill(TEXTS[language].chartLabel, {
-    name: characteristicName(CharacteristicName, language),
+  const label = fill(text.chartLabel, {
+    name: characteristicName(CharacteristicName),
     n: rows.length,
-    years: formatYears(`${first}`, `${last}`, language),
-  }, language);
+    years: formatYears(`${first}`, `${last}`),
+  });
   const lines = ticks.map(toY).map((y) => html`<line x2="100%" y1="${y}" y2="${y}"></line>`);
   const labels = ticks.map((tick) =>
-    html`<text x="100%" y="${toY(tick)}" dx="-8" dy="4">${formatTick(tick, language)}</text>`
+    html`<text x="100%" y="${toY(tick)}" dx="-8" dy="4">${formatTick(tick, locale)}</text>`
   );
   // The grey points are drawn first, so that they are below the coloured ones.
   const points = groups.map((group, i) => drawGroup(group, i, toPosition)).toReversed();
@@ -220,7 +207,7 @@ function drawPlot(
       <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
       <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
         data-values="${pageUrl(form, { path: "/values" })}"><defs>${MARKERS}</defs>
-          <g class="chart-grid">${lines}</g>${drawTimes(first, last, language)}${points}</svg>
+          <g class="chart-grid">${lines}</g>${drawTimes(first, last, locale)}${points}</svg>
     </div>
   `;
 }
@@ -234,21 +221,21 @@ function startOf(year: number): number {
   return new Date(0).setUTCFullYear(year);
 }
 
-function formatTick(tick: number, language: Language): string {
+function formatTick(tick: number, { formatNumber }: Locale): string {
   const isExtreme = tick !== 0 && (Math.abs(tick) < 1e-5 || Math.abs(tick) >= 1e6);
-  return formatNumber(tick, language, {
+  return formatNumber(tick, {
     maximumSignificantDigits: TICK_DIGITS,
     ...(isExtreme && { notation: "scientific" }),
   });
 }
 
 /** Draws the axis of years, or of months if all dates are in one year. */
-function drawTimes(first: number, last: number, language: Language): Html {
+function drawTimes(first: number, last: number, { monthName }: Locale): Html {
   const isOneYear = first === last;
   const [from, to] = isOneYear ? [0, 11] : [first, last];
   const toX = (unit: number) => percent((unit - from) / (to - from + 1));
   const nameOf = (unit: number) =>
-    isOneYear ? `${monthName(unit, language)} ${unit === 0 ? first : ""}`.trim() : unit;
+    isOneYear ? `${monthName(unit)} ${unit === 0 ? first : ""}`.trim() : unit;
   const tick = (x: string) => html`<line x1="${x}" x2="${x}" y1="${AXIS}" y2="${AXIS + 6}"></line>`;
   const units = roundNumbers(from, to, MAX_TIMES).map((unit) =>
     html`${tick(toX(unit))}<text x="${toX(unit + 0.5)}" y="${AXIS + 22}">${nameOf(unit)}</text>`
@@ -279,31 +266,31 @@ function drawGroup({ rows }: Group, index: number, toPosition: ToPosition): Html
 
 /** Returns location, date and value of each point, in the order of the chart. */
 export function describePoints({ form, results }: ChartContent): string[] {
-  const { language } = form;
+  const { locale } = form;
   const series = findSeries(form, results);
   if (series === undefined) return [];
   const nameOf = namesOf(results);
-  const groups = groupRows(series.rows, results, language).toReversed();
+  const groups = groupRows(series.rows, results, locale).toReversed();
   return groups.flatMap(({ rows }) => rows).map((row) => {
-    const result = `${formatResult(row, language)} ${unitOf(row, language)}`.trim();
+    const result = `${formatResult(row, locale)} ${unitOf(row, locale)}`.trim();
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */
-function renderTable(rows: readonly Measurement[], language: Language): Html {
-  const text = TEXTS[language];
+function renderTable(rows: readonly Measurement[], locale: Locale): Html {
+  const { text, formatNumber } = locale;
   const { year, results, belowLimit, minimum, median, maximum } = text;
   const head = [year, results, belowLimit, minimum, median, maximum];
   const body = [...groupBy(rows, (row) => String(yearOf(row)))].map(([year, rows]) => {
     const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
     const below = rows.filter(({ censoring }) => censoring === "left").length;
     const cells = [
-      formatNumber(rows.length, language),
-      formatNumber(below, language),
-      formatResult(sorted[0]!, language),
-      formatMedian(sorted, language),
-      formatResult(sorted.at(-1)!, language),
+      formatNumber(rows.length),
+      formatNumber(below),
+      formatResult(sorted[0]!, locale),
+      formatMedian(sorted, locale),
+      formatResult(sorted.at(-1)!, locale),
     ];
     return html`<tr><th scope="row">${year}</th>${
       cells.map((cell) => html`<td>${cell}</td>`)

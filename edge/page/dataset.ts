@@ -1,7 +1,6 @@
 // The pages of datasets and of fields.
 import { html } from "hono/html";
 import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
-import { characteristicName } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { renderShortForm, type View } from "./html.ts";
@@ -24,22 +23,14 @@ import {
   type Series,
   unitOf,
 } from "./series.ts";
-import {
-  fill,
-  formatNumber,
-  formatYears,
-  type Html,
-  type Language,
-  type Text,
-  TEXTS,
-} from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
-export function renderDatasetList(language: Language, datasets: readonly DatasetInfo[]): View {
-  const title = TEXTS[language].datasets;
+export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
+  const { text: { datasets: title }, formatYears } = locale;
   const items = datasets.map(({ doi, name, organization, years: [first = "", last = ""] }) => {
-    const facts = [organization, formatYears(first, last, language), doi].filter(Boolean);
+    const facts = [organization, formatYears(first, last), doi].filter(Boolean);
     return html`
-      <li><a href="${datasetPath(doi, language)}">${name}</a>
+      <li><a href="${datasetPath(doi, locale)}">${name}</a>
         <p class="note">${facts.join(", ")}</p></li>
     `;
   });
@@ -52,15 +43,15 @@ export function renderDatasetList(language: Language, datasets: readonly Dataset
 
 export function renderDataset(content: ResultsContent, dataset: DatasetInfo): View {
   const { form, results } = content;
-  const { language } = form;
-  const text = TEXTS[language];
+  const { locale } = form;
+  const { text, formatNumber, formatYears } = locale;
   const { doi, name, link, version, published, years: [first = "", last = ""] } = dataset;
   const progress = { onGoing: text.onGoing, completed: text.completed }[dataset.progress] ??
     dataset.progress;
   const facts: [string, string | Html][] = [
-    [text.measurements, formatNumber(results.count, language)],
-    [text.locations, formatNumber(results.locations.list.length, language)],
-    [text.years, formatYears(first, last, language)],
+    [text.measurements, formatNumber(results.count)],
+    [text.locations, formatNumber(results.locations.list.length)],
+    [text.years, formatYears(first, last)],
     [text.version, [version, published.slice(0, 10)].filter(Boolean).join(", ")],
     [text.licence, renderLicence(dataset.licence)],
     [text.status, progress],
@@ -72,14 +63,14 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
       <p class="abstract">${dataset.abstract}</p>
       <p><a href="${pageUrl(form, { path: "/" })}">${text.openSelection}</a></p>
     </section>
-    ${renderMeasured(content, text)} ${drawChart(content)}
+    ${renderMeasured(content)} ${drawChart(content)}
   `;
   const rail = html`
-    ${drawMap(content, false)} ${renderDownload(content, text)}
+    ${drawMap(content, false)} ${renderDownload(content)}
     ${renderCitations(content, [{ doi }])}
   `;
   const page = html`
-    <p class="path"><a href="/datasets?lang=${language}">${text.datasets}</a> › ${doi}</p>
+    <p class="path"><a href="/datasets?lang=${locale.language}">${text.datasets}</a> › ${doi}</p>
     <h1 id="count" tabindex="-1">${name}</h1>
     <p class="facts">${dataset.organization}</p>
     <dl class="facts-list">${facts.map(([term, value]) =>
@@ -95,7 +86,8 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
   return { title: name, content: page, form: renderShortForm(content) };
 }
 
-function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
+function renderMeasured({ form, results }: ResultsContent): Html {
+  const { text, fill } = form.locale;
   const href = pageUrl(form, { path: "/measured" });
   return html`
     <section class="card">
@@ -103,9 +95,9 @@ function renderMeasured({ form, results }: ResultsContent, text: Text): Html {
       ${results.isComplete
         ? renderCharacteristics(form, measuredOf(results.rows))
         : results.count > MAX_COUNTED
-        ? html`<p>${fill(text.tooManyToList, { n: results.count }, form.language)}</p>`
+        ? html`<p>${fill(text.tooManyToList, { n: results.count })}</p>`
         : html`<p><a data-fragment href="${href}">${text.showMeasured}</a></p>`}
-      <p class="note">${formatCount(results.count, form.language)}</p>
+      <p class="note">${formatCount(results.count, form.locale)}</p>
     </section>
   `;
 }
@@ -129,19 +121,19 @@ const MAX_CHARACTERISTICS = 100;
 
 /** With series, the table has the medians of their values. */
 export function renderCharacteristics(form: Form, measured: readonly MeasuredValues[]): Html {
-  const { language } = form;
-  const text = TEXTS[language];
+  const { locale } = form;
+  const { text, formatNumber, formatYears, characteristicName } = locale;
   const hasMedians = measured.some(({ series }) => series !== undefined);
   const lines = measured.slice(0, MAX_CHARACTERISTICS).map((row) => {
     const { characteristic: name = "", results, first_year, last_year, series } = row;
     const href = pageUrl(form, { path: "/", characteristics: [name], series: "", view: "" });
     const median = series &&
-      html`<b>${formatMedian(series.rows, language)}</b> ${unitOf(series.example, language)}`;
+      html`<b>${formatMedian(series.rows, locale)}</b> ${unitOf(series.example, locale)}`;
     return html`
       <tr>
-        <td><a href="${href}">${characteristicName(name, language)}</a></td>
-        <td class="number">${formatNumber(results, language)}</td>
-        <td>${formatYears(first_year ?? "", last_year ?? "", language)}</td>
+        <td><a href="${href}">${characteristicName(name)}</a></td>
+        <td class="number">${formatNumber(results)}</td>
+        <td>${formatYears(first_year ?? "", last_year ?? "")}</td>
         ${hasMedians && html`<td class="number">${median}</td>`}
       </tr>
     `;
@@ -162,18 +154,18 @@ export function renderCharacteristics(form: Form, measured: readonly MeasuredVal
 }
 
 /** Returns a table of the fields of a download: label, name in the service, group and meaning. */
-export function renderFields(language: Language): View {
-  const title = TEXTS[language].fields;
+export function renderFields(locale: Locale): View {
+  const title = locale.text.fields;
   const content = html`
     <h1>${title}</h1>
-    ${groupedFields(language).map(([group, fields]) =>
+    ${groupedFields(locale).map(([group, fields]) =>
       html`
         <h2>${group}</h2>
         <dl class="fields">${fields.map((field) =>
           html`
             <div>
-              <dt>${fieldLabel(field, language)} <code>${field}</code></dt>
-              <dd>${fieldMeaning(field, language)}</dd>
+              <dt>${fieldLabel(field, locale)} <code>${field}</code></dt>
+              <dd>${fieldMeaning(field, locale)}</dd>
             </div>
           `
         )}</dl>

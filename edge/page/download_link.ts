@@ -9,7 +9,7 @@ import { nameInForm } from "./characteristics.ts";
 import { selectedFields } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
-import { findRegion, formatYears, regionName } from "./text.ts";
+import { findRegion, LOCALES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /**
@@ -89,12 +89,12 @@ function slugOf({ form, results, datasets }: FileContent): string {
   const [name = "", ...others] = characteristics;
   const what = others.length > 0
     ? `${characteristics.length}-characteristics`
-    : nameInForm(name, "en").replace(/,.*/, "");
+    : nameInForm(name, LOCALES.en).replace(/,.*/, "");
   const [doi] = form.datasets;
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];
   const region = findRegion(form.where);
-  const place = (region === undefined ? results.placeName : regionName(region, "en")) ||
+  const place = (region === undefined ? results.placeName : LOCALES.en.regionName(region)) ||
     (form.datasets.length > 1
       ? `${form.datasets.length}-datasets`
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||
@@ -107,7 +107,7 @@ function slugOf({ form, results, datasets }: FileContent): string {
       : "canada");
   // A version says more of a dataset than its years.
   const all = dataset?.version ? `v${dataset.version}` : "all-years";
-  const years = from || to ? formatYears(from, to, "en") : all;
+  const years = from || to ? LOCALES.en.formatYears(from, to) : all;
   const first = cut(toSlug(what), MAX_WHAT);
   const last = cut(years.replace(/[^\w.]+/g, "-"), MAX_YEARS);
   const hyphens = 2;

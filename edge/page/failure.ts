@@ -4,7 +4,7 @@ import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import { LimitReached, toProblem } from "../http/problem.ts";
 import { type Form, FormError, pageUrl } from "./form.ts";
 import type { View } from "./html.ts";
-import { fill, type Text, TEXTS } from "./text.ts";
+import type { Text } from "./text.ts";
 
 /** Problem and remedy by status; other statuses have those of 502. */
 const TEXTS_BY_STATUS: Readonly<Record<number, readonly [keyof Text, keyof Text]>> = {
@@ -29,8 +29,7 @@ export function describeFailure(
   form: Form,
   requestId: string,
 ): View {
-  const { language } = form;
-  const text = TEXTS[language];
+  const { language, text, fill } = form.locale;
   const problem = toProblem(error);
   if (problem === undefined) throw error;
   const { details: { status, detail, hint }, headers } = problem;
@@ -40,10 +39,10 @@ export function describeFailure(
   const wait = title === "noAccess" ? 0 : Number(headers["retry-after"]) || 0;
   const state = problem instanceof LimitReached ? problem.service : "answering";
   const sentence = isMistake
-    ? fill(text[problem.text], problem.values, language)
+    ? fill(text[problem.text], problem.values)
     : text[wait > 0 ? TEXTS_BY_STATE[state] : title];
   const next = wait > 0
-    ? html`<span class="wait">${fill(text.busyNote, { n: wait }, language)}</span>`
+    ? html`<span class="wait">${fill(text.busyNote, { n: wait })}</span>`
     : !isMistake && text[remedy];
   const link = status === 404
     ? html`<a href="/datasets?lang=${language}">${text.allDatasets}</a>`

@@ -3,7 +3,7 @@ import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import TABLE from "../../src/odata/field_meanings.json" with { type: "json" };
 import { type Field, fieldNames, RESOURCES } from "../../src/odata/resources.ts";
 import type { Form } from "./form.ts";
-import type { Language } from "./text.ts";
+import type { Language, Locale } from "./text.ts";
 
 interface FieldText extends Record<Language, string> {
   group: string;
@@ -38,16 +38,16 @@ export function countColumns(chosen: ChosenColumns): number {
   return selectedFields(chosen).length + (chosen.tidy === "1" ? TIDY_COLUMNS.length : 0);
 }
 
-export function fieldLabel(field: Field<"Records">, language: Language): string {
+export function fieldLabel(field: Field<"Records">, { language }: Locale): string {
   return FIELDS[field][language];
 }
 
-export function fieldMeaning(field: Field<"Records">, language: Language): string {
+export function fieldMeaning(field: Field<"Records">, { language }: Locale): string {
   return FIELDS[field][language === "fr" ? "frenchMeaning" : "meaning"];
 }
 
 /** Returns the fields of each group, in the order of the service. */
-export function groupedFields(language: Language): [group: string, fields: Field<"Records">[]][] {
+export function groupedFields({ language }: Locale): [group: string, fields: Field<"Records">[]][] {
   return Object.entries(TABLE.groups).map(([id, names]) => [
     names[language],
     fieldNames("Records").filter((field) => FIELDS[field].group === id),

@@ -6,7 +6,7 @@ import { HttpProblem } from "../http/problem.ts";
 import { findCharacteristic } from "./characteristics.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
-import type { Language, Text } from "./text.ts";
+import type { Locale, Text } from "./text.ts";
 import { isTool, type ToolId } from "./tools.ts";
 
 export const FORM_SIDES = ["west", "south", "east", "north"] as const;
@@ -36,7 +36,7 @@ export interface Form extends Readonly<Record<Parameter, string>> {
   datasets: readonly string[];
   locations: readonly number[];
   tool: ToolId;
-  language: Language;
+  locale: Locale;
   /** Of the page that shows the form and its results. */
   path: string;
 }
@@ -53,7 +53,7 @@ export class FormError extends HttpProblem {
   }
 }
 
-export function readForm(parameters: URLSearchParams, language: Language, path = "/"): Form {
+export function readForm(parameters: URLSearchParams, locale: Locale, path = "/"): Form {
   // The last one, because a checked box follows the hidden value of an unchecked one.
   const text = (name: string) => parameters.getAll(name).at(-1)?.trim() ?? "";
   const texts = (name: string, separator?: RegExp) => {
@@ -70,7 +70,7 @@ export function readForm(parameters: URLSearchParams, language: Language, path =
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
     ...boxOfPixels(text("drawn"), text("view")),
     tool: isTool(tool) ? tool : "excel",
-    language,
+    locale,
     path,
   };
 }
@@ -104,14 +104,14 @@ export function pageUrl(form: Form, changes: Partial<Form> = {}): string {
     if (next[name] !== value) parameters.set(name, next[name]);
   }
   // Always, because a link can be opened in a browser with another language.
-  parameters.set("lang", next.language);
+  parameters.set("lang", next.locale.language);
   return `${next.path}?${parameters}`;
 }
 
 /** Whether the form selects anything. Otherwise the page shows all of Canada. */
 export function isFiltered(form: Form): boolean {
-  const names = [...Object.keys(LISTS), ...Object.keys(SELECTION)];
-  return names.some((name) => form[name as keyof Form].length > 0);
+  const selects = { ...LISTS, ...SELECTION };
+  return Object.keys(selects).some((name) => form[name as keyof typeof selects].length > 0);
 }
 
 /** What the service filters by. */

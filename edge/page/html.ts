@@ -3,19 +3,11 @@ import { html } from "hono/html";
 import { KNOWN_VALUES, REGION_NAMES } from "../../src/odata/value_hints.ts";
 import { shorten } from "../http/parameters.ts";
 import type { AccessMode, Settings } from "../http/options.ts";
-import { characteristicName, commonNames, nameInForm } from "./characteristics.ts";
+import { commonNames, nameInForm } from "./characteristics.ts";
 import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
 import { type DatasetInfo, namesOf, type Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/script.ts";
-import {
-  formatYears,
-  GROUP_NAMES,
-  type Html,
-  regionName,
-  type Text,
-  TEXTS,
-  valueName,
-} from "./text.ts";
+import { GROUP_NAMES, type Html, LOCALES, type Text } from "./text.ts";
 
 export interface View {
   /** Default 200. */
@@ -36,10 +28,9 @@ const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 /** Returns the document of a view of the form. */
 export function renderFrame(view: View, form: Form, isSynthetic: boolean): Html {
   const { title } = view;
-  const { language } = form;
-  const text = TEXTS[language];
+  const { language, text } = form.locale;
   const other = language === "en" ? "fr" : "en";
-  const otherUrl = pageUrl(form, { language: other });
+  const otherUrl = pageUrl(form, { locale: LOCALES[other] });
   const scriptTexts = Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]]));
   const links = html`
     <a href="/datasets?lang=${language}">${text.datasets}</a>
@@ -101,8 +92,8 @@ export interface FormContent {
 
 export function renderForm(content: FormContent): Html {
   const { settings: { access }, form, datasets } = content;
-  const { language, characteristics } = form;
-  const text = TEXTS[language];
+  const { locale, characteristics } = form;
+  const { language, text, characteristicName, regionName } = locale;
   const [first, last] = extentOf(datasets);
   return html`
     ${renderFold(content)}
@@ -115,7 +106,7 @@ export function renderForm(content: FormContent): Html {
           <label for="what">${text.what}</label>
           <div class="chips">
             ${characteristics.map((name) =>
-              renderChip("characteristic", name, nameInForm(name, language))
+              renderChip("characteristic", name, nameInForm(name, locale))
             )}
             <input id="what" name="characteristic" list="names" autocomplete="off" spellcheck="false"
               role="combobox" aria-autocomplete="list" aria-controls="suggestions" aria-expanded="false"
@@ -123,9 +114,7 @@ export function renderForm(content: FormContent): Html {
           </div>
           <datalist id="names">
             ${Object.values(GROUP_NAMES).map((names) => renderSuggested(names[language]))}
-            ${commonNames().map((name) =>
-              renderSuggested(name, characteristicName(name, language))
-            )}
+            ${commonNames().map((name) => renderSuggested(name, characteristicName(name)))}
           </datalist>
           <div id="suggestions" hidden></div>
         </div>
@@ -135,7 +124,7 @@ export function renderForm(content: FormContent): Html {
             placeholder="${text.allOfCanada}" aria-describedby="where-note">
           <span id="where-note" class="hidden">${text.whereNote}</span>
           <datalist id="places">
-            ${[...REGION_NAMES.keys()].map((id) => renderSuggested(regionName(id, language)))}
+            ${[...REGION_NAMES.keys()].map((id) => renderSuggested(regionName(id)))}
             ${datasets?.map(({ name }) => renderSuggested(name))}
           </datalist>
         </div>
@@ -157,12 +146,12 @@ export function renderForm(content: FormContent): Html {
 
 /** Returns the form of a page without its own fields: the download needs the selection and the credential. */
 export function renderShortForm({ settings: { access }, form }: FormContent): Html {
-  const text = TEXTS[form.language];
+  const { language, text } = form.locale;
   const isPublic = access === "public";
   return html`
     <form id="query" class="query" method="${methodOf(access)}" action="${pageUrl(form)}"
       ${isPublic && "hidden"}>
-      <input type="hidden" name="lang" value="${form.language}">
+      <input type="hidden" name="lang" value="${language}">
       <input type="hidden" name="dataset" value="${form.datasets.join(",")}">
       ${renderCredential(access, text)}
       ${!isPublic && html`<button type="submit" class="show">${text.show}</button>`}
@@ -196,29 +185,28 @@ export function renderChip(name: string, value: string, label: string): Html {
 
 /** Names the places, datasets and further filters of the form; empty for all of Canada. */
 export function describePlace({ form, datasets, results }: FormContent): string {
-  const { language } = form;
+  const { text, valueName } = form.locale;
   const nameOf = namesOf(results);
   return [
     results?.placeName || form.where,
     ...form.datasets.map((doi) => datasets?.find((dataset) => dataset.doi === doi)?.name ?? doi),
     ...form.locations.map((id) => nameOf(String(id))),
-    valueName(form.medium, language),
-    valueName(form.type, language),
+    valueName(form.medium),
+    valueName(form.type),
     FORM_SIDES.some((side) => form[side] !== "") &&
-    `${TEXTS[language].boxOnMap} ${describeBox(form)}`,
+    `${text.boxOnMap} ${describeBox(form)}`,
   ].filter((part) => part).map((part) => shorten(String(part))).join(", ");
 }
 
-export function describeBox({ west, east, south, north, language }: Form): string {
-  const { to } = TEXTS[language];
+export function describeBox({ west, east, south, north, locale: { text: { to } } }: Form): string {
   return `${west} ${to} ${east}, ${south} ${to} ${north}`;
 }
 
 function renderFold(content: FormContent): Html {
-  const { characteristics, from, to, language } = content.form;
-  const text = TEXTS[language];
-  const what = characteristics.map((name) => shorten(nameInForm(name, language))).join(", ");
-  const where = [describePlace(content) || text.allOfCanada, formatYears(from, to, language)];
+  const { characteristics, from, to, locale } = content.form;
+  const { text, formatYears } = locale;
+  const what = characteristics.map((name) => shorten(nameInForm(name, locale))).join(", ");
+  const where = [describePlace(content) || text.allOfCanada, formatYears(from, to)];
   return html`
     <div class="fold">
       <p><strong>${what || text.everything}</strong><br>${where.filter(Boolean).join(", ")}</p>
@@ -241,7 +229,7 @@ function renderCredential(access: AccessMode, text: Text): Html | undefined {
 }
 
 function renderMore({ form, results }: FormContent, text: Text): Html {
-  const { datasets, locations, language } = form;
+  const { datasets, locations, locale } = form;
   const nameOf = namesOf(results);
   const isOpen = datasets.length > 0 || locations.length > 0 ||
     ([...FORM_SIDES, "medium", "type"] as const).some((name) => form[name] !== "");
@@ -263,15 +251,16 @@ function renderMore({ form, results }: FormContent, text: Text): Html {
         )}
       </fieldset>
     </details>
-    <a class="clear" href="/?lang=${language}">${text.clear}</a>
+    <a class="clear" href="/?lang=${locale.language}">${text.clear}</a>
   `;
 }
 
 function renderSelect(name: "medium" | "type", label: string, field: string, form: Form): Html {
+  const { text, valueName } = form.locale;
   const known = KNOWN_VALUES[field]!.map(([value]) => value!);
   const options = [...new Set(["", ...known, form[name]])].map((value) =>
     html`<option value="${value}" ${value === form[name] && "selected"}>${
-      value === "" ? TEXTS[form.language].any : valueName(value, form.language)
+      value === "" ? text.any : valueName(value)
     }</option>`
   );
   return html`<label>${label} <select name="${name}">${options}</select></label>`;

@@ -23,7 +23,7 @@ import { boundsOfView, parseView } from "./map_view.ts";
 import { CANADA_WIDTH, type Coordinates } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
-import { findRegion, regionName } from "./text.ts";
+import { findRegion } from "./text.ts";
 
 export interface DatasetInfo extends Citation {
   abstract: string;
@@ -228,14 +228,14 @@ const REGION_ID = /^(?:admin|hub|watershed)(?:\.[\w-]+)+$/i;
  * on what is in the cache, so that a download has the rows of the page.
  */
 export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
-  const { where, language } = form;
+  const { where, locale: { regionName } } = form;
   const toPlace = (found: FoundForm, placeName: string, locations?: Locations, unsearched = 0) => {
     const selection = toSelection(found);
     return { found, selection, placeName, locations, unsearched };
   };
   if (where === "") return toPlace(form, "");
   const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
-  if (region !== undefined) return toPlace({ ...form, region }, regionName(region, language));
+  if (region !== undefined) return toPlace({ ...form, region }, regionName(region));
   const wanted = fold(where);
   const all = await load(source, "locations", toSelection(form));
   const list = all.list.filter(({ name }) => fold(name).includes(wanted));

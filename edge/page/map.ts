@@ -26,7 +26,7 @@ import {
   scaleAt,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
-import { formatNumber, formatPlural, type Html, type Language, TEXTS, valueName } from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
 /** Width (pixels) of the map on a phone, for which the wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
@@ -45,8 +45,8 @@ export function drawMap(
   const frame = createFrame(view, size);
   const map = { form, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
-  const text = TEXTS[form.language];
-  const scale = createScaleBar(frame, form.language);
+  const { text } = form.locale;
+  const scale = createScaleBar(frame, form.locale);
   const [scaleX, scaleY] = formatPixel(scale.middle, size);
   const paths = [...drawOutlines(frame), ...box ? drawBox(box, frame) : [], ["scale", scale.path]];
   return html`
@@ -81,7 +81,7 @@ function drawBox(box: BoundingBox, { toPixel }: Frame): [layer: string, path: st
 const [MIN_SCALE_LENGTH, SCALE_RIGHT, SCALE_BOTTOM] = [40, 32, 16];
 
 /** Returns a bar of a round length, which is exact at the centre of the map. */
-function createScaleBar({ view, size: { width, height } }: Frame, language: Language) {
+function createScaleBar({ view, size: { width, height } }: Frame, { formatNumber }: Locale) {
   const kilometresPerPixel = view.width / width / scaleAt(view.latitude);
   const kilometres = roundUp(MIN_SCALE_LENGTH * kilometresPerPixel);
   const length = Math.round(kilometres / kilometresPerPixel);
@@ -89,12 +89,12 @@ function createScaleBar({ view, size: { width, height } }: Frame, language: Lang
   return {
     path: `M${right} ${bottom - 6}v6h${-length}v-6`,
     middle: [right - length / 2, bottom] as const,
-    label: `${formatNumber(kilometres, language)} km`,
+    label: `${formatNumber(kilometres)} km`,
   };
 }
 
 function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing): Html {
-  const text = TEXTS[form.language];
+  const { text } = form.locale;
   const isWhole = view.width >= CANADA.width;
   const closer = { ...view, width: Math.max(view.width / 2, MIN_VIEW_WIDTH) };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
@@ -127,8 +127,7 @@ function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing):
 
 function renderLegend({ form, results, frame }: MapDrawing): Html {
   const { locations: { list, missing }, others, selection } = results;
-  const { language } = form;
-  const text = TEXTS[language];
+  const { text, formatPlural } = form.locale;
   const mapped = mappedOf(list);
   const outside = mapped.filter(({ position }) => !isInside(frame, position));
   const all = [...list, ...others ?? []];
@@ -137,18 +136,18 @@ function renderLegend({ form, results, frame }: MapDrawing): Html {
     html`<a href="${pageUrl(form, changes)}">${label}</a>`;
   const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
-    <span class="map-key">${formatPlural("locations", list.length, language)}</span>
-    ${outside.length > 0 && html`<span>${formatPlural("outside", outside.length, language)}</span>`}
-    ${unmapped > 0 && html`<span>${formatPlural("unmapped", unmapped, language)}</span>`}
+    <span class="map-key">${formatPlural("locations", list.length)}</span>
+    ${outside.length > 0 && html`<span>${formatPlural("outside", outside.length)}</span>`}
+    ${unmapped > 0 && html`<span>${formatPlural("unmapped", unmapped)}</span>`}
     ${
     others &&
-    html`<span class="map-key map-other">${formatPlural("others", others.length, language)}</span>`
+    html`<span class="map-key map-other">${formatPlural("others", others.length)}</span>`
   }
     ${
     isFiltered(form) && missing === 0 && link(toOthers, others ? text.hideOthers : text.showOthers)
   }
     ${selection.within && link({ ...NO_SIDES, view: "" }, text.removeBox)}
-    ${missing > 0 && html`<span>${formatPlural("missing", missing, language)}</span>`}
+    ${missing > 0 && html`<span>${formatPlural("missing", missing)}</span>`}
   </p>`;
 }
 
@@ -157,14 +156,14 @@ const MAX_NAMES = 8;
 
 /** Renders the card of the selected location, and of others at the same position. */
 function renderCard({ form, results: { locations, others = [] } }: MapDrawing) {
-  const { language } = form;
-  const text = TEXTS[language];
+  const { locale } = form;
+  const { text, formatNumber, valueName } = locale;
   const all = [...locations.list, ...others];
   const chosen = all.find(({ id }) => id === form.selected);
   if (!chosen) return;
   const [north, south, east, west] = text.compass.split(" ");
   const digits = { minimumFractionDigits: 3, maximumFractionDigits: 3 };
-  const degrees = (number: number) => `${formatNumber(Math.abs(number), language, digits)}°`;
+  const degrees = (number: number) => `${formatNumber(Math.abs(number), digits)}°`;
   const formatPosition = ({ longitude, latitude }: Coordinates) =>
     `${degrees(latitude)} ${latitude < 0 ? south : north}, ` +
     `${degrees(longitude)} ${longitude < 0 ? west : east}`;
@@ -173,14 +172,14 @@ function renderCard({ form, results: { locations, others = [] } }: MapDrawing) {
     location.position.longitude === chosen.position?.longitude &&
     location.position.latitude === chosen.position.latitude && location !== chosen
   );
-  const unfiltered = readForm(new URLSearchParams(), language);
+  const unfiltered = readForm(new URLSearchParams(), locale);
   const only = { path: "/", where: "", selected: "", view: "", others: "" };
   const renderLocation = (location: LocationInfo) => {
     // With the filter, another location has no results.
     const filter = others.includes(location) ? unfiltered : form;
     const href = pageUrl(filter, { ...only, locations: [Number(location.id)] });
     return html`<p><strong>${location.name}</strong>
-      <span>${[valueName(location.type, language), position].filter(Boolean).join(", ")}</span>
+      <span>${[valueName(location.type), position].filter(Boolean).join(", ")}</span>
       <a href="${href}">${text.onlyLocation}</a></p>`;
   };
   return html`<div class="map-card">

@@ -6,7 +6,7 @@ import { formatView, viewOf } from "./map_view.ts";
 import { PLACES } from "./outlines.ts";
 import { CANADA_WIDTH, type Coordinates, type Frame, type Pixel, type Size } from "./projection.ts";
 import { percent } from "./scale.ts";
-import { formatNumber, formatPlural, type Html } from "./text.ts";
+import type { Html } from "./text.ts";
 
 /** What a map shows, and where. */
 export interface MapDrawing {
@@ -95,6 +95,7 @@ function radiusOf({ members: { length } }: Cluster): number {
 const CLOSER_PART = 5 / 6;
 
 function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: string): Html {
+  const { formatNumber, formatPlural } = form.locale;
   const { members } = cluster;
   const [first] = members as [MappedLocation];
   const count = members.length;
@@ -103,8 +104,8 @@ function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: str
   const closer = viewOf(members.map(({ position }) => position), frame.size);
   const isCloser = count > 1 && closer.width < frame.view.width * CLOSER_PART;
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
-  const title = count === 1 ? first.name : formatPlural("locations", count, form.language);
-  const number = formatNumber(count, form.language, { notation: "compact" });
+  const title = count === 1 ? first.name : formatPlural("locations", count);
+  const number = formatNumber(count, { notation: "compact" });
   const ring = members.some(({ id }) => id === form.selected) &&
     html`<circle class="map-ring" cx="${x}" cy="${y}" r="${radius + 4}"></circle>`;
   return html`

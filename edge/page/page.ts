@@ -27,7 +27,7 @@ import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
 import { ICON, STYLE } from "./style.ts";
 import { renderSuggestions } from "./suggestions.ts";
-import { chooseLanguage, type Html, TEXTS } from "./text.ts";
+import { chooseLocale, type Html } from "./text.ts";
 import { CITATION_FILES, type OfferedFile, TOOLS } from "./tools.ts";
 import { TtlCache } from "./ttl_cache.ts";
 
@@ -39,8 +39,8 @@ const FILES: Readonly<Record<typeof PAGE_FILES[number], PageFile>> = {
   "/weir.js": ["text/javascript; charset=utf-8", script],
   "/weir.svg": ["image/svg+xml", () => ICON],
   "/suggestions": [HTML_TYPE, (parameters) => {
-    const language = chooseLanguage(parameters.get("lang"), null);
-    return String(renderSuggestions(parameters.get("text") ?? "", language));
+    const locale = chooseLocale(parameters.get("lang"), null);
+    return String(renderSuggestions(parameters.get("text") ?? "", locale));
   }],
 };
 /** Maximum length (bytes) of a form. */
@@ -168,7 +168,7 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
   "/years": fragmentRoute("perYear", async (source, form) => {
     const { selection } = await findPlace(source, form);
     const years = await load(source, "years", selection);
-    const { noYears, removeFilter } = TEXTS[form.language];
+    const { noYears, removeFilter } = form.locale.text;
     return years.length > 0 ? renderBars(years, form) : html`<p>${noYears} ${removeFilter}</p>`;
   }),
 
@@ -184,10 +184,10 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
     return html`<pre>${lines.join("\n")}</pre>`;
   }),
 
-  "/fields": ({ form }) => Promise.resolve(renderFields(form.language)),
+  "/fields": ({ form }) => Promise.resolve(renderFields(form.locale)),
 
   async "/datasets"({ form, open }) {
-    return renderDatasetList(form.language, await load(await open(), "datasets"));
+    return renderDatasetList(form.locale, await load(await open(), "datasets"));
   },
 
   async "/datasets/:doi{.+}"(visit) {
@@ -206,7 +206,7 @@ function fragmentRoute(
   render: (source: Source, form: Form) => Promise<Html>,
 ) {
   return async ({ form, open }: Visit): Promise<View> => {
-    const text = TEXTS[form.language];
+    const { text } = form.locale;
     const content = html`
       <h1>${text[titleId]}</h1>
       <div class="fragment">${await render(await open(), form)}</div>
@@ -273,10 +273,10 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     parameters: URLSearchParams,
   ): Promise<Response> => {
     const { headers, method, url } = exchange.request;
-    const language = chooseLanguage(parameters.get("lang"), headers.get("accept-language"));
+    const locale = chooseLocale(parameters.get("lang"), headers.get("accept-language"));
     // A failed download shows the page instead.
     const path = route === "/download" ? "/" : new URL(url).pathname;
-    const form = readForm(parameters, language, path);
+    const form = readForm(parameters, locale, path);
     const open = () => openSource(exchange, route === "/" && !isFiltered(form));
     let view: View | Response;
     try {

@@ -4,12 +4,7 @@ import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { MAX_SUGGESTIONS } from "../../src/validation.ts";
 import { shorten } from "../http/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
-import {
-  characteristicName,
-  findCharacteristic,
-  nameInForm,
-  nearCharacteristics,
-} from "./characteristics.ts";
+import { findCharacteristic, nameInForm, nearCharacteristics } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
@@ -20,21 +15,7 @@ import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { groupBy } from "./series.ts";
 import { measurementsTable } from "./table.ts";
-import {
-  fill,
-  FILTER_NAMES,
-  formatBytes,
-  formatNumber,
-  formatPlural,
-  formatTime,
-  formatYears,
-  type Html,
-  type Language,
-  regionName,
-  type Text,
-  TEXTS,
-  valueName,
-} from "./text.ts";
+import { FILTER_NAMES, type Html, type Locale } from "./text.ts";
 import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
 export interface ResultsContent extends FormContent {
@@ -46,20 +27,18 @@ export interface ResultsContent extends FormContent {
 
 export function renderResults(content: ResultsContent): Html {
   const { form, results } = content;
-  const text = TEXTS[form.language];
-  if (results.count === 0) return renderNothing(content, text);
+  const { text, fill } = form.locale;
+  if (results.count === 0) return renderNothing(content);
   const hasName = form.characteristics.length > 0;
-  const number = renderNumber(content, text);
-  const years = renderYears(content, text);
-  const download = renderDownload(content, text);
-  const notices = html`${renderUnknown(form, text)} ${renderStale(text)}`;
+  const number = renderNumber(content);
+  const years = renderYears(content);
+  const download = renderDownload(content);
+  const notices = html`${renderUnknown(form)} ${renderStale(form)}`;
   if (!isFiltered(form)) {
     const rail = html`<section class="card number">${number} ${years}</section> ${download}`;
     return html`${notices} ${renderColumns(drawMap(content, true), rail)}`;
   }
-  const noChart = results.isComplete
-    ? text.noSeries
-    : fill(text.noChart, { n: results.count }, form.language);
+  const noChart = results.isComplete ? text.noSeries : fill(text.noChart, { n: results.count });
   const lead = html`
     ${!hasName && drawMap(content, true)}
     ${drawChart(content) ?? html`
@@ -67,7 +46,7 @@ export function renderResults(content: ResultsContent): Html {
         <p>${noChart}</p>
       </section>
     `}
-    ${measurementsTable(content)} ${renderCode(content, text)}
+    ${measurementsTable(content)} ${renderCode(content)}
   `;
   const rail = html`
     ${download} ${hasName && drawMap(content, false)}
@@ -96,66 +75,68 @@ export function renderColumns(lead: Html, rail: Html): Html {
 /** Count from which the service returns an estimate. */
 const MIN_ESTIMATE = 1_000_000;
 
-export function formatCount(count: number, language: Language): string {
-  const estimate = count >= MIN_ESTIMATE ? `${TEXTS[language].about} ` : "";
-  return estimate + formatPlural("measurements", count, language);
+export function formatCount(count: number, { text, formatPlural }: Locale): string {
+  const estimate = count >= MIN_ESTIMATE ? `${text.about} ` : "";
+  return estimate + formatPlural("measurements", count);
 }
 
-function renderNumber(content: ResultsContent, text: Text): Html {
+function renderNumber(content: ResultsContent): Html {
   const { form, datasets, results } = content;
-  const { language } = form;
+  const { locale } = form;
+  const { text, formatNumber, formatPlural, formatYears } = locale;
   const { list, missing } = results.locations;
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
   const [first, last] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
   const facts = [
-    ...describeNames(content, text),
-    formatPlural("locations", list.length + missing, language),
+    ...describeNames(content),
+    formatPlural("locations", list.length + missing),
     describePlace(content),
     !isFiltered(form) && datasets &&
-    `${formatNumber(datasets.length, language)} ${text.datasets.toLowerCase()}`,
-    formatYears(first, last, language),
+    `${formatNumber(datasets.length)} ${text.datasets.toLowerCase()}`,
+    formatYears(first, last),
   ].filter(Boolean);
   return html`
-    <h1 id="count" tabindex="-1">${formatCount(results.count, language)}</h1>
+    <h1 id="count" tabindex="-1">${formatCount(results.count, locale)}</h1>
     <p class="facts">${facts.join(", ")}. ${below > 0 && results.isComplete &&
-      formatPlural("belowLimit", below, language)}</p>
+      formatPlural("belowLimit", below)}</p>
     ${results.unsearched > 0 &&
-      html`<p class="caption">${formatPlural("unsearched", results.unsearched, language)}</p>`}
+      html`<p class="caption">${formatPlural("unsearched", results.unsearched)}</p>`}
   `;
 }
 
 /** Returns the chosen names, with the number of measurements of each if there are several. */
-function describeNames({ form, results }: ResultsContent, text: Text): string[] {
-  const { characteristics, language } = form;
+function describeNames({ form, results }: ResultsContent): string[] {
+  const { characteristics, locale } = form;
+  const { text, fill } = locale;
   const { rows, isComplete } = results;
   const ofName = groupBy(rows, ({ CharacteristicName = "" }) => CharacteristicName);
   return characteristics.map((chosen) => {
     const n = findCharacteristic(chosen).names.flatMap((name) => ofName.get(name) ?? []).length;
     const number = !isComplete ? text.ofRead : n > 0 ? "{n}" : text.noMeasurements;
-    const note = ` (${fill(number, { n, read: rows.length }, language)})`;
-    return nameInForm(chosen, language) + (characteristics.length > 1 ? note : "");
+    const note = ` (${fill(number, { n, read: rows.length })})`;
+    return nameInForm(chosen, locale) + (characteristics.length > 1 ? note : "");
   });
 }
 
 /** Results per year with their source. The card of a filtered result has a heading. */
 export function renderBars(years: readonly YearResults[], form: Form): Html {
-  const { perYear, source } = TEXTS[form.language];
-  return html`${drawBars(years, form.language)}
+  const { perYear, source } = form.locale.text;
+  return html`${drawBars(years, form.locale)}
     <p class="caption"><span>${!isFiltered(form) && perYear}</span> <span>${source}</span></p>`;
 }
 
-function renderYears({ form, results }: ResultsContent, text: Text): Html | undefined {
+function renderYears({ form, results }: ResultsContent): Html | undefined {
   if (results.years !== undefined) return renderBars(results.years, form);
   if (results.count > MAX_COUNTED) return undefined;
   const href = pageUrl(form, { path: "/years" });
-  return html`<p><a data-fragment href="${href}">${text.showPerYear}</a></p>`;
+  return html`<p><a data-fragment href="${href}">${form.locale.text.showPerYear}</a></p>`;
 }
 
 const MAX_EXCEL_ROWS = 1_048_575;
 
-export function renderDownload(content: ResultsContent, text: Text): Html {
+export function renderDownload(content: ResultsContent): Html {
   const { settings, form, results } = content;
-  const { language } = form;
+  const { text, fill, formatBytes, formatTime } = form.locale;
   /** The style sheet shows the text of the chosen state. */
   const ofStates = (texts: Readonly<Record<string, string>>) =>
     Object.entries(texts).map(([state, text]) => html`<span class="for-${state}">${text}</span>`);
@@ -163,15 +144,13 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
     ofStates(Object.fromEntries(TOOL_IDS.map((tool) => [tool, textOf(tool)])));
   const size = ofEach((tool) => {
     const { rows, bytes, seconds } = estimateSize(tool, form, results);
-    const [size, time] = [formatBytes(bytes, language), formatTime(seconds, language)];
-    return fill(text.size, { rows, bytes: size, time }, language);
+    const [size, time] = [formatBytes(bytes), formatTime(seconds)];
+    return fill(text.size, { rows, bytes: size, time });
   });
   const labelOf = (tool: ToolId) =>
-    tool === "other"
-      ? text.downloadOther
-      : fill(text.downloadFor, { tool: TOOLS[tool].label }, language);
+    tool === "other" ? text.downloadOther : fill(text.downloadFor, { tool: TOOLS[tool].label });
   const labelOfColumns = (label: string, columns: string) => {
-    const labelIf = (tidy: string) => fill(label, { n: countColumns({ columns, tidy }) }, language);
+    const labelIf = (tidy: string) => fill(label, { n: countColumns({ columns, tidy }) });
     return ofStates({ tidy: labelIf("1"), untidy: labelIf("0") });
   };
   const tidy = ofStates({ main: text.tidy, all: text.tidyAll });
@@ -204,20 +183,21 @@ export function renderDownload(content: ResultsContent, text: Text): Html {
       <p id="stale-reason" class="note">${text.staleDownload}</p>
       <p class="file"><code>${ofEach((tool) => fileNameOf(content, TOOLS[tool]))}</code></p>
       ${expires &&
-        html`<p class="note">${fill(text.expires, { time: `${expires} UTC` }, language)}</p>`}
+        html`<p class="note">${fill(text.expires, { time: `${expires} UTC` })}</p>`}
     </section>
     <div class="download-bar" hidden><p>${size}</p>${button(text.download)}</div>
   `;
 }
 
-function renderCode({ settings: { access }, form, urls }: ResultsContent, text: Text): Html {
+function renderCode({ settings: { access }, form, urls }: ResultsContent): Html {
+  const { text, fill } = form.locale;
   const snippets = createCodeSnippets(access, urls, "data");
   const variable = CREDENTIALS[access]?.variable;
   return html`
     <section class="card code" aria-labelledby="code">
       <div class="title"><h2 id="code">${text.code}</h2>
         <button type="button" class="copy">${text.copy}</button></div>
-      ${variable && html`<p class="note">${fill(text.codeToken, { variable }, form.language)}</p>`}
+      ${variable && html`<p class="note">${fill(text.codeToken, { variable })}</p>`}
       <div class="tabs">
         ${snippets.map(({ id, label, code }, index) =>
           html`
@@ -234,16 +214,16 @@ function renderCode({ settings: { access }, form, urls }: ResultsContent, text: 
 const MAX_CITED = 10;
 
 export function renderCitations(
-  { form: { language, path }, datasets }: ResultsContent,
+  { form: { locale, path }, datasets }: ResultsContent,
   cited: Results["cited"],
 ): Html {
-  const text = TEXTS[language];
+  const { text, formatPlural } = locale;
   const items = cited.slice(0, MAX_CITED).map(({ doi, results: count }) => {
     const dataset = datasets?.find((dataset) => dataset.doi === doi);
     const facts = [
-      count !== undefined && formatCount(count, language),
+      count !== undefined && formatCount(count, locale),
       dataset && renderLicence(dataset.licence),
-      path === "/" && html`<a href="${datasetPath(doi, language)}">${text.datasetPage}</a>`,
+      path === "/" && html`<a href="${datasetPath(doi, locale)}">${text.datasetPage}</a>`,
     ].filter(Boolean);
     return html`<li>${dataset ? renderCitation(dataset) : doi}
       <p class="note">${facts.map((fact, i) => html`${i > 0 && ", "}${fact}`)}</p></li>`;
@@ -251,7 +231,7 @@ export function renderCitations(
   return html`
     <section class="card cite" aria-labelledby="cite">
       <div class="title">
-        <h2 id="cite">${formatPlural("cite", cited.length, language)}</h2>
+        <h2 id="cite">${formatPlural("cite", cited.length)}</h2>
         <p>${Object.entries(CITATION_FILES).map(([id, { label }]) =>
           html`
             <button type="submit" form="query" formaction="/download" class="link" name="file"
@@ -265,7 +245,7 @@ export function renderCitations(
   `;
 }
 
-export function datasetPath(doi: string, language: Language): string {
+export function datasetPath(doi: string, { language }: Locale): string {
   return `/datasets/${doi.split("/").map(encodeURIComponent).join("/")}?lang=${language}`;
 }
 
@@ -283,7 +263,7 @@ export function renderLicence(licence: string): string | Html {
   return html`<a href="${licence}">${label}</a>`;
 }
 
-function renderStale(text: Text): Html {
+function renderStale({ locale: { text } }: Form): Html {
   return html`
     <div id="stale" class="notice">
       <p><strong>${text.stale}</strong> ${text.staleNote}
@@ -299,20 +279,22 @@ const MAX_WITH_NEAR = 5;
  * Renders names that are not in the list, the first ones with near matches. The search includes
  * them: the service can have more names.
  */
-function renderUnknown(form: Form, text: Text): Html[] {
+function renderUnknown(form: Form): Html[] {
+  const { locale } = form;
+  const { text, fill } = locale;
   const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
   return unknown.map((name, i) => {
     const others = form.characteristics.filter((other) => other !== name);
     const found = i < MAX_WITH_NEAR
-      ? nearCharacteristics(name, form.language).slice(0, MAX_SUGGESTIONS)
+      ? nearCharacteristics(name, locale).slice(0, MAX_SUGGESTIONS)
       : [];
     const links = found.map((near, index) => {
       const href = pageUrl(form, { characteristics: [...others, near] });
       return html`${index > 0 ? ", " : text.near} <a href="${href}">${
-        nameInForm(near, form.language)
+        nameInForm(near, locale)
       }</a>`;
     });
-    const sentence = fill(text.notInList, { name: shorten(name) }, form.language);
+    const sentence = fill(text.notInList, { name: shorten(name) });
     return html`
       <div class="notice near">
         <p><strong>${sentence}</strong> ${links}</p>
@@ -322,26 +304,28 @@ function renderUnknown(form: Form, text: Text): Html[] {
 }
 
 function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string {
-  const { language } = form;
-  const { noneWith, noneTogether } = TEXTS[language];
-  const label = FILTER_NAMES[field]?.[language];
-  if (label === undefined) return noneTogether;
-  const nameOf = { RegionId: regionName, CharacteristicName: characteristicName }[field] ??
-    valueName;
+  const { locale } = form;
+  const { text, fill } = locale;
+  const label = FILTER_NAMES[field]?.[locale.language];
+  if (label === undefined) return text.noneTogether;
+  const nameOf =
+    { RegionId: locale.regionName, CharacteristicName: locale.characteristicName }[field] ??
+      locale.valueName;
   const value = field === "ActivityStartYear"
-    ? formatYears(form.from, form.to, language)
+    ? locale.formatYears(form.from, form.to)
     : field === "Longitude"
     ? describeBox(form)
-    : terms.map((term) => shorten(nameOf(term, language))).join(", ");
-  return fill(noneWith, { label, value }, language);
+    : terms.map((term) => shorten(nameOf(term))).join(", ");
+  return fill(text.noneWith, { label, value });
 }
 
-function renderNothing({ form, results }: ResultsContent, text: Text): Html {
+function renderNothing({ form, results }: ResultsContent): Html {
+  const { text } = form.locale;
   const hasYears = form.from !== "" || form.to !== "";
   const hasUnknown = form.characteristics.some((name) => !findCharacteristic(name).isKnown);
   return html`
-    <h1 id="count" tabindex="-1">${formatCount(0, form.language)}</h1>
-    ${renderUnknown(form, text)} ${renderStale(text)}
+    <h1 id="count" tabindex="-1">${formatCount(0, form.locale)}</h1>
+    ${renderUnknown(form)} ${renderStale(form)}
     <div class="info reasons">
       ${!hasUnknown && results.reasons.map((reason) => html`<p>${describe(reason, form)}</p>`)}
       <p>${text.removeFilter} ${hasYears &&

@@ -1,5 +1,5 @@
 // Series: which measurements are comparable, so that one chart can show them.
-import { formatDigits, type Language, valueName } from "./text.ts";
+import type { Locale } from "./text.ts";
 
 /**
  * Measurement as text: fields of `/Observations` and the tidy columns, read from CSV, so that numbers have the
@@ -85,24 +85,27 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
 }
 
 /** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
-export function unitOf(row: Measurement, language: Language): string {
+export function unitOf(row: Measurement, { valueName }: Locale): string {
   const { unit = "", MethodSpeciation: form = "" } = row;
-  return [unit === "None" ? "" : unit, valueName(form, language)].filter(Boolean).join(" ");
+  return [unit === "None" ? "" : unit, valueName(form)].filter(Boolean).join(" ");
 }
 
 /** Returns the value, after a sign if it is a limit. */
-export function formatResult({ censoring, value = "" }: Measurement, language: Language): string {
+export function formatResult(
+  { censoring, value = "" }: Measurement,
+  { formatDigits }: Locale,
+): string {
   const sign = censoring === "left" ? "< " : censoring === "right" ? "> " : "";
-  return sign + formatDigits(value, language);
+  return sign + formatDigits(value);
 }
 
 /** Returns the lower median, with `≤` or `≥` if a censored result could change it; a dash if it could be either. */
-export function formatMedian(rows: readonly Measurement[], language: Language): string {
+export function formatMedian(rows: readonly Measurement[], { formatDigits }: Locale): string {
   const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
   const middle = (sorted.length - 1) >> 1;
   const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
   const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
   if (isBelow && isAbove) return "–";
   return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
-    formatDigits(sorted[middle]?.value ?? "", language);
+    formatDigits(sorted[middle]?.value ?? "");
 }

@@ -1,12 +1,11 @@
 // The table of the newest measurements.
 import { html } from "hono/html";
 import { shorten } from "../http/parameters.ts";
-import { characteristicName } from "./characteristics.ts";
 import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
 import { compareDates, formatResult, type Measurement, unitOf } from "./series.ts";
-import { fill, formatDigits, type Html, type Language, TEXTS, valueName } from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
 interface TableContent {
   form: Form;
@@ -27,9 +26,8 @@ const MAX_ROWS = 20;
 
 /** Returns the card of the table: the newest of the rows that were read. */
 export function measurementsTable({ form, results }: TableContent): Html {
-  const { language } = form;
+  const { text, fill } = form.locale;
   const hasMore = form.more !== "";
-  const text = TEXTS[language];
   const rows = results.rows.toSorted((a, b) => compareDates(b, a)).slice(0, MAX_ROWS);
   const [first = {}] = rows;
   const isMoved = ({ name, textOf }: Column) => name === "detail" && isSame(rows, textOf);
@@ -39,7 +37,7 @@ export function measurementsTable({ form, results }: TableContent): Html {
   const shown = columns.filter((column) => column.label !== "" && !isMoved(column));
   const hasLimit = rows.some(({ censoring }) => censoring === "left" || censoring === "right");
   const numbers = { shown: rows.length, all: results.count, read: results.rows.length };
-  const newest = fill(results.isComplete ? text.newest : text.newestOfRead, numbers, language);
+  const newest = fill(results.isComplete ? text.newest : text.newestOfRead, numbers);
   return html`<section class="card table-card" aria-labelledby="measurements">
     <div class="title">
       <h2 id="measurements">${text.measurements} <span>${heading.join(", ")}</span></h2>
@@ -65,24 +63,24 @@ function isSame(rows: readonly Measurement[], textOf: Column["textOf"]): boolean
 }
 
 function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]): Column[] {
-  const { language } = form;
-  const text = TEXTS[language];
+  const { locale } = form;
+  const { text, characteristicName, valueName } = locale;
   const nameOf = namesOf(results);
   const rawOf = (field: string) => (row: Measurement) => row[field] ?? "";
   const placeOf = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
   const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
-    characteristicName(CharacteristicName, language);
-  const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "", language);
+    characteristicName(CharacteristicName);
+  const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "");
   const [formOf, mediumOf] = [valueOf("MethodSpeciation"), valueOf("ActivityMediaName")];
   const unitOfRow = (row: Measurement) =>
-    unitOf(isSame(rows, formOf) ? { ...row, MethodSpeciation: "" } : row, language);
+    unitOf(isSame(rows, formOf) ? { ...row, MethodSpeciation: "" } : row, locale);
   const sampleOf = (row: Measurement) =>
-    [!isSame(rows, mediumOf) && mediumOf(row), describeDepth(row, language)]
+    [!isSame(rows, mediumOf) && mediumOf(row), describeDepth(row, locale)]
       .filter(Boolean).join(", ");
   const methodOf = (row: Measurement) =>
     row.ResultAnalyticalMethodID || row.ResultAnalyticalMethodName || "";
   const digits = Math.max(0, ...rows.map(({ value = "" }) => decimalsOf(value).length));
-  const resultOf = (row: Measurement) => alignResult(row, digits, language);
+  const resultOf = (row: Measurement) => alignResult(row, digits, locale);
   const further = form.more === "" ? [] : FURTHER_FIELDS;
   return [
     { name: "date", label: text.date, textOf: rawOf("ActivityStartDate") },
@@ -97,7 +95,7 @@ function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]
     { name: "detail", label: text.sample, textOf: sampleOf },
     { name: "detail", label: text.method, textOf: methodOf, prefix: text.method.toLowerCase() },
     ...further.map((field): Column => {
-      return { name: "further", label: fieldLabel(field, language), textOf: rawOf(field) };
+      return { name: "further", label: fieldLabel(field, locale), textOf: rawOf(field) };
     }),
   ];
 }
@@ -121,9 +119,9 @@ function renderRow(row: Measurement, columns: readonly Column[]): Html {
 }
 
 /** The service uses negative numbers for depths below the surface. */
-function describeDepth(row: Measurement, language: Language): string {
+function describeDepth(row: Measurement, { formatDigits }: Locale): string {
   const { ActivityDepthHeightMeasure = "", ActivityDepthHeightUnit = "" } = row;
-  const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""), language);
+  const depth = formatDigits(ActivityDepthHeightMeasure.replace(/^-/, ""));
   return depth && `${depth} ${ActivityDepthHeightUnit}`.trim();
 }
 
@@ -136,10 +134,10 @@ function decimalsOf(digits: string): string {
 const [FIGURE_SPACE, PUNCTUATION_SPACE] = ["\u2007", "\u2008"];
 
 /** Returns a result with spaces after its digits, which align numbers at the decimal point, or why it has no value. */
-function alignResult(row: Measurement, digits: number, language: Language): string {
+function alignResult(row: Measurement, digits: number, locale: Locale): string {
   const { value = "", ResultDetectionCondition: condition = "" } = row;
-  if (value === "") return valueName(condition, language).toLowerCase();
+  if (value === "") return locale.valueName(condition).toLowerCase();
   const missing = digits - decimalsOf(value).length;
   const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
-  return formatResult(row, language) + point + FIGURE_SPACE.repeat(missing);
+  return formatResult(row, locale) + point + FIGURE_SPACE.repeat(missing);
 }

@@ -13,7 +13,7 @@ import {
 import { bearerToken } from "../../../edge/http/access.ts";
 import { nearCharacteristics } from "../../../edge/page/characteristics.ts";
 import { readForm, toSelection } from "../../../edge/page/form.ts";
-import { chooseLanguage } from "../../../edge/page/text.ts";
+import { chooseLocale, LOCALES } from "../../../edge/page/text.ts";
 import { publicOrigin } from "../../../edge/page/download_link.ts";
 import { toProblem } from "../../../edge/http/problem.ts";
 import { assertLinear } from "../../helpers/assert_linear.ts";
@@ -42,8 +42,8 @@ Deno.test("EdgeApp.request() answers in linear time when a path has n characters
   await assertLinear((n) => `/${"a".repeat(n)}`, async (path) => await app.request(path)));
 
 const accept = (text: string) => new Request("http://a", { headers: { accept: `${text}x` } });
-const form = (text: string) => toSelection(readForm(new URLSearchParams(text), "en"));
-const near = (text: string) => nearCharacteristics(text, "en");
+const form = (text: string) => toSelection(readForm(new URLSearchParams(text), LOCALES.en));
+const near = (text: string) => nearCharacteristics(text, LOCALES.en);
 const problem = (text: string) => toProblem(new ValidationError("filter", text, { hint: text }));
 const authorized = (authorization: string) =>
   new Request("http://a", { headers: { authorization: `bearer ${authorization}a b` } });
@@ -72,10 +72,10 @@ const reads: [name: string, what: string, text: Text, read: (text: string) => un
   ["readForm()", "a form has n commas", (n) => `dataset=${", ".repeat(n)}`, form],
   ["readForm()", "a form has n fields", (n) => "dataset=a&characteristic=b&".repeat(n), form],
   [
-    "chooseLanguage()",
+    "chooseLocale()",
     "n languages",
     (n) => "fr;q=0.1,".repeat(n),
-    (text) => chooseLanguage(null, text),
+    (text) => chooseLocale(null, text),
   ],
   ["nearCharacteristics()", "n letters", (n) => "phosphorous".repeat(n), near],
   ["publicOrigin()", "n commas", (n) => ",".repeat(n), (text) => publicOrigin(forwarded(text))],

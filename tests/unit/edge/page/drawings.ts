@@ -3,6 +3,7 @@ import { type Form, readForm, toSelection } from "../../../../edge/page/form.ts"
 import type { LocationInfo, Results } from "../../../../edge/page/load.ts";
 import { drawMap } from "../../../../edge/page/map.ts";
 import type { Measurement } from "../../../../edge/page/series.ts";
+import { chooseLocale } from "../../../../edge/page/text.ts";
 
 export const row = (value: string, more: Record<string, string> = {}): Measurement => ({
   LocationId: "1",
@@ -27,14 +28,17 @@ const list: LocationInfo[] = repeat(8, (i) => ({
   position: { latitude: 50, longitude: -97 },
 }));
 
+const formOf = (query: string): Form => {
+  const parameters = new URLSearchParams(query);
+  return readForm(parameters, chooseLocale(parameters.get("lang"), null));
+};
+
 /** Returns the content of a page: its form from a query, its rows and the names of locations. */
 export const contentOf = (rows: readonly Measurement[], query = ""): {
   form: Form;
-
   results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
 } => ({
-  form: readForm(new URLSearchParams(query), query.includes("lang=fr") ? "fr" : "en"),
-
+  form: formOf(query),
   results: {
     rows,
     count: rows.length,
@@ -67,8 +71,7 @@ export interface MapContent {
 export const drawTestMap = async (
   { list = [], others, missing = 0, query = "" }: MapContent,
 ): Promise<string> => {
-  const language = query.includes("lang=fr") ? "fr" : "en";
-  const form = readForm(new URLSearchParams(query), language);
+  const form = formOf(query);
   const results = { locations: { list, missing }, others, selection: toSelection(form) };
   return String(await drawMap({ form, results }, true)).replace(/\s+/g, " ");
 };
