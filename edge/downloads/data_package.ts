@@ -9,7 +9,7 @@ import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
 import type { FeedPart } from "./feeds.ts";
-import { fileNameOf, PACKAGE_MEDIA_TYPE } from "./headers.ts";
+import { PACKAGE_MEDIA_TYPE } from "./headers.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
 
 /** Responds with the package of the download that has the same parameters; `$format` is its format. */
@@ -23,7 +23,7 @@ export async function respondWithDataPackage(
   // Without the header `accept`, which is about the package.
   const request = new Request(exchange.request.url);
   const download = await parseDownload(request, resource, undefined, dataStream, context);
-  const { query, queryUrl: url, count, format, csv, options, document } = download;
+  const { query, queryUrl: url, count, format, csv, fileName, options, document } = download;
   if (count) {
     throw new ValidationError("$count", "cannot be combined with a data package", {
       hint: "omit it: the package has the number of rows",
@@ -45,7 +45,7 @@ export async function respondWithDataPackage(
         : undefined;
       const { select, tidy, limit = Infinity } = query;
       const found = toDataPackage({
-        fileName: fileNameOf(resource, format, download, settings.synthetic),
+        fileName,
         resource,
         format,
         csv,

@@ -6,7 +6,7 @@ import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
 import { loadFormat } from "../../src/formats/load_format.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
-import { downloadHeaders, negotiateFormat } from "./headers.ts";
+import { downloadHeaders, negotiateFormat, toFileName } from "./headers.ts";
 import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
 import type { RequestQueue } from "../http/queue.ts";
 import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
@@ -61,6 +61,7 @@ export async function respondWithDownload(
 }
 
 interface Download extends DownloadParameters {
+  fileName: string;
   resource: ResourceName;
   format: FileFormat;
   batches: Batches<Bytes>;
@@ -82,8 +83,10 @@ export async function parseDownload(
 ): Promise<Download> {
   const { maxRows, pageRows, synthetic } = settings;
   const url = new URL(request.url);
-  const parameters = readDownloadParameters(url, accessControl.parameters, formatInPath);
-  const format = formatInPath ?? negotiateFormat(request, resource, parameters.format);
+  const given = readDownloadParameters(url, accessControl.parameters, formatInPath);
+  const format = formatInPath ?? negotiateFormat(request, resource, given.format);
+  const { fileName: wanted = resource.toLowerCase() } = given;
+  const parameters = { ...given, fileName: toFileName(wanted, format, synthetic) };
   requireValidCombination(parameters, resource);
   const { query, csv, count, allowInvalid } = parameters;
   const options: AnyResourceQuery = {
@@ -107,11 +110,14 @@ export async function parseDownload(
   });
   const batches = checked.batches({ format: loaded, csv, parts: true });
   const isNegotiated = formatInPath === undefined;
-  const headers = downloadHeaders(url, resource, format, parameters, {
-    synthetic,
+  const headers = downloadHeaders(
+    url,
+    resource,
+    format,
+    parameters,
     isNegotiated,
     accessControl,
-  });
+  );
   const { top: _, ...rows } = query; // the page size does not change the rows
   const document = { resource, ...rows, allowInvalid, format: count || [format, csv] };
   return { ...parameters, resource, format, batches, queryUrl, options, document, headers };
@@ -372,7 +378,10 @@ function createBody(
     start(controller) {
       reader.onHeartbeat = () => {
         if (idleSince === undefined) return;
-        const error = idleError(clock.now() - idleSince, readerTimeout) ?? reader.error;
+        const seconds = Math.round(readerTimeout / 1000);
+        const error = clock.now() - idleSince < readerTimeout
+          ? reader.error
+          : new Error(`the client read nothing for ${seconds} s`);
         if (error === undefined) return;
         controller.error(exchange.log.createBodyError());
         disconnect(error);
@@ -416,10 +425,4 @@ function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: 
   const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
   if (missingRows + surplusRows === 0) return;
   log.logMessage(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`, "warn");
-}
-
-/** Error for a client that has read nothing for a time (ms); `undefined` if it may still read. */
-function idleError(idle: number, readerTimeout: number): Error | undefined {
-  if (idle < readerTimeout) return undefined;
-  return new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`);
 }

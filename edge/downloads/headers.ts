@@ -19,18 +19,13 @@ export function downloadHeaders(
   url: URL,
   resource: ResourceName,
   format: FileFormat,
-  parameters: DownloadParameters,
-  { synthetic, isNegotiated, accessControl }: {
-    synthetic: boolean;
-    isNegotiated: boolean;
-    accessControl: AccessControl;
-  },
+  { query: { filter }, count, fileName }: DownloadParameters & { fileName: string },
+  isNegotiated: boolean,
+  { vary, parameters }: AccessControl,
 ): Record<string, string> {
-  const { query: { filter }, count } = parameters;
-  const { vary } = accessControl;
   const varies = [...(isNegotiated ? ["accept"] : []), ...(vary ? [vary] : [])];
   // A signature is valid for one path.
-  const isDescribed = !count && accessControl.parameters.length === 0;
+  const isDescribed = !count && parameters.length === 0;
   const links = [citeAs(filter), isDescribed ? describedBy(url, resource, format) : undefined];
   const link = links.filter(Boolean).join(", ");
   const { mediaType, isBinary } = FORMATS[format];
@@ -38,9 +33,7 @@ export function downloadHeaders(
   return {
     "content-type": `${count ? "application/json" : mediaType}${charset}`,
     ...(!count && {
-      "content-disposition": contentDisposition(
-        fileNameOf(resource, format, parameters, synthetic),
-      ),
+      "content-disposition": contentDisposition(fileName),
       // Tells clients such as curl that they cannot continue a file by a range of bytes.
       "accept-ranges": "none",
     }),
@@ -49,28 +42,16 @@ export function downloadHeaders(
   };
 }
 
-export function fileNameOf(
-  resource: ResourceName,
-  format: FileFormat,
-  { fileName = resource.toLowerCase() }: DownloadParameters,
-  synthetic: boolean,
-): string {
-  return `${synthetic ? "synthetic-" : ""}${toFileName(fileName, format)}`;
-}
-
 /** Characters; file systems limit a name to 255 bytes. */
 export const MAX_NAME_LENGTH = 60;
 /** Characters. */
 const MAX_PARAMETER_LENGTH = 1_000;
-const EXTENSION = new RegExp(
-  `\\.(${FORMAT_NAMES.join("|")})$`,
-  "i",
-);
+const EXTENSION = new RegExp(`\\.(${FORMAT_NAMES.join("|")})$`, "i");
 /** Windows reserves these names for devices. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /** Removes or replaces characters that could change the folder, hide the type or end the header. */
-export function toFileName(wanted: string, extension: string): string {
+export function toFileName(wanted: string, extension: string, isSynthetic: boolean): string {
   if (wanted.length > MAX_PARAMETER_LENGTH) {
     const problem = `must have at most ${MAX_PARAMETER_LENGTH} characters, got ${wanted.length}`;
     throw new ValidationError("filename", problem);
@@ -82,10 +63,9 @@ export function toFileName(wanted: string, extension: string): string {
   // A pattern such as /[\s.]+$/ would take quadratic time for many dots.
   while (end > 0 && /[\s.]/.test(bare[end - 1]!)) end--;
   const name = Array.from(bare.slice(0, end)).slice(0, MAX_NAME_LENGTH).join("").trimEnd();
-  if (name === "") {
-    throw invalidValue("filename", "a file name", wanted);
-  }
-  return `${DEVICE_NAME.test(name) ? "_" : ""}${name}.${extension}`;
+  if (name === "") throw invalidValue("filename", "a file name", wanted);
+  const prefix = (isSynthetic ? "synthetic-" : "") + (DEVICE_NAME.test(name) ? "_" : "");
+  return `${prefix}${name}.${extension}`;
 }
 
 /** RFC 6266, section 4.3 and appendix D; RFC 8187. */

@@ -113,14 +113,10 @@ type MetricName = keyof typeof METRICS | `${typeof DURATION}_${string}`;
 export class Metrics {
   /** By name and by formatted labels. */
   readonly #sums: Record<string, Map<string, number>> = {};
-  readonly #limits: MeasuredLimits;
-  readonly #now: () => number;
   #startedAt: number;
 
-  constructor(limits: MeasuredLimits, { now }: Pick<Settings, "now">) {
-    this.#limits = limits;
-    this.#now = now;
-    this.#startedAt = this.#now();
+  constructor(readonly limits: MeasuredLimits, readonly settings: Pick<Settings, "now">) {
+    this.#startedAt = settings.now();
     this.#add("weir_build_info", { version: VERSION });
   }
 
@@ -128,7 +124,7 @@ export class Metrics {
     { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
   ): void {
     // On Workers, the clock returns 0 until the first request.
-    this.#startedAt ||= this.#now();
+    this.#startedAt ||= this.settings.now();
     this.#add("weir_requests_total", { route, method, status: String(status) });
     if (rows > 0) this.#add("weir_rows_total", { route }, rows);
     if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);
@@ -149,7 +145,7 @@ export class Metrics {
   toText(): string {
     this.#sums.process_start_time_seconds = new Map([["", this.#startedAt / 1000]]);
     const lines = Object.entries<Metric>(METRICS).flatMap(([name, [type, help, read]]) => {
-      if (read !== undefined) this.#sums[name] = new Map([["", read(this.#limits)]]);
+      if (read !== undefined) this.#sums[name] = new Map([["", read(this.limits)]]);
       const suffixes = type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
       return [
         `# HELP ${name} ${help}`,

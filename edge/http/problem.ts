@@ -117,6 +117,10 @@ const TITLES: Record<number, string> = {
   503: "DataStream is busy",
   504: "DataStream timeout",
 };
+const STATE_TITLES: Partial<Record<ServiceState["is"], string>> = {
+  "key rejected": TITLES[403]!,
+  blocked: TITLES[503]!,
+};
 const NARROW_QUERY_HINT = "select fewer fields or narrow the filter";
 /** Replace hints of `DataStream` that suggest a lower page size: the server sets it. */
 const STATUS_HINTS: Record<number, string> = {
@@ -137,24 +141,15 @@ export function serviceProblem(
   { status, retryAfter = 0 }: { status: number; retryAfter?: number | undefined } = { status: 503 },
 ): LimitReached {
   const { is, wait } = service;
+  const title = STATE_TITLES[is] ?? "DataStream does not answer";
   const owner = access === "caller"
     ? `send another API key, or request one at ${KEY_SOURCE}`
     : "ask the operator of this server to set another API key";
+  const remedy = is === "key rejected" ? owner : undefined;
+  const seconds = Math.ceil(Math.max(wait, retryAfter) / 1000);
   return new LimitReached(
-    {
-      status,
-      title: is === "key rejected"
-        ? TITLES[403]!
-        : is === "blocked"
-        ? TITLES[503]!
-        : "DataStream does not answer",
-      detail: describeService(service, now()),
-      remedy: is === "key rejected" ? owner : undefined,
-    },
-    Math.max(
-      is === "silent" ? DEFAULT_RETRY_DELAY : 1,
-      Math.ceil(Math.max(wait, retryAfter) / 1000),
-    ),
+    { status, title, detail: describeService(service, now()), remedy },
+    Math.max(is === "silent" ? DEFAULT_RETRY_DELAY : 1, seconds),
     is,
   );
 }

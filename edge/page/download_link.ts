@@ -52,8 +52,7 @@ export interface FileContent {
 }
 
 export function fileNameOf(content: FileContent, { extension }: OfferedFile): string {
-  const prefix = content.settings.synthetic ? "synthetic-" : "";
-  return prefix + toFileName(slugOf(content), extension);
+  return toFileName(slugOf(content), extension, content.settings.synthetic);
 }
 
 /** Returns when links expire, if the server requires signed ones. */

@@ -135,11 +135,8 @@ const [CHARACTER_WIDTH, LABEL_HEIGHT, LABEL_MARGIN] = [6.6, 13, 4];
 /** Draws the names of towns where they cover neither a point nor each other; the largest towns first. */
 function drawLabels(clusters: readonly Cluster[], { view, size, toPixel }: Frame): Html[] {
   const { width, height } = size;
-  const around = ([x, y]: Pixel, radius: number): Rectangle => [
-    ...[x - radius, y - radius] as const,
-    ...[x + radius, y + radius] as const,
-  ];
-  const taken = [
+  const around = ([x, y]: Pixel, r: number): Rectangle => [x - r, y - r, x + r, y + r];
+  const taken: Rectangle[] = [
     // The buttons, the legend and the scale.
     [width - 60, 0, width, 180],
     [0, height - 50, 170, height],
@@ -150,7 +147,7 @@ function drawLabels(clusters: readonly Cluster[], { view, size, toPixel }: Frame
     left > LABEL_MARGIN && top > LABEL_MARGIN && right < width - LABEL_MARGIN &&
     bottom < height - LABEL_MARGIN &&
     !taken.some(([otherLeft, otherTop, otherRight, otherBottom]) =>
-      left < otherRight! && right > otherLeft! && top < otherBottom! && bottom > otherTop!
+      left < otherRight && right > otherLeft && top < otherBottom && bottom > otherTop
     );
   const maxRank = view.width >= CANADA_WIDTH ? 3 : 4;
   return PLACES.filter(({ rank }) => rank <= maxRank).map((place) => {

@@ -10,17 +10,14 @@ const BYTES_PER_CHARACTER = 2;
 /** Evicts the value that was stored first, and keeps stale values until then. */
 export class TtlCache {
   readonly #entries = new Map<string, { value: unknown; storedAt: number; size: number }>();
-  readonly #clock: Clock;
   #size = 0;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(readonly clock: Clock) {}
 
   /** `undefined` if missing or stale. */
   get(key: string): unknown {
     const entry = this.#entries.get(key);
-    return entry && this.#clock.now() - entry.storedAt < TTL ? entry.value : undefined;
+    return entry && this.clock.now() - entry.storedAt < TTL ? entry.value : undefined;
   }
 
   getStale(key: string): unknown {
@@ -32,7 +29,7 @@ export class TtlCache {
     this.#delete(key);
     size += BYTES_PER_CHARACTER * key.length;
     // A Map iterates in the order of insertion.
-    this.#entries.set(key, { value, storedAt: this.#clock.now(), size });
+    this.#entries.set(key, { value, storedAt: this.clock.now(), size });
     this.#size += size;
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= MAX_SIZE || oldest === key) break;

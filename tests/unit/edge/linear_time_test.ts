@@ -61,7 +61,7 @@ const reads: [name: string, what: string, text: Text, read: (text: string) => un
     "toFileName()",
     `a name repeats "${part}"`,
     (n) => `a${part.repeat(n)}b`,
-    (name) => toFileName(name, "csv"),
+    (name) => toFileName(name, "csv", false),
   ]),
   ["toProblem()", "texts have n braces", (n) => "{".repeat(n), problem],
   ["toProblem()", "texts have n options", (n) => "{within} \n".repeat(n), problem],
