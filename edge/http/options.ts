@@ -140,13 +140,8 @@ interface Setting extends OptionRule {
   isOfClient?: true;
 }
 
-interface NavigatorGlobals {
-  navigator?: { userAgent?: string };
-}
-
 export function isWorkers(): boolean {
-  const { navigator } = globalThis as NavigatorGlobals;
-  return navigator?.userAgent === "Cloudflare-Workers";
+  return globalThis.navigator?.userAgent === "Cloudflare-Workers";
 }
 
 export const DEFAULT_HOST = "127.0.0.1";
