@@ -195,7 +195,9 @@ export function toServiceProblem(
   if (service.is !== "answering" && isAboutService(error)) {
     return serviceProblem(service, settings, { status, retryAfter: error.retryAfter });
   }
-  const headers: Record<string, string> = status === 503 ? retryAfterHeader(error) : {};
+  const { retryAfter = 1000 * DEFAULT_RETRY_DELAY } = error;
+  const seconds = Math.max(1, Math.ceil(retryAfter / 1000));
+  const headers = status === 503 ? { "retry-after": String(seconds) } : undefined;
   const title = isOfLimiter && !isRefusal ? "Rate limiter failed" : TITLES[status]!;
   const isSilent = error.status === undefined && error.retryAfter === undefined;
   // The client can accept a value that does not fit its column.
@@ -212,7 +214,7 @@ export function toServiceProblem(
     withoutSecretPath(error.detail, settings, origin).replaceAll(origin, "DataStream"),
   );
   const hint = status === 503
-    ? `try again after ${headers["retry-after"]} s`
+    ? `try again after ${seconds} s`
     : STATUS_HINTS[status] ?? nameOptions(error.hint, nameParameter);
   return new HttpProblem({ status, title, detail, hint }, headers);
 }
@@ -228,10 +230,4 @@ function statusFor(error: DataStreamError, access: AccessMode): number {
   if (status === 503 && retryAfter !== undefined) return 503;
   if (status === undefined) return 502;
   return GATEWAY_STATUS[status] ?? 502;
-}
-
-/** Seconds, at least 1. */
-function retryAfterHeader({ retryAfter }: DataStreamError): { "retry-after": string } {
-  const seconds = retryAfter === undefined ? DEFAULT_RETRY_DELAY : Math.ceil(retryAfter / 1000);
-  return { "retry-after": String(Math.max(1, seconds)) };
 }

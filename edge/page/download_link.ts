@@ -135,9 +135,3 @@ export function publicOrigin({ url, headers }: Request): string {
   // A host with a path or a user name is not an origin.
   return href === `${forwardedOrigin}/` ? forwardedOrigin : origin;
 }
-
-/** Removes the origin, so that a link works at any origin of the page. */
-export function toPath(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}

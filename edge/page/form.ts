@@ -7,7 +7,7 @@ import { findCharacteristic } from "./characteristics.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
 import type { Locale, Text } from "./text.ts";
-import { isTool, type ToolId } from "./tools.ts";
+import { type ToolId, TOOLS } from "./tools.ts";
 
 export const FORM_SIDES = ["west", "south", "east", "north"] as const;
 export const NO_SIDES = { west: "", south: "", east: "", north: "" };
@@ -69,7 +69,7 @@ export function readForm(parameters: URLSearchParams, locale: Locale, path = "/"
     datasets: texts("dataset", /[\s,;]+/),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
     ...boxOfPixels(text("drawn"), text("view")),
-    tool: isTool(tool) ? tool : "excel",
+    tool: (Object.hasOwn(TOOLS, tool) ? tool : DEFAULTS.tool) as ToolId,
     locale,
     path,
   };

@@ -272,7 +272,6 @@ function withLocations(form: FoundForm, list: readonly LocationInfo[]): FoundFor
 
 /** Maximum number of tasks with requests for a screen. */
 const MAX_TASKS = 3;
-const NO_LOCATIONS: Locations = { list: [], missing: 0 };
 
 /** Sends one request at a time, for the most important data first. */
 export async function loadResults(source: Source, form: Form): Promise<Results> {
@@ -282,7 +281,7 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   const isFull = rows?.length === MAXIMUM_TOP;
   const count = rows && !isFull ? rows.length : await load(source, "count", selection);
   const locations = place.locations ??
-    (count === 0 ? NO_LOCATIONS : await load(source, "locations", selection));
+    (count === 0 ? { list: [], missing: 0 } : await load(source, "locations", selection));
   const others = source.tasks < MAX_TASKS ? await loadOthers(source, form, locations) : undefined;
   // After a count or other locations, the datasets would be a fourth request.
   const datasets = isFull || others ? knownDatasets(source) : await load(source, "datasets");

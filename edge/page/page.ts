@@ -17,7 +17,7 @@ import {
   renderDatasetList,
   renderFields,
 } from "./dataset.ts";
-import { createLink, fileNameOf, publicOrigin, toPath } from "./download_link.ts";
+import { createLink, fileNameOf, publicOrigin } from "./download_link.ts";
 import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, renderShortForm, type View } from "./html.ts";
@@ -151,7 +151,8 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
       datasets: knownDatasets(source),
       results: await findPlace(source, form),
     };
-    const link = toPath(await createLink(content, file));
+    const { pathname, search } = new URL(await createLink(content, file));
+    const link = pathname + search;
     exchange.request = new Request(new URL(link, url), { headers, method, signal });
     const response = await dispatch(exchange);
     response.headers.set("content-location", link);

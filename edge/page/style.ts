@@ -47,7 +47,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 .hidden, .chart-table:not(:target), .tabs input { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
-.narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy, body:not(.stale) :is(#stale, #stale-reason) { display: none; }
+.narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy, body:not(.stale) :is(#stale, #stale-reason), .tabs :not(:checked) + label + pre { display: none; }
 
 .top, .synthetic, .query, .fold, #results, footer { max-width: 1440px; margin-inline: auto; padding: 16px var(--gutter); }
 .top, .brand, .top nav, .wide { display: flex; align-items: center; gap: 12px; }
@@ -56,7 +56,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 .brand, .top nav { flex: none; }
 .brand { font-size: 20px; }
 .brand, .wide a:not(:hover) { color: inherit; text-decoration: none; }
-.tagline { color: var(--soft); }
+.tagline, .facts { color: var(--soft); }
 .synthetic { padding-block: 4px; background: var(--notice-wash); color: var(--notice); font-size: 13px; }
 footer { border-top: 1px solid var(--line); margin-top: 32px; padding-block: 24px; }
 
@@ -104,7 +104,6 @@ summary span { text-decoration: underline; }
 .heading { display: grid; grid-template-columns: 1fr auto; align-items: baseline; gap: 0 16px; margin-bottom: 16px; }
 .heading > div { display: contents; }
 .heading .facts { grid-area: 2 / 1 / auto / 3; }
-.facts { color: var(--soft); }
 .number .facts { font-size: 13px; margin-bottom: 12px; }
 .copy-link { font-size: 14px; white-space: nowrap; }
 .columns { display: grid; grid-template-columns: 2fr minmax(320px, 1fr); gap: 24px; align-items: start; }
@@ -153,7 +152,6 @@ body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead { opacity: 
 .tabs label { order: 1; padding: 8px 16px; font-size: 14px; cursor: pointer; border-bottom: 3px solid transparent; }
 .tabs :checked + label { color: var(--accent); font-weight: 600; border-color: var(--accent); }
 .tabs pre { order: 2; width: 100%; padding: 16px; background: var(--panel); border-top: 1px solid var(--line); white-space: pre-wrap; border-radius: 0 0 6px 6px; }
-.tabs :not(:checked) + label + pre { display: none; }
 .cite { font-size: 14px; }
 .cite .title p { display: flex; gap: 8px; }
 .cite li { border-top: 1px solid var(--line); padding: 8px 0; }
@@ -172,7 +170,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .measured .number, .chart-table :is(th, td):not(:first-child) { text-align: right; }
 
 .map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
-.map svg { display: block; width: 100%; }
+.map svg, .chart svg, .bars { display: block; width: 100%; }
 .map-land path { fill: none; stroke: var(--coast); vector-effect: non-scaling-stroke; stroke-width: .8; stroke-linejoin: round; }
 .map-land .map-grid { stroke: var(--grid); }
 .map-land .map-neighbours { fill: var(--neighbour); }
@@ -185,7 +183,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-points { position: absolute; inset: 0; height: 100%; }
 .map-points text, .map-place { font-size: 12px; fill: var(--soft); }
 .map-label { stroke: var(--land); stroke-width: 3; stroke-opacity: .8; stroke-linejoin: round; paint-order: stroke; }
-.map-point text, .map-distance { text-anchor: middle; }
+.map-point text, .map-distance, .chart-times text, .bars .bars-year { text-anchor: middle; }
 .map-point circle { fill: var(--accent); stroke: var(--paper); stroke-width: 1.5; }
 .map-point text { fill: var(--on-accent); font-weight: 700; }
 .map-other circle { fill: var(--paper); stroke: var(--edge); stroke-width: 2; }
@@ -219,11 +217,9 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
 .chart-legend svg { margin-right: 4px; vertical-align: -3px; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
-.chart svg, .bars { display: block; width: 100%; }
 .chart svg, .bars, .chart-legend svg, .chart marker { overflow: visible; }
 .chart text, .bars text { font-size: 13px; fill: var(--soft); }
 .chart-axis text { text-anchor: end; }
-.chart-times text, .bars .bars-year { text-anchor: middle; }
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
 .chart-times line, .bars line { stroke: var(--edge); }
 .chart marker path { fill: currentColor; }

@@ -31,7 +31,3 @@ export const CITATION_FILES = {
   bibtex: { label: "BibTeX", resource: "Citations", extension: "bib" },
   ris: { label: "RIS", resource: "Citations", extension: "ris" },
 } as const satisfies Record<string, OfferedFile>;
-
-export function isTool(text: string): text is ToolId {
-  return Object.hasOwn(TOOLS, text);
-}
