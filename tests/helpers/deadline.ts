@@ -28,5 +28,10 @@ export async function withDeadline<T>(
  */
 export const DEADLINE: Pick<Deno.TestDefinition, "timeout"> = { timeout: 60_000 };
 
+/** Registers a test with this time limit. */
+export function test(name: string, run: () => Promise<void>): void {
+  Deno.test(name, DEADLINE, run);
+}
+
 /** The same for a test with many large downloads, which takes several seconds on a busy machine. */
 export const LONG_DEADLINE: Pick<Deno.TestDefinition, "timeout"> = { timeout: 300_000 };

@@ -245,14 +245,6 @@ pageTest("page sends a caller's key in no address, and stores it nowhere", async
   assertEquals(new URL(page.url()).pathname, "/datasets/10.25976/weir-aa00");
 }, { access: "caller", fetch: recordKey });
 
-const token = "the-token-of-a-test";
-
-pageTest("page sends a token", async (page) => {
-  await page.locator("#credential").fill(token);
-  await pressShow(page);
-  assert(await countOf(page) > 0);
-}, { access: "token", tokens: [token] });
-
 pageTest("page shows data that contains a script, and does not run it", async (page) => {
   await page.goto("/datasets");
   await page.getByText('<script>alert("weir")</script>').first().waitFor();

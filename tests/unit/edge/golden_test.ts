@@ -4,11 +4,9 @@ import { CITATION_PATHS } from "../../../edge/downloads/citations.ts";
 import { PARAMETER_HINTS } from "../../../edge/http/parameters.ts";
 import { type AppOptions, type EdgeApp, signUrl } from "../../../edge/app.ts";
 import { FORMATS, formatsOf, RESOURCE_NAMES } from "../../helpers/resources.ts";
-import { DEADLINE } from "../../helpers/deadline.ts";
+import { test } from "../../helpers/deadline.ts";
 import { headLines, overSandbox, SECRET } from "../../helpers/edge.ts";
 import { assertGolden } from "../../helpers/golden.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const NOW = 1_800_000_000_000;
 const token = "the-token-of-a-test";

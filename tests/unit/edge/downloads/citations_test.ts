@@ -1,12 +1,10 @@
 // The server sends citations as text and in the formats of reference managers.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { sandboxRequests } from "../../../helpers/sandbox.ts";
 import { page } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("EdgeApp.request() adds bbox to the filter of the citations", async () => {
   const { app, requests } = overUpstream([page([])]);

@@ -1,15 +1,13 @@
 // The server describes a download as a data package, and a download links to it.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { isVersionRequest, overSandbox } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { formatsOf } from "../../../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../../../src/odata/resources.ts";
 import { page } from "../../../helpers/upstream.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const QUERY = "$filter=CharacteristicName%20eq%20%27pH%27&limit=30";
 

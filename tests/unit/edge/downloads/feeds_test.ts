@@ -5,13 +5,11 @@ import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart, FeedSource } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/http/problem.ts";
-import { DEADLINE, LONG_DEADLINE } from "../../../helpers/deadline.ts";
+import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import type { PublishedService } from "../../../helpers/published_service.ts";
 import { Random } from "../../../properties/random.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("Feeds continue with the requests of another client when the runtime drops the one that fetches", async () => {
   const { open, service, clock } = feedsOver();

@@ -1,11 +1,9 @@
 // Downloads end at maxRows, take turns, and do not wait for clients that read nothing.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 test("EdgeApp.request() returns 413 when the result has more than maxRows rows, after a count if it has several pages", async () => {
   for (const [records, maxRows, requests] of [[999, 998, 1], [1_500, 1_499, 2]] as const) {

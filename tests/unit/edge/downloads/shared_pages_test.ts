@@ -2,10 +2,8 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 /** Requests downloads concurrently; returns their texts. */
 async function readAll(app: EdgeApp, paths: readonly string[]): Promise<string[]> {

@@ -2,12 +2,10 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import type { AppOptions } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { isVersionRequest, overSandbox } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
 import { FORMAT_NAMES, FORMATS } from "../../../../src/formats/formats.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 /** Row of Metadata: DOI, version and time of publication. */
 const version = (DOI: string, Version: string, PublishedTimestamp: string) => ({

@@ -1,16 +1,14 @@
 // A request is answered in time although the service, the rate limit or the memory makes it wait.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overUpstream } from "../../../helpers/edge.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
 
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
-
 const RETRY = { retry: {} };
-/** Paths whose first request to the service is for a page, a count, citations and a preview. */
-const PATHS = ["/Records.csv", "/Records?$count=true", "/Citations.txt", "/?endpoint=Records"];
+/** Paths whose first request to the service is for a page of rows, a count, citations and the web page. */
+const PATHS = ["/Records.csv", "/Records?$count=true", "/Citations.txt", "/"];
 
 /** Creates a response that asks to wait. */
 const busy = (status: number, seconds: number) => () =>

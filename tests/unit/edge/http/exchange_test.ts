@@ -2,12 +2,10 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../../edge/http/parameters.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { assertGolden } from "../../../helpers/golden.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const NOW = Date.UTC(2026, 10, 22, 13, 48, 47, 123);
 const ID = "id-of-a-test";

@@ -2,12 +2,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
 import { VERSION } from "../../../../src/version.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { assertGolden } from "../../../helpers/golden.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const token = "metrics-token-of-a-test";
 const NOW = Date.UTC(2026, 10, 22);

@@ -3,7 +3,7 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { DataStreamOptions } from "../../../../mod.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { overSandbox, problemOf } from "../../../helpers/edge.ts";
 import { createSandbox } from "../../../../src/sandbox/service.ts";
@@ -45,28 +45,24 @@ for (
     ["responds with 503", () => Promise.resolve(new Response("", { status: 503 })), "status 503"],
   ] as const
 ) {
-  Deno.test(
-    `100 clients are told the outage, not a limit, when the service ${name}`,
-    DEADLINE,
-    async () => {
-      const { app, requests, clock } = overOutage(fail, Infinity);
-      const responses = await Promise.all(Array.from({ length: 100 }, async (_, index) => {
-        const response = await app.request(`/Records.csv?$filter=LocationId eq ${index + 1}`);
-        const { detail, hint } = await problemOf(response);
-        return { detail, hint, retryAfter: Number(response.headers.get("retry-after")) };
-      }));
-      for (const { detail, hint, retryAfter } of responses) {
-        assertEquals(detail, `DataStream has not answered since 10:42 UTC (${cause})`);
-        assertEquals([hint, retryAfter >= 2], [`try again after ${retryAfter} s`, true]);
-      }
-      // One request every 2 s after the first ones.
-      assert(requests() <= clock.now() / 2_000 + 4, `${requests()} requests in ${clock.now()} ms`);
-      assertMatch(app.metrics(), /weir_datastream_answering 0/);
-    },
-  );
+  test(`100 clients are told the outage, not a limit, when the service ${name}`, async () => {
+    const { app, requests, clock } = overOutage(fail, Infinity);
+    const responses = await Promise.all(Array.from({ length: 100 }, async (_, index) => {
+      const response = await app.request(`/Records.csv?$filter=LocationId eq ${index + 1}`);
+      const { detail, hint } = await problemOf(response);
+      return { detail, hint, retryAfter: Number(response.headers.get("retry-after")) };
+    }));
+    for (const { detail, hint, retryAfter } of responses) {
+      assertEquals(detail, `DataStream has not answered since 10:42 UTC (${cause})`);
+      assertEquals([hint, retryAfter >= 2], [`try again after ${retryAfter} s`, true]);
+    }
+    // One request every 2 s after the first ones.
+    assert(requests() <= clock.now() / 2_000 + 4, `${requests()} requests in ${clock.now()} ms`);
+    assertMatch(app.metrics(), /weir_datastream_answering 0/);
+  });
 }
 
-Deno.test("a waiting download continues within 3 s after an outage", DEADLINE, async () => {
+test("a waiting download continues within 3 s after an outage", async () => {
   for (const end of [4_000, 9_000, 17_000]) {
     const { app, log, clock } = overOutage(refused, end);
     const responses = ["/Locations.csv", "/Metadata.csv"].map((path) => app.request(path));
@@ -81,17 +77,13 @@ Deno.test("a waiting download continues within 3 s after an outage", DEADLINE, a
   }
 });
 
-Deno.test(
-  "clients are told that the service is silent while a request has no answer",
-  DEADLINE,
-  async () => {
-    const { app } = overOutage(() => new Promise(() => {}), Infinity);
-    const details = await Promise.all([1, 2, 3].map(async (id) => {
-      const response = await app.request(`/Records.csv?$filter=LocationId eq ${id}`);
-      return (await problemOf(response)).detail;
-    }));
-    for (const detail of details) {
-      assertMatch(detail, /^DataStream has not answered since 10:4\d UTC \(no answer /);
-    }
-  },
-);
+test("clients are told that the service is silent while a request has no answer", async () => {
+  const { app } = overOutage(() => new Promise(() => {}), Infinity);
+  const details = await Promise.all([1, 2, 3].map(async (id) => {
+    const response = await app.request(`/Records.csv?$filter=LocationId eq ${id}`);
+    return (await problemOf(response)).detail;
+  }));
+  for (const detail of details) {
+    assertMatch(detail, /^DataStream has not answered since 10:4\d UTC \(no answer /);
+  }
+});

@@ -3,12 +3,10 @@
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { formatsOf } from "../../../helpers/resources.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { readParquet } from "../../../helpers/parquet.ts";
 import { page, ROOT } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const PATHS = ["/Records.csv", "/Locations.geojson", "/Records?$count=true", "/Citations.txt"];
 

@@ -2,11 +2,9 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { EdgeApp } from "../../../../edge/app.ts";
-import { DEADLINE } from "../../../helpers/deadline.ts";
+import { test } from "../../../helpers/deadline.ts";
 import { overUpstream, problemOf } from "../../../helpers/edge.ts";
 import { page } from "../../../helpers/upstream.ts";
-
-const test = (name: string, run: () => Promise<void>) => Deno.test(name, DEADLINE, run);
 
 const NOW = Date.UTC(2026, 10, 22, 13, 48, 47);
 const broken = () => Response.json({}, { status: 500 });
