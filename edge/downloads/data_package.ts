@@ -73,9 +73,7 @@ export async function respondWithDataPackage(
 function isCountExact(
   { skipToken, from, to, excludeQualityControl }: DownloadParameters["query"],
 ): boolean {
-  return ![skipToken, from, to, excludeQualityControl || undefined].some((value) =>
-    value !== undefined
-  );
+  return [skipToken, from, to].every((value) => value === undefined) && !excludeQualityControl;
 }
 
 interface NodeCrypto {

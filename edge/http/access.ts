@@ -184,11 +184,9 @@ function toNetwork(text: string): string | undefined {
   const host = url === undefined ? "" : new URL(url).hostname;
   if (/^\d+(\.\d+){3}$/.test(host)) return host;
   if (!host.startsWith("[")) return undefined;
-  const [, ...mapped] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(host) ?? [];
-  if (mapped.length > 0) {
-    const pairs = mapped.map((group) => parseInt(group, 16));
-    return pairs.flatMap((pair) => [pair >> 8, pair & 0xff]).join(".");
-  }
+  const [, high = "", low = ""] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(host) ?? [];
+  // An IPv4 address can also be one hexadecimal number.
+  if (high !== "") return new URL(`http://0x${high}${low.padStart(4, "0")}`).hostname;
   const [before = [], after = []] = host.slice(1, -1).split("::")
     .map((part) => part.split(":").filter(Boolean));
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");

@@ -64,14 +64,11 @@ function isSame(rows: readonly Measurement[], textOf: Column["textOf"]): boolean
 
 function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]): Column[] {
   const { locale } = form;
-  const { text, characteristicName, valueName } = locale;
+  const { text, valueName } = locale;
   const nameOf = namesOf(results);
-  const rawOf = (field: string) => (row: Measurement) => row[field] ?? "";
-  const placeOf = ({ LocationId = "" }: Measurement) => nameOf(LocationId);
-  const nameOfCharacteristic = ({ CharacteristicName = "" }: Measurement) =>
-    characteristicName(CharacteristicName);
-  const valueOf = (field: string) => (row: Measurement) => valueName(row[field] ?? "");
-  const [formOf, mediumOf] = [valueOf("MethodSpeciation"), valueOf("ActivityMediaName")];
+  const fieldOf = (field: string, show = valueName) => (row: Measurement) => show(row[field] ?? "");
+  const characteristicOf = fieldOf("CharacteristicName", locale.characteristicName);
+  const [formOf, mediumOf] = [fieldOf("MethodSpeciation"), fieldOf("ActivityMediaName")];
   const unitOfRow = (row: Measurement) =>
     unitOf(isSame(rows, formOf) ? { ...row, MethodSpeciation: "" } : row, locale);
   const sampleOf = (row: Measurement) =>
@@ -83,19 +80,19 @@ function columnsOf({ form, results }: TableContent, rows: readonly Measurement[]
   const resultOf = (row: Measurement) => alignResult(row, digits, locale);
   const further = form.more === "" ? [] : FURTHER_FIELDS;
   return [
-    { name: "date", label: text.date, textOf: rawOf("ActivityStartDate") },
-    { name: "location", label: text.location, textOf: placeOf },
-    { name: "detail", label: text.characteristic, textOf: nameOfCharacteristic },
+    { name: "date", label: text.date, textOf: fieldOf("ActivityStartDate", String) },
+    { name: "location", label: text.location, textOf: fieldOf("LocationId", nameOf) },
+    { name: "detail", label: text.characteristic, textOf: characteristicOf },
     { name: "value", label: text.value, textOf: resultOf },
     { name: "unit", label: text.unit, textOf: unitOfRow },
     // These two have no column: the form is after the unit, and the medium before the depth.
     { name: "detail", label: "", textOf: formOf },
     { name: "detail", label: "", textOf: mediumOf },
-    { name: "detail", label: text.sampleFraction, textOf: valueOf("ResultSampleFraction") },
+    { name: "detail", label: text.sampleFraction, textOf: fieldOf("ResultSampleFraction") },
     { name: "detail", label: text.sample, textOf: sampleOf },
     { name: "detail", label: text.method, textOf: methodOf, prefix: text.method.toLowerCase() },
     ...further.map((field): Column => {
-      return { name: "further", label: fieldLabel(field, locale), textOf: rawOf(field) };
+      return { name: "further", label: fieldLabel(field, locale), textOf: fieldOf(field, String) };
     }),
   ];
 }
