@@ -378,10 +378,7 @@ function createBody(
     start(controller) {
       reader.onHeartbeat = () => {
         if (idleSince === undefined) return;
-        const seconds = Math.round(readerTimeout / 1000);
-        const error = clock.now() - idleSince < readerTimeout
-          ? reader.error
-          : new Error(`the client read nothing for ${seconds} s`);
+        const error = idleError(clock.now() - idleSince, readerTimeout) ?? reader.error;
         if (error === undefined) return;
         controller.error(exchange.log.createBodyError());
         disconnect(error);
@@ -425,4 +422,10 @@ function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: 
   const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
   if (missingRows + surplusRows === 0) return;
   log.logMessage(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`, "warn");
+}
+
+/** Error for a client that has read nothing for a time (ms); `undefined` if it may still read. */
+function idleError(idle: number, readerTimeout: number): Error | undefined {
+  if (idle < readerTimeout) return undefined;
+  return new Error(`the client read nothing for ${Math.round(readerTimeout / 1000)} s`);
 }

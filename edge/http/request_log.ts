@@ -110,7 +110,7 @@ function describeRequest(
 }
 
 function levelOf({ status, outcome }: RequestFacts): LogLevel {
-  // 503 is the normal response at a limit. For its other causes, `logMessage()` writes a second line.
+  // 503 is the normal response at a limit. For its other causes, `writeMessage()` writes a second line.
   if (outcome === "failed" || outcome === "interrupted") return "error";
   if (status >= 500 && status !== 503) return "error";
   if (outcome === "disconnected") return "warn";

@@ -268,11 +268,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
   }
 
   /** Responds with the page of a route, or with the form and the error. */
-  return async (
-    route: Route,
-    exchange: Exchange,
-    parameters: URLSearchParams,
-  ): Promise<Response> => {
+  return async (route: Route, exchange: Exchange, parameters: URLSearchParams) => {
     const { headers, method, url } = exchange.request;
     const locale = chooseLocale(parameters.get("lang"), headers.get("accept-language"));
     // A failed download shows the page instead.
