@@ -113,12 +113,12 @@ pageTest("page keeps what the user typed while results were loading", async (pag
 let failure: Response | undefined;
 
 pageTest(
-  "page tries again when the service is busy, and explains a failed download",
+  "page tries again when the service does not answer, and explains a failed download",
   async (page) => {
     await page.locator("#where").fill("Alberta");
     failure = Response.json({}, { status: 503, headers: { "retry-after": "2" } });
     await pressShow(page);
-    await page.getByText("The service is busy.").waitFor();
+    await page.getByText("The service did not answer. Trying again in").waitFor();
     failure = undefined;
     await page.locator("#count").waitFor();
     assert(await countOf(page) > 0);
