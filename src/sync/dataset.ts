@@ -7,7 +7,13 @@ import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { ResourceName } from "../odata/resources.ts";
-import { type DatasetRow, type Mirrored, type MirrorFile, versionOf } from "./manifest.ts";
+import {
+  type DatasetRow,
+  digestOf,
+  type Mirrored,
+  type MirrorFile,
+  versionOf,
+} from "./manifest.ts";
 import { isSameVersion, type PlannedDataset } from "./plan.ts";
 import { nameOf, readRecord, recordPath, stagedPath, typeOfColumn } from "./records.ts";
 import type { Run } from "./run.ts";
@@ -26,7 +32,7 @@ export async function fetchDataset(
   const { folder, options } = run;
   const name = mirrored?.name ?? nameOf(doi, names);
   names.set(name, doi);
-  const record = await readRecord(folder, name);
+  const record = await readRecord(folder, name, run.mirrorQuery);
   const isUsable = record !== undefined && record.row.DOI === doi && !options.force &&
     isSameVersion(record.row, row!) && await hasFiles(run, record.files);
   if (isUsable) return record;
@@ -35,7 +41,7 @@ export async function fetchDataset(
     files.push(await fetchFile(run, "Locations", run.locationsOf(doi), row!, name));
   }
   const fetched = { name, row: row!, files };
-  const text = JSON.stringify(fetched);
+  const text = JSON.stringify({ digest: digestOf(run.mirrorQuery), ...fetched });
   await folder.write(recordPath(name), [utf8Encoder.encode(text)]);
   return fetched;
 }
@@ -70,11 +76,12 @@ async function fetchFile(
     citations: [toCitation(row)],
     datasets: [versionOf(row)],
   };
+  const mirrored = { digest: digestOf(run.mirrorQuery), name, row };
   const loaded = await loadFormat(fileFormat, {
     invalidValues: fileFormat === "parquet" ? run.invalidValues : undefined,
     url: query.url,
     describe: ({ notes, ...facts }) =>
-      embeddedPackage({ ...described, ...facts, more: { notes, mirrored: { name, row } } }),
+      embeddedPackage({ ...described, ...facts, more: { notes, mirrored } }),
   });
   const hash = createHash("sha256");
   let bytes = 0;

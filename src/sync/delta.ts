@@ -107,12 +107,30 @@ export async function commitTable(
   throw new FileError(`${name} was written by another program: run weir sync again`);
 }
 
-/** Removes the files that no version needs which is younger than a time (ms since 1970). */
-export async function removeOldFiles(folder: Folder, table: string, until: number): Promise<void> {
+/**
+ * Removes the files that no version needs which is younger than a time (ms since 1970).
+ *
+ * @param old Files that count no more, and may be of no version, because they were not of a table
+ */
+export async function removeOldFiles(
+  folder: Folder,
+  table: string,
+  until: number,
+  old: readonly MirrorFile[],
+): Promise<void> {
   const { live, removed } = await readTable(folder, table);
+  for (const { path } of old) {
+    const name = path.slice(table.length + 1);
+    if (!live.has(name) && !removed.has(name)) await folder.remove(path);
+  }
   for (const [path, { deletionTimestamp }] of removed) {
     if (!live.has(path) && deletionTimestamp < until) await folder.remove(`${table}/${path}`);
   }
+}
+
+/** Removes the log of a folder that is no table any more. */
+export async function removeLog(folder: Folder, table: string): Promise<void> {
+  for (const { path } of await folder.list(logOf(table))) await folder.remove(path);
 }
 
 async function readTable(folder: Folder, table: string): Promise<Table> {

@@ -1,4 +1,5 @@
 // The manifest of a mirror, `datapackage.json`: its query, and what each file is. Only what it lists counts.
+import { createHash } from "node:crypto";
 import { concatBytes, utf8Decoder } from "../bytes.ts";
 import type { QueryRecord } from "../files/part_file.ts";
 import { FileError } from "../files/output.ts";
@@ -54,6 +55,8 @@ export interface Mirror extends MirrorQuery {
   datasets: Map<string, Mirrored>;
   /** Files that are of no single dataset. */
   tables: readonly MirrorFile[];
+  /** Files of another query, which are removed when others are listed. */
+  stale?: readonly MirrorFile[];
 }
 
 /** Content of the manifest. */
@@ -157,6 +160,11 @@ export async function readText(folder: Folder, path: string): Promise<string | u
   const chunks: Uint8Array[] = [];
   for await (const bytes of content) chunks.push(bytes);
   return utf8Decoder.decode(concatBytes(chunks));
+}
+
+/** Returns a text by which files of the same query and columns are recognized. */
+export function digestOf(query: MirrorQuery): string {
+  return createHash("sha256").update(JSON.stringify(query)).digest("hex");
 }
 
 /** Returns the first difference of two queries in words; `undefined` if they are the same. */

@@ -8,9 +8,11 @@ import { loadFormat } from "../formats/load_format.ts";
 import { writePage } from "../formats/page_writer.ts";
 import { formatClauses, listClauses } from "../odata/clause.ts";
 import { addChanges, type Change } from "./changes.ts";
-import { commitTable, removeOldFiles } from "./delta.ts";
+import { commitTable, removeLog, removeOldFiles } from "./delta.ts";
+import { DATA_FOLDERS } from "./folder.ts";
 import {
   formatManifest,
+  listedFiles,
   MANIFEST,
   type Mirror,
   type Mirrored,
@@ -19,7 +21,7 @@ import {
   versionOf,
 } from "./manifest.ts";
 import type { Finish } from "./options.ts";
-import type { PlannedDataset } from "./plan.ts";
+import { isSameVersion, type PlannedDataset } from "./plan.ts";
 import { recordPath, stagedPath } from "./records.ts";
 import type { Run } from "./run.ts";
 
@@ -58,9 +60,10 @@ export async function publish(
     const before = mirror.datasets.get(doi);
     replaced.push(...before?.files ?? []);
     mirror.datasets.set(doi, mirrored);
+    if (before !== undefined && isSameVersion(before.row, mirrored.row)) continue;
     changes.push(changeOf(mirrored, now, before && rowsIn(before)));
   }
-  if (changes.length > 0) await writeTables(run, mirror, changes, replaced, now);
+  if (current.length > 0) await writeTables(run, mirror, changes, replaced, now);
   for (const { planned, mirrored } of current) {
     const isListed = mirror.datasets.get(planned.doi) === mirrored;
     if (isListed) finish(planned, "fetched", { rows: rowsIn(mirrored) });
@@ -142,35 +145,45 @@ async function writeTables(
   replaced: readonly MirrorFile[],
   now: Date,
 ): Promise<void> {
-  const { folder, options } = run;
-  const files = [...mirror.datasets.values()].flatMap(({ files }) => files);
-  const listed = new Set(files.map(({ path }) => path));
-  const old = replaced.filter(({ path }) => !listed.has(path));
+  const { folder } = run;
+  const datasets = [...mirror.datasets.values()];
+  const rows = datasets.map(({ row }) => row);
   const write = (path: string, text: string) => {
     run.checkLock();
     return folder.write(path, [utf8Encoder.encode(text)]);
   };
-  if (run.format === "delta") {
-    for (const table of new Set(files.map(folderOf))) {
-      const ofTable = files.filter((file) => folderOf(file) === table);
-      await commitTable(folder, table, ofTable, now);
-      await removeOldFiles(folder, table, now.getTime() - (options.keep ?? KEEP));
-    }
-  }
-  const rows = [...mirror.datasets.values()].map(({ row }) => row);
   mirror.tables = [await writeDatasets(run, rows)];
+  const listed = new Set(listedFiles(mirror).map(({ path }) => path));
+  const old = [...replaced, ...mirror.stale ?? []].filter(({ path }) => !listed.has(path));
+  if (run.format === "delta") await commitTables(run, datasets, old, now);
   await write("CITATIONS.txt", citationsText(rows.map(toCitation)));
   await addChanges(folder, changes, write);
   await write(MANIFEST, formatManifest(mirror, now));
   if (run.format === "delta") return;
   for (const { path } of old) await folder.remove(path);
+  for (const name of DATA_FOLDERS) await removeLog(folder, name);
+}
+
+async function commitTables(
+  { folder, options }: Run,
+  datasets: readonly Mirrored[],
+  old: readonly MirrorFile[],
+  now: Date,
+): Promise<void> {
+  const files = datasets.flatMap(({ files }) => files);
+  for (const table of new Set([...files, ...old].map(folderOf))) {
+    const ofTable = (list: readonly MirrorFile[]) => list.filter((one) => folderOf(one) === table);
+    if (table === "") continue;
+    await commitTable(folder, table, ofTable(files), now);
+    await removeOldFiles(folder, table, now.getTime() - (options.keep ?? KEEP), ofTable(old));
+  }
 }
 
 /** Time (ms) for which a Delta table keeps files of older versions, by default: 7 days. */
 const KEEP = 604_800_000;
 
 function folderOf({ path }: MirrorFile): string {
-  return path.slice(0, path.lastIndexOf("/"));
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 /** Writes the table of all datasets. */

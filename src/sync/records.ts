@@ -7,6 +7,7 @@ import { isObject } from "../validation.ts";
 import { type Folder, PRIVATE } from "./folder.ts";
 import type { PackageField } from "../formats/data_package.ts";
 import {
+  digestOf,
   type Mirror,
   type Mirrored,
   type MirrorFile,
@@ -39,11 +40,16 @@ export function nameOf(doi: string, names: ReadonlyMap<string, string>): string 
   }
 }
 
-/** Returns the record of a dataset; `undefined` if there is none. */
-export async function readRecord(folder: Folder, name: string): Promise<Mirrored | undefined> {
+/** Returns the record of a dataset; `undefined` if there is none, or it is of another query. */
+export async function readRecord(
+  folder: Folder,
+  name: string,
+  query: MirrorQuery,
+): Promise<Mirrored | undefined> {
   try {
-    const found = JSON.parse(await readText(folder, recordPath(name)) ?? "null") as Mirrored | null;
-    return isObject(found) && isObject(found.row) && Array.isArray(found.files) ? found : undefined;
+    const found = JSON.parse(await readText(folder, recordPath(name)) ?? "null");
+    const { digest, ...record } = found;
+    return digest === digestOf(query) && isObject(record.row) ? record : undefined;
   } catch {
     return undefined; // damaged
   }
@@ -54,7 +60,7 @@ export async function rebuildMirror(folder: Folder, query: MirrorQuery): Promise
   const datasets = new Map<string, Mirrored>();
   for (const { path } of await folder.list(RECORDS)) {
     const name = path.slice(RECORDS.length + 1, -".json".length);
-    const record = await readRecord(folder, name);
+    const record = await readRecord(folder, name, query);
     if (record !== undefined) datasets.set(record.row.DOI, record);
   }
   const known = new Set(
@@ -63,7 +69,7 @@ export async function rebuildMirror(folder: Folder, query: MirrorQuery): Promise
   // The rows first.
   for (const name of [`${query.query.resource}`.toLowerCase(), "locations"]) {
     for (const { path } of await folder.list(name)) {
-      const found = known.has(path) ? undefined : await readPackage(folder, path);
+      const found = known.has(path) ? undefined : await readPackage(folder, path, query);
       if (found === undefined) continue;
       const { row, files = [] } = datasets.get(found.row.DOI) ?? found;
       datasets.set(row.DOI, { name: found.name, row, files: [...files, found.file] });
@@ -79,6 +85,7 @@ const FOOTER = 1 << 23;
 async function readPackage(
   folder: Folder,
   path: string,
+  query: MirrorQuery,
 ): Promise<Pick<Mirrored, "name" | "row"> & { file: MirrorFile; files?: undefined } | undefined> {
   if (!path.endsWith(".parquet")) return undefined;
   const { parquetMetadata } = await import("hyparquet");
@@ -95,7 +102,8 @@ async function readPackage(
   try {
     const { key_value_metadata = [] } = parquetMetadata(concatBytes(tail).buffer);
     const text = key_value_metadata.find(({ key }) => key === "datapackage")?.value;
-    const { resources: [resource], weir: { mirrored: { name, row } } } = JSON.parse(text!);
+    const { resources: [resource], weir: { mirrored: { name, row, digest } } } = JSON.parse(text!);
+    if (digest !== digestOf(query)) return undefined;
     const [folderName] = path.split("/");
     const file: MirrorFile = {
       ...resource,

@@ -27,11 +27,13 @@ import type { DataStream } from "../client/datastream.ts";
 import { DataStreamError } from "../errors.ts";
 import { FileError } from "../files/output.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
+import { loadFormat } from "../formats/load_format.ts";
 import { fetchDataset } from "./dataset.ts";
 import { DATA_FOLDERS, type Folder } from "./folder.ts";
 import {
   type DatasetRow,
   describeDifference,
+  listedFiles,
   type Mirror,
   readManifest,
   rowsIn,
@@ -100,6 +102,9 @@ export async function sync(
   options: SyncOptions = {},
 ): Promise<SyncReport> {
   const run = createRun(client, query, folder, options);
+  const { fileFormat, invalidValues } = run;
+  // Rejects an option that the format does not have.
+  await loadFormat(fileFormat, { invalidValues, url: "", describe: () => "" });
   if (options.isCheck) return await check(run);
   const { check: checkLock, release } = await folder.lock();
   try {
@@ -138,11 +143,22 @@ async function makePlan(run: Run): Promise<Plan> {
     mirror: { ...mirror, ...mirrorQuery },
     datasets,
     rows: isNew || options.isCheck && fetched.length > 0
-      ? await run.rowsOf(
+      ? await countRows(
+        run,
         fetched.length === datasets.length ? [] : fetched.map(({ doi }) => doi),
-      ).count()
+      )
       : fetched.reduce((sum, { mirrored }) => sum + rowsIn(mirrored!), 0),
   };
+}
+
+/** Returns 0 if the service refuses to count: the number is for the disk and the progress only. */
+async function countRows(run: Run, dois: readonly string[]): Promise<number> {
+  try {
+    return await run.rowsOf(dois).count();
+  } catch (error) {
+    if (error instanceof DataStreamError && error.kind === "status" && !error.isTemporary) return 0;
+    throw error;
+  }
 }
 
 /** Reads the manifest, or makes it again from the files. */
@@ -150,7 +166,10 @@ async function readMirror({ folder, mirrorQuery, options }: Run): Promise<Mirror
   const found = await readManifest(folder);
   if (found === undefined) return await rebuildMirror(folder, mirrorQuery);
   const difference = describeDifference(found, mirrorQuery);
-  if (difference === undefined || options.force) return found;
+  if (difference === undefined) return found;
+  if (options.force) {
+    return { ...found, datasets: new Map(), tables: [], stale: listedFiles(found) };
+  }
   throw new FileError(
     `The folder is a mirror of another query (${difference}): choose another folder, or set ` +
       "force to fetch all of it again",

@@ -304,9 +304,33 @@ Deno.test("a folder of another query, or with other columns, is refused until al
   await assertRejects(() => run(service, folder, same), Error, "has version 2 of the schema");
 });
 
+Deno.test("a folder that is made again with another query has no file of the query before", async () => {
+  const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
+  for (
+    const [format, extension] of [["delta", ".parquet"], ["csv", ".csv"], ["delta", ".parquet"]]
+  ) {
+    const query = { format: format as "csv" | "delta", filter: `DOI in ('${AA}','${BB}')` };
+    await run(service, folder, query, { force: true });
+    const names = folder.names.filter((path) => path.includes("/") && !path.includes("_delta_log"));
+    assert(names.every((path) => path.endsWith(extension)), names.join());
+    assertEquals(folder.names.some((path) => path.includes("_delta_log")), format === "delta");
+    assertEquals(names.length, 4, names.join());
+  }
+  // A dataset that fails then is not in the mirror, also if a run with the query before had its files complete.
+  service.onRows = (doi, rows) => doi === BB ? new Response("", { status: 404 }) : rows;
+  const other = { filter: `DOI in ('${AA}','${BB}')`, tidy: true };
+  assertEquals((await run(service, folder, other, { force: true })).outcomes.bb00, "failed");
+  assertEquals(folder.names.filter((path) => path.includes("bb00")), []);
+  service.onRows = (_, rows) => rows;
+  const { sent } = await run(service, folder, other);
+  assertEquals(sent, ["Metadata", "count", "Observations bb00", "Locations bb00", "Metadata bb00"]);
+});
+
 Deno.test("an invalid query sends nothing and changes nothing", async () => {
   const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
   await assertRejects(() => run(service, folder, { filter: "Novelty eq 1" }), ValidationError);
+  const csv = { format: "csv", invalidValues: "null" } as const;
+  await assertRejects(() => run(service, folder, csv), ValidationError, "applies to Parquet only");
   assertEquals([service.requests, folder.files.size], [[], 0]);
 });
 
