@@ -187,7 +187,8 @@ export async function resolveOutput(path: string): Promise<OutputPath> {
   return { path: isLink ? relative("", await realpath(path)) : path, isStream: false };
 }
 
-async function requireDirectory(path: string): Promise<void> {
+/** Throws if the directory of a path is missing. */
+export async function requireDirectory(path: string): Promise<void> {
   const directory = dirname(path);
   if ((await statIfExists(directory))?.isDirectory()) return;
   throw new FileError(`There is no directory ${directory}: create it first`);

@@ -15,7 +15,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { clearInterval, setInterval } from "node:timers";
-import { explainFileError, FileError, statIfExists } from "../files/output.ts";
+import { explainFileError, FileError, requireDirectory, statIfExists } from "../files/output.ts";
 import { describeOwner, isRunning, type Owner, RENEWAL, startRun } from "../files/owner.ts";
 
 /** A file of a folder. */
@@ -148,7 +148,7 @@ export function openFolder(path: string): Folder {
       const found = await statfs(path).catch(() => undefined);
       return found && found.bavail * found.bsize;
     },
-    lock: () => explaining(`${PRIVATE}/lock`, () => lockFolder(path)),
+    lock: () => explaining("", () => lockFolder(path)),
   };
 }
 
@@ -178,7 +178,13 @@ async function syncDirectory(path: string): Promise<void> {
 /** A lock of a run that was killed is replaced. */
 async function lockFolder(path: string): ReturnType<Folder["lock"]> {
   const lock = join(path, PRIVATE, "lock");
-  await mkdir(dirname(lock), { recursive: true });
+  await requireDirectory(path);
+  // Not recursive: Node then hides that a disk is read-only.
+  for (const folder of [path, dirname(lock)]) {
+    await mkdir(folder).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
   const other = (owner: Owner | undefined) =>
     new FileError(
       `${path} is written by another run${

@@ -16,6 +16,7 @@ const canMount = (await runProgram("unshare", ...UNSHARE, "mount -t tmpfs tmpfs 
   false;
 
 const RECORDS = '"$@" records --sandbox --quiet --limit=2000 --top=100';
+const SYNC = '"$@" sync mirror --sandbox --quiet';
 const TO_FILE = `${RECORDS} --output=a.csv`;
 /** Linux ends a process that ignores neither the signal nor the error. */
 const TO_LIMIT = `trap '' XFSZ; ulimit -f 1; ${TO_FILE}`;
@@ -40,6 +41,14 @@ const FAULTS: [options: string, command: string, message: RegExp][] = [
     /^Cannot (open|rm) a\.csv\.part \(EROFS\): the file system is read-only: [^\n]*\n$/,
   ],
   ["size=4k", `${TO_FULL_DISK} --cite=c.txt`, /citations are not \(Cannot write c\.txt \(ENOSPC\)/],
+  // Deno tells the free space only with another permission.
+  ["size=64k", SYNC, /^(The disk has room for 0\.\d MB, and 40000 rows need|Cannot write mirror)/],
+  [
+    "size=176k",
+    `${SYNC} --characteristic=pH`,
+    /^Cannot write mirror\/[^\n]* \(ENOSPC\): no space left on the disk: free some space,/,
+  ],
+  ["ro", SYNC, /^Cannot mkdir mirror \(EROFS\): the file system is read-only: /],
   ["size=4k", `${RECORDS} > /dev/full`, /^Cannot write standard output \(ENOSPC\): [^\n]*\n$/],
 ];
 
