@@ -70,6 +70,14 @@ function isTooLong(status: number, url: string, isService: boolean): boolean {
   return mayBeLength && new URL(url).search.length > SHORT_TARGET;
 }
 
+/** Of an error whose cause is known not to be the length of the query string. */
+export function withoutLength(error: DataStreamError): DataStreamError {
+  const { rule, status = 0 } = error;
+  return rule === undefined
+    ? error
+    : amendError(error, { rule: undefined, hint: ruleOf(status).hint });
+}
+
 /** Of a 403 to a query or key that the service answered before. */
 export function blockError(error: DataStreamError): DataStreamError {
   const detail = `${error.detail} to a query or key that it answered before`;

@@ -137,12 +137,12 @@ export async function* readParts<T>(
       try {
         const response = await send(run, reading.attempts, request.options);
         reading.responses++;
-        run.answered.add(requestName(query, position.shards[0]!.clauses));
         end = yield* readPage(
           response,
           startConversion(request),
           { request, lastId, seen, clock, deliversEarly: canDeliverEarly(reading) },
           (rows) => {
+            onRows(reading);
             advance(reading, rows, `Id:${rows.lastId}`);
             // More rows follow, because the last row of a page is never delivered early.
             reading.isProbe = false;
@@ -156,6 +156,7 @@ export async function* readParts<T>(
             };
           },
         );
+        onRows(reading);
       } catch (error) {
         await handleFailure(reading, request, error);
         continue;
@@ -184,6 +185,11 @@ export async function* readParts<T>(
 }
 
 type Reading = ReturnType<typeof startReading>;
+
+/** A response without rows, such as a page of a proxy, does not show that the service accepts the query. */
+function onRows({ run, query, position }: Reading): void {
+  run.answered.add(requestName(query, position.shards[0]!.clauses));
+}
 
 function startReading(run: Run, query: CheckedQuery, from: Position, options: ReadOptions) {
   return {

@@ -4,7 +4,14 @@ import { endpoint } from "../endpoint/endpoint.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
 import { DataStreamError } from "../errors.ts";
 import { RESOURCES } from "../odata/resources.ts";
-import { blockError, dateOf, outcomeOf, refusedQuery, temporaryFaultOf } from "./http_error.ts";
+import {
+  blockError,
+  dateOf,
+  outcomeOf,
+  refusedQuery,
+  temporaryFaultOf,
+  withoutLength,
+} from "./http_error.ts";
 import type { ClientSettings } from "./options.ts";
 import { readAnswer } from "./page_reader.ts";
 import {
@@ -203,7 +210,7 @@ function isRefused({ fault }: Run, error: DataStreamError): boolean {
 
 /**
  * Finds out what a 401 or 403 is about: the key, the address of this computer, or only the query. A firewall sends them
- * too. Other errors are returned as they are.
+ * too. Other errors are returned as they are, but without the length as a cause that the evidence excludes.
  *
  * @param wasAnswered Whether the service has answered this query before, apart from the skip token
  */
@@ -213,7 +220,8 @@ export async function judge(
   error: unknown,
   wasAnswered: boolean,
 ): Promise<unknown> {
-  if (!(error instanceof DataStreamError) || !isRefused(run, error)) return error;
+  if (!(error instanceof DataStreamError)) return error;
+  if (!isRefused(run, error)) return wasAnswered ? withoutLength(error) : error;
   if (error.status === 401) return await rejectKey(run, error);
   let isBlock = wasAnswered;
   if (!isBlock) {
@@ -227,10 +235,10 @@ export async function judge(
     const { answeredAge = Infinity } = knownService(run.settings);
     isBlock = other.status === 403 && answeredAge < KEY_TTL;
   }
-  if (!isBlock) return await rejectKey(run, error);
+  if (!isBlock) return await rejectKey(run, withoutLength(error));
   run.fault = undefined;
   await report(run, { is: "blocked", cause: error.status, wait: error.retryAfter });
-  return blockError(error);
+  return blockError(withoutLength(error));
 }
 
 /** A response to a request without a key only says that the service answers. */

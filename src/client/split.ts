@@ -112,8 +112,8 @@ export async function requestCount(
     const name = requestName(query, shard.clauses);
     try {
       const response = await send(run, attempts, options);
-      run.answered.add(name);
       rows += await readCount(response);
+      run.answered.add(name);
       shards = later;
     } catch (error) {
       const wasAnswered = run.answered.has(name);

@@ -1,6 +1,6 @@
-// Random queries to a service with random faults: each gives its complete result, an error, or
-// missing rows that it accepts or cannot detect (fault_plans/oracle.ts). `-- PLANS FIRST_SEED`
-// sets the runs.
+// Random queries to a service with random faults, also of a firewall before it: each gives its complete result, an
+// error that names no wrong cause (fault_plans/causes.ts), or missing rows that it accepts or cannot detect
+// (fault_plans/oracle.ts). `-- PLANS FIRST_SEED` sets the runs.
 import { describePlan } from "./fault_plans/plan.ts";
 import { runSeed, type Verdict } from "./fault_plans/run_plan.ts";
 

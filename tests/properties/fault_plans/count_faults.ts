@@ -21,7 +21,12 @@ const KINDS: readonly FaultKind[] = [
   { name: "count of 0", hidesRows: true, count: () => 0 },
   { name: "negative count", count: (count) => -count },
   { name: "rows instead of the count", count: () => [{ Id: 1 }, { Id: 2 }] },
-  { name: "count rejected with 400", hidesRows: true, respond: () => toDelivery("", 400) },
+  {
+    name: "count rejected with 400",
+    causes: () => ["length"],
+    hidesRows: true,
+    respond: () => toDelivery("", 400),
+  },
   { name: "count rejected with 504", hidesRows: true, respond: () => toDelivery("", 504) },
 ];
 

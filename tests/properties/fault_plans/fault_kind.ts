@@ -58,6 +58,17 @@ export interface FaultContext {
   linkTo(options: Record<string, string | undefined>): string;
 }
 
+/** What an error can name: the key, this query, its length, the address, the rate, or the service. */
+export type Cause = "key" | "query" | "length" | "block" | "limit" | "outage";
+
+/** What is known when a fault changes a request. */
+export interface Evidence {
+  /** Whether the service has answered the key in the last 15 minutes. */
+  wasAnswered: boolean;
+  /** Whether it is the request that the client knows to be good. */
+  isKnownGood: boolean;
+}
+
 /** A kind of fault, which implements one of the functions. */
 export interface FaultKind {
   name: string;
@@ -73,6 +84,10 @@ export interface FaultKind {
   isPermanent?: boolean;
   /** Duration (ms) of an outage. */
   duration?: number;
+  /** Maximum number of requests that it changes. Default: random */
+  times?: number;
+  /** What an error may name because of it, from what one request showed. Default: an outage */
+  causes?(evidence: Evidence): readonly Cause[];
   /** Whether it changes this request; otherwise, it can change a later one. */
   applies?(context: FaultContext): boolean;
   /** Replaces the response; `undefined` leaves it to the service. */

@@ -24,6 +24,8 @@ export interface Exchange {
   request: ServiceRequest;
   /** Faults that changed the response. */
   faults: Fault[];
+  /** `undefined` without a response. */
+  status: number | undefined;
   /** Text of a page or a count that arrives to its end; `undefined` otherwise. */
   text: string | undefined;
 }
@@ -55,6 +57,7 @@ export class FaultyService {
     try {
       const delivery = await this.#answer(exchange, signal);
       const { status, headers } = delivery;
+      exchange.status = status;
       this.#block(exchange, delivery);
       return new Response(this.#body(exchange, delivery, signal), { status, headers });
     } catch (error) {
@@ -91,9 +94,13 @@ export class FaultyService {
         isCount: options.get("$count") === "true",
       },
       faults: [],
+      status: undefined,
       text: undefined,
     };
-    const lastTime = this.exchanges.at(-1)?.time ?? -Infinity;
+    const last = this.exchanges.at(-1);
+    const lastTime = last?.time ?? -Infinity;
+    const isRepeated = last?.request.url.href === url.href &&
+      (last.status === 403 || last.status === 429);
     const broken: [rule: string, isBroken: boolean][] = [
       [`sent to ${url.origin}`, !request.url.startsWith(`${this.baseUrl}/`)],
       ["key in the URL", request.url.includes(API_KEY)],
@@ -101,6 +108,7 @@ export class FaultyService {
       ["follows redirects", !["manual", "error"].includes(request.redirect)],
       [`not encoded: ${url.search}`, /[$ ']/.test(url.search.replaceAll("%27", ""))],
       [`overlaps request ${this.#open?.number}`, this.#open !== undefined],
+      ["repeats a refused request at once", isRepeated && time - lastTime < 2 * SPACING],
       [`less than ${SPACING} ms after the previous one`, time - lastTime < SPACING],
       [`${this.#notBefore - time} ms before the end of Retry-After`, time < this.#notBefore],
     ];

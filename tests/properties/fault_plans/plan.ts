@@ -75,6 +75,29 @@ const FILTERS: Record<ResourceName, readonly (string | undefined)[]> = {
   Locations: [undefined, undefined, "RegionId in ('hub.atlantic','hub.mackenzie')"],
   Metadata: [undefined, undefined, "CreateTimestamp gt '2020-01-01'"],
 };
+const idsFrom = (count: number) => Array.from({ length: count }, (_, index) => 1001 + 7 * index);
+/** Filters that are too long for a firewall, or have a text that it takes for an attack. */
+const REFUSED_MEASUREMENTS = [
+  `LocationId in (${idsFrom(400)})`,
+  `LocationId in (${idsFrom(400)}) and ActivityStartYear gte 2014`,
+  `CharacteristicName in ('Nitrate','Chloride',${
+    Array.from({ length: 120 }, (_, index) => `'Name of a measurement ${index}'`)
+  })`,
+  "CharacteristicName in ('Nitrate','o,p''-DDT')",
+  "CharacteristicName ne '<script>'",
+  `LocationId in (${idsFrom(400)}) and CharacteristicName in ('Chloride','o,p''-DDT')`,
+];
+const REFUSED_FILTERS: Record<ResourceName, readonly string[]> = {
+  Records: REFUSED_MEASUREMENTS,
+  Observations: REFUSED_MEASUREMENTS,
+  Locations: [`LocationId in (${idsFrom(400)})`, "RegionId ne '<b>'", "RegionId ne '--'"],
+  Metadata: [
+    `DOI in ('10.25976/weir-aa00',${
+      Array.from({ length: 120 }, (_, index) => `'10.25976/weir-none-${index}'`)
+    })`,
+    "DatasetName ne '/*'",
+  ],
+};
 const BOXES: readonly BoundingBox[] = [
   { west: -110, south: 40, east: -60, north: 60 },
   { west: -141, south: 41, east: -50, north: 84 },
@@ -90,7 +113,9 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const reader = random.pick(READERS);
   const isServer = reader === "server";
   const format = isServer || reader === "bytes" ? random.pick(formatsOf(resource)) : undefined;
-  const filter = random.pick(FILTERS[resource]);
+  const hasFirewall = random.chance(0.3);
+  const isRefused = random.chance(hasFirewall ? 0.6 : 0.05);
+  const filter = random.pick((isRefused ? REFUSED_FILTERS : FILTERS)[resource]);
   const within = isMeasured && random.chance(0.2) ? random.pick(BOXES) : undefined;
   const all = within === undefined
     ? await referenceRows(size, resource, filter)
@@ -101,7 +126,7 @@ export async function drawPlan(seed: number, random: Random): Promise<Plan> {
   const matching = last === undefined ? all : all.filter(({ Id }) => isAfter(Id, last));
   const pages = random.int(1, random.pick([4, 12, 40]));
   const top = Math.max(1, Math.ceil(matching.length / pages));
-  const faults = drawFaults(pages + 3, random);
+  const faults = drawFaults(pages + 3, hasFirewall, random);
   const mustAccept = faults.some(({ kind }) => kind === LARGE_COUNTS);
   const locationIds = matching.map((row) => row["LocationId"] ?? row["MonitoringLocationID"]);
   return {

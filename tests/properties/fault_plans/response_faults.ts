@@ -1,4 +1,11 @@
-import { type Delivery, type FaultContext, type FaultKind, toDelivery } from "./fault_kind.ts";
+import {
+  type Cause,
+  type Delivery,
+  type FaultContext,
+  type FaultKind,
+  toDelivery,
+} from "./fault_kind.ts";
+import { oneRefusal } from "./firewall_faults.ts";
 import type { Plan } from "./plan.ts";
 import { API_KEY } from "./reference_rows.ts";
 
@@ -21,10 +28,21 @@ function errorResponse(status: number, { random }: FaultContext, headers = {}): 
   return toDelivery(body, status, { "content-type": type, ...headers });
 }
 
+/** What errors may name because of a status. */
+const CAUSES: Readonly<Record<number, FaultKind["causes"]>> = {
+  400: () => ["length"],
+  401: () => ["key"],
+  403: oneRefusal,
+  413: () => ["length"],
+  429: () => ["block", "limit"],
+};
+
 function statusFault(status: number, isRecoverable: boolean): FaultKind {
+  const causes = CAUSES[status];
   return {
     name: `status ${status}`,
     isRecoverable,
+    ...(causes && { causes }),
     async respond(context) {
       const { random, clock, signal } = context;
       if ((status === 408 || status === 504) && random.chance(0.3)) {

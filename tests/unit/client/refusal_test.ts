@@ -1,7 +1,7 @@
 // A 403 is about the key, the address or the query: evidence decides, and the message names the cause.
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { type DataStream, DataStreamError, eq } from "../../../mod.ts";
+import { type DataStream, DataStreamError, eq, isIn } from "../../../mod.ts";
 import { overSandbox, problemOf } from "../../helpers/edge.ts";
 import { weir } from "../../helpers/run_weir.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
@@ -131,4 +131,28 @@ Deno.test("a query is sent again when the known-good request finds an outage", a
   const outage = () => new Response("", { status: 503 });
   const { client, requests } = retryingClient([forbidden, outage, page([{ Id: 1 }])]);
   assertEquals([(await client.locations().toArray()).length, requests.length], [1, 3]);
+});
+
+Deno.test("a page of HTML is no answer: a 403 after it is not taken for a block", async () => {
+  const headers = { "content-type": "text/html" };
+  const html = () => new Response("<html>", { headers });
+  const { client, requests } = retryingClient([html, forbidden, forbidden]);
+  const { status, isTemporary } = await failureOf(client);
+  assertEquals([status, isTemporary, requests.length], [403, false, 3]);
+});
+
+Deno.test("no error names the length of a query when the key is rejected, or the query was answered", async () => {
+  const regions = Array.from({ length: 200 }, (_, index) => `admin.4.ca.${index}`);
+  const long = { filter: isIn("RegionId", regions), top: 1, unchecked: true } as const;
+  for (
+    const [answers, hint] of [
+      [[forbidden, forbidden], "check the API key"],
+      [[page([{ Id: 1 }], next(1)), () => new Response("", { status: 400 })], "check the names"],
+    ] as const
+  ) {
+    const { client, requests } = retryingClient([...answers]);
+    const error = await assertRejects(() => client.locations(long).toArray(), DataStreamError);
+    assertEquals([error.rule, requests.length], [undefined, 2]);
+    assertEquals([error.hint.startsWith(hint), error.hint.includes("firewall")], [true, false]);
+  }
 });
