@@ -52,9 +52,9 @@ function causesOf(fault: Fault, exchanges: readonly Exchange[]): readonly Cause[
     if (!faults.includes(fault)) return [];
     const earlier = exchanges.slice(0, index).filter((other) => time - other.time < KEY_TTL);
     const isKnownGood = url.search === KNOWN_GOOD;
-    // A response with status 200 that broke can have had rows.
+    // A response that broke may have had rows.
     const answers = [
-      ({ text }: Exchange) => text !== undefined,
+      ({ status, faults }: Exchange) => status === 200 && faults.length === 0,
       ({ status }: Exchange) => status === 200,
     ];
     return answers.flatMap((isAnswer) =>
