@@ -1,10 +1,4 @@
-import {
-  type Cause,
-  type Delivery,
-  type FaultContext,
-  type FaultKind,
-  toDelivery,
-} from "./fault_kind.ts";
+import { type Delivery, type FaultContext, type FaultKind, toDelivery } from "./fault_kind.ts";
 import { oneRefusal } from "./firewall_faults.ts";
 import type { Plan } from "./plan.ts";
 import { API_KEY } from "./reference_rows.ts";
