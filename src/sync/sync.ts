@@ -67,8 +67,9 @@ export type {
 const CHECKED_ROWS = 200_000;
 /** Datasets in a row that can fail before the others are not tried. */
 const MAX_FAILURES = 3;
-/** Bytes of a row, if the mirror has none to measure. */
+/** Bytes of a row, if the mirror has too few rows to measure. */
 const ROW_BYTES = { parquet: 40, csv: 400 };
+const MEASURED_ROWS = 100_000;
 
 /**
  * Brings a folder up to date: requests the datasets that match the query, and then only those with another version.
@@ -289,7 +290,7 @@ async function requireRoom(
 ): Promise<void> {
   const files = [...datasets.values()].flatMap(({ files: [first] }) => first ?? []);
   const sum = (of: "rows" | "bytes") => files.reduce((sum, file) => sum + file[of], 0);
-  const rowBytes = sum("rows") > 0 ? sum("bytes") / sum("rows") : ROW_BYTES[fileFormat];
+  const rowBytes = sum("rows") < MEASURED_ROWS ? ROW_BYTES[fileFormat] : sum("bytes") / sum("rows");
   const needed = Math.ceil(rows * rowBytes);
   const free = await folder.freeBytes?.() ?? Infinity;
   if (needed <= free) return;
