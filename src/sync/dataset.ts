@@ -7,6 +7,7 @@ import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
 import type { ResourceName } from "../odata/resources.ts";
+import type { Folder } from "./folder.ts";
 import {
   type DatasetRow,
   digestOf,
@@ -67,43 +68,29 @@ async function fetchFile(
   name: string,
 ): Promise<MirrorFile> {
   const { folder, format, fileFormat } = run;
-  const tidy = run.tidy && resource !== "Locations";
   const described = {
     resource,
     format: fileFormat,
-    tidy,
+    tidy: run.tidy && resource !== "Locations",
     url: query.url,
     citations: [toCitation(row)],
     datasets: [versionOf(row)],
   };
   const mirrored = { digest: digestOf(run.mirrorQuery), name, row };
   const loaded = await loadFormat(fileFormat, {
-    invalidValues: fileFormat === "parquet" ? run.invalidValues : undefined,
+    invalidValues: run.invalidValues,
     url: query.url,
     describe: ({ notes, ...facts }) =>
       embeddedPackage({ ...described, ...facts, more: { notes, mirrored } }),
   });
-  const hash = createHash("sha256");
-  let bytes = 0;
-  let last: Batch<Uint8Array> | undefined;
-  async function* content() {
-    for await (const batch of query.batches({ format: loaded })) {
-      last = batch;
-      hash.update(batch.data);
-      bytes += batch.data.length;
-      yield batch.data;
-    }
-  }
   const folderName = resource.toLowerCase();
-  // Immutable names only in Delta, where the log says which files count.
   const part = stagedPath(`${folderName}/${name}.${fileFormat}`);
-  await folder.write(part, content());
-  const digest = hash.digest("hex");
-  const path = format === "delta"
-    ? `${folderName}/${name}-${digest.slice(0, 12)}.${fileFormat}`
-    : `${folderName}/${name}.${fileFormat}`;
+  const { last, hash, bytes } = await writeRows(folder, part, query.batches({ format: loaded }));
+  // Immutable names only in Delta, where the log says which files count.
+  const suffix = format === "delta" ? `-${hash.slice(0, 12)}` : "";
+  const path = `${folderName}/${name}${suffix}.${fileFormat}`;
   if (format === "delta") await folder.move(part, stagedPath(path));
-  const { totalRows: rows, cursor, missingRows, surplusRows } = last!;
+  const { totalRows: rows, cursor, missingRows, surplusRows } = last;
   const { fields = [] } = cursor.writer as WriterState;
   const { resources: [{ schema, ...facts }] } = toDataPackage({
     ...described,
@@ -112,7 +99,7 @@ async function fetchFile(
     created: new Date(run.now()),
     bytes,
     rows,
-    hash: `sha256:${digest}`,
+    hash: `sha256:${hash}`,
     more: {},
   });
   return {
@@ -123,4 +110,25 @@ async function fetchFile(
     schema: fileFormat === "csv" ? schema : { fields: schema.fields.map(typeOfColumn) },
     dataset: row.DOI,
   };
+}
+
+/** Writes batches to a file, and returns the last one, the number of bytes, and their hash. */
+async function writeRows(
+  folder: Folder,
+  path: string,
+  batches: AsyncIterable<Batch<Uint8Array>>,
+): Promise<{ last: Batch<Uint8Array>; bytes: number; hash: string }> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let last: Batch<Uint8Array> | undefined;
+  async function* content() {
+    for await (const batch of batches) {
+      last = batch;
+      hash.update(batch.data);
+      bytes += batch.data.length;
+      yield batch.data;
+    }
+  }
+  await folder.write(path, content());
+  return { last: last!, bytes, hash: hash.digest("hex") };
 }
