@@ -50,6 +50,7 @@
  * | `/Records?$count=true` | the number of rows |
  * | `/Summary.csv` | number, years, units and non-detects of the results of each location and characteristic |
  * | `/Citations.txt` | citations of the datasets; also `.bib`, `.ris`, `.csl.json` and `.json` |
+ * | `/mirror/…` | files of a folder of `weir sync`, also ranges of their bytes, if {@linkcode AppOptions.mirror} is set; `/mirror.json` lists them |
  * | `/` | the web page |
  * | `/healthz` | status 200 |
  * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
@@ -71,5 +72,6 @@
  * @module
  */
 export { createApp, type EdgeApp } from "./server/app.ts";
+export type { MirrorFile, MirrorFolder } from "./http/folder.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./http/options.ts";
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";

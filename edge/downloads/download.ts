@@ -13,7 +13,7 @@ import { isNotModified, keyOfState, notModified, requestState, validatorsOf } fr
 import type { RequestOutcome } from "../http/metrics.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type Settings, withoutSecretPath } from "../http/options.ts";
-import { toServiceProblem } from "../http/problem.ts";
+import { noServerKey, toServiceProblem } from "../http/problem.ts";
 import {
   type DocumentOptions,
   type DownloadParameters,
@@ -35,6 +35,7 @@ export async function authorize(
   { accessControl, requests }: AppContext,
 ): Promise<DataStream> {
   const { dataStream, apiKey } = await accessControl.authorize(exchange);
+  if (apiKey === undefined) throw noServerKey();
   return exchange.upstream.count(dataStream, requests.limiterOf(exchange.client, apiKey));
 }
 
@@ -352,15 +353,23 @@ async function respondWithDocument(
 /** Bytes. Small chunks show that a slow client still reads, so it is not disconnected. */
 const MAX_CHUNK = 65_536;
 
+/** A part of a document or of a file. */
+type SentPart = Pick<FeedPart, "data" | "rows"> & Partial<FeedPart>;
+
+/** What one client reads. */
+export interface PartSource extends Pick<Reader, "close" | "error" | "onHeartbeat"> {
+  read(): Promise<SentPart | undefined>;
+}
+
 /** Reads the next part when the client has read the last one. */
-function createBody(
-  first: FeedPart | undefined,
-  reader: Reader,
+export function createBody(
+  first: SentPart | undefined,
+  reader: PartSource,
   exchange: Exchange,
   { clock, readerTimeout }: Settings,
   task: string,
 ): ReadableStream<Bytes> {
-  let part = first;
+  let part: SentPart | undefined = first;
   /** Bytes of the part that were passed to the runtime. */
   let taken = 0;
   /** Since when a chunk waits for the client. */
@@ -416,7 +425,7 @@ function createBody(
 }
 
 /** Adds a part to the facts of the request, and logs how a complete document differs from the count of the service. */
-function recordPart(part: FeedPart | undefined, { facts, log }: Exchange, task: string): void {
+function recordPart(part: SentPart | undefined, { facts, log }: Exchange, task: string): void {
   facts.rows += part?.rows ?? 0;
   facts.notes = part?.notes ?? facts.notes;
   const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};

@@ -6,6 +6,7 @@ import { MAX_REQUESTS_PER_SECOND, PRODUCTION_URL } from "../../src/service_const
 import { RANDOM_SECRET_HINT, requireSecret } from "../../src/signing/signed_url.ts";
 import {
   invalidValue,
+  isObject,
   type OptionRule,
   parseWholeNumber,
   readOptions,
@@ -13,6 +14,8 @@ import {
   requirePositive,
   requireWholeNumber,
 } from "../../src/validation.ts";
+
+import { type MirrorFolder, openFolder } from "./folder.ts";
 
 /** Who may download; see {@linkcode AppOptions.access}. */
 export type AccessMode = "caller" | "signed" | "token" | "public";
@@ -119,6 +122,11 @@ export interface AppOptions
   logRequests?: boolean | undefined;
   /** Format of the lines: `text` for people, or `json` for one JSON object per line. Default `text`. */
   logFormat?: LogFormat | undefined;
+  /**
+   * Folder of `weir sync` whose files to serve below `/mirror/`: its path in Node, Deno and Bun, or an object that opens its
+   * files. Nothing is requested from DataStream for them; without an `apiKey`, the app serves only them. Default: none.
+   */
+  mirror?: string | MirrorFolder | undefined;
   /** Bearer token of at least 16 characters for `/metrics`. Default: none, and no `/metrics`. */
   metricsToken?: string | undefined;
 }
@@ -261,6 +269,12 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     check: requirePositive,
     show: (rate = MAX_REQUESTS_PER_SECOND) => String(rate),
   },
+  mirror: {
+    variable: "WEIR_MIRROR",
+    help:
+      "folder of weir sync to serve below /mirror/; without DATASTREAM_API_KEY, only this folder",
+    check: requireMirror,
+  },
   metricsToken: {
     ...secret,
     variable: "WEIR_METRICS_TOKEN",
@@ -340,14 +354,17 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
 };
 
 type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
+/** Options that become another value. */
+type ConvertedName = "log" | "mirror";
 
 /** Valid options, with their defaults. */
 export type Settings =
-  & Required<Omit<AppOptions, keyof DataStreamOptions | OptionalName | "log">>
+  & Required<Omit<AppOptions, keyof DataStreamOptions | OptionalName | ConvertedName>>
   & Pick<AppOptions, OptionalName>
   & {
     clock: Clock;
     log: (line: string, level: LogLevel) => void;
+    mirror: MirrorFolder | undefined;
     /** Must not be in the log. */
     secrets: readonly string[];
     dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
@@ -372,6 +389,7 @@ export function toSettings(options: AppOptions): Settings {
     ...given,
     clock: given.clock ?? systemClock,
     log: safeLog(given.log as LogTarget),
+    mirror: typeof given.mirror === "string" ? openFolder("mirror", given.mirror) : given.mirror,
     signingSecret,
     secrets: secrets.filter((text) => !!text),
     dataStreamOptions,
@@ -380,15 +398,20 @@ export function toSettings(options: AppOptions): Settings {
   return settings;
 }
 
-function requireCredentials({ access, apiKey, signingSecret, tokens }: Settings): void {
+function requireCredentials({ access, apiKey, mirror, signingSecret, tokens }: Settings): void {
   const requireSet = (name: string, isSet: boolean) => {
     if (!isSet) throw new ValidationError(name, `must be set for ${access} access`);
   };
-  if (access !== "caller") requireSet("apiKey", !!apiKey);
+  if (access !== "caller" && mirror === undefined) requireSet("apiKey", !!apiKey);
   if (access === "token") requireSet("tokens", tokens.length > 0);
   if (access !== "signed") return;
   requireSet("signingSecret", !!signingSecret);
   requireSecret("signingSecret", signingSecret);
+}
+
+/** Without a key, which requests of the service need. */
+export function isMirrorOnly({ access, apiKey, mirror }: Settings): boolean {
+  return access !== "caller" && !apiKey && mirror !== undefined;
 }
 
 /** Other text, such as "1e3", stays text, so that the check rejects it and shows it. */
@@ -445,6 +468,12 @@ function safeLog(log: LogTarget): Settings["log"] {
       console.error(`The option log failed: ${oneLine(error)}`);
     }
   };
+}
+
+function requireMirror(option: string, mirror: unknown): void {
+  if (typeof mirror === "string" && mirror !== "") return;
+  if (isObject(mirror) && typeof mirror.open === "function") return;
+  throw invalidValue(option, "the path of a folder, or an object with the function open", mirror);
 }
 
 /** A Bearer token (RFC 6750). */

@@ -39,6 +39,8 @@ export interface DocumentOptions extends Omit<AnyResourceQuery, ServerOption | "
   allowInvalid?: boolean;
   fileName?: string;
   by?: SummaryKey;
+  /** Of a file of the mirror. */
+  version?: string;
 }
 
 type Reader<T> = readonly [name: string, read: (text: string, name: string) => T];
@@ -76,6 +78,7 @@ const READERS = {
   allowInvalid: ["allowInvalid", readBoolean],
   fileName: ["filename", copy],
   by: ["by", readSummaryKey],
+  version: ["version", copy],
 } as const satisfies Readers<DocumentOptions>;
 export type ParameterName = typeof READERS[keyof typeof READERS][0];
 
@@ -85,7 +88,7 @@ export const PARAMETER_NAMES: ReadonlyMap<string, ParameterName> = new Map(
 );
 
 export const DOWNLOAD_PARAMETERS: readonly ParameterName[] = [...PARAMETER_NAMES.values()]
-  .filter((name) => name !== "by");
+  .filter((name) => name !== "by" && name !== "version");
 
 export function readDownloadParameters(
   url: URL,

@@ -52,6 +52,16 @@ export class LimitReached extends HttpProblem {
 /** Seconds. */
 const LIMIT_RETRY_DELAY = 30;
 
+/** Of a server that has only a mirror. */
+export function noServerKey(): HttpProblem {
+  return new HttpProblem({
+    status: 503,
+    title: TITLES[401]!,
+    detail: "This server has no API key of DataStream, and serves only the files of its mirror",
+    hint: "use a URL of the list /mirror.json, or ask the operator of this server to set a key",
+  });
+}
+
 export function problemResponse(
   details: ProblemDetails,
   headers: Record<string, string> = {},

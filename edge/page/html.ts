@@ -1,6 +1,7 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
 import { KNOWN_VALUES, REGION_NAMES } from "../../src/odata/value_hints.ts";
+import { MIRROR_PATH } from "../downloads/mirror.ts";
 import { shorten } from "../http/parameters.ts";
 import type { AccessMode, Settings } from "../http/options.ts";
 import { commonNames, nameInForm } from "./characteristics.ts";
@@ -26,7 +27,7 @@ export interface View {
 const DOCUMENTATION = "https://jsr.io/@weir/datastream";
 
 /** Returns the document of a view of the form. */
-export function renderFrame(view: View, form: Form, isSynthetic: boolean): Html {
+export function renderFrame(view: View, form: Form, settings: Settings): Html {
   const { title } = view;
   const { language, text } = form.locale;
   const other = language === "en" ? "fr" : "en";
@@ -34,6 +35,7 @@ export function renderFrame(view: View, form: Form, isSynthetic: boolean): Html 
   const scriptTexts = Object.fromEntries(SCRIPT_TEXTS.map((name) => [name, text[name]]));
   const links = html`
     <a href="/datasets?lang=${language}">${text.datasets}</a>
+    ${settings.mirror && html`<a href="${MIRROR_PATH}?lang=${language}">${text.files}</a>`}
     <a href="/fields?lang=${language}">${text.fields}</a>
     <a href="${DOCUMENTATION}">${text.documentation}</a>
   `;
@@ -64,7 +66,7 @@ export function renderFrame(view: View, form: Form, isSynthetic: boolean): Html 
               <a class="narrow" href="#menu">${text.menu}</a>
             </nav>
           </div>
-          ${isSynthetic && html`
+          ${settings.synthetic && html`
             <p class="synthetic"><strong>${text.synthetic}</strong> ${text.syntheticNote}</p>
           `}
         </header>

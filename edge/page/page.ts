@@ -6,8 +6,10 @@ import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { contentDisposition } from "../downloads/headers.ts";
+import { listFiles, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
 import { Queue } from "../http/queue.ts";
-import { HttpProblem, serviceProblem, toServiceProblem } from "../http/problem.ts";
+import { HttpProblem, noServerKey, serviceProblem, toServiceProblem } from "../http/problem.ts";
+import { publicOrigin } from "../http/public_origin.ts";
 import type { Exchange, Router } from "../http/exchange.ts";
 import type { Settings } from "../http/options.ts";
 import { describePoints } from "./chart.ts";
@@ -17,11 +19,12 @@ import {
   renderDatasetList,
   renderFields,
 } from "./dataset.ts";
-import { createLink, fileNameOf, publicOrigin } from "./download_link.ts";
+import { createLink, expiryOf, fileNameOf } from "./download_link.ts";
 import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, renderShortForm, type View } from "./html.ts";
 import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
+import { renderMirror } from "./mirror.ts";
 import { type PAGE_FILES, PAGE_ROUTES } from "./paths.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
 import { script } from "./scripts/script.ts";
@@ -49,7 +52,11 @@ const MAX_FORM_SIZE = 100_000;
 const MAX_CONCURRENT = 3;
 
 /** `dispatch` responds to the request of an exchange again, after it was changed. */
-export function createPage(context: AppContext, dispatch: Visit["dispatch"]): Router {
+export function createPage(
+  context: AppContext,
+  dispatch: Visit["dispatch"],
+  mirror: Mirror | undefined,
+): Router {
   const { access } = context.settings;
   const app: Router = new Hono();
   // The server responds to errors.
@@ -61,7 +68,7 @@ export function createPage(context: AppContext, dispatch: Visit["dispatch"]): Ro
     const headers = { "content-type": type, "cache-control": "no-cache" };
     app.get(path, ({ req }) => new Response(body(new URL(req.url).searchParams), { headers }));
   }
-  const respond = createResponder(context, dispatch);
+  const respond = createResponder(context, { dispatch, mirror });
   const onError = () => {
     throw FORM_TOO_LARGE;
   };
@@ -125,6 +132,8 @@ interface Visit {
   /** @throws {FormError} Without a key or token, if access requires it */
   open: () => Promise<Source>;
   dispatch: (exchange: Exchange) => Response | Promise<Response>;
+  /** Set if there is the route of its list. */
+  mirror: Mirror | undefined;
 }
 
 type Route = typeof PAGE_ROUTES[number];
@@ -187,6 +196,12 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
 
   "/fields": ({ form }) => Promise.resolve(renderFields(form.locale)),
 
+  async [MIRROR_PATH]({ settings, exchange, form, open, mirror }) {
+    await open();
+    const list = await listFiles(mirror!, exchange, settings, expiryOf(settings));
+    return renderMirror(settings, form, list);
+  },
+
   async "/datasets"({ form, open }) {
     return renderDatasetList(form.locale, await load(await open(), "datasets"));
   },
@@ -230,7 +245,7 @@ async function loadContent(visit: Visit): Promise<ResultsContent> {
   return { ...content, urls: { csv, parquet } };
 }
 
-function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
+function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "mirror">) {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
   const limit = new Queue({
@@ -258,6 +273,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       owner: access === "caller" ? await sha256Hex(authorized.credential!) : "",
       tasks: 0,
       async run(task) {
+        if (authorized.apiKey === undefined) throw noServerKey();
         try {
           return await limit.run(task, undefined, signal, 0);
         } catch (error) {
@@ -279,7 +295,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
     try {
       view = method === "HEAD" && route !== "/download"
         ? { content: html`` }
-        : await ROUTES[route]({ settings, exchange, parameters, form, open, dispatch });
+        : await ROUTES[route]({ ...shared, settings, exchange, parameters, form, open });
     } catch (error) {
       const failure = describeFailure(error, form, exchange.log.id);
       // The names of datasets can need a key or token.
@@ -289,7 +305,7 @@ function createResponder(context: AppContext, dispatch: Visit["dispatch"]) {
       view = { ...failure, form: isShort ? renderShortForm(content) : renderForm(content) };
     }
     if (view instanceof Response) return view;
-    return new Response(String(renderFrame(view, form, settings.synthetic)), {
+    return new Response(String(renderFrame(view, form, settings)), {
       status: view.status ?? 200,
       headers: { ...view.headers, "content-type": HTML_TYPE, "cache-control": "no-store" },
     });

@@ -1,5 +1,7 @@
 // The paths of the page, which the server knows before it loads the page.
 
+import { MIRROR_PATH } from "../downloads/mirror.ts";
+
 /** Files that need no data of the service. */
 export const PAGE_FILES = ["/weir.css", "/weir.js", "/weir.svg", "/suggestions"] as const;
 
@@ -13,4 +15,5 @@ export const PAGE_ROUTES = [
   "/fields",
   "/datasets",
   "/datasets/:doi{.+}",
+  MIRROR_PATH,
 ] as const;

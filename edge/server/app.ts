@@ -9,6 +9,13 @@ import { suggestBySpelling } from "../../src/validation.ts";
 import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
 import { type AppContext, respondWithDownload } from "../downloads/download.ts";
 import { Feeds } from "../downloads/feeds.ts";
+import {
+  Mirror,
+  MIRROR_JSON,
+  MIRROR_PATH,
+  respondWithMirrorFile,
+  respondWithMirrorList,
+} from "../downloads/mirror.ts";
 import { respondWithSummary, SUMMARY_PATH } from "../downloads/summary.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "../http/access.ts";
 import {
@@ -22,7 +29,7 @@ import {
   sendRequestId,
 } from "../http/exchange.ts";
 import { Metrics, METRICS_TYPE } from "../http/metrics.ts";
-import { type AppOptions, isWorkers, toSettings } from "../http/options.ts";
+import { type AppOptions, isMirrorOnly, isWorkers, toSettings } from "../http/options.ts";
 import {
   HttpProblem,
   problemResponse,
@@ -149,6 +156,7 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   const { settings: { corsOrigins, metricsToken, synthetic }, accessControl } = context;
   const app: Router = new Hono();
   const knownPaths = new Set<string>();
+  const mirror = context.settings.mirror && new Mirror(context.settings.mirror, context.settings);
 
   app.use(async ({ req, env }, next) => {
     // Also for a method that is not allowed, and for a preflight request.
@@ -172,8 +180,10 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   }));
 
   app.get("/healthz", () => new Response("ok\n", { headers: STATUS_HEADERS }));
-  app.get("/readyz", async ({ env: { exchange: { upstream, log } } }) => {
-    await readiness.check(upstream.count(accessControl.server.dataStream), log);
+  app.get("/readyz", async ({ env: { exchange } }) => {
+    const { upstream, log } = exchange;
+    if (isMirrorOnly(context.settings)) await mirror!.manifest(exchange);
+    else await readiness.check(upstream.count(accessControl.server.dataStream), log);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
   if (metricsToken !== undefined) {
@@ -184,7 +194,8 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
     });
   }
   addDownloads(app, context);
-  addPage(app, context);
+  addPage(app, context, mirror);
+  if (mirror !== undefined) addMirror(app, mirror, context);
   for (const { method, path } of app.routes) if (method !== "ALL") knownPaths.add(path);
 
   app.notFound(({ req: { path } }) =>
@@ -220,6 +231,18 @@ function addDownloads(app: Router, context: AppContext): void {
   get(SUMMARY_PATH, (exchange) => respondWithSummary(exchange, context));
 }
 
+function addMirror(app: Router, mirror: Mirror, context: AppContext): void {
+  for (const path of [MIRROR_PATH, MIRROR_JSON]) {
+    app.get(path, ({ env }) => respondWithMirrorList(env.exchange, mirror, context));
+  }
+  app.get(MIRROR_FILES, ({ env: { exchange } }) => {
+    exchange.facts.path = MIRROR_FILES.split("{")[0]!;
+    return respondWithMirrorFile(exchange, mirror, context);
+  });
+}
+
+const MIRROR_FILES = `${MIRROR_PATH}:path{.+}`;
+
 const SECURE_HEADERS = {
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -240,9 +263,20 @@ const SECURE_HEADERS = {
 
 const CORS = {
   allowMethods: ["GET", "HEAD"],
-  allowHeaders: ["x-api-key", "authorization", "if-none-match", "x-request-id"],
+  allowHeaders: [
+    "x-api-key",
+    "authorization",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "range",
+    "x-request-id",
+  ],
   exposeHeaders: [
+    "accept-ranges",
     "content-disposition",
+    "content-range",
     "etag",
     "link",
     "retry-after",

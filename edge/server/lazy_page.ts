@@ -1,4 +1,5 @@
 import type { AppContext } from "../downloads/download.ts";
+import { isForBrowser, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
 import type { Exchange, Router } from "../http/exchange.ts";
 import type { createPage } from "../page/page.ts";
 import { PAGE_FILES, PAGE_ROUTES } from "../page/paths.ts";
@@ -20,6 +21,7 @@ const importPage: LoadPage | undefined = typeof WEIR_PAGE === "boolean" && !WEIR
 export function addPage(
   app: Router,
   context: AppContext,
+  mirror: Mirror | undefined,
   load: LoadPage | undefined = importPage,
 ): void {
   const { access, page: hasPage, tokens } = context.settings;
@@ -30,12 +32,19 @@ export function addPage(
   const respond = async ({ env }: { env: { exchange: Exchange } }) => {
     // Each request imports by itself: in workerd, it cannot await the promise of another one. A failure is not remembered.
     const { createPage } = await load();
-    page ??= createPage(context, dispatch);
+    page ??= createPage(context, dispatch, mirror);
     return await page.fetch(env.exchange.request, env);
   };
   for (const path of PAGE_FILES) app.get(path, respond);
   for (const route of PAGE_ROUTES) {
-    app.get(route, respond);
+    if (route === MIRROR_PATH) {
+      if (mirror === undefined) continue;
+      // Programs get the list as JSON.
+      app.get(
+        route,
+        (context, next) => isForBrowser(context.env.exchange) ? respond(context) : next(),
+      );
+    } else app.get(route, respond);
     if (access !== "public") app.post(route, respond);
   }
 }

@@ -223,6 +223,7 @@ const TABLE: Readonly<Record<string, Command>> = {
         "--host ADDRESS": "address to listen on; 0.0.0.0 is all (default: HOST, else 127.0.0.1)",
         "--port PORT": "port to listen on; 0 is any free port (default: PORT, else 8000)",
         "--access MODE": `who may download: ${ACCESS_MODES.join(", ")} (default: WEIR_ACCESS)`,
+        "--mirror DIR": "folder of weir sync to serve below /mirror/ (default: WEIR_MIRROR)",
       }, { access: ACCESS_MODES }),
       ...SANDBOX_FLAG,
       ...flagTable({

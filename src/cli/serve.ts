@@ -4,7 +4,12 @@ import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 import type { FlagValues } from "./flags.ts";
 
-const VARIABLE_FLAGS = { HOST: "host", PORT: "port", WEIR_ACCESS: "access" } as const;
+const VARIABLE_FLAGS = {
+  HOST: "host",
+  PORT: "port",
+  WEIR_ACCESS: "access",
+  WEIR_MIRROR: "mirror",
+} as const;
 /** By the variable that they replace, for messages. */
 const FLAG_NAMES = Object.fromEntries(
   Object.entries(VARIABLE_FLAGS).map(([name, flag]) => [name, `--${flag} or ${name}`]),
@@ -29,7 +34,9 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   } catch (error) {
     if (error instanceof server.ListenError) throw new CommandError(error.message);
     if (!(error instanceof ValidationError)) throw error;
-    const nameVariable = namesOf({ ...server.VARIABLE_NAMES, ...FLAG_NAMES });
+    const ofOptions = Object.entries(server.VARIABLE_NAMES)
+      .map(([option, variable]) => [option, FLAG_NAMES[variable] ?? variable]);
+    const nameVariable = namesOf({ ...Object.fromEntries(ofOptions), ...FLAG_NAMES });
     const message = messageFor(
       error,
       (option, value) =>

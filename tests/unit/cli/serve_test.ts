@@ -19,6 +19,7 @@ const refused: [line: string[], environment: Record<string, string>, message: st
   ],
   [["--sandbox"], { WEIR_ACCESS: "token" }, "WEIR_TOKENS must be set for token access"],
   [["--port", "http", "--sandbox"], { PORT: "9000" }, "--port or PORT must be a whole number from"],
+  [["--mirror=none", "--access=public"], {}, "--mirror or WEIR_MIRROR cannot be read ("],
   [
     ["--access=token"],
     { DATASTREAM_API_KEY: "key", WEIR_TOKENS: "a-short-one", WEIR_REQUESTS_PER_SECOND: "2" },

@@ -14,12 +14,15 @@ import { bearerToken } from "../../../edge/http/access.ts";
 import { nearCharacteristics } from "../../../edge/page/characteristics.ts";
 import { readForm, toSelection } from "../../../edge/page/form.ts";
 import { chooseLocale, LOCALES } from "../../../edge/page/text.ts";
-import { publicOrigin } from "../../../edge/page/download_link.ts";
+import { publicOrigin } from "../../../edge/http/public_origin.ts";
 import { toProblem } from "../../../edge/http/problem.ts";
+import { selectBytes } from "../../../edge/http/ranges.ts";
 import { assertLinear } from "../../helpers/assert_linear.ts";
 import { overSandbox } from "../../helpers/edge.ts";
 
 type Text = (size: number) => string;
+
+const FILE = { size: 10, etag: '"a"' };
 
 const { app } = overSandbox();
 const statusOf = async (query: string) =>
@@ -78,6 +81,13 @@ const reads: [name: string, what: string, text: Text, read: (text: string) => un
     (text) => chooseLocale(null, text),
   ],
   ["nearCharacteristics()", "n letters", (n) => "phosphorous".repeat(n), near],
+  ...[["if-none-match", '"a" ,'], ["range", "bytes=1-"], ["range", "bytes=,"], ["range", "bytes=9"]]
+    .map(([name = "", part = ""]): typeof reads[number] => [
+      "selectBytes()",
+      `the header ${name} repeats ${part}`,
+      (n) => part.repeat(n),
+      (text) => selectBytes(new Request("http://a", { headers: { [name]: text } }), FILE),
+    ]),
   ["publicOrigin()", "n commas", (n) => ",".repeat(n), (text) => publicOrigin(forwarded(text))],
 ];
 for (const [name, what, text, read] of reads) {

@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, string> = {
     "src src/client src/files src/sync src/endpoint src/odata src/formats src/sandbox src/signing",
   "src/signing": "src",
   "edge/http": "src src/client src/odata src/formats src/signing",
-  "edge/downloads": "src src/client src/odata src/formats edge/http",
+  "edge/downloads": "src src/client src/odata src/formats src/signing edge/http",
   "edge/page": "src src/client src/endpoint src/odata src/formats src/signing edge/http " +
     "edge/downloads edge/page/data edge/page/scripts",
   "edge/page/scripts": "",

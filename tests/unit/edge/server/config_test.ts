@@ -35,6 +35,8 @@ const SETTINGS: [variable: string, value: string, shown: string, shownDefault: s
   ["WEIR_PAGE_ROWS", "2000", "2000", "10000"],
   ["WEIR_CORS_ORIGINS", "https://a.ca, https://b.ca", "https://a.ca https://b.ca", "*"],
   ["WEIR_REQUESTS_PER_SECOND", "0.5", "0.5", "2"],
+  // A folder needs a permission, which the tests of processes have.
+  ["WEIR_MIRROR", "", "none", "none"],
   ["WEIR_METRICS_TOKEN", "the-metrics-token\n", "(set)", "(not set)"],
   ["DATASTREAM_BASE_URL", "https://a.ca/path-of-a-proxy/", "a.ca", "api.datastream.org"],
   ["WEIR_LOG", "json", "json", "text"],

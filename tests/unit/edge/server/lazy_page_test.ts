@@ -23,7 +23,7 @@ Deno.test("addPage() creates the page once for concurrent requests, and loads it
     throw error;
   });
   const settings = { access: "public", page: true, tokens: [] };
-  addPage(app, { settings } as unknown as AppContext, load);
+  addPage(app, { settings } as unknown as AppContext, undefined, load);
   const get = async () => {
     const request = new Request("http://localhost/");
     const response = await app.fetch(request, { exchange: { request } as Exchange });
