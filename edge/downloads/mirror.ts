@@ -4,6 +4,7 @@ import { accepts } from "@std/http/negotiation";
 import { builtinModule, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import { isObject } from "../../src/validation.ts";
+import { MIRROR_SCHEMA } from "../../src/version.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { MirrorFile, MirrorFolder } from "../http/folder.ts";
 import { readParameters, shorten } from "../http/parameters.ts";
@@ -17,8 +18,6 @@ import { notModified } from "./versions.ts";
 export const MIRROR_PATH = "/mirror/";
 export const MIRROR_JSON = `${MIRROR_PATH.slice(0, -1)}.json`;
 const MANIFEST = "datapackage.json";
-/** Version of the manifest's schema that this version of Weir reads. */
-const MANIFEST_VERSION = 1;
 /** Hexadecimal digits of the hash in a URL. */
 const VERSION_LENGTH = 16;
 /** Characters. */
@@ -151,10 +150,10 @@ function parseManifest(text: string, writtenAt: number): Manifest {
   }
   const { resources, weir, title, created } = membersOf(json);
   const { mirror: version, datasets } = membersOf(weir);
-  if (version !== MANIFEST_VERSION) {
+  if (version !== MIRROR_SCHEMA) {
     throw new ManifestError(
       `it has version ${String(version)} of the schema, and this version of Weir reads ` +
-        `${MANIFEST_VERSION}: use the same version of Weir for weir sync and the server`,
+        `${MIRROR_SCHEMA}: use the same version of Weir for weir sync and the server`,
     );
   }
   const versions = new Map(

@@ -7,13 +7,10 @@ import { type DatasetVersion, toCitation } from "../formats/citations.ts";
 import { licensesOf, type PackageResource, toSource } from "../formats/data_package.ts";
 import type { Row } from "../odata/resources.ts";
 import { isObject } from "../validation.ts";
-import { VERSION } from "../version.ts";
+import { MIRROR_SCHEMA, VERSION } from "../version.ts";
 import type { Folder } from "./folder.ts";
 
 export const MANIFEST = "datapackage.json";
-
-/** Version of the schema of the manifest. */
-const SCHEMA = 1;
 
 /** A file of a mirror. A Parquet file has its schema itself. */
 export interface MirrorFile extends Omit<PackageResource, "schema" | "bytes" | "hash" | "rows"> {
@@ -107,7 +104,7 @@ export function formatManifest(mirror: Mirror, now: Date): string {
     resources: listedFiles(mirror),
     weir: {
       version: VERSION,
-      mirror: SCHEMA,
+      mirror: MIRROR_SCHEMA,
       query: mirror.query,
       columns: mirror.columns,
       datasets: rows.map(versionOf),
@@ -127,10 +124,10 @@ export async function readManifest(folder: Folder): Promise<Mirror | undefined> 
   const manifest = parseManifest(await readText(folder, MANIFEST));
   if (manifest === undefined) return undefined;
   const { resources, weir } = manifest;
-  if (weir.mirror !== SCHEMA) {
+  if (weir.mirror !== MIRROR_SCHEMA) {
     throw new FileError(
       `${MANIFEST} has version ${weir.mirror} of the schema of a mirror, this version of weir ` +
-        `writes version ${SCHEMA}: use the other version of weir (${weir.version}), or a new folder`,
+        `writes version ${MIRROR_SCHEMA}: use the other version of weir (${weir.version}), or a new folder`,
     );
   }
   const filesOf = (doi: string | undefined) => resources.filter(({ dataset }) => dataset === doi);
