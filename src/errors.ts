@@ -202,6 +202,19 @@ export function amendError(
   return new DataStreamError(detail, { ...error, cause: error.cause, ...facts });
 }
 
+/** An error may be its own cause. */
+const MAX_CAUSES = 6;
+
+/** Returns the error and its causes; none if it is another value. */
+export function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let next = error; next instanceof Error && causes.length < MAX_CAUSES;) {
+    causes.push(next);
+    next = next.cause ?? (next instanceof AggregateError ? next.errors[0] : undefined);
+  }
+  return causes;
+}
+
 /** On one line and without control characters. */
 export function oneLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/[\s\p{Cc}]+/gu, " ");

@@ -1,4 +1,4 @@
-import { DataStreamError, ValidationError } from "../errors.ts";
+import { causesOf, DataStreamError, ValidationError } from "../errors.ts";
 import { KEY_SOURCE } from "../service_constants.ts";
 import { VERSION } from "../version.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";
@@ -67,23 +67,15 @@ function printFailure(
     const hint = error.kind === "network" ? context.networkHint() : undefined;
     if (hint) context.printError(hint);
   }
-  if (flags?.has("debug")) context.printError(stackOf(error));
-  else if (!isExpected(error)) {
+  if (flags?.has("debug")) {
+    // The causes have the codes and messages of the runtime.
+    const stacks = causesOf(error).map(({ stack }) => stack ?? "No stack");
+    context.printError(stacks.join("\nCaused by: ") || "No stack");
+  } else if (!isExpected(error)) {
     context.printError("This is a bug in weir. Pass --debug to print the stack, and report it");
   }
   return 1;
 }
-
-/** With the causes, which have the codes and messages of the runtime. */
-function stackOf(error: unknown, depth = 0): string {
-  const { stack = "No stack", cause } = error instanceof Error ? error : {};
-  return cause instanceof Error && depth < MAX_CAUSES
-    ? `${stack}\nCaused by: ${stackOf(cause, depth + 1)}`
-    : stack;
-}
-
-/** An error may be its own cause. */
-const MAX_CAUSES = 5;
 
 /** Whether the cause is outside the program, so that the error is not a bug. */
 function isExpected(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { amendError, DataStreamError, oneLine } from "../errors.ts";
+import { amendError, causesOf, DataStreamError, oneLine } from "../errors.ts";
 import { valueLikeAttack } from "../odata/attacks.ts";
 import { isOfService, KEY_SOURCE, MAX_REQUESTS_PER_SECOND } from "../service_constants.ts";
 import {
@@ -8,7 +8,6 @@ import {
   UNKNOWN_SERVICE,
 } from "./rate_limiter.ts";
 
-const TIMEOUT_HINT = "try again; if that fails too, lower {top} or narrow the filter";
 const OR_REQUEST_ONE = `or request one at ${KEY_SOURCE}`;
 
 /** What a status says that may pass: about all requests with the key, about the service, or about the size of the page. */
@@ -18,32 +17,45 @@ interface StatusRule {
   hint: string;
   /** Default: the request is not repeated. */
   fault?: TemporaryFault;
+  /**
+   * Whether the URL may be too long for a server, or a firewall before it. `text`: only if the body is not JSON, because
+   * the service, which answers in JSON, means the query or the size of the page. Default: never.
+   */
+  length?: "any" | "text";
 }
 
-const TIMEOUT: StatusRule = { hint: TIMEOUT_HINT, fault: "timeout" };
+const TIMEOUT: StatusRule = {
+  hint: "try again; if that fails too, lower {top} or narrow the filter",
+  fault: "timeout",
+};
 const OUTAGE: StatusRule = { hint: "try again later", fault: "outage" };
-
 const CHECK_QUERY: StatusRule = { hint: "check the names and the filter" };
-const SHORTEN = "the request is too long: shorten the {filter}";
+const SHORTEN: StatusRule = {
+  hint: "the request is too long: shorten the {filter}",
+  length: "any",
+};
 
 /** One row per status; others from 500 on are outages. Source: DataStream Public API, "Errors". */
 const STATUSES: Readonly<Record<number, StatusRule>> = {
-  400: CHECK_QUERY,
+  400: { ...CHECK_QUERY, length: "text" },
   401: { hint: `send an API key, ${OR_REQUEST_ONE}` },
   402: { hint: "ask DataStream what your API key may request" },
-  403: { hint: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}` },
+  403: {
+    hint: `check the API key, which DataStream may have replaced, ${OR_REQUEST_ONE}`,
+    length: "any",
+  },
   408: TIMEOUT,
   409: { hint: "the data may be changing, so run the query again" },
   410: { hint: "this address was removed, so update Weir" },
-  413: { hint: "lower {top} or select fewer fields", fault: "too large" },
-  414: { hint: SHORTEN },
+  413: { hint: "lower {top} or select fewer fields", fault: "too large", length: "text" },
+  414: SHORTEN,
   422: CHECK_QUERY,
   429: {
     hint:
       `other programs with this key or behind the same address send too many requests: ${MAX_REQUESTS_PER_SECOND} per second are allowed, none in parallel`,
     fault: "block",
   },
-  431: { hint: SHORTEN },
+  431: SHORTEN,
   504: TIMEOUT,
 };
 
@@ -56,19 +68,8 @@ export function temporaryFaultOf(error: DataStreamError): TemporaryFault | undef
   return status === 403 && isTemporary ? "block" : ruleOf(status).fault;
 }
 
-/** Statuses with which a server, or a firewall before it, refuses a long URL. */
-const LENGTH_STATUSES = [403, 414, 431];
-/** Such statuses too, but the service, which answers in JSON, means the query or the size of the page. */
-const LENGTH_OR_SERVICE_STATUSES = [400, 413];
-
 /** Bytes of a path with its query string. A firewall that DataStream has published refuses longer query strings. */
 export const SHORT_TARGET = 2_000;
-
-function isTooLong(status: number, url: string, isService: boolean): boolean {
-  const mayBeLength = LENGTH_STATUSES.includes(status) ||
-    LENGTH_OR_SERVICE_STATUSES.includes(status) && !isService;
-  return mayBeLength && new URL(url).search.length > SHORT_TARGET;
-}
 
 /** Of an error whose cause is known not to be the length of the query string. */
 export function withoutLength(error: DataStreamError): DataStreamError {
@@ -117,15 +118,16 @@ export function statusError(
   // Redacts the parsed message, because the key may be escaped in JSON.
   const json = parseJson(body);
   const message = redact(json === undefined ? messageInText(body) : findMessage(json));
-  const { hint, fault } = ruleOf(status);
-  const rule = isTooLong(status, url, json !== undefined) ? "length" as const : undefined;
+  const { hint, fault, length } = ruleOf(status);
+  const mayBeLength = length === "any" || length === "text" && json === undefined;
+  const isTooLong = mayBeLength && new URL(url).search.length > SHORT_TARGET;
   const detail = `DataStream responded with status ${status}${message && ` (${message})`}`;
   return new DataStreamError(detail, {
     ...facts,
     isTemporary: fault !== undefined,
     retryAfter: readRetryAfter(response.headers),
-    rule,
-    hint: rule === undefined ? hint : tooLongHint(url) + (hint === SHORTEN ? "" : `, or ${hint}`),
+    rule: isTooLong ? "length" : undefined,
+    hint: isTooLong ? tooLongHint(url) + (hint === SHORTEN.hint ? "" : `, or ${hint}`) : hint,
   });
 }
 
@@ -288,15 +290,13 @@ const NETWORK_FAULTS: readonly NetworkFault[] = [
 ];
 
 /** Of the error, or else of its cause. `hostname` is the name that was not found, which can be a proxy's. */
-function findFault(
-  error: unknown,
-  depth = 0,
-): NetworkFault & { hostname?: string | undefined } | undefined {
-  if (!(error instanceof Error) || depth > MAX_CAUSES) return undefined;
-  const { code, hostname, message } = error as Error & { code?: unknown; hostname?: string };
-  const text = typeof code === "string" ? code : message;
-  const fault = NETWORK_FAULTS.find(({ pattern }) => pattern.test(text));
-  return fault ? { ...fault, hostname } : findFault(error.cause, depth + 1);
+function findFault(error: unknown): NetworkFault & { hostname?: string | undefined } | undefined {
+  for (const cause of causesOf(error)) {
+    const { code, hostname, message } = cause as Error & { code?: unknown; hostname?: string };
+    const text = typeof code === "string" ? code : message;
+    const fault = NETWORK_FAULTS.find(({ pattern }) => pattern.test(text));
+    if (fault !== undefined) return { ...fault, hostname };
+  }
 }
 
 /** Returns what an error says about the service, not about one query; `undefined` if it says nothing. */
@@ -366,28 +366,20 @@ export function limiterFailure(url: string, problem: string, cause?: unknown): D
   return new DataStreamError(`The rate limiter ${problem}`, facts);
 }
 
-/** An error may be its own cause. */
-const MAX_CAUSES = 5;
-
 /** Includes the causes, because some runtimes put the reason there. */
-export function messagesOf(error: unknown, depth = 0): string {
-  const cause = error instanceof Error && depth < MAX_CAUSES ? error.cause : undefined;
-  return cause instanceof Error
-    ? `${oneLine(error)}: ${messagesOf(cause, depth + 1)}`
-    : oneLine(error);
+export function messagesOf(error: unknown): string {
+  return causesOf(error).map(oneLine).join(": ") || oneLine(error);
 }
 
 /** Copies name, message, code and stack only: any other property may hold the request's headers. */
-function redactError(error: unknown, redact: (text: string) => string, depth = 0): Error {
-  if (!(error instanceof Error)) return new Error(redact(oneLine(error)));
-  const { name, message, stack, code } = error as Error & { code?: unknown };
-  const next = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  const cause = next === undefined || depth === MAX_CAUSES
-    ? undefined
-    : redactError(next, redact, depth + 1);
-  const copy = new Error(redact(message), cause && { cause });
-  copy.name = name;
-  if (typeof code === "string") Object.assign(copy, { code: redact(code) });
-  if (stack !== undefined) copy.stack = redact(stack);
-  return copy;
+function redactError(error: unknown, redact: (text: string) => string): Error {
+  const copy = causesOf(error).reduceRight<Error | undefined>((cause, error) => {
+    const { name, message, stack, code } = error as Error & { code?: unknown };
+    const copy = new Error(redact(message), cause && { cause });
+    copy.name = name;
+    if (typeof code === "string") Object.assign(copy, { code: redact(code) });
+    if (stack !== undefined) copy.stack = redact(stack);
+    return copy;
+  }, undefined);
+  return copy ?? new Error(redact(oneLine(error)));
 }

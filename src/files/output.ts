@@ -17,6 +17,7 @@ import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Bytes } from "../bytes.ts";
 import type { Batch } from "../client/query.ts";
+import { abortable } from "../clock.ts";
 import { oneLine } from "../errors.ts";
 import type { DatasetVersion } from "../formats/citations.ts";
 
@@ -51,9 +52,10 @@ export interface Output {
   abandon(): Promise<{ path: string; rows: number } | undefined>;
 }
 
+/** A reader that stopped can block a write, which an interruption then ends. */
 export function openStandardOutput({ write, signal }: OutputContext): Output {
   return {
-    write: ({ data }) => unlessAborted(write(data), signal),
+    write: ({ data }) => abortable(write(data), signal),
     finish: () => Promise.resolve({}),
     abandon: () => Promise.resolve(undefined),
   };
@@ -74,7 +76,7 @@ export async function openStream(path: string, { signal }: OutputContext): Promi
   const attempt = async <T>(step: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await unlessAborted(step(), signal);
+        return await abortable(step(), signal);
       } catch (error) {
         const { code = "" } = error as { code?: string };
         if (signal.aborted) throw error;
@@ -137,19 +139,6 @@ export function replaceFile(path: string, content: string | Bytes, part = `${pat
     throw error;
   }
   renameSync(part, path);
-}
-
-/** A reader that stopped can block a write. */
-async function unlessAborted<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => onAbort = () => reject(signal.reason));
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([step, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }
 
 export interface OutputPath {

@@ -435,7 +435,8 @@ async function createOutput(
     const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
     const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
-    await requireHash(file, facts, part);
+    const damage = await findDamage(part, facts, createHash("sha256"));
+    if (damage !== undefined) throw new PartError(`${damage}: ${HINTS.damagedPart}`);
     const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
@@ -493,16 +494,6 @@ async function writeAt(file: FileHandle, data: Uint8Array, offset: number): Prom
   for (let at = 0; at < data.length;) {
     at += (await file.write(data, at, data.length - at, offset + at)).bytesWritten;
   }
-}
-
-/** Throws if another program has changed bytes of a part since they were written. */
-async function requireHash(
-  file: FileHandle,
-  { bytes, hash }: Pick<FileFacts, "bytes" | "hash">,
-  part: string,
-): Promise<void> {
-  if (await hashBytes(file, createHash("sha256"), bytes) === hash) return;
-  throw new PartError(`${describeOtherBytes(part, bytes)}: ${HINTS.damagedPart}`);
 }
 
 /** Returns the name by which a FILE is kept that was changed since weir wrote it; `undefined` if it is not kept. */
@@ -593,26 +584,21 @@ export async function hashOf(
   hash: Hash = createHash("sha256"),
 ): Promise<string> {
   const file = await open(path, "r");
+  const buffer = new Uint8Array(READ_SIZE);
   try {
-    return await hashBytes(file, hash, length);
+    for (let at = 0; at < length;) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(READ_SIZE, length - at), at);
+      if (bytesRead === 0) break;
+      hash.update(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    return hashText(hash);
   } catch (error) {
     // Node's read errors have no path.
     throw new FileError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
   } finally {
     await file.close();
   }
-}
-
-/** Updates a hash with the first bytes of a file. */
-async function hashBytes(file: FileHandle, hash: Hash, length: number): Promise<string> {
-  const buffer = new Uint8Array(READ_SIZE);
-  for (let at = 0; at < length;) {
-    const { bytesRead } = await file.read(buffer, 0, Math.min(READ_SIZE, length - at), at);
-    if (bytesRead === 0) break;
-    hash.update(buffer.subarray(0, bytesRead));
-    at += bytesRead;
-  }
-  return hashText(hash);
 }
 
 /** Returns the text of a hash of the bytes so far. The hash can still be updated. */
@@ -629,10 +615,6 @@ async function findDamage(
   const { size } = (await statIfExists(part))!;
   if (size < bytes) return `${part} was changed: it has ${size} bytes, weir wrote ${bytes}`;
   if (await hashOf(part, bytes, hash) === expected) return undefined;
-  return describeOtherBytes(part, bytes);
-}
-
-function describeOtherBytes(part: string, bytes: number): string {
   return `${part} was changed: its first ${bytes} bytes differ from what weir wrote`;
 }
 
