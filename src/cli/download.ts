@@ -32,6 +32,7 @@ import { embeddedPackage, toDataPackage } from "../formats/data_package.ts";
 import { type FileFormat, FORMATS, formatsOf } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import type { WriterState } from "../formats/page_writer.ts";
+import { parseSelect } from "../odata/query_options.ts";
 import { fieldNames, isMeasured, type ResourceName } from "../odata/resources.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";
@@ -334,8 +335,7 @@ async function createRows({ flags, resource, client, input, format, csv, record 
     ...input,
     onProgress: (progress) => state.report?.update(progress),
   });
-  const selected = flags.get("select")?.at(0)?.split(",").map((field) => field.trim()) ??
-    fieldNames(resource);
+  const selected = input.select === undefined ? fieldNames(resource) : parseSelect(input.select);
   const distinct = [
     ...selected.filter((field) => field === "DOI"),
     ...comparedFields(resource, input.filter),
@@ -408,7 +408,7 @@ function toQueryRecord(
 ): QueryRecord {
   const given = CONTENT_FLAGS.filter((name) => flags.has(name)).map((name) => {
     const [value = "", ...others] = flags.get(name)!;
-    if (name === "select") return [name, value.split(",").map((field) => field.trim()).join()];
+    if (name === "select") return [name, parseSelect(value).join()];
     return [name, others.length > 0 ? [value, ...others] : value === "" ? true : value];
   });
   return { resource, service, ...Object.fromEntries(given), format };

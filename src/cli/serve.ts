@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { abortable } from "../clock.ts";
 import { messageFor, namesOf, oneLine, ValidationError } from "../errors.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
@@ -27,7 +28,7 @@ export async function serve({ flags }: Arguments, context: Context): Promise<num
   const names = new Set([...Object.keys(fileVariables), ...context.environmentNames()]);
   try {
     const stop = await server.startConfiguredServer(environment, names, context.printError);
-    await untilAborted(context.signal);
+    await abortable(new Promise<never>(() => {}), context.signal).catch(() => {});
     const isComplete = await stop();
     context.endProcess();
     return isComplete ? 0 : 1;
@@ -80,11 +81,4 @@ async function readVariables(path: string | undefined): Promise<Record<string, s
     );
   }
   return variables;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

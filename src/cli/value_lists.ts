@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "@std/csv/parse";
 import { oneLine } from "../errors.ts";
 import { normalizeDoi } from "../odata/clause.ts";
-import { columnNames, fieldNames, type ResourceName, RESOURCES } from "../odata/resources.ts";
+import { columnNames, fieldNames, RESOURCE_NAMES } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { CommandError, type Context, UsageError } from "./context.ts";
 
@@ -53,6 +53,7 @@ async function readText(name: string, path: string, context: Context): Promise<s
 }
 
 const SEPARATORS = [",", ";", "\t"];
+const FIELDS: readonly string[] = RESOURCE_NAMES.flatMap((resource) => fieldNames(resource));
 
 /**
  * Returns the values of a column if the first line names it, as in CSV or text with tabs; otherwise one value per line,
@@ -68,7 +69,7 @@ function valuesOf(content: string, flag: string, columns: readonly string[]): st
       columns.includes(name) || flag === "location" && name === "Id" && areLocations(names)
     );
     if (at >= 0) return readColumn(text, separator, at).slice(1).filter(Boolean);
-    if (names.length > 1 && names.every((name) => isField(name))) {
+    if (names.length > 1 && names.every((name) => FIELDS.includes(name))) {
       throw new UsageError(
         `--${flag} needs the column ${columns[0]}, and the file has ${names.join(", ")}: ` +
           "name a file with that column, or with one value per line",
@@ -88,10 +89,4 @@ function areLocations(names: readonly string[]): boolean {
   const fields = fieldNames("Locations");
   const known = [...fields, ...columnNames("Locations", fields)];
   return names.every((name) => known.includes(name));
-}
-
-function isField(name: string): boolean {
-  return Object.keys(RESOURCES).some((resource) =>
-    (fieldNames(resource as ResourceName) as readonly string[]).includes(name)
-  );
 }

@@ -26,8 +26,9 @@ export async function confirmReading(
 function estimateReading(rows: number, resource: ResourceName): string {
   const requests = Math.max(1, Math.ceil(rows / MAXIMUM_TOP));
   const time = requests < 60 ? `${requests} s` : `${Math.ceil(requests / 60)} min`;
-  const requestsText = requests === 1 ? "1 request" : `${requests} requests`;
-  return `Reading ${countText(rows)} of ${resource}: ${requestsText}, about ${time}`;
+  return `Reading ${countText(rows)} of ${resource}: ${
+    countText(requests, "request")
+  }, about ${time}`;
 }
 
 /** One per line; in a second column their names or numbers of rows. */

@@ -115,7 +115,7 @@ export async function* readPage<T, P>(
     const taken = facts.length > delivered ? conversion.take() : NO_ROWS;
     return { ...taken, ...facts };
   } catch (error) {
-    const failure = toAttemptError(response, error);
+    const failure = toAttemptError(response, error, A_PAGE);
     throw delivered > 0 && !mayDeliver ? toGapError(failure) : failure;
   } finally {
     response.close();
@@ -149,6 +149,9 @@ function checkPage(
   }
   return { length, isFull: length === request.top, lastId, otherIds, nextToken, otherAddress };
 }
+
+/** For messages. */
+const A_PAGE = "a page of rows";
 
 /** Less than each Id. */
 const NO_ID = -1;
@@ -196,23 +199,17 @@ function requireNoError(
   throw new PageFault(`an error in the page${text && ` (${redact(text)})`}`);
 }
 
-export async function readCount(response: ServiceResponse): Promise<number> {
-  try {
-    requireJson(response);
-    const json = new ByteBuffer(0);
-    for (let bytes = await response.read(); bytes; bytes = await response.read()) {
-      json.append(bytes);
-    }
-    const body = parseBody(json);
-    if (isObject(body)) requireNoError(body, response.redact);
+export function readCount(response: ServiceResponse): Promise<number> {
+  return readJson(response, "a count", (body) => {
     const count = countOf(body);
     if (count === undefined) throw new PageFault("no number of rows");
     return count;
-  } catch (error) {
-    throw toAttemptError(response, error, "a count");
-  } finally {
-    response.close();
-  }
+  });
+}
+
+/** Reads a response whose content does not matter. Throws unless it is complete and JSON. */
+export function readAnswer(response: ServiceResponse): Promise<void> {
+  return readJson(response, A_PAGE, () => {});
 }
 
 /**
@@ -228,13 +225,23 @@ export function countOf(body: unknown): number | undefined {
   ).find(isCount);
 }
 
-/** Reads a response whose content does not matter. Throws unless it is complete and JSON. */
-export async function readAnswer(response: ServiceResponse): Promise<void> {
+/** Reads and parses a response that is complete before it is used, and returns what `find` finds in it. */
+async function readJson<T>(
+  response: ServiceResponse,
+  expected: string,
+  find: (body: unknown) => T,
+): Promise<T> {
   try {
     requireJson(response);
-    while (await response.read());
+    const json = new ByteBuffer(0);
+    for (let bytes = await response.read(); bytes; bytes = await response.read()) {
+      json.append(bytes);
+    }
+    const body = parseBody(json);
+    if (isObject(body)) requireNoError(body, response.redact);
+    return find(body);
   } catch (error) {
-    throw toAttemptError(response, error);
+    throw toAttemptError(response, error, expected);
   } finally {
     response.close();
   }
@@ -244,7 +251,7 @@ function requireJson({ headers }: ServiceResponse): void {
   if (!isJson(headers)) throw new PageFault(headers.get("content-type") ?? "no content type");
 }
 
-function toAttemptError({ url }: ServiceResponse, error: unknown, expected = "a page of rows") {
+function toAttemptError({ url }: ServiceResponse, error: unknown, expected: string) {
   if (!(error instanceof PageFault)) return error;
   const { received, remedy } = error;
   const facts = { kind: "page", url } as const;

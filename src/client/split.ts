@@ -6,7 +6,7 @@ import { DataStreamError, ValidationError } from "../errors.ts";
 import { ID_FIELD } from "../formats/row_reader.ts";
 import { fieldsOfRules } from "../formats/tidy.ts";
 import { type Clause, formatClauses, matchesNothing, valueClause } from "../odata/clause.ts";
-import { intersectLists, splitLongLists } from "../odata/long_lists.ts";
+import { intersectLists, splitLongLists, tooLongError } from "../odata/long_lists.ts";
 import { type CheckedQuery, checkQuery, type SystemQueryOptions } from "../odata/query_options.ts";
 import { RESOURCES } from "../odata/resources.ts";
 import type { ClientSettings } from "./options.ts";
@@ -200,7 +200,9 @@ export function groupsOf(
   if (matchesNothing(clauses)) return [];
   const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
   const room = MAX_TARGET_LENGTH - RESERVED_LENGTH - used;
-  const { shared, groups } = splitLongLists(query.resource, clauses, room);
+  const split = splitLongLists(query.resource, clauses, room);
+  if (split === undefined) throw tooLongError(query.resource, clauses, room);
+  const { shared, groups } = split;
   const list = box &&
     shared.find(({ field, operator }) => field === "LocationId" && operator === "in");
   return list === undefined ? groups : groups.map((group) => [...group, list]);
@@ -219,7 +221,7 @@ export function shortenLists(run: Run, query: CheckedQuery, shard: Shard): reado
   const clauses = clausesToSend(query.clauses, shard.clauses);
   const used = targetLength(urlOf({ ...query, clauses: [] }, settings));
   const room = limit - RESERVED_LENGTH - used;
-  const groups = trySplit(query.resource, clauses, room);
+  const { groups } = splitLongLists(query.resource, clauses, room) ?? { groups: [[]] };
   const known = new Set(groupOf(shard).map(({ field }) => field));
   return groups.map((lists) => {
     const whole = lists.filter(({ field }) => !known.has(field)).map(({ field }) =>
@@ -227,19 +229,6 @@ export function shortenLists(run: Run, query: CheckedQuery, shard: Shard): reado
     );
     return { ...shard, clauses: [...whole, ...shard.clauses, ...lists] };
   });
-}
-
-function trySplit(
-  resource: CheckedQuery["resource"],
-  clauses: readonly Clause[],
-  room: number,
-): readonly (readonly Clause[])[] {
-  try {
-    return splitLongLists(resource, clauses, room).groups;
-  } catch (error) {
-    if (error instanceof ValidationError) return [[]]; // nothing can be shortened
-    throw error;
-  }
 }
 
 /** Returns shards with shorter lists if the error may be due to the length; `undefined` if nothing can be shortened. */

@@ -90,14 +90,17 @@ export function checkCsvOptions(given: CsvOptions = {}, option = "csv"): Checked
 }
 
 /** What a data package says about CSV: `missingValues` of Table Schema, and members of CSV Dialect. */
-export interface CsvDescription {
+interface CsvDescription extends CsvDialect {
+  missingValues: readonly string[];
+}
+
+export interface CsvDialect {
   delimiter: string;
   lineTerminator: string;
   quoteChar: '"';
   doubleQuote: true;
   skipInitialSpace: false;
   header: boolean;
-  missingValues: readonly string[];
 }
 
 /** `describe` returns what a reader must know of a value; `undefined` if it needs nothing. */
@@ -122,12 +125,15 @@ const CSV_OPTIONS = {
   escapeFormulas: { default: false, type: "boolean", describe: undefined },
 } as const satisfies Record<keyof CsvOptions, CsvRule>;
 
-export function describeCsv(options: CheckedCsvOptions): CsvDescription {
+export function describeCsv(
+  options: CheckedCsvOptions,
+): { dialect: CsvDialect; missingValues: readonly string[] } {
   const checked: Record<string, unknown> = options;
   const fixed = { quoteChar: '"', doubleQuote: true, skipInitialSpace: false, missingValues: [""] };
   const described = Object.entries(CSV_OPTIONS)
     .map(([option, { describe }]) => describe?.(checked[option]));
-  return Object.assign(fixed, ...described);
+  const { missingValues, ...dialect }: CsvDescription = Object.assign(fixed, ...described);
+  return { dialect, missingValues };
 }
 
 /** One ASCII punctuation mark that does not occur in numbers and is not a quote. */

@@ -4,10 +4,10 @@ import { meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.
 import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
-import type { CsvDescription, CsvOptions } from "./csv.ts";
+import { type CsvDialect, type CsvOptions, describeCsv } from "./csv.ts";
 import {
   columnNamesIn,
-  describeFormat,
+  csvOptionsOf,
   type FileFormat,
   FORMATS,
   hasPointColumn,
@@ -39,7 +39,7 @@ export interface PackageResource {
   bytes?: number | undefined;
   hash?: string | undefined;
   rows?: number | undefined;
-  dialect?: Omit<CsvDescription, "missingValues">;
+  dialect?: CsvDialect;
   schema: { fields: PackageField[]; missingValues?: readonly string[] };
 }
 
@@ -89,8 +89,9 @@ export interface DescribedFile<More> {
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
   const { mediaType, compression } = FORMATS[format];
-  const { dialect, missingValues } = describeFormat(format, file.csv);
-  const isCsv = dialect !== undefined;
+  const csv = csvOptionsOf(format, file.csv);
+  const described = csv && describeCsv(csv);
+  const isCsv = described !== undefined;
   const name = nameOf(fileName);
   const columnNames = columnNamesIn(format, resource, file.columns);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
@@ -114,7 +115,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       bytes: file.bytes,
       hash: file.hash,
       rows: file.rows,
-      ...(isCsv && { dialect }),
+      ...(isCsv && { dialect: described.dialect }),
       schema: {
         fields: [
           ...file.columns.map((field, index) =>
@@ -123,7 +124,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
           ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
           ...hasPointColumn(format, resource, file.columns) ? [GEOMETRY_FIELD] : [],
         ],
-        ...(isCsv && { missingValues }),
+        ...(isCsv && { missingValues: described.missingValues }),
       },
     }],
     weir: { version: VERSION, url, datasets, ...more },

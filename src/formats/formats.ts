@@ -10,14 +10,7 @@ import {
   suggestBySpelling,
   suggestNames,
 } from "../validation.ts";
-import {
-  checkCsvOptions,
-  type CheckedCsvOptions,
-  type CsvDescription,
-  type CsvOptions,
-  CsvWriter,
-  describeCsv,
-} from "./csv.ts";
+import { checkCsvOptions, type CheckedCsvOptions, type CsvOptions, CsvWriter } from "./csv.ts";
 import { createGeojsonWriter } from "./geojson.ts";
 import { GzipWriter } from "./gzip.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
@@ -231,17 +224,6 @@ export function csvOptionsOf(
     });
   }
   return undefined;
-}
-
-/** Returns what a data package says about a format; nothing if it has no options of CSV. */
-export function describeFormat(
-  format: FileFormat,
-  csv: CsvOptions | undefined,
-): { dialect?: Omit<CsvDescription, "missingValues">; missingValues?: readonly string[] } {
-  const options = csvOptionsOf(format, csv);
-  if (options === undefined) return {};
-  const { missingValues, ...dialect } = describeCsv(options);
-  return { dialect, missingValues };
 }
 
 /** Whether a file has a column of points: the positions of Locations. */

@@ -47,7 +47,6 @@ class Pending {
 /** Writes CSV in gzip. */
 export class GzipWriter extends CsvWriter {
   readonly #zlib: Zlib;
-  #isBegun: boolean;
   #crc: number;
   #length: number;
   /** Replaced after each block, because saved states refer to its bytes. */
@@ -58,9 +57,8 @@ export class GzipWriter extends CsvWriter {
   constructor(...options: ConstructorParameters<typeof CsvWriter>) {
     super(...options);
     const { zlib, buffers } = loadModules();
-    const { isBegun = false, crc = 0, length = 0, pending = "" } = this.state.gzip ?? {};
+    const { crc = 0, length = 0, pending = "" } = this.state.gzip ?? {};
     this.#zlib = zlib;
-    this.#isBegun = isBegun;
     this.#crc = crc;
     this.#length = length;
     if (pending !== "") {
@@ -90,14 +88,12 @@ export class GzipWriter extends CsvWriter {
 
   #saveState(): void {
     const pending = this.#filled === 0 ? "" : new Pending(this.#block.subarray(0, this.#filled));
-    const [isBegun, crc, length] = [this.#isBegun, this.#crc, this.#length];
-    this.state = { ...this.state, gzip: { isBegun, crc, length, pending } };
+    this.state = { ...this.state, gzip: { crc: this.#crc, length: this.#length, pending } };
   }
 
   /** Returns the completed blocks. The first call also returns the header. */
   #compress(bytes: Uint8Array): Uint8Array[] {
-    const parts: Uint8Array[] = this.#isBegun ? [] : [HEADER];
-    this.#isBegun = true;
+    const parts: Uint8Array[] = this.state.gzip === undefined ? [HEADER] : [];
     for (let at = 0; at < bytes.length;) {
       const added = bytes.subarray(at, at + BLOCK_LENGTH - this.#filled);
       this.#block.set(added, this.#filled);

@@ -73,9 +73,8 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   return arriving.take().data;
 }
 
-/** State of a gzip member after its last complete block, and the input since then. */
+/** State of a gzip member after its last complete block, and the input since then. Absent before its header. */
 interface GzipState {
-  isBegun: boolean;
   crc: number;
   /** Number of bytes before compression. */
   length: number;

@@ -19,8 +19,10 @@ type LocationField = `MonitoringLocation${Exclude<Field<"Locations">, "Id" | Fie
 type Described = { meaning: string; en: string };
 type DescribedField = Field<"Metadata"> | LocationField | Field<"Observations"> | Field<"Records">;
 /** In the order of `docs/data.md`. `Id` differs between resources. */
-const FIELDS: Readonly<Record<DescribedField, Described>> = TEXTS.fields;
-const TABLE: Readonly<Record<string, Described>> = FIELDS;
+const TABLE: Readonly<Record<string, Described>> = TEXTS.fields satisfies Record<
+  DescribedField,
+  Described
+>;
 
 export function meaningOf(resource: ResourceName, field: string): FieldMeaning | undefined {
   const name = [`${resource}.${field}`, field, `MonitoringLocation${field}`]

@@ -45,13 +45,14 @@ export interface SplitFilter {
 }
 
 /**
- * Each row matches one group. Splits as few lists as possible, or more if that makes fewer groups.
+ * Each row matches one group. Splits as few lists as possible, or more if that makes fewer groups. Returns `undefined` if
+ * no list can be split, or its pieces would still be too long.
  */
 export function splitLongLists(
   resource: ResourceName,
   clauses: readonly Clause[],
   room: number,
-): SplitFilter {
+): SplitFilter | undefined {
   const length = encodedLength(formatClauses(clauses));
   if (length <= room) return { shared: clauses, groups: [[]] };
   const lists = clauses.filter((clause) => isSplittable(resource, clause))
@@ -71,7 +72,7 @@ export function splitLongLists(
     const groups = [...pieces.values()].reduce((product, { length }) => product * length, 1);
     if (groups < fewest) [fewest, best] = [groups, pieces];
   }
-  if (best === undefined) throw tooLongError(resource, clauses, length, room);
+  if (best === undefined) return undefined;
   let groups: Clause[][] = [[]];
   for (const clause of clauses) {
     const pieces = best.get(clause);
@@ -110,12 +111,13 @@ function encodedLength(text: string): number {
   return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, "%27").length;
 }
 
-function tooLongError(
+/** Error for clauses that {@linkcode splitLongLists} cannot split. */
+export function tooLongError(
   resource: ResourceName,
   clauses: readonly Clause[],
-  length: number,
   room: number,
 ): ValidationError {
+  const length = encodedLength(formatClauses(clauses));
   const problem = `has ${length} bytes in the URL, more than ${room}`;
   const fields: readonly string[] = SINGLE_VALUED_FIELDS[resource];
   const [list] = clauses

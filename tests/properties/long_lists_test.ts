@@ -2,7 +2,7 @@
 // only the requests for its units.
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { and, DataStream, type Filter, isIn, ne, ValidationError } from "../../mod.ts";
+import { and, DataStream, type Filter, isIn, ne } from "../../mod.ts";
 import { type SplitFilter, splitLongLists } from "../../src/odata/long_lists.ts";
 
 const client = new DataStream();
@@ -33,13 +33,8 @@ function sentLength(clauses: SplitFilter["shared"]): number {
 Deno.test("splitLongLists() covers each combination of values once, in groups that fit", () => {
   fc.assert(
     fc.property(filter, fc.integer({ min: 100, max: 6_000 }), ({ clauses }, room) => {
-      let split: SplitFilter;
-      try {
-        split = splitLongLists("Records", clauses, room);
-      } catch (error) {
-        assert(error instanceof ValidationError && error.option === "filter");
-        return;
-      }
+      const split = splitLongLists("Records", clauses, room);
+      if (split === undefined) return;
       const { shared, groups } = split;
       assertEquals(splitLongLists("Records", clauses, room), split);
       const lists = clauses.filter((clause) => !shared.includes(clause));
