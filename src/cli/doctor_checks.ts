@@ -186,16 +186,12 @@ const all = (...checks: Check[]): Check => (facts) => {
 };
 
 const first = ({ metadata, "no key": noKey }: Answers) => metadata ?? noKey;
-const PAGES = { Metadata: "metadata", Locations: "locations" } as const;
-const PROBE_OF: Record<ResourceName, ProbeName> = {
-  ...PAGES,
-  Observations: "observations",
-  Records: "records",
-};
+/** Returns the name of the first page of a resource. */
+const pageOf = (resource: ResourceName) => resource.toLowerCase() as Lowercase<ResourceName>;
 const list = (names: readonly string[]) => names.length > 0 ? names.join(", ") : undefined;
 
 const missingFields = (resource: ResourceName) =>
-  on(PROBE_OF[resource], (answer) => {
+  on(pageOf(resource), (answer) => {
     const [row] = rowsOf(answer);
     if (row === undefined) return { unknown: "no rows" };
     const missing = list(fieldNames(resource).filter((name) => !Object.hasOwn(row, name)));
@@ -204,7 +200,7 @@ const missingFields = (resource: ResourceName) =>
 
 const ofEachResource = (test: (row: Row, resource: ResourceName) => string | undefined) =>
   all(...RESOURCE_NAMES.map((resource): Check => (facts) => {
-    const answer = facts.answers[PROBE_OF[resource]];
+    const answer = facts.answers[pageOf(resource)];
     if (answer?.status !== 200) return { unknown: `no ${resource}` };
     const found = rowsOf(answer).map((row) => test(row, resource)).find((text) => text);
     return found && `${resource} have ${found}`;
@@ -424,20 +420,18 @@ export interface CheckResult {
 export function runChecks(facts: Facts): CheckResult[] {
   return Object.entries<Assumption>(ASSUMPTIONS).map(([check, { text, otherwise, isHandled }]) => {
     const verdict = CHECKS[check as keyof typeof CHECKS](facts);
-    const assumption = text.replaceAll("`", "");
-    if (verdict === undefined) return { check, result: "holds", assumption };
-    if (typeof verdict === "object" && "unknown" in verdict) {
-      return { check, result: "not checked", assumption, detail: verdict.unknown };
+    const result = { check, assumption: text.replaceAll("`", "") };
+    if (verdict === undefined) return { ...result, result: "holds" };
+    const isKnown = typeof verdict === "string";
+    if (!isKnown && "unknown" in verdict) {
+      return { ...result, result: "not checked", detail: verdict.unknown };
     }
-    const isUnhandled = typeof verdict === "object" || !isHandled;
-    const detail = typeof verdict === "object" ? verdict.unhandled : verdict;
     return {
-      check,
+      ...result,
       result: "differs",
-      assumption,
-      detail,
+      detail: isKnown ? verdict : verdict.unhandled,
       otherwise: otherwise.replaceAll("`", ""),
-      isHandled: !isUnhandled,
+      isHandled: isKnown && isHandled === true,
     };
   });
 }
