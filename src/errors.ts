@@ -28,19 +28,8 @@ export type DataStreamErrorKind =
 /** Properties of a {@linkcode DataStreamError}. */
 export type DataStreamErrorFacts =
   & Pick<DataStreamError, "kind" | "url" | "hint" | "isTemporary">
-  & Partial<
-    Pick<
-      DataStreamError,
-      | "status"
-      | "option"
-      | "rule"
-      | "retryAfter"
-      | "rows"
-      | "skipToken"
-      | "expectedRows"
-      | "cause"
-    >
-  >;
+  & Partial<Omit<DataStreamError, keyof Error | "detail">>
+  & Pick<DataStreamError, "cause">;
 
 /**
  * Error of a query whose rows the service did not return completely.

@@ -27,20 +27,21 @@ export async function cite({ flags }: Arguments, context: Context): Promise<void
 const MAX_PRINTED = 3;
 const MAX_SUGGESTED_DOIS = 6;
 
-interface CitedDownload {
-  /** DOIs of the rows; `undefined` if the rows have no DOI. */
-  dois: readonly string[] | undefined;
-  /** File of the citations; `undefined` for standard error. */
-  path: string | undefined;
+interface CitedQuery extends CommandQuery {
   /** File of the rows; `undefined` for standard output. */
   file: string | undefined;
 }
 
-/** The licences of the datasets require citing them. Without a file, prints the first few. */
+/**
+ * The licences of the datasets require citing them. Without `--cite`, prints the first few.
+ *
+ * @param dois DOIs of the rows; `undefined` if the rows have no DOI
+ */
 export async function citeDownload(
-  { client, input: { filter, within, signal }, flags, context }: CommandQuery,
-  { dois, path, file = "The output" }: CitedDownload,
+  { client, input: { filter, within, signal }, flags, context, file = "The output" }: CitedQuery,
+  dois: readonly string[] | undefined,
 ): Promise<void> {
+  const [path] = flags.get("cite") ?? [];
   let citations: Citation[];
   try {
     // Few attempts, because the rows are complete and the citations can be requested later.
@@ -89,7 +90,7 @@ function formatDois(dois: readonly string[]): string {
 }
 
 /** With few DOIs `--doi`, else the filter, which may match more datasets. */
-function citeCommand(dois: CitedDownload["dois"], flags: FlagValues): string {
+function citeCommand(dois: readonly string[] | undefined, flags: FlagValues): string {
   // `weir cite` has no flag `--unchecked`.
   const usesDois = dois !== undefined &&
     (dois.length <= MAX_SUGGESTED_DOIS || flags.has("unchecked"));

@@ -181,13 +181,8 @@ async function keepFile(
   }
   const isCited = citeTarget === undefined ||
     !citeTarget.isStream && await statIfExists(citeTarget.path) !== undefined;
-  if (!isCited) await writeCitations(job, distinct?.DOI);
+  if (!isCited) await citeDownload(job, distinct?.DOI);
   return flags.has("strict") ? await explainRows(job, rows, distinct) : 0;
-}
-
-function writeCitations(job: Job, dois: readonly string[] | undefined): Promise<void> {
-  const { flags, file } = job;
-  return citeDownload(job, { dois, path: flags.get("cite")?.[0], file });
 }
 
 /** Prints the values of the filter without rows, unless the limit may be the reason. */
@@ -253,7 +248,7 @@ async function writePages(
   const { found } = progress;
   noteLines({ ...notes, missingRows, surplusRows }).forEach(context.printError);
   const isCited = flags.has("cite") || isMeasured(resource) && !flags.has("quiet");
-  if (totalRows > 0 && isCited) await writeCitations(job, found?.DOI);
+  if (totalRows > 0 && isCited) await citeDownload(job, found?.DOI);
   if (totalRows >= (input.limit ?? Infinity)) return 0;
   if (totalRows > 0) describeUnusedUnits(input.units, notes).forEach(context.printError);
   else if (flags.has("cite")) {

@@ -1,7 +1,7 @@
 import { stringify } from "@std/csv/stringify";
 import { type ByteBuffer, type Bytes, concatBytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
-import { columnNames } from "../odata/resources.ts";
+import { columnNames, type ResourceName } from "../odata/resources.ts";
 import {
   firstRepeated,
   invalidOption,
@@ -196,25 +196,25 @@ export class CsvWriter extends PageWriter {
   override readonly addsColumns: boolean;
   override readonly separator: number;
   readonly #csv: CheckedCsvOptions;
-  readonly #nameColumns: (fields: readonly string[]) => readonly string[];
+  readonly #resource: ResourceName;
   /** End of each record, its columns, and the end of their cells, while columns may be added. */
   #records: [end: number, columns: number, cellsEnd: number][] = [];
 
   constructor(
     csv: CheckedCsvOptions,
     fields: readonly string[],
-    { addsNewFields = false, state, nameColumns, rules }: {
+    { addsNewFields = false, state, resource = "Locations", rules }: {
       addsNewFields?: boolean;
       state?: WriterState | undefined;
-      /** Returns the names of fields in the header. Default: those of Locations. */
-      nameColumns?: ((fields: readonly string[]) => readonly string[]) | undefined;
+      /** Resource that gives the columns their names. Default: Locations, the only one whose names differ from the fields. */
+      resource?: ResourceName;
       rules?: RowRules | undefined;
     } = {},
   ) {
     super();
     this.rules = rules;
     this.#csv = csv;
-    this.#nameColumns = nameColumns ?? ((fields) => columnNames("Locations", fields));
+    this.#resource = resource;
     this.separator = csv.separator.charCodeAt(0);
     this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
@@ -277,7 +277,7 @@ export class CsvWriter extends PageWriter {
 
   #columnNames(): readonly string[] {
     const given = this.#csv.columns;
-    const names = this.#nameColumns(this.fields);
+    const names = columnNames(this.#resource, this.fields);
     return [
       ...names.map((name, index) => given?.[index]?.[1] ?? name),
       ...this.rules?.tidy ? TIDY_COLUMNS : [],

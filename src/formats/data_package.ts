@@ -92,7 +92,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
   const csv = csvOptionsOf(format, file.csv);
   const described = csv && describeCsv(csv);
   const isCsv = described !== undefined;
-  const name = nameOf(fileName);
+  const name = fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
   const columnNames = columnNamesIn(format, resource, file.columns);
   const title = `${resource} of DataStream${file.tidy ? ", with columns for analysis" : ""}`;
   const licenses = licensesOf(citations);
@@ -121,7 +121,13 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
           ...file.columns.map((field, index) =>
             toField(resource, field, columnNames[index]!, isCsv)
           ),
-          ...file.tidy ? TIDY_COLUMNS.map(toTidyField) : [],
+          ...file.tidy
+            ? TIDY_COLUMNS.map((name) => ({
+              name,
+              type: TYPES[TIDY_TYPES[name]],
+              ...TIDY_FIELDS[name],
+            }))
+            : [],
           ...hasPointColumn(format, resource, file.columns) ? [GEOMETRY_FIELD] : [],
         ],
         ...(isCsv && { missingValues: described.missingValues }),
@@ -146,10 +152,6 @@ export function embeddedPackage<More>(
   const described = toDataPackage({ ...file, url, fileName: "", created: new Date(0) });
   const resources = [{ ...described.resources[0], name: undefined, path: undefined }];
   return JSON.stringify({ ...described, resources, name: undefined, created: undefined });
-}
-
-function nameOf(fileName: string): string {
-  return fileName.toLowerCase().replace(/[^-a-z0-9._/]+/g, "-");
 }
 
 /** Types of Table Schema. In CSV, lists are text. */
@@ -181,10 +183,6 @@ function toField(
     ...(unit && { unit }),
     ...(unitField && { unitField }),
   };
-}
-
-function toTidyField(name: keyof TidyRow): PackageField {
-  return { name, type: TYPES[TIDY_TYPES[name]], ...TIDY_FIELDS[name] };
 }
 
 /** The columns of `tidy`. */

@@ -49,8 +49,6 @@ export interface WriterOptions {
   /** Absent if the format has no options of CSV. */
   csv?: CheckedCsvOptions | undefined;
   state?: WriterState | undefined;
-  /** Set by {@linkcode createWriter}. */
-  nameColumns?: (fields: readonly string[]) => readonly string[];
   rules?: RowRules | undefined;
   /** Whether CSV columns need not be selected fields. Default false. */
   unchecked?: boolean | undefined;
@@ -137,11 +135,11 @@ export function withoutPageSize(url: string): string {
 }
 
 function csvArguments(
-  { resource, select, csv, state, nameColumns, rules, unchecked }: WriterOptions,
+  { resource, select, csv, state, rules, unchecked }: WriterOptions,
 ): ConstructorParameters<typeof CsvWriter> {
   const fields = select ?? fieldNames(resource);
   if (!unchecked) requireKnownColumns(csv!.columns ?? [], fields);
-  return [csv!, fields, { addsNewFields: select === undefined, state, nameColumns, rules }];
+  return [csv!, fields, { addsNewFields: select === undefined, state, resource, rules }];
 }
 
 /** Names in other programs, suggested but not accepted. */
@@ -197,11 +195,7 @@ export function createWriter(
       hint: "add the missing fields, or choose another format",
     });
   }
-  return newWriter({
-    ...options,
-    csv,
-    nameColumns: (fields) => columnNamesIn(format, resource, fields),
-  });
+  return newWriter({ ...options, csv });
 }
 
 /**

@@ -2,15 +2,7 @@
 // file would contain them whenever it contains the client.
 import { ValidationError } from "../errors.ts";
 import { type FileFormat, type FormatName, FORMATS, type LoadedFormat } from "./formats.ts";
-import type { RowNotes } from "./tidy.ts";
-
-/** Facts about the rows of a file, when the last one has arrived. */
-export interface RowFacts {
-  readonly rows: number;
-  /** Fields of the service in the file, in order. */
-  readonly columns: readonly string[];
-  readonly notes: RowNotes;
-}
+import type { ParquetFacts } from "./parquet.ts";
 
 export interface LoadOptions {
   /** Only for formats with types; `undefined` if it is not given. */
@@ -18,7 +10,7 @@ export interface LoadOptions {
   /** URL of the query. */
   url: string;
   /** Returns the data package that is written at the end of the file. */
-  describe(facts: RowFacts): string | Promise<string>;
+  describe(facts: ParquetFacts): string | Promise<string>;
 }
 
 const LOADERS = {

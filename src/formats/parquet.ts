@@ -32,7 +32,7 @@ import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
 import type { Bytes } from "../bytes.ts";
 import { valueTypeOf } from "../odata/field_meanings.ts";
 import { POSITION_FIELDS } from "../odata/map_position.ts";
-import { fieldNames, type ResourceName } from "../odata/resources.ts";
+import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import {
@@ -250,7 +250,6 @@ class ParquetDocumentWriter extends PageWriter {
   override state: ParquetState;
   override readonly addsColumns: boolean;
   readonly #resource: ResourceName;
-  readonly #nameColumns: NonNullable<WriterOptions["nameColumns"]>;
   readonly #options: CheckedOptions;
   readonly #output = new ByteWriter();
   readonly #chunks = new ChunkWriter(this.#output);
@@ -263,14 +262,13 @@ class ParquetDocumentWriter extends PageWriter {
   #taken: OpenGroup;
 
   constructor(
-    { resource, select, state, nameColumns, rules }: WriterOptions,
+    { resource, select, state, rules }: WriterOptions,
     options: CheckedOptions,
   ) {
     super();
     this.rules = rules;
     this.addsColumns = select === undefined;
     this.#resource = resource;
-    this.#nameColumns = nameColumns!;
     this.#options = options;
     this.state = (state as ParquetState | undefined) ??
       { isBegun: false, fields: select ?? fieldNames(resource), groups: [] };
@@ -365,7 +363,7 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   #columnsOf(fields: readonly string[]): NamedType[] {
-    const names = this.#nameColumns(fields);
+    const names = columnNames(this.#resource, fields);
     return [
       ...fields.map((field, index): NamedType => [
         names[index]!,

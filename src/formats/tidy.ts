@@ -196,9 +196,6 @@ export function addNotes(notes: RowNotes = {}, added: readonly Note[]): RowNotes
   return sum;
 }
 
-/** What is known about the true value of a result. */
-type Censoring = TidyRow["censoring"];
-
 /** Kind of a value where a number is expected. */
 type NumberKind = "absent" | "text" | "number";
 
@@ -207,7 +204,7 @@ type ConditionKind = "absent" | "below" | "above" | "no result" | "other" | "new
 
 /** Meaning of a result, and the number that it has: the result itself or the limit that bounds it. */
 export interface ResultClass {
-  censoring: Censoring;
+  censoring: TidyRow["censoring"];
   number?: "result" | "limit";
   isContradictory?: boolean;
 }

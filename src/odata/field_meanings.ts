@@ -19,10 +19,8 @@ type LocationField = `MonitoringLocation${Exclude<Field<"Locations">, "Id" | Fie
 type Described = { meaning: string; en: string };
 type DescribedField = Field<"Metadata"> | LocationField | Field<"Observations"> | Field<"Records">;
 /** In the order of `docs/data.md`. `Id` differs between resources. */
-const TABLE: Readonly<Record<string, Described>> = TEXTS.fields satisfies Record<
-  DescribedField,
-  Described
->;
+const FIELDS: Readonly<Record<DescribedField, Described>> = TEXTS.fields;
+const TABLE: Readonly<Record<string, Described>> = FIELDS;
 
 export function meaningOf(resource: ResourceName, field: string): FieldMeaning | undefined {
   const name = [`${resource}.${field}`, field, `MonitoringLocation${field}`]
