@@ -74,24 +74,21 @@ async function askService(
   const { apiKey, baseUrl } = settings;
   const names = (Object.keys(PROBES) as ProbeName[])
     .filter((name) => apiKey !== undefined || name === "no key");
-  const refused = names.filter((name) => REFUSED.includes(name));
   const answers: Answers = {};
-  for (const name of names) {
-    if (name === names[0] && name !== refused[0]) {
-      const count = countText(names.length - refused.length, "request");
-      context.printError(`Sending ${count} to ${baseUrl}`);
-    }
-    if (name === refused[0]) {
-      const count = countText(refused.length, "request");
-      context.printError(`Sending ${count} to ${baseUrl} that must be refused`);
-    }
-    const request = PROBES[name](answers);
-    if (request === undefined) continue;
-    const sent = name === "no key" ? { ...settings, apiKey: undefined } : settings;
-    const { status } = answers[name] = await requestAnswer(sent, context, request);
-    if (status === 0) return { answers, missing: "no answer" };
-    if (status === 429 || name === "metadata" && endsRun(status)) {
-      return { answers, missing: `not sent after status ${status}` };
+  for (const isRefused of [false, true]) {
+    const group = names.filter((name) => REFUSED.includes(name) === isRefused);
+    const end = isRefused ? " that must be refused" : "";
+    const count = countText(group.length, "request");
+    if (group.length > 0) context.printError(`Sending ${count} to ${baseUrl}${end}`);
+    for (const name of group) {
+      const request = PROBES[name](answers);
+      if (request === undefined) continue;
+      const sent = name === "no key" ? { ...settings, apiKey: undefined } : settings;
+      const { status } = answers[name] = await requestAnswer(sent, context, request);
+      if (status === 0) return { answers, missing: "no answer" };
+      if (status === 429 || name === "metadata" && endsRun(status)) {
+        return { answers, missing: `not sent after status ${status}` };
+      }
     }
   }
   const missing = apiKey === undefined ? "no API key" : "another answer lacks what it needs";

@@ -37,6 +37,7 @@ export interface PackageResource {
   mediatype: string;
   encoding: "utf-8";
   bytes?: number | undefined;
+  /** Algorithm, colon and hexadecimal digits. */
   hash?: string | undefined;
   rows?: number | undefined;
   dialect?: CsvDialect;
@@ -65,7 +66,7 @@ interface PackageOrigin {
 }
 
 /** A file to describe. Undefined facts are left out. */
-export interface DescribedFile<More> {
+export interface DescribedFile<More> extends Pick<PackageResource, "bytes" | "hash" | "rows"> {
   fileName: string;
   resource: ResourceName;
   format: FileFormat;
@@ -75,10 +76,6 @@ export interface DescribedFile<More> {
   tidy?: boolean | undefined;
   /** Time at which the file was made. */
   created: Date;
-  bytes?: number | undefined;
-  rows?: number | undefined;
-  /** Algorithm, colon and hexadecimal digits. */
-  hash?: string | undefined;
   url: string;
   citations?: readonly Citation[] | undefined;
   datasets?: readonly DatasetVersion[] | undefined;
