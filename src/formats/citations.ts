@@ -1,6 +1,6 @@
 import { oneLine } from "../errors.ts";
 import type { BoundingBox } from "../odata/bounding_box.ts";
-import { type Clause, normalizeDoi, valueClause } from "../odata/clause.ts";
+import { type Clause, listClauses, normalizeDoi } from "../odata/clause.ts";
 import { datasetClauses } from "../odata/query_options.ts";
 import type { Filter } from "../odata/filter.ts";
 import { invalidValue, isListOfStrings } from "../validation.ts";
@@ -116,8 +116,7 @@ export function citationClauses(
   const lists: Clause[][] = [];
   const remaining: string[] = [...new Set(dois.map(normalizeDoi))];
   while (remaining.length > 0) {
-    const list = valueClause("DOI", "in", ...remaining.splice(0, MAX_DOIS_PER_REQUEST));
-    lists.push([...rowClauses, list]);
+    lists.push([...rowClauses, ...listClauses("DOI", remaining.splice(0, MAX_DOIS_PER_REQUEST))]);
   }
   return lists;
 }

@@ -72,6 +72,12 @@ export function valueClause<F extends string>(
   return normalizeClause({ field, operator, values: literals });
 }
 
+export function listClauses(field: string, values: readonly (string | number)[]): Clause[] {
+  return values.length === 0
+    ? []
+    : [valueClause(field, values.length === 1 ? "eq" : "in", ...values)];
+}
+
 export function formatClauses(clauses: readonly Clause[]): string {
   return clauses.map(formatClause).join(" and ");
 }
