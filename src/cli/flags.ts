@@ -174,6 +174,7 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   invalidValues: "--allow-invalid",
   ActivityStartYear: "a year",
   units: "--unit",
+  force: "--force",
   baseUrl: "--base-url (or DATASTREAM_BASE_URL)",
   apiKey: "the API key",
   requestsPerSecond: "WEIR_REQUESTS_PER_SECOND",

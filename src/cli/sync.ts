@@ -7,7 +7,7 @@ import {
   type SyncReport,
 } from "../sync/sync.ts";
 import type { Arguments } from "./arguments.ts";
-import { readCommandQuery } from "./command_query.ts";
+import { printReasons, readCommandQuery } from "./command_query.ts";
 import { type Context, OUTDATED, UsageError } from "./context.ts";
 import { type FlagValues, messageOf, readDuration } from "./flags.ts";
 import { countText, createLine, duration, withSeparators } from "./progress_report.ts";
@@ -16,10 +16,12 @@ export async function syncMirror(
   { operand, flags }: Arguments,
   context: Context,
 ): Promise<number> {
+  if (!operand) throw new UsageError("weir sync needs DIR (the folder of the mirror)");
   const resource = flags.get("resource")?.[0] === "records" ? "Records" : "Observations";
   const until = readUntil(flags, context.clock.now());
   const keep = readKeep(flags);
-  const { client, input } = await readCommandQuery(resource, flags, context);
+  const query = await readCommandQuery(resource, flags, context);
+  const { client, input } = query;
   const { filter, within, tidy, from, to, excludeQualityControl, units, incomplete } = input;
   const report = startSyncReport(flags, context);
   const isCheck = flags.has("check");
@@ -33,7 +35,7 @@ export async function syncMirror(
         ...{ filter: filter || undefined, within, tidy, from, to, excludeQualityControl, units },
         incomplete,
       },
-      openFolder(operand!),
+      openFolder(operand),
       {
         isCheck,
         removeMissing: flags.has("remove-missing"),
@@ -46,6 +48,11 @@ export async function syncMirror(
       },
     );
     report.end();
+    if (result.datasets.length === 0) {
+      context.printError(`${operand} is as before: no dataset matches the filter`);
+      await printReasons(query, 0);
+      return 1;
+    }
     if (isCheck) await printPlan(result, context);
     else if (!flags.has("quiet")) context.printError(`${operand}: ${summaryOf(result.datasets)}`);
     return exitCodeOf(result.datasets);
@@ -124,13 +131,13 @@ function startSyncReport(flags: FlagValues, { printError, terminal, clock }: Con
     update(event: SyncEvent) {
       const { dataset } = event;
       const now = clock.now();
-      const isShown = dataset !== undefined && dataset.outcome !== "unchanged" &&
-        !(isQuiet && dataset.outcome === "gone");
-      if (isShown) {
+      const hidden = isQuiet ? ["unchanged", "waiting", "gone"] : ["unchanged"];
+      if (dataset !== undefined && !hidden.includes(dataset.outcome)) {
         clear();
         printError(describe(dataset));
       }
-      if (line === undefined || dataset === undefined && now - drawn < DRAW_INTERVAL) return;
+      if (line === undefined || event.allDatasets === 0) return;
+      if (dataset === undefined && now - drawn < DRAW_INTERVAL) return;
       drawn = now;
       line.draw(() => progressOf(event, now - started));
     },

@@ -3,6 +3,7 @@ import { describeChanges, requestDatasetVersions } from "../client/dataset_versi
 import { resolveOutput, statIfExists } from "../files/output.ts";
 import { type AnyPackage, hashOf, packagePath, partPath, readPackage } from "../files/part_file.ts";
 import { verifyFile } from "../files/verify.ts";
+import { liveFiles } from "../sync/delta.ts";
 import { DATA_FOLDERS, openFolder } from "../sync/folder.ts";
 import { listedFiles, MANIFEST, readManifest, rowsIn } from "../sync/manifest.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
@@ -16,7 +17,12 @@ import { countText } from "./progress_report.ts";
 export async function verify({ operand, flags }: Arguments, context: Context): Promise<number> {
   const stats = await statIfExists(operand!);
   if (stats?.isDirectory()) return await verifyMirror(operand!, flags, context);
-  if (!stats?.isFile()) {
+  if (stats === undefined) {
+    throw new CommandError(
+      `There is no ${operand}: name a file that weir wrote, or the folder of weir sync`,
+    );
+  }
+  if (!stats.isFile()) {
     throw new CommandError(`${operand} is not a file: name a file that weir wrote`);
   }
   // The package of a symbolic link is next to its target.
@@ -81,14 +87,20 @@ async function verifyMirror(path: string, flags: FlagValues, context: Context): 
   }
   const listed = new Set(files.map(({ path }) => path));
   for (const name of DATA_FOLDERS) {
-    const others = (await folder.list(name)).filter((file) => !listed.has(file.path));
-    // A Delta table keeps files of older versions, which its log names.
-    if (mirror.query.format === "delta") continue;
-    faults.push(...others.map((file) => `${file.path}: is not in ${MANIFEST}`));
+    const live = mirror.query.format === "delta" ? await liveFiles(folder, name) : undefined;
+    // A Delta table keeps files of older versions, which do not count.
+    const counted = live ?? (await folder.list(name)).map(({ path }) => path);
+    const expected = files.filter((file) => file.path.startsWith(`${name}/`));
+    if (mirror.query.format === "delta" && live === undefined && expected.length > 0) {
+      faults.push(`${name}/_delta_log: is missing`);
+    }
+    const others = [...counted].filter((path) => !listed.has(path));
+    faults.push(...others.map((path) => `${path}: is not in ${MANIFEST}`));
   }
   faults.forEach((fault) => context.printError(fault));
   if (faults.length > 0) {
-    context.printError(`${path} was changed: to fetch these datasets again, run weir sync`);
+    const hint = "remove the files above, then run the command weir sync of this mirror";
+    context.printError(`${path} was changed: ${hint}`);
     return 1;
   }
   const rows = [...mirror.datasets.values()].reduce((sum, dataset) => sum + rowsIn(dataset), 0);

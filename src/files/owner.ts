@@ -80,12 +80,14 @@ const { Deno: deno } = globalThis as {
   };
 };
 
-/** Without asking the user for a permission, as Deno would. */
+/** Whether a fact about the computer can be read without asking the user for a permission, as Deno would. */
+export function mayRead(kind: "hostname" | "osUptime" | "statfs"): boolean {
+  return deno === undefined ||
+    deno.permissions.querySync({ name: "sys", kind }).state === "granted";
+}
+
 function thisComputer(): Pick<Owner, "computer" | "bootedAt"> {
-  const isAllowed = ["hostname", "osUptime"].every((kind) =>
-    deno === undefined || deno.permissions.querySync({ name: "sys", kind }).state === "granted"
-  );
-  return isAllowed
+  return mayRead("hostname") && mayRead("osUptime")
     ? { computer: hostname(), bootedAt: Math.round(Date.now() - uptime() * 1000) }
     : {};
 }

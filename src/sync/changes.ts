@@ -1,9 +1,9 @@
 // The feed of new versions, in Atom (RFC 4287).
-import type { Folder } from "./folder.ts";
-import { PRIVATE } from "./folder.ts";
+import { createHash, randomUUID } from "node:crypto";
+import { type Folder, PRIVATE } from "./folder.ts";
 import { readText } from "./manifest.ts";
 
-/** A new version of a dataset, or its end. */
+/** A new version of a dataset, or its removal. */
 export interface Change {
   doi: string;
   version: string;
@@ -20,53 +20,65 @@ export const FEED = "changes.atom";
 const CHANGES = `${PRIVATE}/changes.json`;
 const MAX_CHANGES = 1_000;
 
-/** Adds changes to the feed, which has the newest 1,000. A run that repeats one that was killed adds them once. */
+/** What the feed is made of. */
+interface Feed {
+  /** UUID of the mirror. */
+  id: string;
+  changes: Change[];
+}
+
+/** Adds changes to the feed, which has the newest 1,000, unless it has them from a run that was killed. */
 export async function addChanges(
   folder: Folder,
   added: readonly Change[],
   write: (path: string, text: string) => Promise<unknown>,
 ): Promise<void> {
-  const earlier = await readChanges(folder);
-  const ids = new Set(added.map(idOf));
-  const changes = [...added, ...earlier.filter((change) => !ids.has(idOf(change)))];
-  const newest = changes.slice(0, MAX_CHANGES);
-  await write(CHANGES, JSON.stringify(newest));
-  await write(FEED, formatFeed(newest));
+  const { id, changes } = await readFeed(folder);
+  const known = new Set(changes.map(keyOf));
+  const newest = added.filter((change) => !known.has(keyOf(change)));
+  const feed = { id, changes: [...newest, ...changes].slice(0, MAX_CHANGES) };
+  await write(CHANGES, JSON.stringify(feed));
+  await write(FEED, formatFeed(feed));
 }
 
-async function readChanges(folder: Folder): Promise<Change[]> {
+async function readFeed(folder: Folder): Promise<Feed> {
   try {
-    const found = JSON.parse(await readText(folder, CHANGES) ?? "[]");
-    return Array.isArray(found) ? found : [];
+    const { id, changes } = JSON.parse(await readText(folder, CHANGES) ?? "") as Feed;
+    if (typeof id === "string" && Array.isArray(changes)) return { id, changes };
   } catch {
-    return []; // damaged
+    // It is missing or damaged.
   }
+  return { id: randomUUID(), changes: [] };
 }
 
-/** A permanent IRI, as RFC 4287 asks for, without an address of the mirror, which has none. */
-function idOf({ doi, version, published, rows }: Change): string {
-  const facts = [doi, version, published, rows === undefined ? "removed" : "published"];
-  return `urn:weir:${facts.map(encodeURIComponent).join(":")}`;
+function keyOf({ doi, version, published, rows }: Change): string {
+  return JSON.stringify([doi, version, published, rows === undefined]);
 }
 
-function formatFeed(changes: readonly Change[]): string {
-  const updated = changes[0]?.at ?? "1970-01-01T00:00:00Z";
+/** RFC 4287 asks for an id that no other feed has. */
+function idOf(feed: Feed, change: Change): string {
+  const hash = createHash("sha256").update(feed.id + keyOf(change)).digest("hex");
+  return `urn:uuid:${hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")}`;
+}
+
+function formatFeed(feed: Feed): string {
+  const updated = feed.changes[0]?.at ?? "1970-01-01T00:00:00Z";
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-  <id>urn:weir:mirror</id>
+  <id>urn:uuid:${feed.id}</id>
   <title>Changes of the mirror of DataStream</title>
   <updated>${updated}</updated>
   <author><name>Weir</name></author>
-${changes.map(formatEntry).join("")}</feed>
+${feed.changes.map((change) => formatEntry(feed, change)).join("")}</feed>
 `;
 }
 
-function formatEntry(change: Change): string {
+function formatEntry(feed: Feed, change: Change): string {
   const { doi, version, published, rows, before, at } = change;
   const title = rows === undefined ? `${doi} was removed` : `${doi}, version ${version}`;
   const counts = `${rows ?? "none"} (before: ${before ?? "none"})`;
   return `  <entry>
-    <id>${escapeXml(idOf(change))}</id>
+    <id>${idOf(feed, change)}</id>
     <title>${escapeXml(title)}</title>
     <updated>${at}</updated>
     <link href="${escapeXml(`https://doi.org/${doi}`)}"/>

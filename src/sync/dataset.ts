@@ -50,12 +50,7 @@ export async function fetchDataset(
 /** Whether each file waits, or has got its name already. */
 async function hasFiles({ folder }: Run, files: readonly MirrorFile[]): Promise<boolean> {
   for (const { path, bytes } of files) {
-    const places = [stagedPath(path), path];
-    const sizes = await Promise.all(places.map(async (place) => {
-      const found = await folder.list(place.slice(0, place.lastIndexOf("/")));
-      return found.find((file) => file.path === place)?.bytes;
-    }));
-    if ((sizes[0] ?? sizes[1]) !== bytes) return false;
+    if ((await folder.size(stagedPath(path)) ?? await folder.size(path)) !== bytes) return false;
   }
   return true;
 }

@@ -60,7 +60,10 @@ export async function commitTable(
 ): Promise<void> {
   const { version, metaData, live } = await readTable(folder, table);
   const wanted = new Map(files.map((file) => [file.path.slice(table.length + 1), file]));
-  const schemaString = JSON.stringify(schemaOf(files));
+  // A table without files keeps its columns.
+  const schemaString = files.length === 0 && metaData !== undefined
+    ? metaData.schemaString
+    : JSON.stringify(schemaOf(files));
   const time = now.getTime();
   const added = [...wanted].filter(([path]) => !live.has(path)).map(([path, file]): Action => ({
     add: {
@@ -77,6 +80,7 @@ export async function commitTable(
       remove: { path, deletionTimestamp: time, dataChange: true },
     }));
   const isSameSchema = metaData?.schemaString === schemaString;
+  if (version < 0 && files.length === 0) return;
   if (version >= 0 && added.length === 0 && removed.length === 0 && isSameSchema) return;
   const described: MetaData = {
     id: metaData?.id ?? randomUUID(),
@@ -107,29 +111,31 @@ export async function commitTable(
   throw new FileError(`${name} was written by another program: run weir sync again`);
 }
 
-/**
- * Removes the files that no version needs which is younger than a time (ms since 1970).
- *
- * @param old Files that count no more, and may be of no version, because they were not of a table
- */
-export async function removeOldFiles(
-  folder: Folder,
-  table: string,
-  until: number,
-  old: readonly MirrorFile[],
-): Promise<void> {
+/** Removes the files that no version needs which is younger than a time (ms since 1970), or that are of no version. */
+export async function removeOldFiles(folder: Folder, table: string, until: number): Promise<void> {
   const { live, removed } = await readTable(folder, table);
-  for (const { path } of old) {
+  for (const { path } of await folder.list(table)) {
     const name = path.slice(table.length + 1);
-    if (!live.has(name) && !removed.has(name)) await folder.remove(path);
-  }
-  for (const [path, { deletionTimestamp }] of removed) {
-    if (!live.has(path) && deletionTimestamp < until) await folder.remove(`${table}/${path}`);
+    const { deletionTimestamp = -Infinity } = removed.get(name) ?? {};
+    const isOld = !live.has(name) && deletionTimestamp < until;
+    if (isOld && name.endsWith(".parquet")) await folder.remove(path);
   }
 }
 
-/** Removes the log of a folder that is no table any more. */
-export async function removeLog(folder: Folder, table: string): Promise<void> {
+/** Returns the paths of the files that count; `undefined` if the folder is no table. */
+export async function liveFiles(
+  folder: Folder,
+  table: string,
+): Promise<ReadonlySet<string> | undefined> {
+  const { version, live } = await readTable(folder, table);
+  return version < 0 ? undefined : new Set([...live.keys()].map((name) => `${table}/${name}`));
+}
+
+/** Makes a table a folder of files: removes the log, and first the files of older versions, which only the log names. */
+export async function removeTable(folder: Folder, table: string): Promise<void> {
+  const { version, live, removed } = await readTable(folder, table);
+  if (version < 0) return;
+  for (const name of removed.keys()) if (!live.has(name)) await folder.remove(`${table}/${name}`);
   for (const { path } of await folder.list(logOf(table))) await folder.remove(path);
 }
 
@@ -141,7 +147,7 @@ async function readTable(folder: Folder, table: string): Promise<Table> {
     .filter((path) => /\/\d{20}\.json$/.test(path)).sort();
   for (const log of logs) {
     for (const line of (await readText(folder, log) ?? "").split("\n").filter(Boolean)) {
-      const action: Action = JSON.parse(line);
+      const action = parseAction(line, log);
       metaData = action.metaData ?? metaData;
       if (action.add !== undefined) live.set(decodeURI(action.add.path), action.add);
       if (action.remove !== undefined) {
@@ -154,6 +160,15 @@ async function readTable(folder: Folder, table: string): Promise<Table> {
   const last = logs.at(-1);
   const version = last === undefined ? -1 : Number(/(\d+)\.json$/.exec(last)![1]);
   return { version, metaData, live, removed };
+}
+
+function parseAction(line: string, log: string): Action {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    const hint = "restore it, or make the mirror again in a new folder";
+    throw new FileError(`${log} is damaged: ${hint}`, { cause });
+  }
 }
 
 /** Types of Delta by those of Table Schema. */

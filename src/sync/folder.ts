@@ -1,22 +1,26 @@
 // The folder of a mirror: what `sync()` needs of a file system, and the implementation for Node, Deno and Bun.
 import { randomUUID } from "node:crypto";
-import { createReadStream, readFileSync, rmSync, writeFileSync } from "node:fs";
 import {
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  statfs,
-  unlink,
-} from "node:fs/promises";
+  closeSync,
+  createReadStream,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { link, mkdir, open, readdir, rename, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { clearInterval, setInterval } from "node:timers";
 import { explainFileError, FileError, requireDirectory, statIfExists } from "../files/output.ts";
-import { describeOwner, isRunning, type Owner, RENEWAL, startRun } from "../files/owner.ts";
+import {
+  describeOwner,
+  isRunning,
+  mayRead,
+  type Owner,
+  RENEWAL,
+  startRun,
+} from "../files/owner.ts";
 
 /** A file of a folder. */
 export interface FolderFile {
@@ -54,7 +58,9 @@ export interface Folder {
   ): Promise<boolean>;
   /** Renames a file, in one step for its readers. A file with the new name is replaced. */
   move(from: string, to: string): Promise<void>;
-  /** Returns the files directly in a folder; none if there is no folder. */
+  /** Returns the size of a file in bytes; `undefined` if there is none. */
+  size(path: string): Promise<number | undefined>;
+  /** Returns the files directly in a folder, `""` for the mirror itself; none if there is no folder. */
   list(folder: string): Promise<FolderFile[]>;
   /** Removes a file, if there is one. */
   remove(path: string): Promise<void>;
@@ -114,7 +120,7 @@ export function openFolder(path: string): Folder {
         try {
           await writeSynced(part, content);
           // A link fails if the name exists, a rename would replace it.
-          if (isNew) await link(part, at(name));
+          if (isNew) await linkOrRename(part, at(name));
           else await rename(part, at(name));
         } catch (error) {
           if (isNew && (error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -136,16 +142,21 @@ export function openFolder(path: string): Folder {
         if (!(await statIfExists(at(name)))?.isDirectory()) return [];
         const files: FolderFile[] = [];
         for (const entry of await readdir(at(name))) {
-          const found = await stat(at(`${name}/${entry}`));
           const file = name === "" ? entry : `${name}/${entry}`;
-          if (found.isFile()) files.push({ path: file, bytes: found.size });
+          // It may be renamed meanwhile.
+          const found = await statIfExists(at(file));
+          if (found?.isFile()) files.push({ path: file, bytes: found.size });
         }
         return files;
       }),
+    async size(name) {
+      const found = await statIfExists(at(name));
+      return found?.isFile() ? found.size : undefined;
+    },
     remove: (name) => explaining(name, () => rm(at(name), { force: true })),
     freeBytes: async () => {
       // Not in every runtime and file system.
-      const found = await statfs(path).catch(() => undefined);
+      const found = mayRead("statfs") ? await statfs(path).catch(() => undefined) : undefined;
       return found && found.bavail * found.bsize;
     },
     lock: () => explaining("", () => lockFolder(path)),
@@ -168,6 +179,14 @@ async function writeSynced(
   }
 }
 
+/** Some disks, such as those of USB sticks, have no links. The lock then prevents that two runs create the file. */
+async function linkOrRename(from: string, to: string): Promise<void> {
+  await link(from, to).catch(async (error) => {
+    if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(error.code) || await statIfExists(to)) throw error;
+    await rename(from, to);
+  });
+}
+
 /** Without it, a name could be lost although the bytes are on disk. Windows has no such operation. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r").catch(() => undefined);
@@ -175,41 +194,48 @@ async function syncDirectory(path: string): Promise<void> {
   await directory?.close();
 }
 
-/** A lock of a run that was killed is replaced. */
+/**
+ * Makes a file that names this run. The file of a run that was killed is replaced: it is moved away first, so that only
+ * one of several runs that see it goes on.
+ */
 async function lockFolder(path: string): ReturnType<Folder["lock"]> {
   const lock = join(path, PRIVATE, "lock");
-  await requireDirectory(path);
-  // Not recursive: Node then hides that a disk is read-only.
-  for (const folder of [path, dirname(lock)]) {
-    await mkdir(folder).catch((error) => {
-      if (error.code !== "EEXIST") throw error;
-    });
-  }
+  await makeFolders(path, dirname(lock));
   const other = (owner: Owner | undefined) =>
     new FileError(
       `${path} is written by another run${
-        owner ? ` (${describeOwner(owner, Date.now())})` : ""
+        owner?.process ? ` (${describeOwner(owner, Date.now())})` : ""
       }: wait for it, or stop it`,
     );
-  const found = await readOwner(lock);
+  const found = readOwner(lock);
   if (found !== undefined) {
     if (isRunning(found, lock, Date.now())) throw other(found);
-    await unlink(lock);
+    const moved = `${lock}-${randomUUID()}${PART}`;
+    await rename(lock, moved).catch(() => {});
+    const taken = readOwner(moved);
+    if (taken !== undefined && taken.run !== found.run) {
+      // Another run was faster: it gets its lock back.
+      await rename(moved, lock);
+      throw other(taken);
+    }
   }
   try {
-    await (await open(lock, "wx")).close();
+    closeSync(openSync(lock, "wx"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw other(await readOwner(lock));
+    throw other(readOwner(lock));
   }
   const { owner, end } = startRun(lock);
-  await removeParts(dirname(lock));
-  // In place: a lock of the system belongs to the file, not to its name.
-  const renew = () =>
-    writeFileSync(lock, JSON.stringify({ ...owner, renewedAt: Date.now() } satisfies Owner));
+  // In place, and of one length: a reader never finds a part of it. A lock of the system belongs to the file.
+  const renew = () => {
+    const file = openSync(lock, "r+");
+    const now: Owner = { ...owner, renewedAt: Date.now() };
+    writeSync(file, JSON.stringify(now), 0);
+    closeSync(file);
+  };
   renew();
   const check = () => {
-    const now = parseOwner(readTextSync(lock));
+    const now = readOwner(lock);
     if (now?.run !== owner.run) throw other(now);
   };
   const timer = setInterval(() => {
@@ -221,15 +247,29 @@ async function lockFolder(path: string): ReturnType<Folder["lock"]> {
     }
   }, RENEWAL);
   timer.unref();
+  await removeParts(dirname(lock));
   return {
     check,
     release() {
       clearInterval(timer);
       end();
-      if (parseOwner(readTextSync(lock))?.run === owner.run) rmSync(lock, { force: true });
+      if (readOwner(lock)?.run === owner.run) rmSync(lock, { force: true });
       return Promise.resolve();
     },
   };
+}
+
+/** Not recursively: Node then hides that a disk is read-only. */
+async function makeFolders(path: string, ...others: readonly string[]): Promise<void> {
+  await requireDirectory(path);
+  if ((await statIfExists(path))?.isDirectory() === false) {
+    throw new FileError(`${path} is not a folder: name a folder, which the first run creates`);
+  }
+  for (const folder of [path, ...others]) {
+    await mkdir(folder).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
 }
 
 /** Removes what a run that was killed has not renamed. */
@@ -238,24 +278,13 @@ async function removeParts(folder: string): Promise<void> {
   for (const name of parts) await rm(join(folder, name), { force: true });
 }
 
-async function readOwner(lock: string): Promise<Owner | undefined> {
-  return parseOwner(await readFile(lock, "utf8").catch(() => undefined));
-}
-
-function readTextSync(path: string): string | undefined {
+/** Returns `undefined` if there is no lock. The run of one that is empty is about to write its name, or was killed. */
+function readOwner(lock: string): Owner | undefined {
+  const stats = statSync(lock, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
   try {
-    return readFileSync(path, "utf8");
+    return JSON.parse(readFileSync(lock, "utf8"));
   } catch {
-    return undefined;
-  }
-}
-
-/** A run that was killed can leave an empty file. */
-function parseOwner(text: string | undefined): Owner | undefined {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { run: "", process: 0, hasLock: false, renewedAt: 0 };
+    return { run: "", process: 0, hasLock: false, renewedAt: stats.mtimeMs };
   }
 }

@@ -52,8 +52,10 @@ export interface Mirror extends MirrorQuery {
   datasets: Map<string, Mirrored>;
   /** Files that are of no single dataset. */
   tables: readonly MirrorFile[];
-  /** Files of another query, which are removed when others are listed. */
-  stale?: readonly MirrorFile[];
+  /** Paths of files that do not count any more, and may not be removed yet. */
+  stale: readonly string[];
+  /** Datasets that were found without a manifest, and may not be in the feed. */
+  found: readonly Mirrored[];
 }
 
 /** Content of the manifest. */
@@ -72,6 +74,8 @@ interface Manifest {
     /** As the service described the versions of the files. */
     metadata: Pick<Mirrored, "name" | "row">[];
     gone: Record<string, string>;
+    /** Paths of files to remove, which a run that is killed leaves. */
+    stale: readonly string[];
   };
 }
 
@@ -110,6 +114,7 @@ export function formatManifest(mirror: Mirror, now: Date): string {
       datasets: rows.map(versionOf),
       metadata: all.map(({ name, row }) => ({ name, row })),
       gone: Object.fromEntries(gone),
+      stale: mirror.stale,
     },
   };
   return `${JSON.stringify(manifest, null, 1)}\n`;
@@ -118,7 +123,7 @@ export function formatManifest(mirror: Mirror, now: Date): string {
 /**
  * Reads the manifest of a folder; `undefined` if there is none, or it is damaged.
  *
- * @throws {FileError} If another version of weir wrote it
+ * @throws {FileError} If another program, or another version of weir, wrote it
  */
 export async function readManifest(folder: Folder): Promise<Mirror | undefined> {
   const manifest = parseManifest(await readText(folder, MANIFEST));
@@ -135,20 +140,24 @@ export async function readManifest(folder: Folder): Promise<Mirror | undefined> 
     row.DOI,
     { name, row, files: filesOf(row.DOI), goneSince: weir.gone[row.DOI] },
   ]);
-  const { query, columns } = weir;
-  return { query, columns, datasets: new Map(datasets), tables: filesOf(undefined) };
+  const { query, columns, stale } = weir;
+  const tables = filesOf(undefined);
+  return { query, columns, datasets: new Map(datasets), tables, stale, found: [] };
 }
 
+/** Returns `undefined` for a text that is no JSON: a run that was killed does not leave one, but a damaged disk can. */
 function parseManifest(text: string | undefined): Manifest | undefined {
+  let found: unknown;
   try {
-    const found = JSON.parse(text ?? "null") as Manifest | null;
-    const { weir, resources } = found ?? {};
-    return isObject(weir) && Array.isArray(resources) && typeof weir.mirror === "number"
-      ? found!
-      : undefined;
+    found = JSON.parse(text ?? "null");
   } catch {
     return undefined;
   }
+  if (found === null) return undefined;
+  const { weir, resources } = found as Partial<Manifest>;
+  const isMirror = isObject(weir) && Array.isArray(resources) && typeof weir.mirror === "number";
+  if (isMirror) return found as Manifest;
+  throw new FileError(`${MANIFEST} is not of a mirror: choose another folder, or rename this file`);
 }
 
 export async function readText(folder: Folder, path: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import { loadFormat } from "../formats/load_format.ts";
 import { writePage } from "../formats/page_writer.ts";
 import { formatClauses, listClauses } from "../odata/clause.ts";
 import { addChanges, type Change } from "./changes.ts";
-import { commitTable, removeLog, removeOldFiles } from "./delta.ts";
+import { commitTable, removeOldFiles, removeTable } from "./delta.ts";
 import { DATA_FOLDERS } from "./folder.ts";
 import {
   formatManifest,
@@ -21,7 +21,7 @@ import {
   versionOf,
 } from "./manifest.ts";
 import type { Finish } from "./options.ts";
-import { isSameVersion, type PlannedDataset } from "./plan.ts";
+import type { PlannedDataset } from "./plan.ts";
 import { recordPath, stagedPath } from "./records.ts";
 import type { Run } from "./run.ts";
 
@@ -60,7 +60,6 @@ export async function publish(
     const before = mirror.datasets.get(doi);
     replaced.push(...before?.files ?? []);
     mirror.datasets.set(doi, mirrored);
-    if (before !== undefined && isSameVersion(before.row, mirrored.row)) continue;
     changes.push(changeOf(mirrored, now, before && rowsIn(before)));
   }
   if (current.length > 0) await writeTables(run, mirror, changes, replaced, now);
@@ -73,7 +72,10 @@ export async function publish(
   }
 }
 
-/** Lists that datasets are gone, or are back, and removes the files of those that are gone if that is wanted. */
+/**
+ * Lists that datasets are gone, or are back, and removes the files of those that are gone if that is wanted. Completes what
+ * a run that was killed has not written or removed.
+ */
 export async function settleGone(
   run: LockedRun,
   mirror: Mirror,
@@ -84,27 +86,40 @@ export async function settleGone(
   const now = new Date(run.now());
   const gone = datasets.filter(({ step }) => step === "gone");
   const removed = removeMissing ? gone : [];
-  let isMarked = false;
-  for (const { doi, step, mirrored } of datasets) {
+  let isChanged = removed.length > 0;
+  for (const { doi, step } of datasets) {
+    const known = mirror.datasets.get(doi);
     const isGone = step === "gone";
-    if (mirrored === undefined || !isGone && step !== "keep") continue;
-    if (isGone === (mirrored.goneSince !== undefined)) continue;
-    isMarked = true;
-    mirror.datasets.set(doi, { ...mirrored, goneSince: isGone ? now.toISOString() : undefined });
+    if (known === undefined || isGone === (known.goneSince !== undefined)) continue;
+    isChanged = true;
+    mirror.datasets.set(doi, { ...known, goneSince: isGone ? now.toISOString() : undefined });
   }
+  const changes = removed.map(({ mirrored }) =>
+    changeOf({ ...mirrored!, files: [] }, now, rowsIn(mirrored!))
+  );
+  const isUnfinished = mirror.tables.length === 0 || await hasAny(run, mirror.stale);
   for (const { doi } of removed) mirror.datasets.delete(doi);
-  if (isMarked || removed.length > 0 || mirror.tables.length === 0) {
-    const changes = removed.map(({ mirrored }) =>
-      changeOf({ ...mirrored!, files: [] }, now, rowsIn(mirrored!))
+  // A mirror of another query stays until a dataset of this one has arrived.
+  if (isChanged || isUnfinished && mirror.datasets.size > 0) {
+    await writeTables(
+      run,
+      mirror,
+      changes,
+      removed.flatMap(({ mirrored }) => mirrored!.files),
+      now,
     );
-    const files = removed.flatMap(({ mirrored }) => mirrored!.files);
-    await writeTables(run, mirror, changes, files, now);
   }
+  if (run.format === "delta") await removeOldVersions(run, mirror, now);
   for (const planned of gone) {
     if (removeMissing) await folder.remove(recordPath(planned.mirrored!.name));
     if (removeMissing) finish(planned, "removed", { rows: undefined });
     else finish(planned, "gone");
   }
+}
+
+async function hasAny({ folder }: Run, paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) if (await folder.size(path) !== undefined) return true;
+  return false;
 }
 
 function changeOf({ row, files }: Mirrored, now: Date, before: number | undefined): Change {
@@ -127,8 +142,7 @@ async function withPlannedVersions(
 /** An earlier run can have named the file. */
 async function nameFile({ folder }: Run, path: string): Promise<void> {
   const staged = stagedPath(path);
-  const waiting = await folder.list(staged.slice(0, staged.lastIndexOf("/")));
-  if (waiting.some((file) => file.path === staged)) await folder.move(staged, path);
+  if (await folder.size(staged) !== undefined) await folder.move(staged, path);
 }
 
 /** Windows refuses to replace a file that a program has open. */
@@ -146,36 +160,34 @@ async function writeTables(
   now: Date,
 ): Promise<void> {
   const { folder } = run;
-  const datasets = [...mirror.datasets.values()];
-  const rows = datasets.map(({ row }) => row);
+  const isDelta = run.format === "delta";
+  const rows = [...mirror.datasets.values()].map(({ row }) => row);
   const write = (path: string, text: string) => {
     run.checkLock();
     return folder.write(path, [utf8Encoder.encode(text)]);
   };
+  run.checkLock();
   mirror.tables = [await writeDatasets(run, rows)];
-  const listed = new Set(listedFiles(mirror).map(({ path }) => path));
-  const old = [...replaced, ...mirror.stale ?? []].filter(({ path }) => !listed.has(path));
-  if (run.format === "delta") await commitTables(run, datasets, old, now);
+  const files = listedFiles(mirror);
+  const listed = new Set(files.map(({ path }) => path));
+  mirror.stale = [...replaced.map(({ path }) => path), ...mirror.stale]
+    // A Delta table has older versions, whose files are Parquet.
+    .filter((path) => !listed.has(path) && !(isDelta && path.endsWith(".parquet")));
+  for (const table of isDelta ? DATA_FOLDERS : []) {
+    await commitTable(folder, table, files.filter((file) => folderOf(file) === table), now);
+  }
   await write("CITATIONS.txt", citationsText(rows.map(toCitation)));
-  await addChanges(folder, changes, write);
+  const found = mirror.found.map((one) => changeOf(one, now, undefined));
+  await addChanges(folder, [...changes, ...found], write);
+  mirror.found = [];
   await write(MANIFEST, formatManifest(mirror, now));
-  if (run.format === "delta") return;
-  for (const { path } of old) await folder.remove(path);
-  for (const name of DATA_FOLDERS) await removeLog(folder, name);
+  for (const path of mirror.stale) await folder.remove(path);
+  for (const name of isDelta ? [] : DATA_FOLDERS) await removeTable(folder, name);
 }
 
-async function commitTables(
-  { folder, options }: Run,
-  datasets: readonly Mirrored[],
-  old: readonly MirrorFile[],
-  now: Date,
-): Promise<void> {
-  const files = datasets.flatMap(({ files }) => files);
-  for (const table of new Set([...files, ...old].map(folderOf))) {
-    const ofTable = (list: readonly MirrorFile[]) => list.filter((one) => folderOf(one) === table);
-    if (table === "") continue;
-    await commitTable(folder, table, ofTable(files), now);
-    await removeOldFiles(folder, table, now.getTime() - (options.keep ?? KEEP), ofTable(old));
+async function removeOldVersions({ folder, options }: Run, mirror: Mirror, now: Date) {
+  for (const table of new Set(listedFiles(mirror).map(folderOf).filter((name) => name !== ""))) {
+    await removeOldFiles(folder, table, now.getTime() - (options.keep ?? KEEP));
   }
 }
 
@@ -192,7 +204,8 @@ async function writeDatasets(
   rows: readonly Mirrored["row"][],
 ): Promise<MirrorFile> {
   const format = await loadFormat(fileFormat, {
-    invalidValues: undefined,
+    // A strange date of one dataset must not stop the others. CSV has no types.
+    invalidValues: fileFormat === "parquet" ? "null" : undefined,
     url: "",
     describe: () => "{}",
   });

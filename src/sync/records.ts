@@ -4,7 +4,9 @@ import { createHash } from "node:crypto";
 import { concatBytes } from "../bytes.ts";
 import { FORMATS } from "../formats/formats.ts";
 import { isObject } from "../validation.ts";
-import { type Folder, PRIVATE } from "./folder.ts";
+import { liveFiles } from "./delta.ts";
+import { DATA_FOLDERS, type Folder, PRIVATE } from "./folder.ts";
+import { isSameVersion } from "./plan.ts";
 import type { PackageField } from "../formats/data_package.ts";
 import {
   digestOf,
@@ -40,42 +42,86 @@ export function nameOf(doi: string, names: ReadonlyMap<string, string>): string 
   }
 }
 
+/** Returns the record of a dataset, and whether it is of this query; `undefined` if there is none. */
+async function readAnyRecord(
+  folder: Folder,
+  name: string,
+  query: MirrorQuery,
+): Promise<{ record: Mirrored; isOfQuery: boolean } | undefined> {
+  try {
+    const found = JSON.parse(await readText(folder, recordPath(name)) ?? "null");
+    const { digest, ...record } = found;
+    return isObject(record.row) ? { record, isOfQuery: digest === digestOf(query) } : undefined;
+  } catch {
+    return undefined; // damaged
+  }
+}
+
 /** Returns the record of a dataset; `undefined` if there is none, or it is of another query. */
 export async function readRecord(
   folder: Folder,
   name: string,
   query: MirrorQuery,
 ): Promise<Mirrored | undefined> {
-  try {
-    const found = JSON.parse(await readText(folder, recordPath(name)) ?? "null");
-    const { digest, ...record } = found;
-    return digest === digestOf(query) && isObject(record.row) ? record : undefined;
-  } catch {
-    return undefined; // damaged
-  }
+  const found = await readAnyRecord(folder, name, query);
+  return found?.isOfQuery ? found.record : undefined;
 }
 
-/** Makes a mirror without its manifest: from the records, else from the packages in Parquet files. */
-export async function rebuildMirror(folder: Folder, query: MirrorQuery): Promise<Mirror> {
+/**
+ * Makes the mirror of a folder without a manifest: from the records, else from the packages in Parquet files. A dataset
+ * counts if all of its files are there, with their names. All other files are stale.
+ *
+ * @returns The mirror, and whether a file is of another query
+ */
+export async function rebuildMirror(
+  folder: Folder,
+  query: MirrorQuery,
+): Promise<{ mirror: Mirror; isOther: boolean }> {
+  const paths = await pathsThatCount(folder);
   const datasets = new Map<string, Mirrored>();
+  let isOther = false;
   for (const { path } of await folder.list(RECORDS)) {
     const name = path.slice(RECORDS.length + 1, -".json".length);
-    const record = await readRecord(folder, name, query);
-    if (record !== undefined) datasets.set(record.row.DOI, record);
+    const { record, isOfQuery } = await readAnyRecord(folder, name, query) ?? {};
+    if (record === undefined) continue;
+    const isThere = record.files.every(({ path, bytes }) => paths.get(path) === bytes);
+    if (isThere && isOfQuery) datasets.set(record.row.DOI, record);
+    else isOther ||= isThere;
   }
-  const known = new Set(
-    [...datasets.values()].flatMap(({ files }) => files.map(({ path }) => path)),
-  );
-  // The rows first.
-  for (const name of [`${query.query.resource}`.toLowerCase(), "locations"]) {
-    for (const { path } of await folder.list(name)) {
-      const found = known.has(path) ? undefined : await readPackage(folder, path, query);
-      if (found === undefined) continue;
-      const { row, files = [] } = datasets.get(found.row.DOI) ?? found;
-      datasets.set(row.DOI, { name: found.name, row, files: [...files, found.file] });
+  const pathsOf = () =>
+    new Set([...datasets.values()].flatMap(({ files }) => files.map(({ path }) => path)));
+  const known = pathsOf();
+  const found = new Map<string, Mirrored[]>();
+  for (const path of paths.keys()) {
+    const one = known.has(path) ? undefined : await readPackage(folder, path);
+    if (one === undefined) continue;
+    if (one.digest !== digestOf(query)) isOther = true;
+    else found.set(one.row.DOI, [...found.get(one.row.DOI) ?? [], one]);
+  }
+  const folders = query.query.resource === "Records" ? ["records"] : ["observations", "locations"];
+  for (const [doi, parts] of found) {
+    const files = parts.flatMap(({ files }) => files);
+    const isWhole = folders.every((name, index) => files[index]?.path.startsWith(`${name}/`)) &&
+      parts.every(({ row }) => isSameVersion(row, parts[0]!.row));
+    const { name, row } = parts[0]!;
+    if (isWhole && !datasets.has(doi)) datasets.set(doi, { name, row, files });
+  }
+  const counted = pathsOf();
+  const stale = [...paths.keys()].filter((path) => !counted.has(path));
+  const mirror = { ...query, datasets, tables: [], stale, found: [...datasets.values()] };
+  return { mirror, isOther };
+}
+
+/** Returns the sizes of the files of the datasets, by path: of a Delta table only those of its last version. */
+async function pathsThatCount(folder: Folder): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of DATA_FOLDERS) {
+    const live = await liveFiles(folder, name);
+    for (const { path, bytes } of await folder.list(name)) {
+      if (live?.has(path) ?? true) sizes.set(path, bytes);
     }
   }
-  return { ...query, datasets, tables: [] };
+  return sizes;
 }
 
 /** Bytes at the end of a file that contain its metadata. */
@@ -85,8 +131,7 @@ const FOOTER = 1 << 23;
 async function readPackage(
   folder: Folder,
   path: string,
-  query: MirrorQuery,
-): Promise<Pick<Mirrored, "name" | "row"> & { file: MirrorFile; files?: undefined } | undefined> {
+): Promise<Mirrored & { digest: string } | undefined> {
   if (!path.endsWith(".parquet")) return undefined;
   const { parquetMetadata } = await import("hyparquet");
   const hash = createHash("sha256");
@@ -103,7 +148,6 @@ async function readPackage(
     const { key_value_metadata = [] } = parquetMetadata(concatBytes(tail).buffer);
     const text = key_value_metadata.find(({ key }) => key === "datapackage")?.value;
     const { resources: [resource], weir: { mirrored: { name, row, digest } } } = JSON.parse(text!);
-    if (digest !== digestOf(query)) return undefined;
     const [folderName] = path.split("/");
     const file: MirrorFile = {
       ...resource,
@@ -115,7 +159,7 @@ async function readPackage(
       hash: `sha256:${hash.digest("hex")}`,
       dataset: row.DOI,
     };
-    return { name, row, file };
+    return { digest, name, row, files: [file] };
   } catch {
     return undefined; // damaged, or not of a mirror
   }

@@ -42,7 +42,8 @@ export function createRun(
   options: SyncOptions,
 ): Run {
   const { signal } = options;
-  const { within, filter, ...rules } = query;
+  // What is accepted changes no row of a dataset that did not need it.
+  const { within, filter, incomplete: _, ...rules } = query;
   const clauses = clausesOf(filter);
   const fileFormat = format === "csv" ? "csv" : "parquet";
   const rowsOf: Run["rowsOf"] = (dois, onProgress) =>
@@ -70,8 +71,8 @@ export function createRun(
       query: {
         resource,
         service: url.href.slice(0, url.href.indexOf(`/${resource}`)),
-        filter: url.searchParams.get("$filter") ?? undefined,
-        ...withoutDefaults({ within, ...rules, invalidValues }),
+        filter: normalize(clauses),
+        ...withoutDefaults({ within, ...rules }),
         format,
       },
       columns: [...columns, ...query.tidy ? TIDY_COLUMNS : []],
@@ -94,9 +95,18 @@ function ofDatasets(clauses: readonly Clause[], dois: readonly string[]): string
   ]);
 }
 
+/** Returns the same text for the same clauses in another order; `undefined` for none. */
+function normalize(clauses: readonly Clause[]): string | undefined {
+  const texts = clauses.map((clause) => {
+    const values = clause.values.toSorted((a, b) => a.text < b.text ? -1 : 1);
+    const isOne = clause.operator === "in" && values.length === 1;
+    return formatClauses([{ ...clause, operator: isOne ? "eq" : clause.operator, values }]);
+  });
+  return texts.sort().join(" and ") || undefined;
+}
+
 function withoutDefaults(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const defaults = [undefined, false, "error"];
   return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => !defaults.some((other) => other === value)),
+    Object.entries(options).filter(([, value]) => value !== undefined && value !== false),
   );
 }

@@ -24,11 +24,13 @@
  * @module
  */
 import type { DataStream } from "../client/datastream.ts";
-import { DataStreamError } from "../errors.ts";
+import { DataStreamError, ValidationError } from "../errors.ts";
 import { FileError } from "../files/output.ts";
 import { MAXIMUM_TOP } from "../odata/resources.ts";
 import { loadFormat } from "../formats/load_format.ts";
+import { FEED } from "./changes.ts";
 import { fetchDataset } from "./dataset.ts";
+import { liveFiles } from "./delta.ts";
 import { DATA_FOLDERS, type Folder } from "./folder.ts";
 import {
   type DatasetRow,
@@ -49,7 +51,7 @@ import type {
   SyncReport,
 } from "./options.ts";
 import { planDatasets, type PlannedDataset } from "./plan.ts";
-import { publish, settleGone, type StagedDataset } from "./publish.ts";
+import { type LockedRun, publish, settleGone, type StagedDataset } from "./publish.ts";
 import { rebuildMirror } from "./records.ts";
 import { createRun, type Run } from "./run.ts";
 
@@ -83,8 +85,8 @@ const MEASURED_ROWS = 100_000;
  * @param options What to remove, when to stop, progress
  * @returns What happened to each dataset. One that failed is in it, with its error
  * @throws {DataStreamError} If the datasets cannot be requested
- * @throws {ValidationError} If an option of the query is invalid
- * @throws {FileError} If another run writes the folder, it is of another query, or the disk is too small
+ * @throws {ValidationError} If an option is invalid, or files of another query would be replaced, or all removed
+ * @throws {FileError} If another run writes the folder, or the disk is too small
  *
  * @example
  * ```ts ignore
@@ -134,9 +136,10 @@ async function makePlan(run: Run): Promise<Plan> {
     onProgress: ({ responseDate }) => void (now = responseDate ?? now),
   }).toArray() as DatasetRow[];
   const sizes = new Map<string, number>();
-  for (const name of DATA_FOLDERS) {
+  for (const name of ["", ...DATA_FOLDERS]) {
     for (const { path, bytes } of await folder.list(name)) sizes.set(path, bytes);
   }
+  if (!await isDescribed(run, mirror, sizes)) mirror.tables = [];
   const datasets = planDatasets(mirror.datasets, rows, sizes, now, options.force === true);
   const fetched = datasets.filter(({ step }) => step === "fetch");
   const isNew = fetched.some(({ mirrored }) => mirrored === undefined);
@@ -152,6 +155,23 @@ async function makePlan(run: Run): Promise<Plan> {
   };
 }
 
+/** Whether what describes the files is there: the table of datasets, citations, feed and logs. */
+async function isDescribed(
+  { folder, format }: Run,
+  mirror: Mirror,
+  sizes: ReadonlyMap<string, number>,
+): Promise<boolean> {
+  const isThere = mirror.tables.every(({ path, bytes }) => sizes.get(path) === bytes) &&
+    ["CITATIONS.txt", FEED].every((path) => sizes.has(path));
+  if (!isThere || format !== "delta") return isThere;
+  const listed = listedFiles(mirror).map(({ path }) => path).filter((path) => path.includes("/"));
+  const live = new Set<string>();
+  for (const name of DATA_FOLDERS) {
+    for (const path of await liveFiles(folder, name) ?? []) live.add(path);
+  }
+  return listed.length === live.size && listed.every((path) => live.has(path));
+}
+
 /** Returns 0 if the service refuses to count: the number is for the disk and the progress only. */
 async function countRows(run: Run, dois: readonly string[]): Promise<number> {
   try {
@@ -165,22 +185,33 @@ async function countRows(run: Run, dois: readonly string[]): Promise<number> {
 /** Reads the manifest, or makes it again from the files. */
 async function readMirror({ folder, mirrorQuery, options }: Run): Promise<Mirror> {
   const found = await readManifest(folder);
-  if (found === undefined) return await rebuildMirror(folder, mirrorQuery);
-  const difference = describeDifference(found, mirrorQuery);
-  if (difference === undefined) return found;
+  const { mirror, isOther } = found === undefined
+    ? await rebuildMirror(folder, mirrorQuery)
+    : { mirror: found, isOther: false };
+  const difference = isOther
+    ? "of a run before, whose manifest is lost"
+    : describeDifference(mirror, mirrorQuery);
+  if (difference === undefined) return mirror;
   if (options.force) {
-    return { ...found, datasets: new Map(), tables: [], stale: listedFiles(found) };
+    const stale = [...mirror.stale, ...listedFiles(mirror).map(({ path }) => path)];
+    return { ...mirror, datasets: new Map(), tables: [], stale, found: [] };
   }
-  throw new FileError(
-    `The folder is a mirror of another query (${difference}): choose another folder, or set ` +
-      "force to fetch all of it again",
-  );
+  throw new ValidationError("force", `is needed for files of another query (${difference})`, {
+    received: options.force,
+    hint: "choose another folder, or fetch all datasets again with {force}",
+  });
 }
 
 /** What a run would do. */
 async function check(run: Run): Promise<SyncReport> {
-  const { datasets, rows } = await makePlan(run);
-  const outcomes = { keep: "unchanged", fetch: "fetched", wait: "waiting", gone: "gone" } as const;
+  const { mirror, datasets, rows } = await makePlan(run);
+  requireSomeLeft(run, mirror, datasets);
+  const outcomes = {
+    keep: "unchanged",
+    fetch: "fetched",
+    wait: "waiting",
+    gone: run.options.removeMissing ? "removed" : "gone",
+  } as const;
   const described = datasets.map((planned) => describe(planned, outcomes[planned.step]));
   return { datasets: described, rows, requests: estimateRequests(run, datasets, rows) };
 }
@@ -202,25 +233,23 @@ function describe(
 }
 
 /** Fetches, names and lists the datasets of a plan. */
-async function update(run: Run & { checkLock: () => void }): Promise<SyncReport> {
+async function update(run: LockedRun): Promise<SyncReport> {
   const { options } = run;
   const { mirror, datasets, rows } = await makePlan(run);
-  await requireRoom(run, mirror, rows);
+  await requireRoom(run, mirror, datasets, rows);
+  requireSomeLeft(run, mirror, datasets);
   const done = new Map<string, SyncedDataset>();
   const fetched = datasets.filter(({ step }) => step === "fetch");
   const state = { datasets: 0, allDatasets: fetched.length, rows: 0, allRows: rows };
   const finish: Finish = (planned, outcome, facts) => {
     const dataset = describe(planned, outcome, facts);
     done.set(planned.doi, dataset);
-    if (planned.step === "fetch") state.datasets++;
     options.onEvent?.({ ...state, dataset });
   };
   for (const planned of datasets) {
     if (planned.step === "keep") finish(planned, "unchanged");
     if (planned.step === "wait") finish(planned, "waiting");
   }
-  let error: unknown;
-  requireSomeLeft(run, datasets);
   try {
     for await (const staged of fetchDatasets(run, mirror, fetched, state, finish)) {
       await publish(run, mirror, staged, finish);
@@ -228,11 +257,10 @@ async function update(run: Run & { checkLock: () => void }): Promise<SyncReport>
   } catch (thrown) {
     // Datasets that are complete stay, and the next run names them.
     if (!(thrown instanceof DataStreamError) || options.signal?.aborted) throw thrown;
-    error = thrown;
   }
   await settleGone(run, mirror, datasets, finish);
   for (const planned of datasets) {
-    if (!done.has(planned.doi)) finish(planned, "failed", { error });
+    if (!done.has(planned.doi)) finish(planned, "waiting");
   }
   const described = datasets.map(({ doi }) => done.get(doi)!);
   return { datasets: described, rows, requests: estimateRequests(run, datasets, rows) };
@@ -240,10 +268,10 @@ async function update(run: Run & { checkLock: () => void }): Promise<SyncReport>
 
 /** Fetches datasets, and returns them in groups whose versions are compared in one request. */
 async function* fetchDatasets(
-  run: Run,
+  run: LockedRun,
   mirror: Mirror,
   fetched: readonly PlannedDataset[],
-  state: Pick<SyncEvent, "datasets" | "allDatasets" | "allRows"> & { rows: number },
+  state: { datasets: number; allDatasets: number; rows: number; allRows: number },
   finish: Finish,
 ): AsyncGenerator<readonly StagedDataset[]> {
   const { options } = run;
@@ -252,6 +280,7 @@ async function* fetchDatasets(
   let failures = 0;
   for (const planned of fetched) {
     options.signal?.throwIfAborted();
+    run.checkLock();
     if (run.now() >= (options.until ?? Infinity)) {
       finish(planned, "waiting");
       continue;
@@ -263,11 +292,13 @@ async function* fetchDatasets(
         options.onEvent?.({ ...state, progress });
       });
       state.rows = before + rowsIn(mirrored);
+      state.datasets++;
       staged.push({ planned, mirrored });
       failures = 0;
     } catch (error) {
       if (!(error instanceof DataStreamError) || options.signal?.aborted) throw error;
       state.rows = before;
+      state.datasets++;
       finish(planned, "failed", { error });
       if (++failures < MAX_FAILURES) continue;
       if (staged.length > 0) yield staged;
@@ -282,16 +313,21 @@ async function* fetchDatasets(
   if (staged.length > 0) yield staged;
 }
 
-/** Throws if the disk has no room for the rows to fetch. Replaced files stay until the new ones are complete. */
+/** Throws if the disk has no room for the rows to fetch. */
 async function requireRoom(
-  { folder, fileFormat }: Run,
-  { datasets }: Mirror,
+  { folder, format, fileFormat }: Run,
+  mirror: Mirror,
+  datasets: readonly PlannedDataset[],
   rows: number,
 ): Promise<void> {
-  const files = [...datasets.values()].flatMap(({ files: [first] }) => first ?? []);
+  const files = [...mirror.datasets.values()].flatMap(({ files: [first] }) => first ?? []);
   const sum = (of: "rows" | "bytes") => files.reduce((sum, file) => sum + file[of], 0);
   const rowBytes = sum("rows") < MEASURED_ROWS ? ROW_BYTES[fileFormat] : sum("bytes") / sum("rows");
-  const needed = Math.ceil(rows * rowBytes);
+  const old = datasets.filter(({ step }) => step === "fetch")
+    .reduce((sum, { mirrored }) => sum + (mirrored ? rowsIn(mirrored) : 0), 0);
+  // Files that are replaced need room for one group of datasets. A Delta table keeps the old ones.
+  const oldRows = format === "delta" ? old : Math.min(old, CHECKED_ROWS);
+  const needed = Math.ceil((Math.max(0, rows - old) + oldRows) * rowBytes);
   const free = await folder.freeBytes?.() ?? Infinity;
   if (needed <= free) return;
   throw new FileError(
@@ -304,15 +340,18 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** Throws if a run would remove all datasets, which rather is a fault of the service. */
+/** Throws if a run would remove all datasets of the mirror: the service may have an outage. */
 function requireSomeLeft(
   { options: { removeMissing, force } }: Run,
+  mirror: Mirror,
   datasets: readonly PlannedDataset[],
 ): void {
   const gone = datasets.filter(({ step }) => step === "gone");
-  if (!removeMissing || force || gone.length < datasets.length || gone.length === 0) return;
-  throw new FileError(
-    `DataStream has none of the ${gone.length} datasets of the mirror any more: to remove all of ` +
-      "them, set force too",
-  );
+  if (!removeMissing || force || gone.length < mirror.datasets.size || gone.length === 0) return;
+  const problem = `is needed to remove all ${gone.length} datasets of the mirror, of which ` +
+    "DataStream has none any more";
+  throw new ValidationError("force", problem, {
+    received: force,
+    hint: "try again later, or pass {force}",
+  });
 }

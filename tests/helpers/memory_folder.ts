@@ -42,11 +42,14 @@ export class MemoryFolder implements Folder {
   };
 
   list = (folder: string) => {
+    const start = folder === "" ? "" : `${folder}/`;
     const found = [...this.files].filter(([path]) =>
-      path.startsWith(`${folder}/`) && !path.slice(folder.length + 1).includes("/")
+      path.startsWith(start) && !path.slice(start.length).includes("/")
     );
     return Promise.resolve(found.map(([path, { length }]) => ({ path, bytes: length })));
   };
+
+  size = (path: string) => Promise.resolve(this.files.get(path)?.length);
 
   // deno-lint-ignore require-await -- as a file system does
   remove = async (path: string) => this.#change(() => this.files.delete(path));

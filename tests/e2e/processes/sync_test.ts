@@ -112,10 +112,10 @@ testWithFiles(
     }
     await sync(service, "--characteristic=pH");
     const { code, errors } = await sync(service);
-    assertEquals(code, 1);
+    assertEquals(code, 2);
     assertMatch(
       errors[0]!,
-      /of another query \(filter was "CharacteristicName eq 'pH'", is not given\)/,
+      /^--force is needed for files of another query \(filter was "CharacteristicName eq 'pH'", is not given\)/,
     );
     const now = Date.now();
     const owner = { run: "other", process: 1, hasLock: false, renewedAt: now };

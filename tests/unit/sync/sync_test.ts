@@ -182,6 +182,145 @@ function sameBytes(one: Uint8Array | undefined, other: Uint8Array | undefined): 
   return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }
 
+/** Asserts that the manifest lists what is there: each file with its size, and no other one that an engine would read. */
+function assertWhole(folder: MemoryFolder, state: string): void {
+  const { resources } = JSON.parse(folder.text("datapackage.json"));
+  const listed = resources.map(({ path, bytes }: Record<string, unknown>) => [path, bytes]);
+  const found = listed.map(([path]: [string]) => [path, folder.files.get(path)?.length]);
+  assertEquals(found, listed, state);
+  if (folder.names.some((path) => path.includes("_delta_log"))) return;
+  const data = folder.names.filter((path) => path.includes("/"));
+  const paths = listed.map(([path]: [string]) => path).filter((path: string) => path.includes("/"));
+  assertEquals(data, paths.sort(), state);
+}
+
+/** Runs a function again and again, and kills it after 0, 1, 2… changes, until one is not killed. */
+async function killAtEach(
+  start: MemoryFolder,
+  work: (folder: MemoryFolder) => Promise<unknown>,
+  then: (folder: MemoryFolder, changes: number) => Promise<void>,
+): Promise<void> {
+  for (let changes = 0, isKilled = true; isKilled; changes++) {
+    const folder = new MemoryFolder();
+    for (const [path, bytes] of start.files) folder.files.set(path, bytes);
+    folder.changesLeft = changes;
+    await work(folder).catch(() => {});
+    isKilled = folder.changesLeft < 0;
+    folder.changesLeft = Infinity;
+    folder.isLocked = false;
+    await then(folder, changes);
+  }
+}
+
+Deno.test("a removal that is killed is completed by the next run, and so is a mirror with another query", async () => {
+  const [service, start] = [new MirroredService(60, 5), new MemoryFolder()];
+  await run(service, start);
+  const { edit } = service;
+  service.edit = (rows) => rows.filter(({ DOI }) => DOI !== BB);
+  const remove = (folder: MemoryFolder) => run(service, folder, {}, { removeMissing: true });
+  await killAtEach(start, remove, async (folder, changes) => {
+    await remove(folder);
+    assertWhole(folder, `${changes} changes`);
+    assertEquals(folder.names.filter((path) => path.includes("bb00")), []);
+  });
+  service.edit = edit;
+  const narrow = { filter: `DOI eq '${AA}'`, tidy: true };
+  const replace = (folder: MemoryFolder) => run(service, folder, narrow, { force: true });
+  await killAtEach(start, replace, async (folder, changes) => {
+    await run(service, folder, narrow).catch(() => replace(folder));
+    assertWhole(folder, `${changes} changes`);
+    assertEquals(folder.names.filter((path) => path.startsWith("observations/")).length, 1);
+  });
+});
+
+Deno.test("a mirror whose manifest is lost after a kill lists only files that are there", async () => {
+  const [service, start] = [new MirroredService(60, 5), new MemoryFolder()];
+  for (const format of FORMATS) {
+    start.files.clear();
+    service.now = NOW;
+    await run(service, start, { format });
+    service.publish(BB, `2.0.0 ${format}`, PUBLISHED);
+    const update = (folder: MemoryFolder) => run(service, folder, { format });
+    const { edit, onRows } = service;
+    await killAtEach(start, update, async (folder, changes) => {
+      folder.files.delete("datapackage.json");
+      // It waits, so that the run fetches nothing.
+      service.publish(BB, "3.0.0", new Date(NOW).toISOString());
+      await update(folder);
+      Object.assign(service, { edit, onRows });
+      assertWhole(folder, `${format}, ${changes} changes`);
+      await update(folder);
+      assertEquals(await idsIn(folder), await idsOf(service), `${format}, ${changes} changes`);
+    });
+  }
+});
+
+Deno.test("files that are lost with the manifest are fetched, and older versions of a Delta table do not count", async () => {
+  for (const format of ["parquet", "delta"] as const) {
+    for (const lost of [/^datapackage/, /^datapackage|^\.weir/, /^datapackage|^\.weir|bb00/]) {
+      const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
+      await run(service, folder, { format });
+      service.publish(AA, "2.0.0", PUBLISHED);
+      await run(service, folder, { format });
+      for (const path of folder.files.keys()) if (lost.test(path)) folder.files.delete(path);
+      const { outcomes } = await run(service, folder, { format });
+      assertEquals(outcomes.bb00, lost.test("bb00") ? "fetched" : "unchanged", `${format} ${lost}`);
+      assertEquals(await idsIn(folder), await idsOf(service), `${format} ${lost}`);
+      assertWhole(folder, `${format} ${lost}`);
+    }
+  }
+});
+
+Deno.test("what describes the files is written again: table, citations, feed and log", async () => {
+  for (const lost of [/^datasets/, /^CITATIONS/, /^changes/, /_delta_log/]) {
+    const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
+    await run(service, folder, { format: "delta" });
+    const before = folder.names;
+    for (const path of folder.files.keys()) if (lost.test(path)) folder.files.delete(path);
+    assertEquals((await run(service, folder, { format: "delta" })).sent, ["Metadata"]);
+    assertEquals(folder.names, before);
+    assertEquals(await idsIn(folder), await idsOf(service));
+  }
+});
+
+Deno.test("the feed has each version once, also after a kill, and when a lost file is fetched again", async () => {
+  const [service, start] = [new MirroredService(60, 5), new MemoryFolder()];
+  const update = (folder: MemoryFolder) => run(service, folder);
+  const entries = (folder: MemoryFolder) => folder.text("changes.atom").split("<entry>").length - 1;
+  await killAtEach(start, update, async (folder, changes) => {
+    await update(folder);
+    assertEquals(entries(folder), 5, `${changes} changes`);
+    folder.files.set(`${FILE_BB}.parquet`, new Uint8Array(1));
+    assertEquals((await update(folder)).outcomes.bb00, "fetched");
+    assertEquals(entries(folder), 5);
+    const ids = folder.text("changes.atom").match(/<id>urn:uuid:[-0-9a-f]{36}<\/id>/g)!;
+    assertEquals([ids.length, new Set(ids).size], [6, 6]);
+  });
+});
+
+Deno.test("a mirror of another query stays until a dataset has arrived, and if none matches", async () => {
+  const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
+  await run(service, folder);
+  const before = new Map(folder.files);
+  const other = { filter: `DOI in ('${AA}','${BB}')`, tidy: true };
+  service.onRows = () => new Response("{}", { status: 503 });
+  await run(service, folder, other, { force: true });
+  const { edit } = service;
+  service.edit = () => [];
+  assertEquals((await run(service, folder, other, { force: true })).datasets, []);
+  service.edit = edit;
+  assertEquals(folder.files, before);
+  await run(service, folder);
+  folder.files.delete("datapackage.json");
+  await assertRejects(() => run(service, folder, other), ValidationError, "whose manifest is lost");
+});
+
+Deno.test("a value of Metadata that does not fit its column stops nothing", async () => {
+  const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
+  service.edit = (rows) => rows.map((row) => ({ ...row, TopicCategoryCode: 3 as never }));
+  assertEquals((await run(service, folder)).outcomes.bb00, "fetched");
+});
+
 Deno.test("a dataset that was published less than ten minutes ago waits, by the clock of the service", async () => {
   const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
   await run(service, folder);
@@ -227,10 +366,11 @@ Deno.test("a dataset that is gone keeps its files until they are removed, and ne
   assertEquals((await run(service, folder, {}, { removeMissing: true })).outcomes.bb00, "removed");
   assert(!folder.files.has(`${FILE_BB}.parquet`));
   assert(folder.text("changes.atom").includes(`${BB} was removed`));
-  service.edit = () => [];
+  service.edit = (rows) => [{ ...rows[0]!, Id: "~", DOI: BB }];
   const all = () => run(service, folder, {}, { removeMissing: true });
-  await assertRejects(all, Error, "none of the 4 datasets of the mirror any more");
+  await assertRejects(all, Error, "force is needed to remove all 4 datasets");
   assert(folder.files.has(`${FILE_AA}.parquet`));
+  service.edit = () => [];
   assertEquals((await run(service, folder)).outcomes.aa00, "gone");
   const { outcomes } = await run(service, folder, {}, { removeMissing: true, force: true });
   assertEquals(outcomes.aa00, "removed");
@@ -278,7 +418,7 @@ Deno.test("after three failures in a row no further dataset is tried, and those 
   const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
   service.onRows = (doi, rows) => doi === AA ? rows : new Response("{}", { status: 503 });
   const { outcomes, sent } = await run(service, folder);
-  const failed = { bb00: "failed", cc00: "failed", dd00: "failed", ee00: "failed" };
+  const failed = { bb00: "failed", cc00: "failed", dd00: "failed", ee00: "waiting" };
   assertEquals(outcomes, { aa00: "fetched", ...failed });
   assert(!sent.some((request) => request.includes("ee00")));
 });
@@ -286,7 +426,11 @@ Deno.test("after three failures in a row no further dataset is tried, and those 
 Deno.test("a folder of another query, or with other columns, is refused until all of it is fetched again", async () => {
   const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
   await run(service, folder, { filter: `DOI in ('${AA}','https://doi.org/${BB.toUpperCase()}')` });
-  const same = { filter: `DOI in ('${AA}','${BB}')` };
+  const same = {
+    filter: `DOI in ('${BB}','${AA}')`,
+    incomplete: "warn",
+    invalidValues: "null",
+  } as const;
   assertEquals((await run(service, folder, same)).sent, ["Metadata"]);
   const other = { ...same, tidy: true };
   const refused = () => run(service, folder, other);
