@@ -245,6 +245,12 @@ async function loadContent(visit: Visit): Promise<ResultsContent> {
   return { ...content, urls: { csv, parquet } };
 }
 
+/** Returns why a visitor waits, if that is not the number of requests. */
+function outageOf({ settings, accessControl }: AppContext) {
+  const { service } = accessControl.server.dataStream;
+  return service.is === "answering" ? undefined : serviceProblem(service, settings);
+}
+
 function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "mirror">) {
   const { settings, accessControl } = context;
   const { clock, access } = settings;
@@ -252,10 +258,7 @@ function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "
     max: MAX_CONCURRENT,
     tasks: "requests for the page",
     clock,
-    findCause() {
-      const { service } = accessControl.server.dataStream;
-      return service.is === "answering" ? undefined : serviceProblem(service, settings);
-    },
+    findCause: () => outageOf(context),
   });
   const cache = new TtlCache(clock);
 

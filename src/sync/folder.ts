@@ -113,24 +113,10 @@ export function openFolder(path: string): Folder {
       return isFile ? createReadStream(at(name)) : undefined;
     },
     write: (name, content, isNew = false) =>
-      explaining(name, async () => {
-        const part = at(`${PRIVATE}/${randomUUID()}${PART}`);
-        await mkdir(dirname(part), { recursive: true });
-        await mkdir(dirname(at(name)), { recursive: true });
-        try {
-          await writeSynced(part, content);
-          // A link fails if the name exists, a rename would replace it.
-          if (isNew) await linkOrRename(part, at(name));
-          else await rename(part, at(name));
-        } catch (error) {
-          if (isNew && (error as NodeJS.ErrnoException).code === "EEXIST") return false;
-          throw error;
-        } finally {
-          await rm(part, { force: true });
-        }
-        await syncDirectory(dirname(at(name)));
-        return true;
-      }),
+      explaining(
+        name,
+        () => writeWhole(at(`${PRIVATE}/${randomUUID()}${PART}`), at(name), content, isNew),
+      ),
     move: (from, to) =>
       explaining(to, async () => {
         await mkdir(dirname(at(to)), { recursive: true });
@@ -161,6 +147,29 @@ export function openFolder(path: string): Folder {
     },
     lock: () => explaining("", () => lockFolder(path)),
   };
+}
+
+/** Writes a part and renames it. Returns false if the file is there, and must be new. */
+async function writeWhole(
+  part: string,
+  path: string,
+  content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  isNew: boolean,
+): Promise<boolean> {
+  for (const name of [part, path]) await mkdir(dirname(name), { recursive: true });
+  try {
+    await writeSynced(part, content);
+    // A link fails if the name exists, a rename would replace it.
+    if (isNew) await linkOrRename(part, path);
+    else await rename(part, path);
+  } catch (error) {
+    if (isNew && (error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(part, { force: true });
+  }
+  await syncDirectory(dirname(path));
+  return true;
 }
 
 async function writeSynced(
