@@ -45,7 +45,6 @@ import type {
   Finish,
   Outcome,
   SyncedDataset,
-  SyncEvent,
   SyncOptions,
   SyncQuery,
   SyncReport,
