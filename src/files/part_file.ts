@@ -435,8 +435,10 @@ async function createOutput(
     const { cursor, totalRows: rows, missingRows, surplusRows } = last!;
     const origin = { query: options.query, missingRows, surplusRows, cursor };
     const facts = { path, bytes, hash: hashText(hash), rows, origin };
-    const damage = await findDamage(part, facts, createHash("sha256"));
-    if (damage !== undefined) throw new PartError(`${damage}: ${HINTS.damagedPart}`);
+    // The open file, because another run can have moved or removed the part.
+    if (await hashBytes(file, createHash("sha256"), bytes) !== facts.hash) {
+      throw new PartError(`${describeOtherBytes(part, bytes)}: ${HINTS.damagedPart}`);
+    }
     const kept = await nameOfChanged(path, replaces, options);
     const replaced = await requireReplaceable(path, replaces !== "none");
     if (replaced !== undefined) await copyPermissions(file, replaced);
@@ -584,21 +586,26 @@ export async function hashOf(
   hash: Hash = createHash("sha256"),
 ): Promise<string> {
   const file = await open(path, "r");
-  const buffer = new Uint8Array(READ_SIZE);
   try {
-    for (let at = 0; at < length;) {
-      const { bytesRead } = await file.read(buffer, 0, Math.min(READ_SIZE, length - at), at);
-      if (bytesRead === 0) break;
-      hash.update(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-    return hashText(hash);
+    return await hashBytes(file, hash, length);
   } catch (error) {
     // Node's read errors have no path.
     throw new FileError(`Cannot read ${path}: ${oneLine(error)}`, { cause: error });
   } finally {
     await file.close();
   }
+}
+
+/** Updates a hash with the first bytes of a file. */
+async function hashBytes(file: FileHandle, hash: Hash, length: number): Promise<string> {
+  const buffer = new Uint8Array(READ_SIZE);
+  for (let at = 0; at < length;) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(READ_SIZE, length - at), at);
+    if (bytesRead === 0) break;
+    hash.update(buffer.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+  return hashText(hash);
 }
 
 /** Returns the text of a hash of the bytes so far. The hash can still be updated. */
@@ -615,6 +622,10 @@ async function findDamage(
   const { size } = (await statIfExists(part))!;
   if (size < bytes) return `${part} was changed: it has ${size} bytes, weir wrote ${bytes}`;
   if (await hashOf(part, bytes, hash) === expected) return undefined;
+  return describeOtherBytes(part, bytes);
+}
+
+function describeOtherBytes(part: string, bytes: number): string {
   return `${part} was changed: its first ${bytes} bytes differ from what weir wrote`;
 }
 

@@ -183,9 +183,8 @@ Deno.test("weir verify says what the package does not have", async () => {
   await verifyFails(download, "a.csv", "a.csv.datapackage.json is not a data package of weir");
   await Deno.remove(download.path("a.csv.datapackage.json"));
   await verifyFails(download, "a.csv", "a.csv.datapackage.json is missing");
-  for (const name of ["none.csv", ""]) {
-    await verifyFails(download, name, `${download.path(name)} is not a file`);
-  }
+  await verifyFails(download, "none.csv", `There is no ${download.path("none.csv")}: name a file`);
+  await verifyFails(download, "", `${download.path("")} has no datapackage.json of weir`);
 });
 
 Deno.test("weir verify accepts a document of a server in each format, also over a link", async () => {
