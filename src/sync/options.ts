@@ -1,7 +1,6 @@
 // The query and options of a mirror, and what a run reports.
 import type { Progress } from "../client/query.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
-import type { PlannedDataset } from "./plan.ts";
 
 /** Query of a mirror: options of `client.query()`, and what the files are. */
 export interface SyncQuery extends
@@ -97,10 +96,3 @@ export interface SyncReport {
   /** Number of requests, about. */
   requests: number;
 }
-
-/** Reports what happened to a dataset. */
-export type Finish = (
-  planned: PlannedDataset,
-  outcome: Outcome,
-  facts?: Partial<SyncedDataset>,
-) => void;

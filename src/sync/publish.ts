@@ -20,7 +20,7 @@ import {
   rowsIn,
   versionOf,
 } from "./manifest.ts";
-import type { Finish } from "./options.ts";
+import type { Outcome, SyncedDataset } from "./options.ts";
 import type { PlannedDataset } from "./plan.ts";
 import { recordPath, stagedPath } from "./records.ts";
 import type { Run } from "./run.ts";
@@ -30,6 +30,13 @@ export interface StagedDataset {
   planned: PlannedDataset;
   mirrored: Mirrored;
 }
+
+/** Reports what happened to a dataset. */
+export type Finish = (
+  planned: PlannedDataset,
+  outcome: Outcome,
+  facts?: Partial<SyncedDataset>,
+) => void;
 
 /** A run that owns the folder. */
 export type LockedRun = Run & { checkLock(): void };

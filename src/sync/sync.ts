@@ -41,16 +41,9 @@ import {
   rowsIn,
   versionOf,
 } from "./manifest.ts";
-import type {
-  Finish,
-  Outcome,
-  SyncedDataset,
-  SyncOptions,
-  SyncQuery,
-  SyncReport,
-} from "./options.ts";
+import type { Outcome, SyncedDataset, SyncOptions, SyncQuery, SyncReport } from "./options.ts";
 import { planDatasets, type PlannedDataset } from "./plan.ts";
-import { type LockedRun, publish, settleGone, type StagedDataset } from "./publish.ts";
+import { type Finish, type LockedRun, publish, settleGone, type StagedDataset } from "./publish.ts";
 import { rebuildMirror } from "./records.ts";
 import { createRun, type Run } from "./run.ts";
 
