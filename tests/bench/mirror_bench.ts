@@ -24,7 +24,13 @@ async function measure(...line: string[]): Promise<{ time: number; memory: numbe
   const start = performance.now();
   const child = new Deno.Command(Deno.execPath(), { args, env, cwd: folder }).spawn();
   let memory = 0;
-  const timer = setInterval(() => memory = Math.max(memory, peakMemory(child.pid)), POLL);
+  const timer = setInterval(() => {
+    try {
+      memory = Math.max(memory, peakMemory(child.pid));
+    } catch {
+      // The process has just ended.
+    }
+  }, POLL);
   const { success } = await child.status.finally(() => clearInterval(timer));
   if (!success) throw new Error(`weir ${line.join(" ")} failed`);
   return { time: (performance.now() - start) / 1000, memory: memory / 1e6 };
