@@ -4,7 +4,7 @@ import { accepts } from "@std/http/negotiation";
 import { builtinModule, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import { isObject } from "../../src/validation.ts";
-import { MIRROR_SCHEMA } from "../../src/version.ts";
+import { MANIFEST, MIRROR_SCHEMA } from "../../src/mirror_manifest.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { MirrorFile, MirrorFolder } from "../http/folder.ts";
 import { readParameters, shorten } from "../http/parameters.ts";
@@ -17,7 +17,6 @@ import { notModified } from "./versions.ts";
 
 export const MIRROR_PATH = "/mirror/";
 export const MIRROR_JSON = `${MIRROR_PATH.slice(0, -1)}.json`;
-const MANIFEST = "datapackage.json";
 /** Hexadecimal digits of the hash in a URL. */
 const VERSION_LENGTH = 16;
 /** Characters. */

@@ -1,6 +1,7 @@
 // Parsing, help and completion derive from this table.
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
+import { MIRROR_FORMATS, MIRROR_RESOURCES } from "../sync/options.ts";
 import { flagTable, type Syntax } from "./arguments.ts";
 import {
   DEFAULT_EXPIRES,
@@ -96,7 +97,7 @@ const TABLE: Readonly<Record<string, Command>> = {
           "observations, with files of their locations, or records (default: observations)",
         "--format FORMAT": "parquet, csv, or delta: a Delta Lake table (default: parquet)",
         "--check": "print what would be fetched, and change nothing",
-      }, { resource: ["observations", "records"], format: ["parquet", "csv", "delta"] }),
+      }, { resource: MIRROR_RESOURCES.map((name) => name.toLowerCase()), format: MIRROR_FORMATS }),
       ...FILTER_FLAGS,
       ...ROW_RULE_FLAGS,
       ...TYPE_FLAGS,

@@ -4,8 +4,10 @@ import {
   sync,
   type SyncedDataset,
   type SyncEvent,
+  type SyncQuery,
   type SyncReport,
 } from "../sync/sync.ts";
+import { MIRROR_RESOURCES } from "../sync/options.ts";
 import type { Arguments } from "./arguments.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
 import { type Context, OUTDATED, UsageError } from "./context.ts";
@@ -17,7 +19,9 @@ export async function syncMirror(
   context: Context,
 ): Promise<number> {
   if (!operand) throw new UsageError("weir sync needs DIR (the folder of the mirror)");
-  const resource = flags.get("resource")?.[0] === "records" ? "Records" : "Observations";
+  const [given] = flags.get("resource") ?? [];
+  const resource = MIRROR_RESOURCES.find((name) => name.toLowerCase() === given) ??
+    MIRROR_RESOURCES[0];
   const until = readUntil(flags, context.clock.now());
   const keep = readKeep(flags);
   const query = await readCommandQuery(resource, flags, context);
@@ -30,7 +34,7 @@ export async function syncMirror(
       client,
       {
         resource,
-        format: flags.get("format")?.[0] as "parquet" | "csv" | "delta" | undefined,
+        format: flags.get("format")?.[0] as SyncQuery["format"],
         invalidValues: flags.has("allow-invalid") ? "null" : undefined,
         ...{ filter: filter || undefined, within, tidy, from, to, excludeQualityControl, units },
         incomplete,
@@ -86,8 +90,8 @@ function summaryOf(datasets: readonly SyncedDataset[]): string {
   return [...counts, countText(rows)].join(", ");
 }
 
-/** Seconds of a request, at two per second or slower. */
-const REQUEST = 1;
+/** Seconds, with the time of the response. */
+const TIME_OF_REQUEST = 1;
 
 async function printPlan({ datasets, rows, requests }: SyncReport, context: Context) {
   const lines = datasets.filter(({ outcome }) => outcome !== "unchanged")
@@ -95,7 +99,7 @@ async function printPlan({ datasets, rows, requests }: SyncReport, context: Cont
   const fetched = datasets.filter(({ outcome }) => outcome === "fetched").length;
   await context.print(
     `${lines.join("")}To fetch: ${countText(fetched, "dataset")}, ${countText(rows)}, about ` +
-      `${countText(requests, "request")}, ${duration(requests * REQUEST)}\n`,
+      `${countText(requests, "request")}, ${duration(requests * TIME_OF_REQUEST)}\n`,
   );
 }
 

@@ -5,7 +5,8 @@ import { type AnyPackage, hashOf, packagePath, partPath, readPackage } from "../
 import { verifyFile } from "../files/verify.ts";
 import { liveFiles } from "../sync/delta.ts";
 import { DATA_FOLDERS, openFolder } from "../sync/folder.ts";
-import { listedFiles, MANIFEST, readManifest, rowsIn } from "../sync/manifest.ts";
+import { MANIFEST } from "../mirror_manifest.ts";
+import { listedFiles, readManifest, rowsIn } from "../sync/manifest.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import { PRODUCTION_URL } from "../service_constants.ts";
 import type { Arguments } from "./arguments.ts";

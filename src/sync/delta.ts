@@ -35,7 +35,7 @@ type Action = { add?: Add; remove?: Remove; metaData?: MetaData } & Record<strin
 
 /** A table after its last version. */
 interface Table {
-  /** -1 if there is none. */
+  /** Number of the last version; -1 without a log. */
   version: number;
   metaData: MetaData | undefined;
   /** Files that count, by path in the table. */
@@ -111,7 +111,7 @@ export async function commitTable(
   throw new FileError(`${name} was written by another program: run weir sync again`);
 }
 
-/** Removes the files that no version needs which is younger than a time (ms since 1970), or that are of no version. */
+/** Removes Parquet files that no version has, or only versions that ended before a time (ms since 1970). */
 export async function removeOldFiles(folder: Folder, table: string, until: number): Promise<void> {
   const { live, removed } = await readTable(folder, table);
   for (const { path } of await folder.list(table)) {

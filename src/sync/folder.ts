@@ -188,7 +188,7 @@ async function writeSynced(
   }
 }
 
-/** Some disks, such as those of USB sticks, have no links. The lock then prevents that two runs create the file. */
+/** Some disks, such as USB sticks, have no links. There, only the lock keeps two runs from creating one file. */
 async function linkOrRename(from: string, to: string): Promise<void> {
   await link(from, to).catch(async (error) => {
     if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(error.code) || await statIfExists(to)) throw error;
@@ -235,7 +235,8 @@ async function lockFolder(path: string): ReturnType<Folder["lock"]> {
     throw other(readOwner(lock));
   }
   const { owner, end } = startRun(lock);
-  // In place, and of one length: a reader never finds a part of it. A lock of the system belongs to the file.
+  // Each text has the same length and replaces the one before in place, so that it is never cut. A new file would lose
+  // the lock of the system.
   const renew = () => {
     const file = openSync(lock, "r+");
     const now: Owner = { ...owner, renewedAt: Date.now() };
@@ -287,7 +288,7 @@ async function removeParts(folder: string): Promise<void> {
   for (const name of parts) await rm(join(folder, name), { force: true });
 }
 
-/** Returns `undefined` if there is no lock. The run of one that is empty is about to write its name, or was killed. */
+/** Returns `undefined` without a lock. An empty lock is of a run that has just created it, or was killed then. */
 function readOwner(lock: string): Owner | undefined {
   const stats = statSync(lock, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;

@@ -7,10 +7,12 @@ import { type DatasetVersion, toCitation } from "../formats/citations.ts";
 import { licensesOf, type PackageResource, toSource } from "../formats/data_package.ts";
 import type { Row } from "../odata/resources.ts";
 import { isObject } from "../validation.ts";
-import { MIRROR_SCHEMA, VERSION } from "../version.ts";
+import { MANIFEST, MIRROR_SCHEMA } from "../mirror_manifest.ts";
+import { VERSION } from "../version.ts";
 import type { Folder } from "./folder.ts";
 
-export const MANIFEST = "datapackage.json";
+/** File of the citations that the service requires. */
+export const CITATIONS = "CITATIONS.txt";
 
 /** A file of a mirror. A Parquet file has its schema itself. */
 export interface MirrorFile extends Omit<PackageResource, "schema" | "bytes" | "hash" | "rows"> {

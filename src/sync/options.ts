@@ -2,6 +2,11 @@
 import type { Progress } from "../client/query.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
 
+/** Formats of a mirror. The first one is the default. */
+export const MIRROR_FORMATS = ["parquet", "csv", "delta"] as const;
+/** Resources of a mirror. The first one is the default. */
+export const MIRROR_RESOURCES = ["Observations", "Records"] as const;
+
 /** Query of a mirror: options of `client.query()`, and what the files are. */
 export interface SyncQuery extends
   Pick<
@@ -16,9 +21,9 @@ export interface SyncQuery extends
     | "incomplete"
   > {
   /** `Observations` with files of their locations, or `Records`, whose rows have them. Default `Observations`. */
-  resource?: "Observations" | "Records" | undefined;
+  resource?: typeof MIRROR_RESOURCES[number] | undefined;
   /** `delta` is a Delta Lake table of Parquet files. Default `parquet`. */
-  format?: "parquet" | "csv" | "delta" | undefined;
+  format?: typeof MIRROR_FORMATS[number] | undefined;
   /** What Parquet does with a value that does not fit its column. Default `error`. */
   invalidValues?: "error" | "null" | undefined;
 }
@@ -48,10 +53,10 @@ export interface SyncOptions {
  *
  * - `unchanged`;
  * - `fetched`: it is new, or has a new version;
- * - `waiting`: it was published so recently that rows of the version before could arrive, or the time was over;
+ * - `waiting`: the next run fetches it, because it was published a few minutes ago, or this run ended before it;
  * - `gone`: the service does not have it any more, and its files stay;
- * - `removed`: so do its files;
- * - `failed`: the files of before stay.
+ * - `removed`: the service does not have it any more, and its files were removed;
+ * - `failed`: the earlier files stay.
  */
 export type Outcome = "unchanged" | "fetched" | "waiting" | "gone" | "removed" | "failed";
 

@@ -2,7 +2,7 @@
 import { isRecent } from "../client/dataset_versions.ts";
 import type { DatasetRow, Mirrored } from "./manifest.ts";
 
-/** What a run does with a dataset. `waits`: its publication is so recent that rows of the version before can arrive. */
+/** What a run does with a dataset. `wait`: some of its rows can still be of the version before. */
 export type Step = "keep" | "fetch" | "wait" | "gone";
 
 export interface PlannedDataset {

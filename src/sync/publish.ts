@@ -7,13 +7,14 @@ import { createWriter, FORMATS } from "../formats/formats.ts";
 import { loadFormat } from "../formats/load_format.ts";
 import { writePage } from "../formats/page_writer.ts";
 import { formatClauses, listClauses } from "../odata/clause.ts";
+import { MANIFEST } from "../mirror_manifest.ts";
 import { addChanges, type Change } from "./changes.ts";
 import { commitTable, removeOldFiles, removeTable } from "./delta.ts";
 import { DATA_FOLDERS } from "./folder.ts";
 import {
+  CITATIONS,
   formatManifest,
   listedFiles,
-  MANIFEST,
   type Mirror,
   type Mirrored,
   type MirrorFile,
@@ -74,8 +75,9 @@ export async function publish(
     const isListed = mirror.datasets.get(planned.doi) === mirrored;
     if (isListed) finish(planned, "fetched", { rows: rowsIn(mirrored) });
   }
-  for (const one of staged) {
-    if (!current.includes(one)) finish(one.planned, "waiting");
+  for (const one of staged.filter((one) => !current.includes(one))) {
+    for (const { path } of one.mirrored.files) await run.folder.remove(stagedPath(path));
+    finish(one.planned, "waiting");
   }
 }
 
@@ -183,7 +185,7 @@ async function writeTables(
   for (const table of isDelta ? DATA_FOLDERS : []) {
     await commitTable(folder, table, files.filter((file) => folderOf(file) === table), now);
   }
-  await write("CITATIONS.txt", citationsText(rows.map(toCitation)));
+  await write(CITATIONS, citationsText(rows.map(toCitation)));
   const found = mirror.found.map((one) => changeOf(one, now, undefined));
   await addChanges(folder, [...changes, ...found], write);
   mirror.found = [];

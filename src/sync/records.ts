@@ -1,5 +1,5 @@
-// What the newest complete files of a dataset are. A record is written before the files get their names: with it, a run
-// that follows one that was killed names them, and makes a manifest again that was lost.
+// Records of complete files, one per dataset, written before the files get their names. After a run that was killed, the
+// next one finishes from them; after a lost manifest, it makes a new one.
 import { createHash } from "node:crypto";
 import { concatBytes } from "../bytes.ts";
 import { FORMATS } from "../formats/formats.ts";

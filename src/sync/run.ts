@@ -8,15 +8,15 @@ import { clausesOf, toWiderMetadataFilter } from "../odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../odata/resources.ts";
 import type { Folder } from "./folder.ts";
 import type { MirrorQuery } from "./manifest.ts";
-import type { SyncOptions, SyncQuery } from "./options.ts";
+import { MIRROR_FORMATS, MIRROR_RESOURCES, type SyncOptions, type SyncQuery } from "./options.ts";
 
 /** A call of `sync()`. */
 export interface Run {
   client: DataStream;
   folder: Folder;
   options: SyncOptions;
-  resource: "Observations" | "Records";
-  format: "parquet" | "csv" | "delta";
+  resource: NonNullable<SyncQuery["resource"]>;
+  format: NonNullable<SyncQuery["format"]>;
   /** Format of the files. */
   fileFormat: "parquet" | "csv";
   invalidValues: SyncQuery["invalidValues"];
@@ -37,7 +37,12 @@ export interface Run {
 /** @throws {ValidationError} If an option of the query is invalid */
 export function createRun(
   client: DataStream,
-  { resource = "Observations", format = "parquet", invalidValues, ...query }: SyncQuery,
+  {
+    resource = MIRROR_RESOURCES[0],
+    format = MIRROR_FORMATS[0],
+    invalidValues,
+    ...query
+  }: SyncQuery,
   folder: Folder,
   options: SyncOptions,
 ): Run {

@@ -33,6 +33,7 @@ import { fetchDataset } from "./dataset.ts";
 import { liveFiles } from "./delta.ts";
 import { DATA_FOLDERS, type Folder } from "./folder.ts";
 import {
+  CITATIONS,
   type DatasetRow,
   describeDifference,
   listedFiles,
@@ -59,7 +60,7 @@ export type {
 
 /** Number of rows of complete datasets whose versions are compared in one request. */
 const CHECKED_ROWS = 200_000;
-/** Datasets in a row that can fail before the others are not tried. */
+/** Number of datasets that may fail one after another. After that, the others wait for the next run. */
 const MAX_FAILURES = 3;
 /** Bytes of a row, if the mirror has too few rows to measure. */
 const ROW_BYTES = { parquet: 40, csv: 400 };
@@ -154,7 +155,7 @@ async function isDescribed(
   sizes: ReadonlyMap<string, number>,
 ): Promise<boolean> {
   const isThere = mirror.tables.every(({ path, bytes }) => sizes.get(path) === bytes) &&
-    ["CITATIONS.txt", FEED].every((path) => sizes.has(path));
+    [CITATIONS, FEED].every((path) => sizes.has(path));
   if (!isThere || format !== "delta") return isThere;
   const listed = listedFiles(mirror).map(({ path }) => path).filter((path) => path.includes("/"));
   const live = new Set<string>();

@@ -347,6 +347,7 @@ Deno.test("a dataset that is published while it is fetched keeps its files", asy
   assertEquals((await run(service, folder)).outcomes.bb00, "waiting");
   assert(folder.files.get(`${FILE_BB}.parquet`) === before);
   assert(!folder.text("datapackage.json").includes("3.0.0"));
+  assertEquals([...folder.files.keys()].filter((path) => path.includes("/staged/")), []);
 });
 
 Deno.test("a dataset that is gone keeps its files until they are removed, and never all are without force", async () => {
