@@ -2,10 +2,11 @@
 import type { Progress } from "../client/query.ts";
 import type { QueryOptions } from "../odata/query_options.ts";
 
+type Choices<O extends keyof SyncQuery> = readonly NonNullable<SyncQuery[O]>[];
 /** Formats of a mirror. The first one is the default. */
-export const MIRROR_FORMATS = ["parquet", "csv", "delta"] as const;
+export const MIRROR_FORMATS = ["parquet", "csv", "delta"] as const satisfies Choices<"format">;
 /** Resources of a mirror. The first one is the default. */
-export const MIRROR_RESOURCES = ["Observations", "Records"] as const;
+export const MIRROR_RESOURCES = ["Observations", "Records"] as const satisfies Choices<"resource">;
 
 /** Query of a mirror: options of `client.query()`, and what the files are. */
 export interface SyncQuery extends
@@ -21,9 +22,9 @@ export interface SyncQuery extends
     | "incomplete"
   > {
   /** `Observations` with files of their locations, or `Records`, whose rows have them. Default `Observations`. */
-  resource?: typeof MIRROR_RESOURCES[number] | undefined;
+  resource?: "Observations" | "Records" | undefined;
   /** `delta` is a Delta Lake table of Parquet files. Default `parquet`. */
-  format?: typeof MIRROR_FORMATS[number] | undefined;
+  format?: "parquet" | "csv" | "delta" | undefined;
   /** What Parquet does with a value that does not fit its column. Default `error`. */
   invalidValues?: "error" | "null" | undefined;
 }
