@@ -1,4 +1,4 @@
-// The lines of the log about the service: one when it stops to answer, and one when it answers again.
+// The lines of the log about the service: one when it stops answering, and one when it answers again.
 import { describeService } from "../../src/client/http_error.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Settings } from "./options.ts";
