@@ -70,6 +70,7 @@
  * | an HTTP server for it in Node | `@weir/datastream/node` | Node |
  * | one rate limit for several processes | `@weir/datastream/deno-kv` | Deno |
  * | Parquet files | `@weir/datastream/parquet` | all |
+ * | Excel workbooks | `@weir/datastream/xlsx` | all with `node:zlib` |
  * | synthetic data for tests | `@weir/datastream/sandbox` | all |
  *
  * `npx @weir/datastream records --characteristic pH --output ph.csv` saves a CSV file.

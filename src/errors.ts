@@ -66,7 +66,7 @@ export class DataStreamError extends Error {
   /** Whether the client tries again after such an error, unless its attempts are used up. */
   declare readonly isTemporary: boolean;
   /**
-   * Option that accepts such a result: `incomplete`, `maxRows`, or `invalidValues` of Parquet. `undefined` if there is
+   * Option that accepts such a result: `incomplete`, `maxRows`, `format` if another one has room for the rows, or `invalidValues`. `undefined` if there is
    * none.
    */
   declare readonly option: string | undefined;

@@ -1,9 +1,11 @@
 import { type Bytes, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AnyResourceQuery, Batches } from "../../src/client/query.ts";
+import { requestDatasets } from "../../src/client/dataset_versions.ts";
 import { DataStreamError, ValidationError } from "../../src/errors.ts";
 import { type FileFormat, FORMATS } from "../../src/formats/formats.ts";
 import { loadFormat } from "../../src/formats/load_format.ts";
+import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
 import { downloadHeaders, negotiateFormat, toFileName } from "./headers.ts";
@@ -89,7 +91,7 @@ export async function parseDownload(
   const { fileName: wanted = resource.toLowerCase() } = given;
   const parameters = { ...given, fileName: toFileName(wanted, format, synthetic) };
   requireValidCombination(parameters, resource);
-  const { query, csv, count, allowInvalid } = parameters;
+  const { query, csv, count, allowInvalid, language } = parameters;
   const options: AnyResourceQuery = {
     ...query,
     top: pageSize(resource, query, pageRows),
@@ -100,13 +102,19 @@ export async function parseDownload(
   const checked = dataStream.query(resource, options);
   const queryUrl = withoutSecretPath(checked.url, settings);
   const loaded = await loadFormat(format, {
-    invalidValues: allowInvalid === undefined ? undefined : allowInvalid ? "null" : "error",
+    allowInvalid,
+    language,
     url: queryUrl,
-    // Without versions of datasets, which would need a request.
+    time: new Date(settings.now()),
     async describe({ notes, ...facts }) {
       const { embeddedPackage } = await import("../../src/formats/data_package.ts");
       const { tidy } = query;
-      return embeddedPackage({ resource, format, tidy, url: queryUrl, ...facts, more: { notes } });
+      // A request, which the other formats do not need.
+      const citations = FORMATS[format].hasCitations
+        ? await requestDatasets(dataStream, toWiderMetadataFilter(query))
+        : undefined;
+      const described = { resource, format, tidy, url: queryUrl, citations };
+      return embeddedPackage({ ...described, ...facts, more: { notes } });
     },
   });
   const batches = checked.batches({ format: loaded, csv, parts: true });
@@ -120,7 +128,7 @@ export async function parseDownload(
     accessControl,
   );
   const { top: _, ...rows } = query; // the page size does not change the rows
-  const document = { resource, ...rows, allowInvalid, format: count || [format, csv] };
+  const document = { resource, ...rows, allowInvalid, language, format: count || [format, csv] };
   return { ...parameters, resource, format, batches, queryUrl, options, document, headers };
 }
 

@@ -8,7 +8,7 @@ import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
 import { invalidValue, requireOneOf, suggestBySpelling } from "../../src/validation.ts";
 import { toWholeNumber } from "./options.ts";
 
-type FileOption = "count" | "format" | "allowInvalid" | "fileName";
+type FileOption = "count" | "format" | "allowInvalid" | "language" | "fileName";
 
 export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
   /** `$top` is the number of rows per page. In OData, it is that of the result. */
@@ -16,6 +16,9 @@ export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
   csv: CsvOptions;
   logged: Readonly<Record<string, string>>;
 }
+
+const LANGUAGES = ["en", "fr"] as const;
+type Language = typeof LANGUAGES[number];
 
 type SummaryKey = typeof SUMMARY_KEYS[number];
 
@@ -35,8 +38,10 @@ export interface DocumentOptions extends Omit<AnyResourceQuery, ServerOption | "
   count?: boolean | undefined;
   /** Name or media type. */
   format?: string;
-  /** Only for formats with types. */
+  /** Only for formats that cannot hold all values. */
   allowInvalid?: boolean;
+  /** Only for formats with citations and meanings. */
+  language?: Language;
   fileName?: string;
   by?: SummaryKey;
   /** Of a file of the mirror. */
@@ -76,6 +81,7 @@ const READERS = {
   units: ["unit", (text) => parseUnits(text.split(";"))],
   ...CSV_READERS,
   allowInvalid: ["allowInvalid", readBoolean],
+  language: ["lang", readLanguage],
   fileName: ["filename", copy],
   by: ["by", readSummaryKey],
   version: ["version", copy],
@@ -96,13 +102,13 @@ export function readDownloadParameters(
   formatInPath: FileFormat | undefined,
 ): DownloadParameters {
   const { options, csv, logged } = readParameters(url, DOWNLOAD_PARAMETERS, accessParameters);
-  const { count, format, allowInvalid, fileName, ...rows } = options;
+  const { count, format, allowInvalid, language, fileName, ...rows } = options;
   if (formatInPath !== undefined && format !== undefined) {
     const problem = `cannot be combined with the extension .${formatInPath}`;
     throw new ValidationError("$format", problem, { received: format, hint: "omit one of them" });
   }
   const query = { ...rows, filter: rows.filter };
-  return { query, count, format, csv, allowInvalid, fileName, logged };
+  return { query, count, format, csv, allowInvalid, language, fileName, logged };
 }
 
 /** OData options that are not supported, common other names, and API keys. */
@@ -166,6 +172,11 @@ function readBoundingBox(text: string): BoundingBox {
 function readSummaryKey(text: string, name: string): SummaryKey {
   requireOneOf(name, text, SUMMARY_KEYS);
   return text as SummaryKey;
+}
+
+function readLanguage(text: string, name: string): Language {
+  requireOneOf(name, text, LANGUAGES);
+  return text as Language;
 }
 
 const BOOLEANS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };

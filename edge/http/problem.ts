@@ -188,8 +188,12 @@ export function toServiceProblem(
   const service = upstream.service();
   const { access, maxRows } = settings;
   if (error.kind === "too-many-rows") {
-    const hint = "narrow the filter, by years or regions";
     const problem = { status: 413, title: TITLES[413]! };
+    if (error.option === "format") {
+      const hint = nameOptions(error.hint, nameParameter);
+      return new HttpProblem({ ...problem, detail: error.detail, hint });
+    }
+    const hint = "narrow the filter, by years or regions";
     // Otherwise it is a limit of the page, whose requests have no parameter for it.
     const isOfServer = error.expectedRows! > maxRows;
     if (!isOfServer) return new HttpProblem({ ...problem, detail: error.detail, hint });

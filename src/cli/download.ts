@@ -324,7 +324,8 @@ interface DownloadProgress {
 type Rows = Awaited<ReturnType<typeof createRows>>;
 
 /** Returns functions that request the pages of a download, and describe its file. */
-async function createRows({ flags, resource, client, input, format, csv, record }: Job) {
+async function createRows(job: Job) {
+  const { flags, resource, client, input, format, csv, record, context } = job;
   const state: DownloadProgress = {};
   const query = client.query(resource, {
     ...input,
@@ -337,20 +338,25 @@ async function createRows({ flags, resource, client, input, format, csv, record 
   ];
   const described = { resource, format, tidy: input.tidy, url: query.url };
   /** Citations of the datasets with rows, and versions of all. */
-  const datasetsOf = (dois?: readonly string[]) => {
-    const { citations, datasets } = state.planned ? knownDatasets(state.planned) : {};
+  const datasetsOf = (dois?: readonly string[], planned = state.planned) => {
+    const { citations, datasets } = planned ? knownDatasets(planned) : {};
     return { citations: citations?.filter(({ doi }) => dois?.includes(doi) ?? true), datasets };
   };
   const loaded = await loadFormat(format, {
-    invalidValues: flags.has("allow-invalid") ? "null" : undefined,
+    allowInvalid: flags.has("allow-invalid") || undefined,
     url: query.url,
-    describe: ({ notes, ...facts }) =>
-      embeddedPackage({
+    time: new Date(context.clock.now()),
+    async describe({ notes, ...facts }) {
+      // Rows for standard output are written without a plan.
+      const isPlanned = state.planned !== undefined || !FORMATS[format].hasCitations;
+      const planned = isPlanned ? state.planned : await planDatasets(job);
+      return embeddedPackage({
         ...described,
-        ...datasetsOf(state.found?.DOI),
+        ...datasetsOf(state.found?.DOI, planned),
         ...facts,
         more: { notes, query: record },
-      }),
+      });
+    },
   });
   const pages = query.batches({ format: loaded, csv, distinct: [...new Set(distinct)] });
   return {

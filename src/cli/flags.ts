@@ -103,7 +103,8 @@ const nameOf = (usage: string) => usage.slice(2).split(" ")[0]!;
 
 export const TYPE_FLAGS = flagTable({
   "--allow-invalid":
-    "with Parquet, write null for a value that does not fit its column, and report the number",
+    "write null for a value that does not fit its column of Parquet, cut a text that is too long for a cell of Excel, and " +
+    "report the number",
 });
 
 const OUTPUT_FLAGS = flagTable({

@@ -317,6 +317,7 @@ const ACCEPTED = "accepted by --allow-incomplete, or because large counts are es
 /** Texts by count of notes, after the number of rows, or of cells. */
 const NOTE_TEXTS: Readonly<Record<Exclude<keyof Notes, "forms" | "fractions">, string>> = {
   invalidValues: "with a value that does not fit its column, now null (--allow-invalid)",
+  cutTexts: "with a text of more than 32,767 characters, now cut (--allow-invalid)",
   withoutGeometry: "without a geometry: the position is absent, impossible, or not in WGS84",
   nad83: "with a position in NAD83, which is written as WGS84 (about 2 m off)",
   missingRows: `missing: DataStream counted more (${ACCEPTED})`,

@@ -4,6 +4,7 @@ import {
   createWriter,
   csvOptionsOf,
   type FormatName,
+  FORMATS,
   type LoadedFormat,
 } from "../formats/formats.ts";
 import type { FoundValue } from "../formats/distinct_values.ts";
@@ -112,7 +113,7 @@ export function createQuery<R extends object>(
     const { csv } = readOptions("bytes()", options, { csv: {} });
     const converter = byteConverter(createWriter(format, { ...query, csv }));
     return streamBatches(
-      prepared,
+      { ...prepared, query: limitRows(query, format) },
       { converter, deliversEarly: true },
       ({ data }) => data.length > 0 ? [data] : [],
       // With a limit, fewer rows may be left than the next page would have.
@@ -184,11 +185,19 @@ function createBatches<R>(
         const converter = state === undefined && first || createConverter(state);
         first = undefined;
         const source = { converter, digest, after: cursor, distinct, deliversEarly };
-        return iterate(streamBatches({ ...prepared, signal }, source, (batch) => [batch]), signal);
+        const limited = { ...prepared, query: limitRows(query, format), signal };
+        return iterate(streamBatches(limited, source, (batch) => [batch]), signal);
       },
     };
   };
   return readFrom({ after, signal });
+}
+
+/** A file has at most as many rows as its format allows. */
+function limitRows(query: CheckedQuery, format?: FormatName | LoadedFormat): CheckedQuery {
+  if (format === undefined) return query;
+  const { maxRows = Infinity, label } = FORMATS[typeof format === "object" ? format.name : format];
+  return maxRows < query.maxRows ? { ...query, maxRows, limitedBy: label } : query;
 }
 
 /** Cancelling the stream stops the request in flight. */

@@ -142,7 +142,7 @@ function requireSettled(
 export function requestDatasets(
   client: Client,
   filter: string | undefined,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Citation[]> {
   return withShortFilter(filter, (filter) => client.citations(filter, { signal }));
 }

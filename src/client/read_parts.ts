@@ -555,19 +555,22 @@ function requireAccepted(reading: Reading, isEmpty: boolean): void {
 
 /** Throws if the received rows, with `added` ones, or the count of the query are more than `maxRows`. */
 function checkMaxRows({ run, query, position }: Reading, added: number): void {
-  const { resource, maxRows } = query;
+  const { resource, maxRows, limitedBy } = query;
   const received = position.rows + (position.leftOut ?? 0) + added;
   const count = isOnlyGroup(position) ? position.groupCount ?? 0 : 0;
   const rows = Math.max(received, count);
   if (rows <= maxRows) return;
+  const limit = limitedBy === undefined ? maxRows : `the ${maxRows} of a file of ${limitedBy}`;
   throw new DataStreamError(
-    `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,
+    `${resource} has at least ${rows} rows for this query, more than ${limit}`,
     {
       kind: "too-many-rows",
       isTemporary: false,
-      option: "maxRows",
+      option: limitedBy === undefined ? "maxRows" : "format",
       url: urlOf(query, run.settings),
-      hint: "narrow the filter, set a {limit} or raise {maxRows}",
+      hint: limitedBy === undefined
+        ? "narrow the filter, set a {limit} or raise {maxRows}"
+        : "choose another {format}, such as csv or parquet, narrow the filter, or set a {limit}",
       expectedRows: rows,
     },
   );

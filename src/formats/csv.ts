@@ -1,5 +1,12 @@
 import { stringify } from "@std/csv/stringify";
-import { type ByteBuffer, type Bytes, concatBytes, utf8Decoder, utf8Encoder } from "../bytes.ts";
+import {
+  type ByteBuffer,
+  type Bytes,
+  concatBytes,
+  copyWords,
+  utf8Decoder,
+  utf8Encoder,
+} from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 import { columnNames, type ResourceName } from "../odata/resources.ts";
 import {
@@ -194,7 +201,7 @@ export class CsvWriter extends PageWriter {
   state: WriterState & { fields: readonly string[] };
   /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
   override readonly addsColumns: boolean;
-  override readonly separator: number;
+  override readonly special: string;
   readonly #csv: CheckedCsvOptions;
   readonly #resource: ResourceName;
   /** End of each record, its columns, and the end of their cells, while columns may be added. */
@@ -215,7 +222,7 @@ export class CsvWriter extends PageWriter {
     this.rules = rules;
     this.#csv = csv;
     this.#resource = resource;
-    this.separator = csv.separator.charCodeAt(0);
+    this.special = csv.separator;
     this.addsColumns = addsNewFields && csv.columns === undefined;
     this.state = {
       ...state,
@@ -472,24 +479,6 @@ function toCell(
 /** pandas cuts a text at NUL, and psql and Python's csv refuse it. JSON has it only as an escape. */
 export function withoutNul(text: string): string {
   return text.replaceAll("\0", "");
-}
-
-/**
- * Copies eight bytes at a time: a loop of single bytes takes up to 1.25 times as long. Doubles keep
- * all bits except those of a NaN, which valid UTF-8 cannot contain (it would end with 0xff, or with
- * 0x7f after a byte from 0xf0 on).
- */
-function copyWords(
-  page: DataView,
-  start: number,
-  end: number,
-  out: DataView,
-  outOffset: number,
-): number {
-  for (let at = start, outAt = outOffset; at < end; at += 8, outAt += 8) {
-    out.setFloat64(outAt, page.getFloat64(at, true), true);
-  }
-  return outOffset + end - start;
 }
 
 function escapeFormula(text: string): string {

@@ -85,7 +85,7 @@ export interface DescribedFile<More> extends Pick<PackageResource, "bytes" | "ha
 
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
   const { fileName, resource, format, citations = [], url, datasets, more } = file;
-  const { mediaType, compression } = FORMATS[format];
+  const { mediaType, compression, joinsLists } = FORMATS[format];
   const csv = csvOptionsOf(format, file.csv);
   const described = csv && describeCsv(csv);
   const isCsv = described !== undefined;
@@ -116,7 +116,7 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       schema: {
         fields: [
           ...file.columns.map((field, index) =>
-            toField(resource, field, columnNames[index]!, isCsv)
+            toField(resource, field, columnNames[index]!, joinsLists)
           ),
           ...file.tidy
             ? TIDY_COLUMNS.map((name) => ({
@@ -141,14 +141,19 @@ export async function sealPackage<M>(found: DataPackage<M>): Promise<DataPackage
   return { ...found, weir: { ...weir, packageHash: `sha256:${hash}` } as typeof found.weir };
 }
 
-/** Returns the package for the metadata of the file itself, as JSON: the same if it is renamed or made again. */
-export function embeddedPackage<More>(
-  file: Omit<DescribedFile<More>, "fileName" | "created">,
-): string {
+/** The package in the metadata of the file itself: the same if it is renamed or made again. */
+export type EmbeddedPackage = Omit<DataPackage<unknown>, "name" | "created" | "resources"> & {
+  resources: [Omit<PackageResource, "name" | "path">];
+};
+
+export function embeddedPackage(
+  file: Omit<DescribedFile<object>, "fileName" | "created">,
+): EmbeddedPackage {
   const url = withoutPageSize(file.url);
   const described = toDataPackage({ ...file, url, fileName: "", created: new Date(0) });
-  const resources = [{ ...described.resources[0], name: undefined, path: undefined }];
-  return JSON.stringify({ ...described, resources, name: undefined, created: undefined });
+  const { name: _, created: __, resources: [{ name: ___, path: ____, ...resource }], ...others } =
+    described;
+  return { ...others, resources: [resource] };
 }
 
 /** Types of Table Schema. In CSV, lists are text. */
@@ -166,7 +171,7 @@ function toField(
   resource: ResourceName,
   field: string,
   name: string,
-  isCsv?: boolean,
+  joinsLists?: boolean,
 ): PackageField {
   const type = valueTypeOf(resource, field);
   const found = meaningOf(resource, field);
@@ -174,7 +179,7 @@ function toField(
   const { label, meaning, unit, unitField } = found;
   return {
     name,
-    type: TYPES[isCsv && type === "texts" ? "text" : type],
+    type: TYPES[joinsLists && type === "texts" ? "text" : type],
     title: label,
     description: meaning,
     ...(unit && { unit }),

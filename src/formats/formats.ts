@@ -15,7 +15,7 @@ import { createGeojsonWriter } from "./geojson.ts";
 import { GzipWriter } from "./gzip.ts";
 import { createJsonWriter, createNdjsonWriter } from "./json.ts";
 import type { PageWriter, WriterState } from "./page_writer.ts";
-import type { RowRules } from "./tidy.ts";
+import type { RowNotes, RowRules } from "./tidy.ts";
 
 export interface Format {
   /** Other extensions. Its name is the first one. */
@@ -33,8 +33,17 @@ export interface Format {
   /** Whether it is a table with names of columns, which some of its readers compare without case. Default false. */
   isTable?: boolean;
   compression?: "gz";
-  /** Whether a value must fit the type of its column, unless `invalidValues` is `"null"`. Default false. */
-  isTyped?: boolean;
+  /**
+   * What happens to a value that the format cannot hold, if invalid values are allowed; without that, it is an error. Absent
+   * if the format holds all values.
+   */
+  invalidValues?: "null" | "cut";
+  /** Whether a list of texts is written as one text. Default false. */
+  joinsLists?: boolean;
+  /** Maximum number of rows of a file. Default: none. */
+  maxRows?: number;
+  /** Whether a file also has the citations of its datasets and the meanings of its columns. Default false. */
+  hasCitations?: boolean;
   /** Whether Locations with a position have a column of points. Default false. */
   hasPoints?: boolean;
   /** Whether rows are written only after many have arrived: a request before them delays nothing. Default false. */
@@ -64,8 +73,36 @@ export type FormatName = "csv" | "csv.gz" | "ndjson" | "json" | "geojson";
  */
 export interface LoadedFormat {
   /** Name of the format. */
-  readonly name: "parquet";
+  readonly name: "parquet" | "xlsx";
   newWriter(options: unknown): unknown;
+}
+
+/**
+ * A query of a client, such as `client.records()`.
+ *
+ * @typeParam S Type of its streams
+ *
+ * @example A function that accepts any query
+ * ```ts
+ * import { type FileQuery, toParquet } from "@weir/datastream/parquet";
+ *
+ * const toResponse = (query: FileQuery<ReadableStream<Uint8Array<ArrayBuffer>>>) =>
+ *   new Response(toParquet(query), { headers: { "content-type": "application/vnd.apache.parquet" } });
+ * ```
+ */
+export interface FileQuery<S extends ReadableStream<Uint8Array>> {
+  /** URL of the first request. */
+  readonly url: string;
+  /** Returns the rows in a format. */
+  bytes(format: LoadedFormat): S;
+}
+
+/** Facts about the rows of a complete file. */
+export interface DocumentFacts {
+  readonly rows: number;
+  /** Fields of the service in the file, in order. */
+  readonly columns: readonly string[];
+  readonly notes: RowNotes;
 }
 
 /** Name of a format of files and URLs. */
@@ -82,6 +119,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     resources: RESOURCE_NAMES,
     csv: {},
     isTable: true,
+    joinsLists: true,
     newWriter: (options) => new CsvWriter(...csvArguments(options)),
   },
   ndjson: {
@@ -114,6 +152,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     resources: RESOURCE_NAMES,
     csv: {},
     isTable: true,
+    joinsLists: true,
     compression: "gz",
     newWriter: (options) => new GzipWriter(...csvArguments(options)),
   },
@@ -122,10 +161,22 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     label: "Parquet",
     isBinary: true,
     writesLate: true,
-    isTyped: true,
+    invalidValues: "null",
     hasPoints: true,
     resources: RESOURCE_NAMES,
     isTable: true,
+  },
+  xlsx: {
+    mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    label: "Excel",
+    isBinary: true,
+    invalidValues: "cut",
+    resources: RESOURCE_NAMES,
+    isTable: true,
+    joinsLists: true,
+    // A sheet has 1,048,576, with the header.
+    maxRows: 1_048_575,
+    hasCitations: true,
   },
 };
 
@@ -144,8 +195,8 @@ function csvArguments(
 
 /** Names in other programs, suggested but not accepted. */
 const FORMAT_SYNONYMS: Readonly<Record<string, string> & { [N in FileFormat]?: never }> = {
-  excel: "csv with {bom: true}",
-  xlsx: "csv with {bom: true}",
+  excel: "xlsx",
+  xls: "xlsx",
   tsv: 'csv with {separator: "\\t"}',
   jsonstream: "ndjson",
 };
@@ -257,7 +308,7 @@ function requireFormat(
   if (newWriter === undefined && Object.hasOwn(FORMATS, name)) {
     throw new ValidationError("format", `must not be the name "${name}"`, {
       received: name,
-      hint: `call toParquet(query) of @weir/datastream/${name}`,
+      hint: `call to${name[0]!.toUpperCase()}${name.slice(1)}(query) of @weir/datastream/${name}`,
     });
   }
   const names = formatsOf(resource).filter((name) => FORMATS[name].newWriter !== undefined);

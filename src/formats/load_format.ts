@@ -1,44 +1,63 @@
 // Formats whose modules are loaded when a file needs them. `FORMATS` does not name these modules, because a bundle in one
 // file would contain them whenever it contains the client.
 import { ValidationError } from "../errors.ts";
-import { type FileFormat, type FormatName, FORMATS, type LoadedFormat } from "./formats.ts";
-import type { ParquetFacts } from "./parquet.ts";
+import {
+  type DocumentFacts,
+  type FileFormat,
+  type Format,
+  type FormatName,
+  FORMATS,
+  type LoadedFormat,
+} from "./formats.ts";
+import type { EmbeddedPackage } from "./data_package.ts";
 
 export interface LoadOptions {
-  /** Only for formats with types; `undefined` if it is not given. */
-  invalidValues: "error" | "null" | undefined;
+  /** Whether a value that the format cannot hold is no error. Only for formats that have such values. */
+  allowInvalid?: boolean | undefined;
   /** URL of the query. */
   url: string;
-  /** Returns the data package that is written at the end of the file. */
-  describe(facts: ParquetFacts): string | Promise<string>;
+  /** Language of the citations and meanings in the file. Only for formats that have them. Default: English. */
+  language?: "en" | "fr" | undefined;
+  /** Time of the query. Default: when the first rows arrive. */
+  time?: Date | undefined;
+  /** Returns the data package that is written at the end of the file. Default: the format decides. */
+  describe?(facts: DocumentFacts): EmbeddedPackage | Promise<EmbeddedPackage>;
 }
 
 const LOADERS = {
-  async parquet({ describe, ...options }) {
+  async parquet({ describe, allowInvalid, url }) {
     const { parquetFormat } = await import("./parquet.ts");
     return parquetFormat({
-      ...options,
-      metadata: async (facts) => ({ datapackage: await describe(facts) }),
+      url,
+      invalidValues: allowInvalid ? "null" : "error",
+      metadata: describe &&
+        (async (facts) => ({ datapackage: JSON.stringify(await describe(facts)) })),
     });
+  },
+  async xlsx({ allowInvalid, ...options }) {
+    const { createXlsxFormat } = await import("./xlsx_writer.ts");
+    return createXlsxFormat({ ...options, invalidValues: allowInvalid ? "cut" : "error" });
   },
 } satisfies Record<LoadedFormat["name"], (options: LoadOptions) => Promise<LoadedFormat>>;
 
 /**
  * Returns the format for methods of a query, and loads its module.
  *
- * @throws {ValidationError} If `invalidValues` is given for a format without types
+ * @throws {ValidationError} If an option is given that the format does not have
  */
 export async function loadFormat(
   format: FileFormat,
   options: LoadOptions,
 ): Promise<FormatName | LoadedFormat> {
-  const { invalidValues: received } = options;
-  if (received !== undefined && !FORMATS[format].isTyped) {
-    const typed = Object.values(FORMATS).filter(({ isTyped }) => isTyped);
-    const names = typed.map(({ label }) => label).join(" and ");
+  const { allowInvalid, language } = options;
+  const requireOption = (option: string, received: unknown, has: (format: Format) => unknown) => {
+    if (received === undefined || has(FORMATS[format])) return;
+    const names = Object.values(FORMATS).filter(has).map(({ label }) => label).join(" and ");
     const problem = `applies to ${names} only; the format is ${format}`;
-    throw new ValidationError("invalidValues", problem, { received, hint: "omit it" });
-  }
+    throw new ValidationError(option, problem, { received, hint: "omit it" });
+  };
+  requireOption("invalidValues", allowInvalid, ({ invalidValues }) => invalidValues);
+  requireOption("language", language, ({ hasCitations }) => hasCitations);
   return isLoaded(format) ? await LOADERS[format](options) : format;
 }
 

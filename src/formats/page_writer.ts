@@ -1,5 +1,6 @@
 import { ByteBuffer, type Bytes, releaseBuffer, SPARE_LENGTH } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
+import type { DeflateState } from "./deflate_blocks.ts";
 import { DistinctValues, type FoundValue } from "./distinct_values.ts";
 import {
   CLOSE_ARRAY,
@@ -73,15 +74,6 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
   return arriving.take().data;
 }
 
-/** State of a gzip member after its last complete block, and the input since then. Absent before its header. */
-interface GzipState {
-  crc: number;
-  /** Number of bytes before compression. */
-  length: number;
-  /** In JSON, text: compressed and in base64. */
-  pending: { readonly bytes: Uint8Array } | string;
-}
-
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
 export interface WriterState {
   isBegun: boolean;
@@ -90,7 +82,7 @@ export interface WriterState {
   /** CSV only. */
   fields?: readonly string[];
   /** CSV in gzip only. */
-  gzip?: GzipState;
+  gzip?: DeflateState;
   notes?: RowNotes;
 }
 
@@ -101,8 +93,8 @@ export abstract class PageWriter {
   abstract readonly fields: readonly string[];
   /** Whether the fields of rows become columns. If not, only `Id` and the fields for `distinct` and the rules do. */
   readonly addsColumns: boolean = false;
-  /** Byte that a cell cannot contain without quotes; 0 if there are no cells. */
-  readonly separator: number = 0;
+  /** ASCII characters that a cell cannot contain without quotes or escapes. */
+  readonly special: string = "";
   /** Number of bytes of taken rows that it has not returned. While it is not 0, no cursor can have the state. */
   get heldBytes(): number {
     return 0;
@@ -182,13 +174,13 @@ export class PageTranscoder implements PageConversion<Bytes> {
     this.output = new ByteBuffer(length);
     this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
     this.#limit = limit;
-    const { fields, addsColumns, separator, rules } = writer;
+    const { fields, addsColumns, special, rules } = writer;
     // The page checks need Ids, which are not written. They are no columns while other fields become columns.
     const columns = addsColumns ? fields : [
       ...new Set([...fields, ID_FIELD, ...distinct, ...rules ? fieldsOfRules(rules) : []]),
     ];
-    this.reader = new RowReader(this.window, separator, columns, addsColumns);
-    this.rules = rules && new PageRules(rules, this.window, this.reader, separator, this);
+    this.reader = new RowReader(this.window, special, columns, addsColumns);
+    this.rules = rules && new PageRules(rules, this.window, this.reader, special, this);
   }
 
   get ids(): RowIds {

@@ -36,6 +36,7 @@ import { columnNames, fieldNames, type ResourceName } from "../odata/resources.t
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import {
+  type FileQuery,
   hasPointColumn,
   type LoadedFormat,
   withoutPageSize,
@@ -95,6 +96,8 @@ export interface ParquetOptions {
     | undefined;
 }
 
+export type { FileQuery };
+
 /** Key-value metadata of a file. */
 export type ParquetMetadata = Readonly<Record<string, string>>;
 
@@ -118,26 +121,6 @@ export interface ParquetFacts {
    * are 0.
    */
   readonly notes: RowNotes;
-}
-
-/**
- * A query of a client, such as `client.records()`.
- *
- * @typeParam S Type of its streams
- *
- * @example A function that accepts any query
- * ```ts
- * import { type ParquetQuery, toParquet } from "@weir/datastream/parquet";
- *
- * const toResponse = (query: ParquetQuery<ReadableStream<Uint8Array<ArrayBuffer>>>) =>
- *   new Response(toParquet(query), { headers: { "content-type": "application/vnd.apache.parquet" } });
- * ```
- */
-export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
-  /** URL of the first request. */
-  readonly url: string;
-  /** Returns the rows in a format. */
-  bytes(format: LoadedFormat): S;
 }
 
 /**
@@ -177,7 +160,7 @@ export interface ParquetQuery<S extends ReadableStream<Uint8Array>> {
  * ```
  */
 export function toParquet<S extends ReadableStream<Uint8Array>>(
-  query: ParquetQuery<S>,
+  query: FileQuery<S>,
   options: ParquetOptions = {},
 ): S {
   return query.bytes(parquetFormat({ ...options, url: query.url }));

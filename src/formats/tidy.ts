@@ -3,7 +3,7 @@
 import { ByteBuffer, type Bytes, utf8Encoder } from "../bytes.ts";
 import type { Row } from "../odata/resources.ts";
 import { JSON_NUMBER } from "../validation.ts";
-import { BytesCache, COLON, parseBytes, QUOTE, skipNumber, SPACE } from "./json_scanner.ts";
+import { BytesCache, parseBytes, QUOTE, skipNumber, SPACE } from "./json_scanner.ts";
 import {
   type Cells,
   EMPTY,
@@ -160,7 +160,9 @@ export interface RowNotes {
   nad83?: number;
   /** Parquet only: with a value that did not fit its column, and is null. */
   invalidValues?: number;
-  /** CSV only: cells from which the character NUL is left out. */
+  /** Excel only: with a text that was longer than a cell can have, of which only the beginning is written. */
+  cutTexts?: number;
+  /** CSV and Excel only: cells from which the character NUL is left out. */
   nulCells?: number;
   /** Chemical forms of the rows whose unit was converted, by characteristic; `""` if a row has none. */
   forms?: Record<string, string[]>;
@@ -301,7 +303,7 @@ export class PageRules implements Cells {
   readonly #days = new BytesCache((...at) => this.#findDay(...at));
   readonly #texts = new BytesCache(textAt);
   readonly #converters = new Map<string, ConvertDigits | undefined>();
-  /** Kind of the cell `datetime_utc`, whose colons need quotes if the separator is a colon. */
+  /** Kind of the cell `datetime_utc`, whose colons are special characters of some formats. */
   readonly #timeKind: number;
   readonly #notes: NoteTaker;
 
@@ -309,7 +311,7 @@ export class PageRules implements Cells {
     rules: RowRules,
     window: PageBytes,
     reader: RowReader,
-    separator: number,
+    special: string,
     notes: NoteTaker,
   ) {
     this.#rules = rules;
@@ -317,7 +319,7 @@ export class PageRules implements Cells {
     this.#window = window;
     this.#reader = reader;
     this.#columns = Int32Array.from(FIELDS, (field) => reader.findColumn(field));
-    this.#timeKind = separator === COLON ? NEEDS_QUOTES : PLAIN_STRING;
+    this.#timeKind = special.includes(":") ? NEEDS_QUOTES : PLAIN_STRING;
     utf8Encoder.encodeInto(WORD_BYTES, this.bytes);
     this.#content.length = REST_AT;
   }

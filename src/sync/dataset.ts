@@ -73,7 +73,7 @@ async function fetchFile(
   };
   const mirrored = { digest: digestOf(run.mirrorQuery), name, row };
   const loaded = await loadFormat(fileFormat, {
-    invalidValues: run.invalidValues,
+    allowInvalid: run.allowInvalid,
     url: query.url,
     describe: ({ notes, ...facts }) =>
       embeddedPackage({ ...described, ...facts, more: { notes, mirrored } }),

@@ -214,9 +214,8 @@ async function writeDatasets(
 ): Promise<MirrorFile> {
   const format = await loadFormat(fileFormat, {
     // A strange date of one dataset must not stop the others. CSV has no types.
-    invalidValues: fileFormat === "parquet" ? "null" : undefined,
+    allowInvalid: FORMATS[fileFormat].invalidValues && true,
     url: "",
-    describe: () => "{}",
   });
   const writer = createWriter(format, { resource: "Metadata" });
   const page = writePage(writer, utf8Encoder.encode(JSON.stringify({ value: rows })));

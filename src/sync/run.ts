@@ -19,7 +19,8 @@ export interface Run {
   format: NonNullable<SyncQuery["format"]>;
   /** Format of the files. */
   fileFormat: "parquet" | "csv";
-  invalidValues: SyncQuery["invalidValues"];
+  /** Absent if the query does not say it. */
+  allowInvalid: boolean | undefined;
   tidy: boolean;
   /** Time in ms since 1970. */
   now(): number;
@@ -68,7 +69,7 @@ export function createRun(
     resource,
     format,
     fileFormat,
-    invalidValues,
+    allowInvalid: invalidValues && invalidValues === "null",
     tidy: query.tidy === true,
     now: options.now ?? Date.now,
     metadataFilter: toWiderMetadataFilter(query),

@@ -98,9 +98,9 @@ export async function sync(
   options: SyncOptions = {},
 ): Promise<SyncReport> {
   const run = createRun(client, query, folder, options);
-  const { fileFormat, invalidValues } = run;
+  const { fileFormat, allowInvalid } = run;
   // Rejects an option that the format does not have.
-  await loadFormat(fileFormat, { invalidValues, url: "", describe: () => "" });
+  await loadFormat(fileFormat, { allowInvalid, url: "" });
   if (options.isCheck) return await check(run);
   const { check: checkLock, release } = await folder.lock();
   try {

@@ -162,7 +162,7 @@ test("EdgeApp.request() refuses callers, formats and paths with the recorded pro
   const paths = [
     "/records.csv",
     "/Records.csv/",
-    "/Records.xlsx",
+    "/Records.ods",
     "/Records.geojson",
     "/Records/$count",
     "/v1/odata/v4/Records",

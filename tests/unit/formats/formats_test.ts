@@ -57,12 +57,17 @@ Deno.test("a format without options of CSV rejects them, and one without types r
   const query = clientOf([]).records();
   const csv = { header: false };
   assertThrows(() => query.bytes("json", { csv }), ValidationError, "header applies to CSV only");
-  const options = { invalidValues: "null", url: query.url, describe: () => "" } as const;
+  const options = { allowInvalid: true, url: query.url } as const;
   await assertRejects(
     () => loadFormat(name, options),
     ValidationError,
-    "invalidValues applies to Parquet only; the format is test.tsv",
+    "invalidValues applies to Parquet and Excel only; the format is test.tsv",
+  );
+  await assertRejects(
+    () => loadFormat("parquet", { url: query.url, language: "fr" }),
+    ValidationError,
+    "language applies to Excel only; the format is parquet",
   );
   assertEquals((await loadFormat("parquet", options) as { name: string }).name, "parquet");
-  assertEquals(await loadFormat(name, { ...options, invalidValues: undefined }), name);
+  assertEquals(await loadFormat(name, { ...options, allowInvalid: undefined }), name);
 });

@@ -18,6 +18,7 @@ const EXPORTS: Record<string, string> = {
   "./parquet": "parquetFormat toParquet",
   "./sandbox": "createSandbox",
   "./sync": "openFolder sync",
+  "./xlsx": "toXlsx xlsxFormat",
 };
 
 Deno.test("each entry point exports only the listed values", async () => {

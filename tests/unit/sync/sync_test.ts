@@ -475,7 +475,11 @@ Deno.test("an invalid query sends nothing and changes nothing", async () => {
   const [service, folder] = [new MirroredService(60, 5), new MemoryFolder()];
   await assertRejects(() => run(service, folder, { filter: "Novelty eq 1" }), ValidationError);
   const csv = { format: "csv", invalidValues: "null" } as const;
-  await assertRejects(() => run(service, folder, csv), ValidationError, "applies to Parquet only");
+  await assertRejects(
+    () => run(service, folder, csv),
+    ValidationError,
+    "applies to Parquet and Excel only",
+  );
   assertEquals([service.requests, folder.files.size], [[], 0]);
 });
 

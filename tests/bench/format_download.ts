@@ -3,18 +3,27 @@
 import process from "node:process";
 import { DataStream } from "../../mod.ts";
 import { toParquet } from "../../src/formats/parquet.ts";
+import { toXlsx } from "../../src/formats/xlsx.ts";
 
 /** Forms of the rows: files, or the pages of the service without Weir. */
-export const FORMS = ["parquet", "csv", "pages"] as const;
+export const FORMS = ["pages", "csv", "csv.gz", "parquet", "xlsx"] as const;
 export type Form = typeof FORMS[number];
+
+type Records = ReturnType<DataStream["records"]>;
+
+const READERS: Record<Exclude<Form, "pages">, (records: Records) => ReadableStream<Uint8Array>> = {
+  csv: (records) => records.csv(),
+  "csv.gz": (records) => records.bytes("csv.gz"),
+  parquet: (records) => toParquet(records),
+  xlsx: (records) => toXlsx(records),
+};
 
 const PAGE_ROWS = 10_000;
 
 async function download(baseUrl: string, form: Form): Promise<number> {
   if (form === "pages") return await readPages(`${baseUrl}/Records?%24top=${PAGE_ROWS}`);
   const client = new DataStream({ apiKey: "sandbox", baseUrl, requestsPerSecond: Infinity });
-  const records = client.records();
-  return await lengthOf(form === "csv" ? records.csv() : toParquet(records));
+  return await lengthOf(READERS[form](client.records()));
 }
 
 /** Reads all pages with `fetch` alone, and drops them. */
@@ -35,11 +44,14 @@ async function lengthOf(bytes: ReadableStream<Uint8Array>): Promise<number> {
 }
 
 const [baseUrl, form] = process.argv.slice(2);
-if (baseUrl !== undefined) {
+if (baseUrl !== undefined && form !== undefined) {
   const { peakMemory } = await import("./peak_memory.ts");
   const start = process.memoryUsage().rss;
+  const usage = process.cpuUsage();
   const length = await download(baseUrl, form as Form);
-  console.log(JSON.stringify({ start, peak: peakMemory("self"), length }));
+  const { user, system } = process.cpuUsage(usage);
+  const memory = peakMemory("self") - start;
+  console.log(JSON.stringify({ memory, cpu: (user + system) / 1e6, length }));
 }
 
 const worker: { fetch(request: Request): Promise<Response> } = {

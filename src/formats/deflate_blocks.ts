@@ -1,0 +1,152 @@
+// Compresses a stream of bytes with DEFLATE (RFC 1951). Each block of 1 MiB of input is compressed separately and ends with a
+// full flush, so that the result depends only on the bytes, and a later run can continue it.
+import { builtinModule, type Bytes } from "../bytes.ts";
+import { ValidationError } from "../errors.ts";
+
+/** Length (bytes) of a block before compression. */
+const BLOCK_LENGTH = 1 << 20;
+/** Level for the bytes of an incomplete block in a cursor. */
+const CURSOR_LEVEL = 1;
+/** Final block without content (RFC 1951, 3.2.6). */
+const FINAL_BLOCK = Uint8Array.of(3, 0);
+
+interface Zlib {
+  deflateRawSync(
+    bytes: Uint8Array,
+    options: { level: number; finishFlush?: number; chunkSize?: number },
+  ): Uint8Array;
+  inflateRawSync(bytes: Uint8Array): Uint8Array;
+  crc32(bytes: Uint8Array, start: number): number;
+  constants: { Z_FULL_FLUSH: number };
+}
+
+interface NodeBuffer {
+  Buffer: {
+    from(bytes: Uint8Array): { toString(encoding: "base64"): string };
+    from(text: string, encoding: "base64"): Uint8Array;
+  };
+}
+
+/** State after the last complete block, and the input since then. */
+export interface DeflateState {
+  crc: number;
+  /** Number of bytes before compression. */
+  length: number;
+  /** Number of bytes after compression. Absent in files of state from before it was needed. */
+  compressedLength?: number;
+  /** In JSON, text: compressed and in base64. */
+  pending: { readonly bytes: Uint8Array } | string;
+}
+
+/** Input that waits for the end of its block. */
+class Pending {
+  readonly #modules: Modules;
+  constructor(readonly bytes: Uint8Array, modules: Modules) {
+    this.#modules = modules;
+  }
+
+  toJSON(): string {
+    const { zlib, buffers } = this.#modules;
+    return buffers.from(zlib.deflateRawSync(this.bytes, { level: CURSOR_LEVEL }))
+      .toString("base64");
+  }
+}
+
+export class BlockDeflater {
+  readonly #modules: Modules;
+  readonly #level: number;
+  #crc: number;
+  #length: number;
+  #compressedLength: number;
+  /** Replaced after each block, because saved states refer to its bytes. */
+  #block: Bytes = new Uint8Array(BLOCK_LENGTH);
+  #filled = 0;
+
+  /** Throws if the runtime has no `node:zlib`. */
+  constructor(format: string, level: number, state?: DeflateState) {
+    this.#modules = loadModules(format);
+    this.#level = level;
+    const { crc = 0, length = 0, compressedLength = 0, pending = "" } = state ?? {};
+    this.#crc = crc;
+    this.#length = length;
+    this.#compressedLength = compressedLength;
+    if (pending === "") return;
+    const { zlib, buffers } = this.#modules;
+    const bytes = typeof pending === "string"
+      ? zlib.inflateRawSync(buffers.from(pending, "base64"))
+      : pending.bytes;
+    this.#block.set(bytes);
+    this.#filled = bytes.length;
+  }
+
+  get state(): DeflateState {
+    const filled = this.#block.subarray(0, this.#filled);
+    return {
+      crc: this.#crc,
+      length: this.#length,
+      compressedLength: this.#compressedLength,
+      pending: filled.length === 0 ? "" : new Pending(filled, this.#modules),
+    };
+  }
+
+  /** Number of bytes that were written, compressed or not. */
+  get totalLength(): number {
+    return this.#length + this.#filled;
+  }
+
+  crcOf(bytes: Uint8Array): number {
+    return this.#modules.zlib.crc32(bytes, 0);
+  }
+
+  /** Returns the completed blocks. */
+  write(bytes: Uint8Array): Uint8Array[] {
+    const blocks: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const added = bytes.subarray(at, at + BLOCK_LENGTH - this.#filled);
+      this.#block.set(added, this.#filled);
+      this.#filled += added.length;
+      at += added.length;
+      if (this.#filled === BLOCK_LENGTH) blocks.push(this.#endBlock());
+    }
+    return blocks;
+  }
+
+  /** Returns the rest, after which {@linkcode state} describes all bytes. */
+  end(): Uint8Array[] {
+    const blocks = this.#filled > 0 ? [this.#endBlock()] : [];
+    this.#compressedLength += FINAL_BLOCK.length;
+    return [...blocks, FINAL_BLOCK];
+  }
+
+  #endBlock(): Uint8Array {
+    const { zlib } = this.#modules;
+    const bytes = this.#block.subarray(0, this.#filled);
+    this.#crc = zlib.crc32(bytes, this.#crc);
+    this.#length += this.#filled;
+    this.#block = new Uint8Array(BLOCK_LENGTH);
+    this.#filled = 0;
+    // A block that is compressed separately, up to a full flush, can follow any other block.
+    const finishFlush = zlib.constants.Z_FULL_FLUSH;
+    const block = zlib.deflateRawSync(bytes, {
+      level: this.#level,
+      finishFlush,
+      chunkSize: 1 << 17,
+    });
+    this.#compressedLength += block.length;
+    return block;
+  }
+}
+
+interface Modules {
+  zlib: Zlib;
+  buffers: NodeBuffer["Buffer"];
+}
+
+function loadModules(format: string): Modules {
+  const zlib = builtinModule<Zlib>("node:zlib");
+  const buffer = builtinModule<NodeBuffer>("node:buffer");
+  if (zlib !== undefined && buffer !== undefined) return { zlib, buffers: buffer.Buffer };
+  throw new ValidationError("format", `must not be ${format}: this runtime has no node:zlib`, {
+    hint: "use csv, or set the flag nodejs_compat in Workers",
+  });
+}

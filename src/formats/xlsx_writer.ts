@@ -1,0 +1,292 @@
+// Writes a workbook from the pages of the service: the sheet of the rows as they arrive, and the other parts at the end.
+import { type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
+import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
+import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
+import { type EmbeddedPackage, embeddedPackage } from "./data_package.ts";
+import { BlockDeflater, type DeflateState } from "./deflate_blocks.ts";
+import type { DocumentFacts, LoadedFormat, WriterOptions } from "./formats.ts";
+import { PageFault } from "./json_scanner.ts";
+import {
+  type PageConversion,
+  type PageOptions,
+  type PageTranscoder,
+  PageWriter,
+  type WriterState,
+} from "./page_writer.ts";
+import { ID_FIELD } from "./row_reader.ts";
+import { TIDY_COLUMNS, TIDY_TYPES, type TidyType } from "./tidy.ts";
+import {
+  type CellType,
+  CellWriter,
+  type LongText,
+  MAX_CELL_LENGTH,
+  mayHaveNoncharacters,
+  SPECIAL_CHARACTERS,
+} from "./xlsx_cells.ts";
+import { CONTENT_TYPES, DATA_PATH, endOfData, laterParts, startOfData } from "./xlsx_parts.ts";
+import {
+  centralDirectory,
+  DEFLATED,
+  descriptor,
+  localHeader,
+  MAX_ZIP_LENGTH,
+  STORED,
+  type ZipEntry,
+} from "./zip.ts";
+
+import type { XlsxOptions } from "./xlsx.ts";
+
+/** Options of a caller, and those that the command line and the server add. */
+export interface FormatOptions extends XlsxOptions {
+  /** URL of the query. Default: none. */
+  url?: string | undefined;
+  /** Time of the query. Default: when its first rows arrive. */
+  time?: Date | undefined;
+  /** Describes the rows; `citations` is then not used. */
+  describe?: ((facts: DocumentFacts) => EmbeddedPackage | Promise<EmbeddedPackage>) | undefined;
+}
+
+const OPTIONS = {
+  citations: { default: [] },
+  invalidValues: { default: "error", values: ["error", "cut"] },
+  language: { default: "en", values: ["en", "fr"] },
+  url: { type: "string", default: "" },
+  time: {},
+  describe: {},
+} as const satisfies Record<keyof FormatOptions, OptionRule>;
+
+type CheckedOptions = WithDefaults<FormatOptions, typeof OPTIONS>;
+
+/** Throws if an option is invalid. */
+export function createXlsxFormat(options: FormatOptions): LoadedFormat {
+  const checked = readOptions("xlsx", options, OPTIONS);
+  return {
+    name: "xlsx",
+    newWriter: (options: WriterOptions) => new WorkbookWriter(options, checked),
+  };
+}
+
+/** Compression of the sheet, whose XML repeats itself: higher levels take much longer, and save a fifth. */
+const LEVEL = 2;
+
+interface WorkbookState extends WriterState {
+  fields: readonly string[];
+  /** Number of rows without the header. */
+  sheetRows: number;
+  sheet?: DeflateState;
+  time?: string;
+}
+
+class WorkbookWriter extends PageWriter {
+  override state: WorkbookState;
+  override readonly addsColumns: boolean;
+  readonly #resource: ResourceName;
+  readonly #options: CheckedOptions;
+  readonly #deflater: BlockDeflater;
+  readonly #cells = new CellWriter();
+  /** Fields, types and number of rows, with those of rows that are not taken. */
+  #fields: readonly string[] = [];
+  #types: readonly CellType[] = [];
+  #rows = 0;
+
+  constructor({ resource, select, state, rules }: WriterOptions, options: CheckedOptions) {
+    super();
+    this.rules = rules;
+    this.addsColumns = select === undefined;
+    this.#resource = resource;
+    this.#options = options;
+    this.state = (state as WorkbookState | undefined) ??
+      { isBegun: false, fields: select ?? fieldNames(resource), sheetRows: 0 };
+    this.#deflater = new BlockDeflater("xlsx", LEVEL, this.state.sheet);
+  }
+
+  override get fields(): readonly string[] {
+    return this.state.fields;
+  }
+
+  override openPage(options?: PageOptions): PageConversion<Bytes> {
+    this.#setFields(this.state.fields);
+    this.#rows = this.state.sheetRows;
+    return super.openPage(options);
+  }
+
+  override readonly special: string = SPECIAL_CHARACTERS;
+
+  writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined {
+    const { reader, window, rules, output } = page;
+    if (this.addsColumns && reader.columns.length > this.#fields.length) {
+      const fault = this.#addFields(reader.columns);
+      if (fault !== undefined) return fault;
+    }
+    if (this.#deflater.totalLength + output.length > MAX_SHEET_LENGTH) {
+      return new PageFault("The sheet is longer than the 4 GB that a workbook can have", {
+        hint: "choose another format, such as csv or parquet, or select fewer fields",
+      });
+    }
+    const { starts, ends, kinds } = reader;
+    const { bytes, view } = window;
+    const needsCheck = mayHaveNoncharacters(bytes.subarray(at, end));
+    const rowLength = end - at;
+    this.#cells.startRow(output, ++this.#rows + 1);
+    const found = this.#cells.writeCells(
+      output,
+      { bytes, view, starts, ends, kinds },
+      this.#types,
+      0,
+      rowLength,
+      needsCheck,
+      page,
+    );
+    if (rules?.isTidy) {
+      const width = this.#fields.length;
+      this.#cells.writeCells(output, rules, TIDY_CELLS, width, rules.length, needsCheck, page);
+    }
+    if (found !== undefined) {
+      if (this.#options.invalidValues === "error") return this.#tooLong(reader, found);
+      page.note("cutTexts");
+    }
+    this.#cells.endRow(output);
+    return undefined;
+  }
+
+  append(rows: Bytes, count: number): Bytes {
+    if (count === 0) return new Uint8Array();
+    const start = this.#takeStart();
+    const blocks = this.#deflater.write(rows);
+    const sheetRows = this.state.sheetRows + count;
+    this.state = { ...this.state, sheetRows, sheet: this.#deflater.state };
+    return concatBytes([...start, ...blocks]);
+  }
+
+  async end(): Promise<Bytes> {
+    const start = this.#takeStart();
+    const { fields, sheetRows: rows, time, notes = {} } = this.state;
+    const names = this.#columnNames();
+    const { describe, citations, language, url } = this.#options;
+    const facts = { rows, columns: fields, notes };
+    const described = await describe?.(facts) ?? embeddedPackage({
+      ...facts,
+      resource: this.#resource,
+      format: "xlsx",
+      tidy: this.rules?.tidy,
+      url,
+      citations: typeof citations === "function" ? await citations() : citations,
+      more: { notes },
+    });
+    const blocks = [
+      ...this.#deflater.write(endOfData(names.length, rows)),
+      ...this.#deflater.end(),
+    ];
+    const { crc, length, compressedLength = 0 } = this.#deflater.state;
+    const first = this.#toStored(CONTENT_TYPES, 0);
+    const sheet = { ...DATA_ENTRY, offset: first.bytes.length, crc, length, compressedLength };
+    const parts: Uint8Array[] = [...start, ...blocks, descriptor(sheet)];
+    const entries: ZipEntry[] = [first.entry, sheet];
+    let offset = sheet.offset + localHeader(sheet).length + compressedLength +
+      descriptor(sheet).length;
+    for (const part of laterParts({ language, described, names, rows, time: time! })) {
+      const { entry, bytes } = this.#toStored(part, offset);
+      entries.push(entry);
+      parts.push(bytes);
+      offset += bytes.length;
+    }
+    return concatBytes([...parts, ...centralDirectory(entries, offset)]);
+  }
+
+  /** Returns the beginning of the file, once. */
+  #takeStart(): Uint8Array[] {
+    if (this.state.isBegun) return [];
+    const time = (this.#options.time ?? new Date()).toISOString();
+    this.#setFields(this.#fields.length > 0 ? this.#fields : this.state.fields);
+    this.state = { ...this.state, isBegun: true, fields: this.#fields, time };
+    const types = [...this.#types, ...TIDY_CELLS];
+    const columns = this.#columnNames()
+      .map((name, index) => [name, widthOf(name, types[index]!)] as const);
+    const header = this.#deflater.write(startOfData(columns));
+    return [this.#toStored(CONTENT_TYPES, 0).bytes, localHeader(DATA_ENTRY), ...header];
+  }
+
+  #toStored([name, xml]: readonly [string, string], offset: number): StoredPart {
+    const content = utf8Encoder.encode(xml);
+    const { length } = content;
+    const crc = this.#deflater.crcOf(content);
+    const entry: ZipEntry = { name, method: STORED, offset, crc, length, compressedLength: length };
+    return { entry, bytes: concatBytes([localHeader(entry), content]) };
+  }
+
+  #setFields(fields: readonly string[]): void {
+    this.#fields = fields;
+    this.#types = fields.map((field) => CELL_TYPES[valueTypeOf(this.#resource, field) ?? "new"]);
+  }
+
+  #columnNames(): readonly string[] {
+    const tidy = this.rules?.tidy ? TIDY_COLUMNS : [];
+    return [...columnNames(this.#resource, this.state.fields), ...tidy];
+  }
+
+  /** Adds columns for new fields, until the first rows are taken. The tidy columns follow them, so their place is then fixed. */
+  #addFields(fields: readonly string[]): PageFault | undefined {
+    if (this.state.isBegun || this.rules?.tidy && this.#rows > 0) {
+      return new PageFault(
+        `Field "${fields[this.#fields.length]}" first appears after the header was written`,
+        { hint: "the result is incomplete; select the fields you need" },
+      );
+    }
+    this.#setFields(fields.slice());
+    return undefined;
+  }
+
+  #tooLong(reader: PageTranscoder["reader"], { cell, length }: LongText): PageFault {
+    const id = reader.rowId();
+    const row = id === undefined ? "A row" : `The row with ${ID_FIELD} ${id}`;
+    const limit = `${MAX_CELL_LENGTH} that a cell of a workbook can have`;
+    return new PageFault(
+      `${row} has ${this.#fields[cell]} with ${length} characters, more than the ${limit}`,
+      {
+        hint: 'cut such texts with {invalidValues: "cut"}, or choose another format',
+        option: "invalidValues",
+      },
+    );
+  }
+}
+
+/** Room for the end of the sheet. */
+const MAX_SHEET_LENGTH = MAX_ZIP_LENGTH - 2 ** 16;
+
+/** The sheet with the rows. Its lengths are known at its end. */
+const DATA_ENTRY: ZipEntry = {
+  name: DATA_PATH,
+  method: DEFLATED,
+  offset: 0,
+  crc: 0,
+  length: 0,
+  compressedLength: 0,
+};
+
+interface StoredPart {
+  entry: ZipEntry;
+  bytes: Bytes;
+}
+
+/** `new` is a field that Weir does not know. Times are texts: Excel has no offset from UTC. */
+const CELL_TYPES: Readonly<Record<ValueType | TidyType | "new", CellType>> = {
+  integer: "number",
+  number: "number",
+  date: "date",
+  time: "text",
+  boolean: "boolean",
+  text: "text",
+  texts: "text",
+  new: "any",
+};
+
+const TIDY_CELLS = TIDY_COLUMNS.map((column) => CELL_TYPES[TIDY_TYPES[column]]);
+
+/** Number of characters. */
+const [MIN_WIDTH, MAX_WIDTH, FILTER_BUTTON] = [11, 30, 4];
+
+function widthOf(name: string, type: CellType): number {
+  const wanted = Math.max(MIN_WIDTH, name.length + FILTER_BUTTON);
+  return Math.min(type === "text" ? MAX_WIDTH : wanted, wanted);
+}
