@@ -28,39 +28,10 @@
  *
  * @module
  */
-import type { Citation } from "./citations.ts";
 import type { FileQuery, LoadedFormat } from "./formats.ts";
-import { createXlsxFormat } from "./xlsx_writer.ts";
+import { createXlsxFormat, type XlsxOptions } from "./xlsx_writer.ts";
 
-export type { FileQuery };
-
-/**
- * Options of workbooks.
- *
- * @example French names of the sheets, without citations
- * ```ts
- * import type { XlsxOptions } from "@weir/datastream/xlsx";
- *
- * const options: XlsxOptions = { language: "fr", invalidValues: "cut" };
- * ```
- */
-export interface XlsxOptions {
-  /**
-   * Citations for the second sheet, or a function that returns them when the last row has arrived. Default: none; the
-   * sheet then says so.
-   */
-  citations?:
-    | readonly Citation[]
-    | (() => readonly Citation[] | Promise<readonly Citation[]>)
-    | undefined;
-  /**
-   * What to do with a text above 32,767 UTF-16 code units, which a cell cannot hold: `"error"` fails with the row and the
-   * field, `"cut"` writes its beginning and counts the rows in the data package. Default `"error"`.
-   */
-  invalidValues?: "error" | "cut" | undefined;
-  /** Language of the sheets Citations and Columns. Default `"en"`. */
-  language?: "en" | "fr" | undefined;
-}
+export type { FileQuery, XlsxOptions };
 
 /**
  * Returns the rows of a query as an Excel workbook.

@@ -3,6 +3,7 @@ import { type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
 import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
+import type { Citation } from "./citations.ts";
 import { type EmbeddedPackage, embeddedPackage } from "./data_package.ts";
 import { BlockDeflater, type DeflateState } from "./deflate_blocks.ts";
 import type { DocumentFacts, LoadedFormat, WriterOptions } from "./formats.ts";
@@ -35,7 +36,33 @@ import {
   type ZipEntry,
 } from "./zip.ts";
 
-import type { XlsxOptions } from "./xlsx.ts";
+/**
+ * Options of workbooks.
+ *
+ * @example French names of the sheets, without citations
+ * ```ts
+ * import type { XlsxOptions } from "@weir/datastream/xlsx";
+ *
+ * const options: XlsxOptions = { language: "fr", invalidValues: "cut" };
+ * ```
+ */
+export interface XlsxOptions {
+  /**
+   * Citations for the second sheet, or a function that returns them when the last row has arrived. Default: none; the
+   * sheet then says so.
+   */
+  citations?:
+    | readonly Citation[]
+    | (() => readonly Citation[] | Promise<readonly Citation[]>)
+    | undefined;
+  /**
+   * What to do with a text above 32,767 UTF-16 code units, which a cell cannot hold: `"error"` fails with the row and the
+   * field, `"cut"` writes its beginning and counts the rows in the data package. Default `"error"`.
+   */
+  invalidValues?: "error" | "cut" | undefined;
+  /** Language of the sheets Citations and Columns. Default `"en"`. */
+  language?: "en" | "fr" | undefined;
+}
 
 /** Options of a caller, and those that the command line and the server add. */
 export interface FormatOptions extends XlsxOptions {

@@ -79,7 +79,7 @@ const refused: [line: string[], ...expected: string[]][] = [
     ["records", "--sandbox", "-qoa.geojson"],
     "GeoJSON is not a format of Records: use one of csv, ",
   ],
-  [["records", "--sandbox", "-o=a--b.ods"], 'The extension of "a--b.xlsx" does not name a format'],
+  [["records", "--sandbox", "-o=a--b.ods"], 'The extension of "a--b.ods" does not name a format'],
   [["locations", "--sandbox", "--format=geojson", "--select=Id"], "Longitude and Latitude"],
   [
     ["records", "--sandbox", "--format=json", "--bom"],

@@ -70,6 +70,9 @@ for (const [member, type, value, format] of CELLS) {
   });
 }
 
+const withoutEscapes = (text: string) =>
+  text.split("").filter((unit) => unit > " " && !'"\\'.includes(unit)).join("");
+
 Deno.test("toXlsx() writes each UTF-16 code unit so that a reader has it again", async () => {
   const units = Array.from({ length: 0xffff }, (_, index) => String.fromCharCode(index + 1));
   const rows: string[] = [];
@@ -78,7 +81,7 @@ Deno.test("toXlsx() writes each UTF-16 code unit so that a reader has it again",
     // A reader of XML ends lines with a line feed.
     rows.push(`{"Id":${at},"ResultComment":${JSON.stringify(text)}}`);
     rows.push(
-      `{"Id":${at + 1},"ResultComment":${JSON.stringify(text.replace(/[\0-\x1f"\\]/g, ""))}}`,
+      `{"Id":${at + 1},"ResultComment":${JSON.stringify(withoutEscapes(text))}}`,
     );
   }
   const query = clientOf(rows).records({ select: ["ResultComment"] });
