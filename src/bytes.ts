@@ -14,6 +14,18 @@ export function builtinModule<T>(name: string): T | undefined {
   return process?.getBuiltinModule?.(name);
 }
 
+interface Hash {
+  update(bytes: Uint8Array): void;
+  digest(encoding: "hex"): string;
+}
+
+/** SHA-256 of bytes that arrive in pieces. `undefined` without `node:crypto`: Web Crypto needs all bytes at once. */
+export function createSha256(): Hash | undefined {
+  return builtinModule<{ createHash(algorithm: string): Hash }>("node:crypto")?.createHash(
+    "sha256",
+  );
+}
+
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,5 +1,4 @@
 // Describes a download as a data package: its query, schema, dataset versions and citations.
-import { builtinModule } from "../../src/bytes.ts";
 import { requestDatasets } from "../../src/client/dataset_versions.ts";
 import { ValidationError } from "../../src/errors.ts";
 import { versionsOf } from "../../src/formats/citations.ts";
@@ -8,7 +7,6 @@ import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_option
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
-import type { FeedPart } from "./feeds.ts";
 import { PACKAGE_MEDIA_TYPE } from "./headers.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
 
@@ -30,9 +28,13 @@ export async function respondWithDataPackage(
     });
   }
   exchange.facts.query = download.logged;
-  const parts = feeds.findComplete(keyOf(document, exchange, settings))?.parts;
-  const facts = factsOf(parts);
-  const { notes, missingRows, surplusRows } = parts?.at(-1) ?? {};
+  const complete = feeds.findComplete(keyOf(document, exchange, settings));
+  const facts = complete && {
+    bytes: complete.bytes,
+    rows: complete.rows,
+    hash: complete.hash && `sha256:${complete.hash}`,
+  };
+  const { notes, missingRows, surplusRows } = complete?.parts.at(-1) ?? {};
   return await sendDocument(exchange, context, {
     mediaType: PACKAGE_MEDIA_TYPE,
     id: ["package", document, facts],
@@ -74,26 +76,4 @@ function isCountExact(
   { skipToken, from, to, excludeQualityControl }: DownloadParameters["query"],
 ): boolean {
   return [skipToken, from, to].every((value) => value === undefined) && !excludeQualityControl;
-}
-
-interface NodeCrypto {
-  createHash(algorithm: string): {
-    update(bytes: Uint8Array): void;
-    digest(encoding: "hex"): string;
-  };
-}
-
-/** Facts about a document in memory. Without `node:crypto`, the hash is unknown: Web Crypto needs a copy of all bytes. */
-function factsOf(
-  parts: readonly FeedPart[] | undefined,
-): { bytes: number; rows: number; hash: string | undefined } | undefined {
-  if (parts === undefined) return undefined;
-  const hash = builtinModule<NodeCrypto>("node:crypto")?.createHash("sha256");
-  let [bytes, rows] = [0, 0];
-  for (const part of parts) {
-    hash?.update(part.data);
-    bytes += part.data.length;
-    rows += part.rows;
-  }
-  return { bytes, rows, hash: hash && `sha256:${hash.digest("hex")}` };
 }

@@ -9,13 +9,22 @@ import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { isMeasured, type ResourceName, RESOURCES } from "../../src/odata/resources.ts";
 import type { AccessControl } from "../http/access.ts";
 import { downloadHeaders, negotiateFormat, toFileName } from "./headers.ts";
-import type { DatasetState, FeedPart, Feeds, FeedSource, KnownState, Reader } from "./feeds.ts";
+import type {
+  CompleteDocument,
+  DatasetState,
+  FeedPart,
+  Feeds,
+  FeedSource,
+  KnownState,
+  Reader,
+} from "./feeds.ts";
 import type { RequestQueue } from "../http/queue.ts";
-import { isNotModified, keyOfState, notModified, requestState, validatorsOf } from "./versions.ts";
+import { refusalOf, type Representation, selectBytes, type Selection } from "../http/ranges.ts";
+import { keyOfState, notModified, requestState, strongTag, validatorsOf } from "./versions.ts";
 import type { RequestOutcome } from "../http/metrics.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { type Settings, withoutSecretPath } from "../http/options.ts";
-import { noServerKey, toServiceProblem } from "../http/problem.ts";
+import { type HttpProblem, noServerKey, toServiceProblem } from "../http/problem.ts";
 import {
   type DocumentOptions,
   type DownloadParameters,
@@ -52,14 +61,15 @@ export async function respondWithDownload(
   const dataStream = await authorize(exchange, context);
   const download = await parseDownload(request, resource, formatInPath, dataStream, context);
   exchange.facts.query = download.logged;
-  const { headers, query, document } = download;
+  const { headers, query, count, format, document } = download;
   return await respondWithDocument(exchange, context, {
     id: document,
     source: sourceOf(dataStream, download, exchange, context.feeds),
     task: `Download of ${resource}`,
     headers,
-    known: await findState(isConditional(request), exchange, dataStream, query, context),
+    findState: (mayRequest) => findState(mayRequest, exchange, dataStream, query, context),
     validators: (state) => validatorsOf(document, state, context.settings),
+    isFetchedFirst: !count && FORMATS[format].needsLength === true && needsLength(request),
   });
 }
 
@@ -184,8 +194,17 @@ function valueSource(
   };
 }
 
-function isConditional({ method, headers }: Request): boolean {
-  return method === "HEAD" || headers.has("if-none-match");
+/** Conditions that compare versions or their times. */
+const VERSION_CONDITIONS = ["if-none-match", "if-modified-since", "if-unmodified-since"];
+const CONDITIONS = [...VERSION_CONDITIONS, "if-match"];
+
+function hasCondition({ headers }: Request, names = CONDITIONS): boolean {
+  return names.some((name) => headers.has(name));
+}
+
+/** Whether the client asks for the length of a document or for some bytes of it. */
+function needsLength({ method, headers }: Request): boolean {
+  return method === "HEAD" || headers.has("range");
 }
 
 /** Timeout (ms) of a request for the state of datasets that a client waits for. It is not retried. */
@@ -312,49 +331,153 @@ interface StreamedDocument extends Pick<TextDocument, "id" | "task"> {
   source: FeedSource;
   /** Headers except those that depend on the rows or the datasets. */
   headers: Record<string, string>;
-  /** State of the datasets, if it is known before the rows. */
-  known?: KnownState | undefined;
-  validators?: (state: DatasetState | undefined) => Promise<Record<string, string>>;
+  /** Returns the state of the datasets, if it is known before the rows or may be requested. */
+  findState?: (mayRequest: boolean) => Promise<KnownState | undefined>;
+  validators?: (state: DatasetState | undefined) => Promise<Omit<Representation, "size">>;
+  /** Whether to fetch it before the response if it is small, because its readers need its length. Default false. */
+  isFetchedFirst?: boolean;
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
 async function respondWithDocument(
   exchange: Exchange,
-  { feeds, settings, accessControl: { cacheControl } }: AppContext,
-  { id, source, task, headers: given, known, validators }: StreamedDocument,
+  context: AppContext,
+  document: StreamedDocument,
 ): Promise<Response> {
-  const { request } = exchange;
+  const { request, client } = exchange;
   const { signal } = request;
-  const headersFor = async (
-    ttl: number,
-    state?: DatasetState,
-  ): Promise<Record<string, string>> => ({
-    ...given,
-    "cache-control": cacheControl(ttl),
-    ...await validators?.(state),
-  });
-  if (isConditional(request)) {
-    const headers = await headersFor(feeds.remainingTtl(known?.at), known?.state);
-    if (isNotModified(request, headers.etag)) return notModified(headers);
-    // For HEAD, Hono calls this handler and drops the body, so the download must not start.
-    if (request.method === "HEAD") return new Response(null, { headers });
-  }
-  const reader = feeds.open(keyOf(id, exchange, settings), source, exchange.client);
+  const { feeds, settings } = context;
+  const { source, task, isFetchedFirst } = document;
+  const key = keyOf(document.id, exchange, settings);
+  const known = await document.findState?.(needsState(request, document, feeds.findComplete(key)));
+  const early = await selectEarly(request, context, document, key, known);
+  const earlyResponse = early && withoutRows(request, early);
+  if (earlyResponse !== undefined) return earlyResponse;
+  const open = () => feeds.open(key, source, client);
+  let reader = open();
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
   signal.addEventListener("abort", close);
   try {
-    const first = await reader.read(signal);
-    const headers = await headersFor(reader.remainingTtl, reader.stateOf(known));
+    if (isFetchedFirst) reader = await fetchIfSmall(reader, open, signal);
+    const { feed } = reader;
+    const complete = feed.toDocument(known);
+    const isRead = complete === undefined && request.method !== "HEAD";
+    let first = isRead ? await reader.read(signal) : undefined;
+    const at = { startedAt: feed.startedAt, state: feed.stateOf(known) };
+    const selection = await select(request, context, document, complete ?? at);
     signal.throwIfAborted();
+    const response = withoutRows(request, selection);
+    if (response !== undefined) {
+      close();
+      return response;
+    }
+    const { status, start, end, headers } = selection;
+    const range = status === 206 ? { taken: reader.seek(start), left: end - start } : undefined;
+    first ??= await reader.read(signal);
     exchange.isStream = true;
-    return new Response(createBody(first, reader, exchange, settings, task), { headers });
+    const body = createBody(first, reader, exchange, settings, task, range);
+    return new Response(body, { status, headers });
   } catch (error) {
     close();
     throw toServiceProblem(error, task, settings, exchange);
   } finally {
     // Deno aborts the signal of each request after its response, also when the client reads it all.
     signal.removeEventListener("abort", close);
+  }
+}
+
+/** Whether the response needs the state of the datasets before the rows, or without them. */
+function needsState(
+  request: Request,
+  { source: { isStateFirst }, isFetchedFirst }: StreamedDocument,
+  complete: CompleteDocument | undefined,
+): boolean {
+  if (hasCondition(request, VERSION_CONDITIONS)) return complete?.state === undefined;
+  const isFetched = isFetchedFirst && isStateFirst;
+  return request.method === "HEAD" && complete === undefined && !isFetched;
+}
+
+/** Selects by what is known before the rows. `undefined` if the response needs them, or needs to fetch them first. */
+async function selectEarly(
+  request: Request,
+  context: AppContext,
+  document: StreamedDocument,
+  key: string,
+  known: KnownState | undefined,
+): Promise<DocumentSelection | undefined> {
+  if (request.method !== "HEAD" && !hasCondition(request)) return undefined;
+  const complete = context.feeds.findComplete(key, known);
+  const current = { startedAt: known?.at, state: known?.state };
+  const selection = await select(request, context, document, current);
+  // A state that was requested after the rows is not theirs, but tells whether the client has the current version.
+  if (complete?.state === undefined && selection.status === 304) return selection;
+  if (complete !== undefined) return await select(request, context, document, complete);
+  return document.isFetchedFirst ? undefined : selection;
+}
+
+/** How to respond with a document, with all headers; `problem` has those of its own. */
+type DocumentSelection = Selection & { problem?: HttpProblem | undefined };
+
+/** Evaluates the conditions and the range of a request by what is known about a document. */
+async function select(
+  request: Request,
+  { feeds, accessControl: { cacheControl } }: AppContext,
+  { headers: given, validators }: StreamedDocument,
+  { startedAt, state, bytes: size, hash }:
+    & Pick<CompleteDocument, "startedAt" | "state">
+    & Partial<CompleteDocument>,
+): Promise<DocumentSelection> {
+  const validated = await validators?.(state);
+  // Without a strong tag, a client could not tell whether two ranges are of the same bytes.
+  const strong = hash !== undefined && { size, etag: strongTag(hash, validated?.etag) };
+  const selection = selectBytes(request, { ...validated, ...strong });
+  const hint = "repeat the request without if-match and if-unmodified-since";
+  return {
+    ...selection,
+    headers: {
+      ...given,
+      "cache-control": cacheControl(feeds.remainingTtl(startedAt)),
+      ...selection.headers,
+    },
+    problem: refusalOf(selection, "The document", size, hint),
+  };
+}
+
+/** Returns the response to HEAD, or if a condition or the range excludes all bytes. */
+function withoutRows(
+  { method }: Request,
+  { status, headers, problem }: DocumentSelection,
+): Response | undefined {
+  if (problem !== undefined) throw problem;
+  if (status === 304) return notModified(headers);
+  return method === "HEAD" ? new Response(null, { headers }) : undefined;
+}
+
+/** Maximum number of rows of a document that is fetched before the response to a request for its length. */
+const MAX_FETCHED_ROWS = 100_000;
+
+/**
+ * Fetches a document into memory, unless it has too many rows, or its first rows would be too old before its last ones
+ * arrive. Returns a reader for its first row.
+ */
+async function fetchIfSmall(
+  reader: Reader,
+  open: () => Reader,
+  signal: AbortSignal,
+): Promise<Reader> {
+  if (reader.feed.toDocument() !== undefined) return reader;
+  let rows = 0;
+  try {
+    for (;;) {
+      const part = await reader.read(signal);
+      rows += part?.rows ?? 0;
+      const isLarge = Math.max(rows, part?.expectedRows ?? 0) > MAX_FETCHED_ROWS;
+      if (part === undefined || isLarge || reader.remainingTtl === 0) return open();
+    }
+  } finally {
+    // Closed last, so that its run continues for the new one.
+    reader.close();
   }
 }
 
@@ -369,17 +492,24 @@ export interface PartSource extends Pick<Reader, "close" | "error" | "onHeartbea
   read(): Promise<SentPart | undefined>;
 }
 
-/** Reads the next part when the client has read the last one. */
+/** Bytes to send. */
+interface SentRange {
+  /** Number of bytes of the current part that were passed to the runtime, or are before the range. */
+  taken: number;
+  /** Number of bytes that are not sent yet. */
+  left: number;
+}
+
+/** Reads the next part when the client has read the last one. By default, it sends them all. */
 export function createBody(
   first: SentPart | undefined,
   reader: PartSource,
   exchange: Exchange,
   { clock, readerTimeout }: Settings,
   task: string,
+  { taken, left }: SentRange = { taken: 0, left: Infinity },
 ): ReadableStream<Bytes> {
   let part: SentPart | undefined = first;
-  /** Bytes of the part that were passed to the runtime. */
-  let taken = 0;
   /** Since when a chunk waits for the client. */
   let idleSince: number | undefined = clock.now();
   const end = (outcome: RequestOutcome) => {
@@ -390,7 +520,6 @@ export function createBody(
     exchange.log.logMessage(`${task} was interrupted: ${error.message}`, "warn");
     end("disconnected");
   };
-  recordPart(first, exchange, task);
   return new ReadableStream<Bytes>({
     start(controller) {
       reader.onHeartbeat = () => {
@@ -404,10 +533,10 @@ export function createBody(
     async pull(controller) {
       idleSince = undefined;
       try {
-        while (part !== undefined && taken === part.data.length) {
+        while (part !== undefined && taken === part.data.length && left > 0) {
+          if (part.data.length === 0) recordPart(part, exchange, task);
           part = await reader.read();
           taken = 0;
-          recordPart(part, exchange, task);
         }
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);
@@ -417,13 +546,16 @@ export function createBody(
         }
         throw exchange.log.createBodyError();
       }
-      if (part === undefined) {
+      if (part === undefined || left === 0) {
         controller.close();
         return end("complete");
       }
       // A part is shared: it must not be changed or transferred.
-      const chunk = part.data.subarray(taken, taken + MAX_CHUNK);
+      const chunk = part.data.subarray(taken, taken + Math.min(MAX_CHUNK, left));
       taken += chunk.length;
+      left -= chunk.length;
+      // The rows of a part count when its last byte is sent, also in a range.
+      if (taken === part.data.length) recordPart(part, exchange, task);
       exchange.facts.bytes += chunk.length;
       controller.enqueue(chunk);
       idleSince = clock.now();
@@ -433,10 +565,10 @@ export function createBody(
 }
 
 /** Adds a part to the facts of the request, and logs how a complete document differs from the count of the service. */
-function recordPart(part: SentPart | undefined, { facts, log }: Exchange, task: string): void {
-  facts.rows += part?.rows ?? 0;
-  facts.notes = part?.notes ?? facts.notes;
-  const { missingRows = 0, surplusRows = 0 } = part?.isLast ? part : {};
+function recordPart(part: SentPart, { facts, log }: Exchange, task: string): void {
+  facts.rows += part.rows;
+  facts.notes = part.notes ?? facts.notes;
+  const { missingRows = 0, surplusRows = 0 } = part.isLast ? part : {};
   if (missingRows + surplusRows === 0) return;
   log.logMessage(`${task}: ${missingRows} rows missing, ${surplusRows} not counted`, "warn");
 }

@@ -4,7 +4,7 @@
 // Requests share plain data only, never a promise, stream, signal or iterator: in workerd, a request that awaits a
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
-import { type Bytes, concatBytes } from "../../src/bytes.ts";
+import { type Bytes, concatBytes, createSha256 } from "../../src/bytes.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Cursor } from "../../src/client/query.ts";
@@ -28,6 +28,8 @@ export interface FeedPart {
   readonly heldBytes?: number | undefined;
   /** Whether all rows so far came in one response. Default true. */
   readonly isOneResponse?: boolean;
+  /** Number of rows of the document that the service counted; `undefined` if it was not counted so far. */
+  readonly expectedRows?: number | undefined;
   /** Facts about the rows so far, for the log and the data package. Absent if there are none. */
   readonly notes?: RowNotes;
   /** Number of counted rows that were not received, and of received rows that were not counted. */
@@ -50,6 +52,21 @@ export interface DatasetState {
  * share it.
  */
 export type Seen = Map<string, { readonly value: string; readonly changedAt: number | undefined }>;
+
+/** A document of which all parts are in memory. */
+export interface CompleteDocument {
+  readonly parts: readonly FeedPart[];
+  readonly bytes: number;
+  readonly rows: number;
+  /** SHA-256 in hexadecimal. `undefined` without `node:crypto`: Web Crypto needs a copy of all bytes. */
+  readonly hash: string | undefined;
+  /** State of its datasets, if it is known. */
+  readonly state: DatasetState | undefined;
+  /** Time from which its rows are. */
+  readonly startedAt: number | undefined;
+  /** Time at which it was complete. */
+  readonly at: number;
+}
 
 export interface KnownState {
   state: DatasetState;
@@ -110,8 +127,37 @@ class Feed {
   run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */
   end: { readonly at: number; readonly error?: unknown } | undefined;
+  #hash: string | undefined;
 
   constructor(readonly key: string) {}
+
+  /** Returns the state of the datasets of the document. A state that was requested must be older than the rows. */
+  stateOf(known: KnownState | undefined): DatasetState | undefined {
+    const { startedAt = Infinity } = this;
+    const state = this.state ?? (known && known.at <= startedAt ? known.state : undefined);
+    // So that all responses with the document have the same validators.
+    if (this.end !== undefined) this.state = state;
+    return state;
+  }
+
+  /** Returns the document if all of it is in memory. Its hash is computed once, when it is needed. */
+  toDocument(known?: KnownState): CompleteDocument | undefined {
+    const { bytes, startedAt, end, dropped } = this;
+    if (end === undefined || "error" in end || dropped > 0) return undefined;
+    const parts = this.parts as FeedPart[];
+    const getHash = () => this.#hash ??= sha256Of(parts);
+    return {
+      parts,
+      bytes,
+      rows: parts.reduce((sum, part) => sum + part.rows, 0),
+      get hash() {
+        return getHash();
+      },
+      state: this.stateOf(known),
+      startedAt,
+      at: end.at,
+    };
+  }
 
   setRun(run: FeedRun | undefined): void {
     this.run = run;
@@ -123,6 +169,12 @@ class Feed {
   get isUnchecked(): boolean {
     return this.state === undefined && this.end === undefined;
   }
+}
+
+function sha256Of(parts: readonly FeedPart[]): string | undefined {
+  const hash = createSha256();
+  for (const { data } of parts) hash?.update(data);
+  return hash?.digest("hex");
 }
 
 /** Fetches the document of a feed, with the requests of one reader. */
@@ -175,10 +227,16 @@ export class Reader {
     return this.feeds.remainingTtl(this.feed.startedAt);
   }
 
-  /** Returns the state of the datasets of the document. A state that was requested must be older than the rows. */
-  stateOf(known: KnownState | undefined): DatasetState | undefined {
-    const { state, startedAt = Infinity } = this.feed;
-    return state ?? (known && known.at <= startedAt ? known.state : undefined);
+  /** Continues at a byte of a complete document. Returns its index in the part that is read next. */
+  seek(offset: number): number {
+    const { parts } = this.feed;
+    let index = offset;
+    for (this.next = 0; this.next < parts.length - 1; this.next++) {
+      const { length } = parts[this.next]!.data;
+      if (index < length) break;
+      index -= length;
+    }
+    return index;
   }
 
   /** Returns the next part, or `undefined` after the last one. Fetches the document if no other reader does. */
@@ -286,10 +344,9 @@ export class Feeds {
     return new Reader(this, feed, source, client, ++this.#lastId);
   }
 
-  /** Returns a complete document and the time at which it was complete, if all its parts are in memory. */
-  findComplete(key: string): { parts: readonly FeedPart[]; at: number } | undefined {
-    const { parts, end } = this.#find(key) ?? {};
-    return end && { parts: parts as FeedPart[], at: end.at };
+  /** Returns a document that further clients can get from memory. */
+  findComplete(key: string, known?: KnownState): CompleteDocument | undefined {
+    return this.#find(key)?.toDocument(known);
   }
 
   #find(key: string): Feed | undefined {

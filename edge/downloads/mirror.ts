@@ -1,7 +1,7 @@
 // Files of a folder that `weir sync` keeps current. The manifest decides which files exist, so that no path of a request
 // reaches the file system.
 import { accepts } from "@std/http/negotiation";
-import { builtinModule, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
+import { createSha256, utf8Decoder, utf8Encoder } from "../../src/bytes.ts";
 import { signUrl } from "../../src/signing/signed_url.ts";
 import { isObject } from "../../src/validation.ts";
 import { MANIFEST, MIRROR_SCHEMA } from "../../src/mirror_manifest.ts";
@@ -10,7 +10,7 @@ import type { MirrorFile, MirrorFolder } from "../http/folder.ts";
 import { readParameters, shorten } from "../http/parameters.ts";
 import { HttpProblem, LimitReached } from "../http/problem.ts";
 import { Queue, startHeartbeat } from "../http/queue.ts";
-import { selectBytes } from "../http/ranges.ts";
+import { refusalOf, selectBytes } from "../http/ranges.ts";
 import { publicOrigin } from "../http/public_origin.ts";
 import { type AppContext, createBody, type PartSource } from "./download.ts";
 import { notModified } from "./versions.ts";
@@ -116,13 +116,9 @@ function stateOf({ size, modifiedAt, changedAt }: MirrorFile): string {
   return [size, modifiedAt, changedAt].join(" ");
 }
 
-interface NodeCrypto {
-  createHash(name: string): { update(bytes: Uint8Array): void; digest(encoding: "hex"): string };
-}
-
-/** `undefined` without `node:crypto`: Web Crypto needs all bytes at once. */
+/** `undefined` without `node:crypto`. */
 async function digestOf(file: MirrorFile): Promise<string | undefined> {
-  const hash = builtinModule<NodeCrypto>("node:crypto")?.createHash("sha256");
+  const hash = createSha256();
   for (let at = 0; hash !== undefined && at < file.size; at += READ_LENGTH) {
     hash.update(await file.read(at, Math.min(file.size, at + READ_LENGTH)));
   }
@@ -292,7 +288,10 @@ export async function respondWithMirrorFile(
     file = await mirror.open(entry, manifest);
     const lastModified = Math.min(file.modifiedAt, settings.now());
     const representation = { size: entry.bytes, etag: `"${entry.digest}"`, lastModified };
-    const { status, start, end, headers: selected } = selectBytes(request, representation);
+    const selection = selectBytes(request, representation);
+    const problem = refusalOf(selection, entry.path, entry.bytes, READ_AGAIN);
+    if (problem !== undefined) throw problem;
+    const { status, start, end, headers: selected } = selection;
     const { vary } = accessControl;
     const headers = {
       "content-type": contentTypeOf(entry),
@@ -301,7 +300,6 @@ export async function respondWithMirrorFile(
       ...selected,
     };
     if (status === 304) return notModified(headers);
-    if (status === 412 || status === 416) throw refusal(status, entry, selected);
     if (request.method === "HEAD") return new Response(null, { status, headers });
     isSent = exchange.isStream = true;
     const source = readFile(file, start, end, leave, settings);
@@ -326,22 +324,6 @@ const NOT_LISTED = new HttpProblem({
   detail: "The mirror has no such file",
   hint: `use a URL of the list ${MIRROR_JSON}`,
 });
-
-const REFUSED = {
-  412: "Precondition failed",
-  416: "Range not satisfiable",
-} as const;
-
-function refusal(
-  status: keyof typeof REFUSED,
-  { path, bytes }: MirrorEntry,
-  headers: Record<string, string>,
-): HttpProblem {
-  const [detail, hint] = status === 416
-    ? [`${path} has ${bytes} bytes, and none in the range`, `begin the range before byte ${bytes}`]
-    : [`${path} is not the version that the request names`, READ_AGAIN];
-  return new HttpProblem({ status, title: REFUSED[status], detail, hint }, headers);
-}
 
 /** The name in the list. A malformed one is no file of the list. */
 function pathOf({ pathname }: URL): string {

@@ -1,13 +1,13 @@
 // Versions of the datasets of a download, and conditional requests (RFC 9110, sections 8.8 and 13).
-import { ifNoneMatch } from "@std/http/etag";
 import { sha256Hex } from "../../src/bytes.ts";
 import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
-import { PRODUCTION_URL } from "../../src/service_constants.ts";
+import { PRODUCTION_URL, PUBLICATION_TIME } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "../http/options.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
+import type { Representation } from "../http/ranges.ts";
 import type { DatasetState, Feeds, Seen } from "./feeds.ts";
 
 type DownloadQuery = DownloadParameters["query"];
@@ -64,22 +64,22 @@ function recordSeen(
 export async function validatorsOf(
   document: unknown,
   state: DatasetState | undefined,
-  { access, dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
-): Promise<Record<string, string>> {
+  { access, cacheTtl, dataStreamOptions: { baseUrl = PRODUCTION_URL }, now }: Settings,
+): Promise<Omit<Representation, "size">> {
   if (state === undefined || access === "caller") return {};
   const { digest, publishedAt } = state;
   return {
     etag: `W/"${await hash([VERSION, baseUrl, digest, document])}"`,
     // RFC 9110, section 8.8.2.1: a time in the future must be replaced by the current one.
-    ...(publishedAt !== undefined && {
-      "last-modified": new Date(Math.min(publishedAt, now())).toUTCString(),
-    }),
+    lastModified: publishedAt && Math.min(publishedAt, now()),
+    settlingTime: PUBLICATION_TIME + cacheTtl,
   };
 }
 
-export function isNotModified({ headers }: Request, etag: string | undefined): boolean {
-  const given = headers.get("if-none-match");
-  return given !== null && etag !== undefined && !ifNoneMatch(given, etag);
+/** Returns the strong ETag of bytes from their hash and, if it is known, the weak one. */
+export function strongTag(hash: string, weak = ""): string {
+  const [, version] = /^W\/"(.*)"$/.exec(weak) ?? [];
+  return `"${version === undefined ? "" : `${version}.`}${hash}"`;
 }
 
 /** RFC 9110, section 15.4.5. */

@@ -1,13 +1,22 @@
-// Conditions and ranges of a request for bytes whose size and validators are known (RFC 9110, sections 13 and 14).
+// Conditions and ranges of a request for bytes, as far as their size and validators are known (RFC 9110, sections 13 and 14).
+import { HttpProblem } from "./problem.ts";
 
 /** A representation at the time of the request. */
 export interface Representation {
-  /** Bytes. */
-  size: number;
-  /** With its quotes. A weak one begins with `W/`, and matches no condition that needs equal bytes. */
-  etag: string;
-  /** Milliseconds since 1970; `undefined` if unknown. */
+  /** Bytes. Without it, there are no ranges. */
+  size?: number | undefined;
+  /**
+   * With its quotes. A weak one begins with `W/`, and matches no condition that needs equal bytes. A strong one ends with the
+   * hash of the bytes, before which a version and a dot can be.
+   */
+  etag?: string | undefined;
+  /** Milliseconds since 1970. */
   lastModified?: number | undefined;
+  /**
+   * Time (ms) after `lastModified` for which clients can still have received older bytes: the date alone does not identify
+   * the bytes. Default 0.
+   */
+  settlingTime?: number | undefined;
 }
 
 /** How to respond: the status, and the bytes from `start` to before `end`. */
@@ -25,31 +34,34 @@ export interface Selection {
  */
 export function selectBytes(
   { method, headers: given }: Pick<Request, "method" | "headers">,
-  { size, etag, lastModified }: Representation,
+  { size, etag, lastModified, settlingTime = 0 }: Representation,
 ): Selection {
   const modified = lastModified === undefined ? undefined : toSeconds(lastModified);
   const headers: Record<string, string> = {
-    "accept-ranges": "bytes",
-    etag,
+    ...(size !== undefined && { "accept-ranges": "bytes" }),
+    ...(etag !== undefined && { etag }),
     ...(modified !== undefined && { "last-modified": new Date(modified).toUTCString() }),
   };
   const without = (status: 304 | 412): Selection => ({ status, start: 0, end: 0, headers });
   const [ifMatch, ifNoneMatch] = [given.get("if-match"), given.get("if-none-match")];
-  const isWeak = etag.startsWith("W/");
   const isModifiedAfter = (name: string): boolean | undefined => {
     const date = parseDate(given.get(name));
-    return date === undefined || modified === undefined ? undefined : modified > date;
+    if (date === undefined || modified === undefined) return undefined;
+    return date < modified || date > modified && date < modified + settlingTime;
   };
   if (ifMatch !== null) {
-    if (!matches(ifMatch, isWeak ? undefined : etag, (tag) => tag)) return without(412);
+    if (!listHas(ifMatch, etag, haveEqualBytes)) return without(412);
   } else if (isModifiedAfter("if-unmodified-since")) return without(412);
   if (method !== "GET" && method !== "HEAD") return whole();
   if (ifNoneMatch !== null) {
-    if (matches(ifNoneMatch, opaqueOf(etag), opaqueOf)) return without(304);
+    // Without a tag, "*" only asks for one.
+    if (etag !== undefined && listHas(ifNoneMatch, etag, isSameVersion)) return without(304);
   } else if (isModifiedAfter("if-modified-since") === false) return without(304);
 
-  const range = method === "GET" ? parseRange(given.get("range"), size) : undefined;
-  if (range === undefined || !isCurrent(given.get("if-range"))) return whole();
+  const range = method === "GET" && size !== undefined && isCurrent(given.get("if-range"))
+    ? parseRange(given.get("range"), size)
+    : undefined;
+  if (range === undefined) return whole();
   const [start, end] = range;
   if (start < end) {
     headers["content-range"] = `bytes ${start}-${end - 1}/${size}`;
@@ -60,31 +72,75 @@ export function selectBytes(
   return { status: 416, start: 0, end: 0, headers };
 
   function whole(): Selection {
-    headers["content-length"] = String(size);
-    return { status: 200, start: 0, end: size, headers };
+    if (size !== undefined) headers["content-length"] = String(size);
+    return { status: 200, start: 0, end: size ?? Infinity, headers };
   }
 
   /** `If-Range`: equal bytes. A date says that only of a representation that also has a strong tag. */
   function isCurrent(condition: string | null): boolean {
     if (condition === null) return true;
-    if (isWeak) return false;
+    if (etag === undefined || isWeak(etag)) return false;
     const date = parseDate(condition);
-    return date === undefined ? condition.trim() === etag : date === modified;
+    if (date !== undefined) return date === modified && settlingTime === 0;
+    return haveEqualBytes(condition.trim(), etag);
   }
+}
+
+/** Returns the problem of a selection that a condition or the range excludes; `name` is of the representation. */
+export function refusalOf(
+  { status, headers }: Selection,
+  name: string,
+  size: number | undefined,
+  hint: string,
+): HttpProblem | undefined {
+  if (status === 412) {
+    const detail = `${name} is not the version that the request names`;
+    return new HttpProblem({ status, title: "Precondition failed", detail, hint }, headers);
+  }
+  if (status !== 416) return undefined;
+  const detail = `${name} has ${size} bytes, and none in the range`;
+  const title = "Range not satisfiable";
+  const problem = { status, title, detail, hint: `begin the range before byte ${size}` };
+  return new HttpProblem(problem, headers);
 }
 
 function toSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000) * 1000;
 }
 
-function opaqueOf(tag: string): string {
-  return tag.replace(/^W\//, "");
+function isWeak(tag: string): boolean {
+  return tag.startsWith("W/");
+}
+
+/** Returns what is between the quotes: a version, the hash of the bytes, or both; `undefined` if it is no tag. */
+function membersOf(tag: string): string[] | undefined {
+  return /^(?:W\/)?"([^"]*)"$/.exec(tag)?.[1]!.split(".");
+}
+
+/** Strong comparison (section 8.8.3.2), also of tags of which only one has a version. */
+function haveEqualBytes(a: string, b: string): boolean {
+  return !isWeak(a) && !isWeak(b) && isSameMember(membersOf(a)?.at(-1), membersOf(b)?.at(-1));
+}
+
+/** Weak comparison: equal bytes, or the same version if the bytes of one of them are unknown. */
+function isSameVersion(a: string, b: string): boolean {
+  const [first, second] = [membersOf(a), membersOf(b)];
+  return isSameMember(first?.at(-1), second?.at(-1)) ||
+    isSameMember(first?.[0], second?.[0]) && (first!.length === 1 || second!.length === 1);
+}
+
+function isSameMember(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && a === b;
 }
 
 /** A tag with a comma is cut into pieces, none of which has both quotes. */
-function matches(list: string, etag: string | undefined, normalize: (tag: string) => string) {
+function listHas(
+  list: string,
+  etag: string | undefined,
+  isSame: (a: string, b: string) => boolean,
+): boolean {
   const tags = list.split(",").map((tag) => tag.trim());
-  return tags.some((tag) => tag === "*" || normalize(tag) === etag);
+  return tags.some((tag) => tag === "*" || etag !== undefined && isSame(tag, etag));
 }
 
 /** Section 5.6.7: the preferred form, and two old ones, of which the last is in UTC without saying so. */

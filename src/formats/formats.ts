@@ -46,6 +46,8 @@ export interface Format {
   hasCitations?: boolean;
   /** Whether Locations with a position have a column of points. Default false. */
   hasPoints?: boolean;
+  /** Whether readers of a URL ask for its length first, so that a server may fetch a small document for `HEAD`. Default false. */
+  needsLength?: boolean;
   /** Whether rows are written only after many have arrived: a request before them delays nothing. Default false. */
   writesLate?: boolean;
   /** Use {@linkcode createWriter}, which checks the common options first. Absent if the format is a `LoadedFormat`. */
@@ -142,6 +144,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     label: "GeoJSON",
     resources: ["Locations"],
     requiredFields: POSITION_FIELDS,
+    needsLength: true,
     rows: "items",
     newWriter: ({ state }) => createGeojsonWriter(state),
   },
@@ -160,6 +163,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     mediaType: "application/vnd.apache.parquet",
     label: "Parquet",
     isBinary: true,
+    needsLength: true,
     writesLate: true,
     invalidValues: "null",
     hasPoints: true,

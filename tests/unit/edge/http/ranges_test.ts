@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
 import { type Representation, selectBytes } from "../../../../edge/http/ranges.ts";
 
-const STRONG: Representation = {
+const STRONG = {
   size: 10_000,
   etag: '"abc"',
   lastModified: Date.UTC(1994, 10, 6, 8, 49, 37, 500),
@@ -70,6 +70,9 @@ for (const [range, result, size = STRONG.size] of RANGES) {
 
 const WEAK = { etag: 'W/"abc"' };
 const UNDATED = { lastModified: undefined };
+const UNKNOWN = { size: undefined, etag: undefined, lastModified: undefined };
+const VERSIONED = { etag: '"v.abc"' };
+const UNSETTLED = { settlingTime: 2_000 };
 const PART = { range: "bytes=0-4" };
 
 /** RFC 9110, sections 13.1.1 to 13.2.2. */
@@ -117,6 +120,30 @@ const CONDITIONS: [
   [{ range: "bytes=10000-", "if-range": '"x"' }, 200],
   [PART, 206, WEAK],
   [PART, 200, {}, "HEAD"],
+  // Bytes that are not known yet.
+  [PART, 200, UNKNOWN],
+  [{ ...PART, "if-match": '"abc"' }, 412, UNKNOWN],
+  [{ "if-match": "*" }, 200, UNKNOWN],
+  [{ "if-none-match": "*" }, 200, UNKNOWN],
+  [{ "if-modified-since": SAME }, 304, { ...UNKNOWN, lastModified: STRONG.lastModified }],
+  // A version and a hash.
+  [{ "if-none-match": '"v.abc"' }, 304],
+  [{ "if-none-match": '"v.x"' }, 304, { etag: 'W/"v"' }],
+  [{ "if-none-match": 'W/"v"' }, 304, VERSIONED],
+  [{ "if-none-match": '"v"' }, 304, VERSIONED],
+  [{ "if-none-match": '"abc"' }, 304, VERSIONED],
+  [{ "if-none-match": '"x.abc"' }, 304, VERSIONED],
+  [{ "if-none-match": '"v.x"' }, 200, VERSIONED],
+  [{ "if-match": '"abc"' }, 200, VERSIONED],
+  [{ "if-match": '"v"' }, 412, VERSIONED],
+  [{ "if-match": '"v.x"' }, 412, VERSIONED],
+  [{ ...PART, "if-range": '"x.abc"' }, 206, VERSIONED],
+  [{ ...PART, "if-range": 'W/"v.abc"' }, 200, VERSIONED],
+  // Older bytes could have been sent for 2 s.
+  [{ "if-modified-since": SAME }, 304, UNSETTLED],
+  [{ "if-modified-since": "Sun, 06 Nov 1994 08:49:38 GMT" }, 200, UNSETTLED],
+  [{ "if-modified-since": "Sun, 06 Nov 1994 08:49:39 GMT" }, 304, UNSETTLED],
+  [{ ...PART, "if-range": SAME }, 200, UNSETTLED],
 ];
 for (const [given, status, of = {}, method = "GET"] of CONDITIONS) {
   const request = `${method} with ${JSON.stringify(given)} of ${JSON.stringify(of)}`;
@@ -124,6 +151,8 @@ for (const [given, status, of = {}, method = "GET"] of CONDITIONS) {
     const selection = select(given, of, method);
     assertEquals(selection.status, status);
     const { etag, "last-modified": modified } = selection.headers;
-    assertEquals([etag, modified], [of.etag ?? '"abc"', "lastModified" in of ? undefined : SAME]);
+    const { lastModified, ...wanted } = { ...STRONG, ...of };
+    assertEquals([etag, modified], [wanted.etag, lastModified && SAME]);
+    assertEquals(selection.headers["accept-ranges"], wanted.size && "bytes");
   });
 }
