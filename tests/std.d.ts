@@ -34,10 +34,6 @@ declare module "@std/csv/stringify" {
   ): string;
 }
 
-declare module "@std/http/etag" {
-  export function ifNoneMatch(value: string | null, etag: string | undefined): boolean;
-}
-
 declare module "@std/http/negotiation" {
   export function accepts(request: Pick<Request, "headers">): string[];
   export function accepts(

@@ -86,22 +86,23 @@ export function selectBytes(
   }
 }
 
-/** Returns the problem of a selection that a condition or the range excludes; `name` is of the representation. */
+const REFUSED = {
+  412: "Precondition failed",
+  416: "Range not satisfiable",
+} as const;
+
+/** Returns the problem of a selection that a condition or the range excludes. `versionHint` is for a condition. */
 export function refusalOf(
   { status, headers }: Selection,
   name: string,
   size: number | undefined,
-  hint: string,
+  versionHint: string,
 ): HttpProblem | undefined {
-  if (status === 412) {
-    const detail = `${name} is not the version that the request names`;
-    return new HttpProblem({ status, title: "Precondition failed", detail, hint }, headers);
-  }
-  if (status !== 416) return undefined;
-  const detail = `${name} has ${size} bytes, and none in the range`;
-  const title = "Range not satisfiable";
-  const problem = { status, title, detail, hint: `begin the range before byte ${size}` };
-  return new HttpProblem(problem, headers);
+  if (status !== 412 && status !== 416) return undefined;
+  const [detail, hint] = status === 416
+    ? [`${name} has ${size} bytes, and none in the range`, `begin the range before byte ${size}`]
+    : [`${name} is not the version that the request names`, versionHint];
+  return new HttpProblem({ status, title: REFUSED[status], detail, hint }, headers);
 }
 
 function toSeconds(milliseconds: number): number {
