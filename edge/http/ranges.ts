@@ -115,7 +115,8 @@ function isWeak(tag: string): boolean {
 
 /** Returns what is between the quotes: a version, the hash of the bytes, or both; `undefined` if it is no tag. */
 function membersOf(tag: string): string[] | undefined {
-  return /^(?:W\/)?"([^"]*)"$/.exec(tag)?.[1]!.split(".");
+  const [, members] = /^(?:W\/)?"([^"]*)"$/.exec(tag) ?? [];
+  return members?.split(".");
 }
 
 /** Strong comparison (section 8.8.3.2), also of tags of which only one has a version. */
