@@ -127,6 +127,20 @@ test("EdgeApp.request() compares strong tags for If-Range and If-Match", async (
   assertEquals(await bytes(path, { range, "if-range": etag! }), document);
 });
 
+test("EdgeApp.request() keeps the ETag of a document when the server no longer knows the versions", async () => {
+  const { bytes, head, clock } = serve();
+  const tagAt = async (time: number) => {
+    clock.advance(time - clock.now());
+    return (await head("/Records.csv")).headers.get("etag");
+  };
+  await bytes("/Records.ndjson", { "if-none-match": "" });
+  clock.advance(10_000);
+  await bytes("/Records.csv");
+  const early = await tagAt(20_000);
+  assertMatch(early!, /\./);
+  assertEquals(await tagAt(61_000), early);
+});
+
 test("EdgeApp.request() sends all of a document, without a length, while it is incomplete or no longer in memory", async () => {
   const path = "/Records.csv?$select=Id&$top=1000";
   const range = { range: "bytes=0-9" };
