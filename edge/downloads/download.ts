@@ -69,7 +69,7 @@ export async function respondWithDownload(
     headers,
     findState: (mayRequest) => findState(mayRequest, exchange, dataStream, query, context),
     validators: (state) => validatorsOf(document, state, context.settings),
-    isFetchedFirst: !count && FORMATS[format].needsLength === true && needsLength(request),
+    needsLength: !count && FORMATS[format].needsLength === true,
   });
 }
 
@@ -202,11 +202,6 @@ function hasCondition({ headers }: Request, names = CONDITIONS): boolean {
   return names.some((name) => headers.has(name));
 }
 
-/** Whether the client asks for the length of a document or for some bytes of it. */
-function needsLength({ method, headers }: Request): boolean {
-  return method === "HEAD" || headers.has("range");
-}
-
 /** Timeout (ms) of a request for the state of datasets that a client waits for. It is not retried. */
 const STATE_TIMEOUT = 10_000;
 
@@ -334,8 +329,8 @@ interface StreamedDocument extends Pick<TextDocument, "id" | "task"> {
   /** Returns the state of the datasets, if it is known before the rows or may be requested. */
   findState?: (mayRequest: boolean) => Promise<KnownState | undefined>;
   validators?: (state: DatasetState | undefined) => Promise<Omit<Representation, "size">>;
-  /** Whether to fetch it before the response if it is small, because its readers need its length. Default false. */
-  isFetchedFirst?: boolean;
+  /** Whether its readers need its length, so that it is fetched for HEAD if it is small. Default false. */
+  needsLength?: boolean;
 }
 
 /** An error before the first part is an HTTP status; a later one aborts the transfer. */
@@ -347,23 +342,22 @@ async function respondWithDocument(
   const { request, client } = exchange;
   const { signal } = request;
   const { feeds, settings } = context;
-  const { source, task, isFetchedFirst } = document;
+  const { source, task } = document;
   const key = keyOf(document.id, exchange, settings);
   const known = await document.findState?.(needsState(request, document, feeds.findComplete(key)));
   const early = await selectEarly(request, context, document, key, known);
   const earlyResponse = early && withoutRows(request, early);
   if (earlyResponse !== undefined) return earlyResponse;
-  const open = () => feeds.open(key, source, client);
-  let reader = open();
+  const reader = feeds.open(key, source, client);
   // The listener also closes the reader if workerd runs no `finally`.
   const close = () => reader.close();
   signal.addEventListener("abort", close);
   try {
-    if (isFetchedFirst) reader = await fetchIfSmall(reader, open, signal);
     const { feed } = reader;
-    const complete = feed.toDocument(known);
-    const isRead = complete === undefined && request.method !== "HEAD";
-    let first = isRead ? await reader.read(signal) : undefined;
+    let first: FeedPart | undefined;
+    if (request.method === "HEAD") await fetchIfSmall(reader, signal);
+    else if (feed.toDocument() === undefined) first = await reader.read(signal);
+    const complete = first === undefined ? feed.toDocument(known) : undefined;
     const at = { startedAt: feed.startedAt, state: feed.stateOf(known) };
     const selection = await select(request, context, document, complete ?? at);
     signal.throwIfAborted();
@@ -390,15 +384,15 @@ async function respondWithDocument(
 /** Whether the response needs the state of the datasets before the rows, or without them. */
 function needsState(
   request: Request,
-  { source: { isStateFirst }, isFetchedFirst }: StreamedDocument,
+  { source: { isStateFirst }, needsLength }: StreamedDocument,
   complete: CompleteDocument | undefined,
 ): boolean {
   if (hasCondition(request, VERSION_CONDITIONS)) return complete?.state === undefined;
-  const isFetched = isFetchedFirst && isStateFirst;
+  const isFetched = needsLength && isStateFirst;
   return request.method === "HEAD" && complete === undefined && !isFetched;
 }
 
-/** Selects by what is known before the rows. `undefined` if the response needs them, or needs to fetch them first. */
+/** Selects by what is known before the rows. `undefined` if the response needs them. */
 async function selectEarly(
   request: Request,
   context: AppContext,
@@ -413,7 +407,7 @@ async function selectEarly(
   // A state that was requested after the rows is not theirs, but tells whether the client has the current version.
   if (complete?.state === undefined && selection.status === 304) return selection;
   if (complete !== undefined) return await select(request, context, document, complete);
-  return document.isFetchedFirst ? undefined : selection;
+  return request.method === "HEAD" && document.needsLength ? undefined : selection;
 }
 
 /** How to respond with a document, with all headers; `problem` has those of its own. */
@@ -454,30 +448,17 @@ function withoutRows(
   return method === "HEAD" ? new Response(null, { headers }) : undefined;
 }
 
-/** Maximum number of rows of a document that is fetched before the response to a request for its length. */
+/** Maximum number of rows of a document that is fetched for HEAD. */
 const MAX_FETCHED_ROWS = 100_000;
 
-/**
- * Fetches a document into memory, unless it has too many rows, or its first rows would be too old before its last ones
- * arrive. Returns a reader for its first row.
- */
-async function fetchIfSmall(
-  reader: Reader,
-  open: () => Reader,
-  signal: AbortSignal,
-): Promise<Reader> {
-  if (reader.feed.toDocument() !== undefined) return reader;
+/** Fetches a document, unless it has too many rows, or its first rows would be too old before its last ones arrive. */
+async function fetchIfSmall(reader: Reader, signal: AbortSignal): Promise<void> {
   let rows = 0;
-  try {
-    for (;;) {
-      const part = await reader.read(signal);
-      rows += part?.rows ?? 0;
-      const isLarge = Math.max(rows, part?.expectedRows ?? 0) > MAX_FETCHED_ROWS;
-      if (part === undefined || isLarge || reader.remainingTtl === 0) return open();
-    }
-  } finally {
-    // Closed last, so that its run continues for the new one.
-    reader.close();
+  for (;;) {
+    const part = await reader.read(signal);
+    rows += part?.rows ?? 0;
+    const isLarge = Math.max(rows, part?.expectedRows ?? 0) > MAX_FETCHED_ROWS;
+    if (part === undefined || isLarge || reader.remainingTtl === 0) return;
   }
 }
 

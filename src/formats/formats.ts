@@ -174,6 +174,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     label: "Excel",
     isBinary: true,
+    needsLength: true,
     invalidValues: "cut",
     resources: RESOURCE_NAMES,
     isTable: true,

@@ -62,9 +62,9 @@ interface UrlReader {
 }
 
 const gdal: Command = ["ogr2ogr", "--version"];
-const inGdal = (source: string): Command => [
+const inGdal = (source: string, ...layers: string[]): Command => [
   "ogr2ogr",
-  ...["-f", "CSV", "/vsistdout/", source, "-select", "Id"],
+  ...["-f", "CSV", "/vsistdout/", source, ...layers, "-select", "Id"],
 ];
 // Debian's, whose packages are built for Debian's version of NumPy.
 const python = "/usr/bin/python3";
@@ -99,6 +99,13 @@ const READERS: UrlReader[] = [
     path: "/Locations.csv",
     isFetchedBefore: true,
     read: (url) => inGdal(`CSV:/vsicurl/${url}`),
+    requests: BY_RANGES,
+  },
+  {
+    name: "GDAL, /vsicurl/",
+    check: gdal,
+    path: "/Locations.xlsx",
+    read: (url) => inGdal(`/vsicurl/${url}`, "Data"),
     requests: BY_RANGES,
   },
   {
