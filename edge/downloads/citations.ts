@@ -26,7 +26,7 @@ export async function respondWithCitations(
       task: "Request for citations",
       async request(signal) {
         const citations = await findCitations(signal);
-        return { text: format(citations), rows: citations.length };
+        return { content: format(citations), rows: citations.length };
       },
     };
   });

@@ -65,8 +65,8 @@ export async function respondWithDataPackage(
         },
         ...facts,
       });
-      const text = `${JSON.stringify(await sealPackage(found), null, 2)}\n`;
-      return { text, rows: citations.length };
+      const content = `${JSON.stringify(await sealPackage(found), null, 2)}\n`;
+      return { content, rows: citations.length };
     },
   });
 }

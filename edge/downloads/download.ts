@@ -156,7 +156,7 @@ function sourceOf(
   if (count) {
     return valueSource(exchange, async (signal) => {
       const count = await dataStream.query(resource, { ...options, signal }).count();
-      return { text: `${JSON.stringify({ count })}\n`, rows: 0 };
+      return { content: `${JSON.stringify({ count })}\n`, rows: 0 };
     });
   }
   // A reader that has rows must not fail because a page waits for its turn.
@@ -179,14 +179,14 @@ function sourceOf(
 
 function valueSource(
   exchange: Exchange,
-  request: (signal: AbortSignal) => Promise<{ text: string; rows: number }>,
+  request: (signal: AbortSignal) => Promise<DocumentContent>,
 ): FeedSource {
   return {
     async *start(_, stop): AsyncGenerator<FeedPart> {
-      const { text, rows } = await request(
+      const { content, rows } = await request(
         AbortSignal.any([exchange.upstream.silence.signal, stop]),
       );
-      const data = utf8Encoder.encode(text);
+      const data = typeof content === "string" ? utf8Encoder.encode(content) : content;
       yield { data, rows, isPageEnd: true, hasMore: false, isLast: true };
     },
     service: exchange.upstream.service,
@@ -223,7 +223,7 @@ async function findState(
     timeouts: { headers: STATE_TIMEOUT, bytes: STATE_TIMEOUT },
   });
   const source = valueSource(exchange, async (signal) => ({
-    text: JSON.stringify(await requestState(client, query, signal, feeds)),
+    content: JSON.stringify(await requestState(client, query, signal, feeds)),
     rows: 0,
   }));
   const reader = feeds.open(key, source, exchange.client);
@@ -285,14 +285,21 @@ function pageSize(
   return Math.min(wanted, maxPageRows);
 }
 
+interface DocumentContent {
+  content: string | Bytes;
+  rows: number;
+}
+
 /** A document that is computed as a whole, such as citations. */
 interface TextDocument {
   mediaType: string;
+  /** Default false: text in UTF-8. */
+  isBinary?: boolean | undefined;
   /** JSON value that identifies the document. */
   id: unknown;
   /** What the problem of a failure names. */
   task: string;
-  request(signal: AbortSignal): Promise<{ text: string; rows: number }>;
+  request(signal: AbortSignal): Promise<DocumentContent>;
 }
 
 /** Responds with a document of some parameters; `prepare` throws if an option is invalid. */
@@ -314,10 +321,11 @@ export async function respondWithText(
 export async function sendDocument(
   exchange: Exchange,
   context: AppContext,
-  { mediaType, id, task, request }: TextDocument,
+  { mediaType, isBinary, id, task, request }: TextDocument,
 ): Promise<Response> {
   const { vary } = context.accessControl;
-  const headers = { "content-type": `${mediaType}; charset=utf-8`, ...(vary && { vary }) };
+  const type = isBinary ? mediaType : `${mediaType}; charset=utf-8`;
+  const headers = { "content-type": type, ...(vary && { vary }) };
   const source = valueSource(exchange, request);
   return await respondWithDocument(exchange, context, { id, source, task, headers });
 }

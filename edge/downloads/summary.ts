@@ -1,12 +1,21 @@
 import type { DataStream } from "../../src/client/datastream.ts";
-import { summaryCsv } from "../../src/client/summary.ts";
+import {
+  SUMMARY_FORMATS,
+  type SummaryFormat,
+  writeSummary,
+} from "../../src/client/summary_formats.ts";
 import { DataStreamError } from "../../src/errors.ts";
+import { FORMATS } from "../../src/formats/formats.ts";
 import { checkQuery } from "../../src/odata/query_options.ts";
 import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { HttpProblem } from "../http/problem.ts";
 
-export const SUMMARY_PATH = "/Summary.csv";
+const FORMATS_BY_PATH: ReadonlyMap<string, SummaryFormat> = new Map(
+  SUMMARY_FORMATS.map((format) => [`/Summary.${format}`, format]),
+);
+
+export const SUMMARY_PATHS = [...FORMATS_BY_PATH.keys()];
 
 /** Observations: needs 11 requests. */
 const MAX_SUMMARIZED = 100_000;
@@ -15,21 +24,34 @@ const PARAMETERS = ["$filter", "bbox", "from", "to", "excludeQualityControl", "b
 
 export async function respondWithSummary(
   exchange: Exchange,
+  path: string,
   context: AppContext,
 ): Promise<Response> {
+  const format = FORMATS_BY_PATH.get(path)!;
+  const { mediaType, isBinary, hasCitations } = FORMATS[format];
+  const names = [...PARAMETERS, ...hasCitations ? ["lang"] as const : []];
   const maxRows = Math.min(context.settings.maxRows, MAX_SUMMARIZED);
-  return await respondWithText(exchange, context, PARAMETERS, (dataStream, { by, ...options }) => {
-    const query = { ...options, maxRows };
-    return {
-      mediaType: "text/csv",
-      id: [SUMMARY_PATH, checkQuery("Observations", query), by],
-      task: "Summary",
-      async request(signal) {
-        const rows = await requestSummary(dataStream, { ...query, by, signal });
-        return { text: summaryCsv(rows, by), rows: rows.length };
-      },
-    };
-  });
+  return await respondWithText(
+    exchange,
+    context,
+    names,
+    (dataStream, { by, language, ...options }) => {
+      const query = { ...options, maxRows };
+      return {
+        mediaType,
+        isBinary,
+        id: [path, checkQuery("Observations", query), by, language],
+        task: "Summary",
+        async request(signal) {
+          const summarized = { ...query, by, signal };
+          const rows = await requestSummary(dataStream, summarized);
+          const about = { time: new Date(context.settings.now()), language };
+          const content = await writeSummary(dataStream, format, rows, summarized, about);
+          return { content, rows: rows.length };
+        },
+      };
+    },
+  );
 }
 
 async function requestSummary(

@@ -18,7 +18,7 @@ import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
  */
 const SANDBOX_BYTES = { main: 181, tidy: 37, others: 171, location: 436 };
 /** Size compared with CSV. NDJSON repeats the names in each row; measured with the same records. */
-const SIZE_RATIOS = { csv: 1, parquet: 1 / 11, ndjson: 2.6 };
+const SIZE_RATIOS = { csv: 1, parquet: 1 / 11, ndjson: 2.6, xlsx: 0.5 };
 const ALL_NDJSON_RATIO = 4.3;
 /** Seconds for a page of `MAXIMUM_TOP` rows: two requests per second, and their transfer. */
 const PAGE_SECONDS = 2;
@@ -73,6 +73,7 @@ export async function createLink(content: FileContent, file: OfferedFile): Promi
     bbox: within && [within.west, within.south, within.east, within.north].join(","),
     ...(isMeasured && form.tidy === "1" && { tidy: "true" }),
     ...file.parameters,
+    ...(file.isTranslated && { lang: form.locale.language }),
     ...(file.resource !== "Citations" && { filename: slugOf(content) }),
   });
   const expires = expiryOf(settings);

@@ -7,7 +7,7 @@ import { findCharacteristic } from "./characteristics.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
 import type { Locale, Text } from "./text.ts";
-import { type ToolId, TOOLS } from "./tools.ts";
+import { DEFAULT_TOOL, type ToolId, TOOLS } from "./tools.ts";
 
 export const FORM_SIDES = ["west", "south", "east", "north"] as const;
 export const NO_SIDES = { west: "", south: "", east: "", north: "" };
@@ -21,7 +21,7 @@ const DISPLAY = {
   others: "",
   scale: "",
   more: "",
-  tool: "excel",
+  tool: DEFAULT_TOOL,
   columns: "main",
   tidy: "1",
 };

@@ -1,4 +1,5 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
+import { FORMATS } from "../../src/formats/formats.ts";
 import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
 import { MAX_SUGGESTIONS } from "../../src/validation.ts";
@@ -132,8 +133,6 @@ function renderYears({ form, results }: ResultsContent): Html | undefined {
   return html`<p><a data-fragment href="${href}">${form.locale.text.showPerYear}</a></p>`;
 }
 
-const MAX_EXCEL_ROWS = 1_048_575;
-
 export function renderDownload(content: ResultsContent): Html {
   const { settings, form, results } = content;
   const { text, fill, formatBytes, formatTime } = form.locale;
@@ -176,8 +175,8 @@ export function renderDownload(content: ResultsContent): Html {
         <input form="query" type="hidden" name="tidy" value="0">
         ${choose("checkbox", "tidy", "1", html`${tidy}<small>${text.tidyNote}</small>`)}
       </p>
-      ${results.count > MAX_EXCEL_ROWS &&
-        html`<p class="notice for-excel">${text.excelLimit}</p>`}
+      ${results.count > FORMATS.xlsx.maxRows! &&
+        ["excel", "xlsx"].map((tool) => html`<p class="notice for-${tool}">${text.excelLimit}</p>`)}
       <p class="note for-qgis">${text.qgisNote}</p>
       ${button(ofEach(labelOf))}
       <p id="stale-reason" class="note">${text.staleDownload}</p>

@@ -6,6 +6,8 @@ export interface OfferedFile {
   resource: "Records" | "Locations" | "Citations";
   extension: string;
   parameters?: Readonly<Record<string, string>>;
+  /** Whether the file has texts in the language of the page. Default false. */
+  isTranslated?: boolean;
 }
 
 /** Programs that read a download, with the file for each. */
@@ -16,6 +18,7 @@ export const TOOLS = {
     extension: "csv",
     parameters: { bom: "true", escapeFormulas: "true" },
   },
+  xlsx: { label: "Excel (xlsx)", resource: "Records", extension: "xlsx", isTranslated: true },
   r: { label: "R", resource: "Records", extension: "csv" },
   python: { label: "Python", resource: "Records", extension: "csv" },
   duckdb: { label: "DuckDB", resource: "Records", extension: "parquet" },
@@ -24,6 +27,10 @@ export const TOOLS = {
 } as const satisfies Record<string, OfferedFile>;
 
 export type ToolId = keyof typeof TOOLS;
+
+/** The file that the page proposes. `xlsx` when the checks of Excel in `docs/releasing.md` are done. */
+export const DEFAULT_TOOL: ToolId = "excel";
+
 export const TOOL_IDS = Object.keys(TOOLS) as readonly ToolId[];
 
 export const CITATION_FILES = {

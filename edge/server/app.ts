@@ -16,7 +16,7 @@ import {
   respondWithMirrorFile,
   respondWithMirrorList,
 } from "../downloads/mirror.ts";
-import { respondWithSummary, SUMMARY_PATH } from "../downloads/summary.ts";
+import { respondWithSummary, SUMMARY_PATHS } from "../downloads/summary.ts";
 import { bearerToken, createAccessControl, requireKnownToken } from "../http/access.ts";
 import {
   CLIENT_CLOSED_REQUEST,
@@ -228,7 +228,9 @@ function addDownloads(app: Router, context: AppContext): void {
   for (const path of CITATION_PATHS) {
     get(path, (exchange) => respondWithCitations(exchange, path, context));
   }
-  get(SUMMARY_PATH, (exchange) => respondWithSummary(exchange, context));
+  for (const path of SUMMARY_PATHS) {
+    get(path, (exchange) => respondWithSummary(exchange, path, context));
+  }
 }
 
 function addMirror(app: Router, mirror: Mirror, context: AppContext): void {

@@ -1,4 +1,5 @@
 // Parsing, help and completion derive from this table.
+import { SUMMARY_FORMATS } from "../client/summary_formats.ts";
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
 import { MIRROR_FORMATS, MIRROR_RESOURCES } from "../sync/options.ts";
@@ -15,7 +16,6 @@ import {
   ROW_RULE_FLAGS,
   SANDBOX_FLAG,
   SERVICE_FLAGS,
-  SUMMARY_FORMATS,
   TYPE_FLAGS,
   VALUE_FIELDS,
 } from "./flags.ts";

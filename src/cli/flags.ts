@@ -317,9 +317,6 @@ export function hasDays(flags: FlagValues): boolean {
   return ["from", "to"].some((name) => readDate(flags, name).day !== undefined);
 }
 
-/** The first one is the default. */
-export const SUMMARY_FORMATS = ["csv", "ndjson", "parquet"] as const satisfies FileFormat[];
-
 /** Returns where to write, `undefined` for standard output, and `--format`, else the extension, else the default. */
 export function readOutput<F extends FileFormat>(
   content: string,

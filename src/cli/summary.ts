@@ -1,16 +1,18 @@
-import { type Bytes, utf8Encoder } from "../bytes.ts";
-import { SUMMARY_TYPES, summaryColumns, summaryCsv, type SummaryRow } from "../client/summary.ts";
+import { utf8Decoder, utf8Encoder } from "../bytes.ts";
+import type { SummaryRow } from "../client/summary.ts";
+import { SUMMARY_FORMATS, writeSummary } from "../client/summary_formats.ts";
 import {
   explainingErrors,
   requireReplaceable,
   resolveOutput,
   writeContent,
 } from "../files/output.ts";
+import { FORMATS } from "../formats/formats.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";
 import { type Context, UsageError } from "./context.ts";
-import { readOutput, SUMMARY_FORMATS } from "./flags.ts";
+import { readOutput } from "./flags.ts";
 import { noteLines, startReport } from "./progress_report.ts";
 import { confirmReading } from "./values.ts";
 
@@ -22,25 +24,6 @@ const COLUMNS = {
 } as const;
 
 type SummaryKey = typeof SUMMARY_KEYS[number] | undefined;
-
-/** Programs that read standard output expect lines of CSV that end in LF. */
-const WRITERS: Readonly<
-  Record<
-    typeof SUMMARY_FORMATS[number],
-    (rows: SummaryRow[], by: SummaryKey, isFile: boolean) => Bytes | Promise<Bytes>
-  >
-> = {
-  csv(rows, by, isFile) {
-    const text = summaryCsv(rows, by);
-    return utf8Encoder.encode(isFile ? text : text.replaceAll("\r\n", "\n"));
-  },
-  ndjson: (rows) => utf8Encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join("")),
-  async parquet(rows, by) {
-    const { rowsToParquet } = await import("../formats/parquet_rows.ts");
-    const columns = summaryColumns(rows, by).map((name) => [name, SUMMARY_TYPES[name]] as const);
-    return rowsToParquet(columns, rows.map((row) => ({ ...row })));
-  },
-};
 
 export async function printSummary({ flags }: Arguments, context: Context): Promise<void> {
   const { file, format } = readOutput("summaries", SUMMARY_FORMATS, flags, context);
@@ -68,7 +51,15 @@ export async function printSummary({ flags }: Arguments, context: Context): Prom
         report.update(progress);
       },
     });
-    const content = await WRITERS[format](rows, by, file !== undefined);
+    const time = new Date(context.clock.now());
+    const written = await writeSummary(query.client, format, rows, { ...query.input, by }, {
+      time,
+    });
+    // Programs that read standard output expect lines of CSV that end in LF.
+    const isText = file === undefined && !FORMATS[format].isBinary;
+    const content = isText
+      ? utf8Encoder.encode(utf8Decoder.decode(written).replaceAll("\r\n", "\n"))
+      : written;
     if (file !== undefined) await explainingErrors(file, writeContent(file, content, context));
     report.finish(file === undefined ? undefined : content.length, file, rows.length);
     if (file === undefined) await context.write(content);

@@ -169,27 +169,6 @@ function add(list: string[], text: string | null): void {
   if (text !== null && text.trim() !== "" && !list.includes(text)) list.push(text);
 }
 
-/** Types of the columns in formats that have types. */
-export const SUMMARY_TYPES = {
-  dataset: "text",
-  dataset_name: "text",
-  location_id: "integer",
-  location_name: "text",
-  characteristic: "text",
-  year: "text",
-  results: "integer",
-  first_year: "text",
-  last_year: "text",
-  units: "texts",
-  forms: "texts",
-  fractions: "texts",
-  none: "integer",
-  left: "integer",
-  right: "integer",
-  unknown: "integer",
-  missing: "integer",
-} as const satisfies Record<keyof SummaryRow, string>;
-
 /** Names of the columns, in order. */
 export function summaryColumns(
   rows: readonly SummaryRow[],

@@ -132,10 +132,12 @@ export function startOfData(
 
 /** Returns the XML of the data sheet after its last row. */
 export function endOfData(columns: number, rows: number): Uint8Array {
-  const filter = columns === 0
-    ? ""
-    : `<autoFilter ref="A1:${columnName(columns - 1)}${rows + 1}"/>`;
-  return utf8Encoder.encode(`</sheetData>${filter}</worksheet>`);
+  const all = `A1:${columnName(Math.max(0, columns - 1))}${rows + 1}`;
+  // Excel marks identifiers that look like numbers as errors.
+  return utf8Encoder.encode(
+    `</sheetData><autoFilter ref="${all}"/>` +
+      `<ignoredErrors><ignoredError sqref="${all}" numberStoredAsText="1"/></ignoredErrors></worksheet>`,
+  );
 }
 
 function startOfSheet(widths: readonly number[], pane: string): string {

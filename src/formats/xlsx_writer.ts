@@ -70,6 +70,8 @@ export interface FormatOptions extends XlsxOptions {
   url?: string | undefined;
   /** Time of the query. Default: when its first rows arrive. */
   time?: Date | undefined;
+  /** Types of fields that no resource has, by name. Default: none. */
+  types?: Readonly<Record<string, ValueType>> | undefined;
   /** Describes the rows; `citations` is then not used. */
   describe?: ((facts: DocumentFacts) => EmbeddedPackage | Promise<EmbeddedPackage>) | undefined;
 }
@@ -80,6 +82,7 @@ const OPTIONS = {
   language: { default: "en", values: ["en", "fr"] },
   url: { type: "string", default: "" },
   time: {},
+  types: {},
   describe: {},
 } as const satisfies Record<keyof FormatOptions, OptionRule>;
 
@@ -244,7 +247,10 @@ class WorkbookWriter extends PageWriter {
 
   #setFields(fields: readonly string[]): void {
     this.#fields = fields;
-    this.#types = fields.map((field) => CELL_TYPES[valueTypeOf(this.#resource, field) ?? "new"]);
+    this.#types = fields.map((field) => {
+      const type = valueTypeOf(this.#resource, field) ?? this.#options.types?.[field];
+      return CELL_TYPES[type ?? "new"];
+    });
   }
 
   #columnNames(): readonly string[] {

@@ -122,7 +122,7 @@ Deno.test("toXlsx() writes a sheet of citations and one of meanings, in English 
   assert(
     data.includes('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>'),
   );
-  assert(data.endsWith('</sheetData><autoFilter ref="A1:B4"/></worksheet>'));
+  assert(data.includes('</sheetData><autoFilter ref="A1:B4"/>'));
 });
 
 Deno.test("toXlsx() writes no link when a licence or a DOI is no address", async () => {

@@ -8,6 +8,7 @@ import { fileOf } from "./pages.ts";
 const files: [query: string, path: string, parameters: string][] = [
   ["tool=excel", "/Records.csv", "$select tidy bom escapeFormulas"],
   ["tool=unknown", "/Records.csv", "$select tidy bom escapeFormulas"],
+  ["tool=xlsx", "/Records.xlsx", "$select tidy lang"],
   ["tool=r", "/Records.csv", "$select tidy"],
   ["tool=r&tidy=0", "/Records.csv", "$select"],
   ["tool=duckdb&columns=all&tidy=0&tidy=1", "/Records.parquet", "tidy"],
