@@ -227,7 +227,7 @@ export function textCell(
   const isPair = /[\ud800-\udbff]/.test(text[MAX_CELL_LENGTH - 1] ?? "");
   const held = text.slice(0, isPair ? MAX_CELL_LENGTH - 1 : MAX_CELL_LENGTH);
   // Without it, readers remove white space at the ends. On cells that do not need it, one reader fails.
-  const space = /^\s|\s$|\n/.test(held) ? ' xml:space="preserve"' : "";
+  const space = /^\s|\s$/.test(held) ? ' xml:space="preserve"' : "";
   const found = style ?? (text.length > MAX_FORMATTED_TEXT ? STYLES.general : STYLES.text);
   return `<c r="${columnName(column)}${row}" s="${found}" t="inlineStr"><is><t${space}>` +
     `${escapeText(held)}</t></is></c>`;
