@@ -1,11 +1,7 @@
 import type { DataStream } from "../../src/client/datastream.ts";
-import {
-  SUMMARY_FORMATS,
-  type SummaryFormat,
-  writeSummary,
-} from "../../src/client/summary_formats.ts";
+import { writeSummary } from "../../src/client/summary_formats.ts";
 import { DataStreamError } from "../../src/errors.ts";
-import { FORMATS } from "../../src/formats/formats.ts";
+import { FORMATS, SUMMARY_FORMATS, type SummaryFormat } from "../../src/formats/formats.ts";
 import { checkQuery } from "../../src/odata/query_options.ts";
 import { type AppContext, respondWithText } from "./download.ts";
 import type { Exchange } from "../http/exchange.ts";

@@ -1,5 +1,5 @@
 // Parsing, help and completion derive from this table.
-import { SUMMARY_FORMATS } from "../client/summary_formats.ts";
+import { SUMMARY_FORMATS } from "../formats/formats.ts";
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
 import { MIRROR_FORMATS, MIRROR_RESOURCES } from "../sync/options.ts";

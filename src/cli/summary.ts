@@ -1,13 +1,13 @@
 import { utf8Decoder, utf8Encoder } from "../bytes.ts";
 import type { SummaryRow } from "../client/summary.ts";
-import { SUMMARY_FORMATS, writeSummary } from "../client/summary_formats.ts";
+import { writeSummary } from "../client/summary_formats.ts";
 import {
   explainingErrors,
   requireReplaceable,
   resolveOutput,
   writeContent,
 } from "../files/output.ts";
-import { FORMATS } from "../formats/formats.ts";
+import { FORMATS, SUMMARY_FORMATS } from "../formats/formats.ts";
 import type { SUMMARY_KEYS } from "../odata/resources.ts";
 import type { Arguments } from "./arguments.ts";
 import { printReasons, readCommandQuery } from "./command_query.ts";

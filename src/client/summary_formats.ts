@@ -1,7 +1,7 @@
 // Summaries in the formats of files.
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { Citation } from "../formats/citations.ts";
-import { type FileFormat, FORMATS } from "../formats/formats.ts";
+import { FORMATS, type SummaryFormat } from "../formats/formats.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import type { DataStream } from "./datastream.ts";
 import type { ResourceName } from "../odata/resources.ts";
@@ -22,7 +22,6 @@ export interface Summary {
 
 type Write = (summary: Summary) => Bytes | Promise<Bytes>;
 
-/** The first one is the default. */
 const WRITERS = {
   csv: ({ rows, by }) => utf8Encoder.encode(summaryCsv(rows, by)),
   ndjson: ({ rows }) => utf8Encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join("")),
@@ -36,11 +35,7 @@ const WRITERS = {
     const columns = summaryColumns(rows, by).map((name) => [name, ...COLUMNS[name]] as const);
     return await rowsToXlsx(columns, rows, { ...facts, title: "Summary of DataStream" });
   },
-} as const satisfies Partial<Record<FileFormat, Write>>;
-
-export type SummaryFormat = keyof typeof WRITERS;
-
-export const SUMMARY_FORMATS = Object.keys(WRITERS) as readonly SummaryFormat[];
+} as const satisfies Record<SummaryFormat, Write>;
 
 /** Returns a summary in a format. Requests the citations, if the format has them. */
 export async function writeSummary(

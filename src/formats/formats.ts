@@ -185,6 +185,10 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
   },
 };
 
+/** Formats of summaries. The first one is the default. */
+export const SUMMARY_FORMATS = ["csv", "ndjson", "parquet", "xlsx"] as const satisfies FileFormat[];
+export type SummaryFormat = typeof SUMMARY_FORMATS[number];
+
 /** Removes the page size from the URL of a query, because a resumed download can have another one. */
 export function withoutPageSize(url: string): string {
   return url.replace(/([?&])(?:\$|%24)top=\d+(?:&|$)/, "$1").replace(/[?&]$/, "");
