@@ -7,7 +7,7 @@ import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
 import { readListenOptions, sandboxOptions } from "./server/config.ts";
 import { DEFAULT_HOST } from "./http/options.ts";
-import { createCodeSnippets } from "./page/code_snippets.ts";
+import { createCode } from "./page/code_snippets.ts";
 import { ListenError, startServer } from "./server/start.ts";
 
 try {
@@ -23,20 +23,19 @@ try {
   Deno.exit(1);
 }
 
-/** Returns the last statement in one line. Its other lines are indented. */
-function lastStatement(code: string): string {
-  return code.split(/\n(?! )/).at(-1)!.replace(/\n +/g, " ");
-}
-
 function introduction(root: string): string {
   const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
-  const lines = createCodeSnippets("public", { csv: ph, parquet: ph }, "ph")
-    .filter(({ id }) => id === "r" || id === "python" || id === "curl")
-    .map(({ label, code }) => `  ${label.padEnd(16)}  ${lastStatement(code)}`);
+  const short = `${ph}&$select=MonitoringLocationID,ActivityStartDate,ResultValue,ResultUnit`;
+  const code = [
+    ["In R:", createCode("r", "public", short, "ph")],
+    ["In Python:", createCode("python", "public", short, "ph")],
+    ["In a shell:", createCode("curl", "public", ph, "ph")],
+  ];
   return `Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 
 Open ${root}
 
-  All records       ${root}Records.csv
-${lines.join("\n")}`;
+All records: ${root}Records.csv
+
+${code.map((lines) => lines.join("\n")).join("\n\n")}`;
 }

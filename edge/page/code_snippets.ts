@@ -1,45 +1,311 @@
-// Code that reads a download. It never contains a key or token.
-import { TEXT_IDENTIFIERS } from "../../src/odata/fields.ts";
+// Code that reads a download, for the page and the documents. Each language is one function. The types of columns come
+// from the schema, because a program that guesses them changes values: the identifier 007 becomes 7, the text NA becomes
+// missing, and readr drops a text after many numbers. The code never contains a key or token.
+import { valueTypeOf } from "../../src/odata/field_meanings.ts";
+import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
+import { TIDY_COLUMNS, TIDY_TYPES } from "../../src/formats/tidy.ts";
 import type { AccessMode } from "../http/options.ts";
-import TABLE from "./code_snippets.json" with { type: "json" };
+
+interface Credential {
+  header: string;
+  prefix: string;
+  variable: string;
+}
 
 /** Header that a program must send, with the environment variable that has its API key or token. */
-export const CREDENTIALS: Partial<
-  Record<AccessMode, { header: string; prefix: string; variable: string }>
-> = {
+export const CREDENTIALS: Partial<Record<AccessMode, Credential>> = {
   caller: { header: "x-api-key", prefix: "", variable: "DATASTREAM_API_KEY" },
   token: { header: "authorization", prefix: "Bearer ", variable: "WEIR_TOKEN" },
 };
 
-interface Snippet {
-  id: string;
-  label: string;
-  format: string;
-  /** Text in URLs to replace, and its replacement. */
-  escape?: string[];
-  code: string[];
-  codeWithHeader: string[];
+/** Type of a column. The other columns are text: also dates and times, which need no conversion to be sorted. */
+type ColumnType = "integer" | "number" | "boolean";
+
+interface Download {
+  /** URL or path of a file. */
+  url: string;
+  /** Variable, table or file of the rows. */
+  name: string;
+  /** Columns that are not text. */
+  columns: readonly (readonly [name: string, type: ColumnType])[];
+  credential: Credential | undefined;
 }
 
-const SNIPPETS: readonly Snippet[] = TABLE;
+interface Snippet {
+  label: string;
+  format: "csv" | "parquet";
+  write(download: Download): string[];
+}
 
-/** `name` is the variable or file of the rows. */
+/** Longest line of a list of columns. */
+const MAX_LINE = 100;
+
+/** By id, in the order of the page. */
+const SNIPPETS = {
+  r: {
+    label: "R",
+    format: "csv",
+    write(download) {
+      const { name } = download;
+      return [
+        ...startR(download),
+        `${name} <- read.csv(${rSource(download)},`,
+        `  colClasses = "character", na.strings = "", blank.lines.skip = FALSE)`,
+        ...conversionsInR(
+          download,
+          (column, convert) => `${name}$${column} <- ${convert}(${name}$${column})`,
+          `${name}[numbers] <- lapply(${name}[numbers], as.numeric)`,
+        ),
+      ];
+    },
+  },
+  readr: {
+    label: "readr",
+    format: "csv",
+    write(download) {
+      const { name, columns } = download;
+      const types = columns.map(([column, type]) =>
+        `${column} = "${type === "boolean" ? "l" : "d"}"`
+      );
+      return [
+        "library(readr)",
+        ...startR(download),
+        `${name} <- read_csv(${rSource(download)},`,
+        `  na = "", trim_ws = FALSE,`,
+        ...list("  col_types = cols(", ['.default = "c"', ...types], "))"),
+      ];
+    },
+  },
+  "data.table": {
+    label: "data.table",
+    format: "csv",
+    write(download) {
+      const { name } = download;
+      return [
+        "library(data.table)",
+        ...startR(download),
+        `${name} <- fread(${rSource(download)},`,
+        `  sep = ",", header = TRUE, colClasses = "character", na.strings = "", strip.white = FALSE)`,
+        "# fread() keeps both of two quotes.",
+        `${name}[, names(${name}) := lapply(.SD, gsub, pattern = '""', replacement = '"', fixed = TRUE)]`,
+        ...conversionsInR(
+          download,
+          (column, convert) => `${name}[, ${column} := ${convert}(${column})]`,
+          `${name}[, (numbers) := lapply(.SD, as.numeric), .SDcols = numbers]`,
+        ),
+      ];
+    },
+  },
+  python: {
+    label: "Python",
+    format: "csv",
+    write({ url, name, columns, credential }) {
+      const types = { integer: "int", number: "float", boolean: "bool" };
+      const given = columns.map(([column, type]) => `${column}=${types[type]}`);
+      return [
+        ...columns.length > 0 ? ["from collections import defaultdict"] : [],
+        ...credential ? ["import os"] : [],
+        "import pandas as pd",
+        "",
+        `${name} = pd.read_csv("${url}",`,
+        ...columns.length > 0
+          ? list("  dtype=defaultdict(", ["lambda: str", ...given], "),")
+          : ["  dtype=str,"],
+        ...credential
+          ? [
+            `  keep_default_na=False, na_values=[""], float_precision="round_trip",`,
+            `  storage_options={"${credential.header}": ${inPython(credential)}})`,
+          ]
+          : [`  keep_default_na=False, na_values=[""], float_precision="round_trip")`],
+      ];
+    },
+  },
+  polars: {
+    label: "Polars",
+    format: "csv",
+    write({ url, name, columns, credential }) {
+      const types = { integer: "pl.Int64", number: "pl.Float64", boolean: "pl.Boolean" };
+      const given = columns.map(([column, type]) => `"${column}": ${types[type]}`);
+      const source = credential ? "urlopen(request).read()" : `"${url}"`;
+      return [
+        ...credential ? ["import os", "from urllib.request import Request, urlopen"] : [],
+        "import polars as pl",
+        "",
+        ...credential
+          ? [
+            `request = Request("${url}",`,
+            `  headers={"${credential.header}": ${inPython(credential)}})`,
+          ]
+          : [],
+        ...given.length > 0
+          ? [
+            `${name} = pl.read_csv(${source},`,
+            ...list("  infer_schema=False, schema_overrides={", given, "})"),
+          ]
+          : [`${name} = pl.read_csv(${source}, infer_schema=False)`],
+      ];
+    },
+  },
+  duckdb: {
+    label: "DuckDB",
+    format: "parquet",
+    write: ({ url, name, credential }) => [
+      "INSTALL httpfs; LOAD httpfs;",
+      "SET http_timeout = 3600;",
+      ...credential
+        ? [
+          "CREATE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {",
+          `  '${credential.header}': '${credential.prefix}' || getenv('${credential.variable}')});`,
+        ]
+        : [],
+      `CREATE TABLE ${name} AS`,
+      `  SELECT * FROM read_parquet('${url.replaceAll("'", "''")}');`,
+    ],
+  },
+  julia: {
+    label: "Julia",
+    format: "csv",
+    write({ url, name, columns, credential }) {
+      const types = { integer: "Int64", number: "Float64", boolean: "Bool" };
+      const given = columns.map(([column, type]) => `:${column} => ${types[type]}`);
+      const escaped = url.replaceAll("$", "\\$");
+      return [
+        "using CSV, DataFrames, Downloads",
+        "",
+        ...credential
+          ? [
+            `file = Downloads.download("${escaped}";`,
+            `  headers = ["${credential.header}" => "${credential.prefix}" * ENV["${credential.variable}"]])`,
+          ]
+          : [`file = Downloads.download("${escaped}")`],
+        ...given.length > 0
+          ? [
+            ...list("types = Dict(", given, ")"),
+            `${name} = CSV.read(file, DataFrame; types = (_, column) -> get(types, column, String))`,
+          ]
+          : [`${name} = CSV.read(file, DataFrame; types = String)`],
+      ];
+    },
+  },
+  curl: {
+    label: "curl",
+    format: "csv",
+    write: ({ url, name, credential }) =>
+      credential
+        ? [
+          `curl --fail --remove-on-error --header "${credential.header}: ${credential.prefix}$${credential.variable}" \\`,
+          `  --output ${name}.csv '${url}'`,
+        ]
+        : [`curl --fail --remove-on-error --output ${name}.csv '${url}'`],
+  },
+  powershell: {
+    label: "PowerShell",
+    format: "csv",
+    write: ({ url, name, credential }) =>
+      credential
+        ? [
+          `Invoke-WebRequest -Uri '${url}' -OutFile ${name}.csv \``,
+          `  -Headers @{ '${credential.header}' = "${credential.prefix}$env:${credential.variable}" }`,
+        ]
+        : [`Invoke-WebRequest -Uri '${url}' -OutFile ${name}.csv`],
+  },
+} as const satisfies Record<string, Snippet>;
+
+export type SnippetId = keyof typeof SNIPPETS;
+export const SNIPPET_IDS = Object.keys(SNIPPETS) as readonly SnippetId[];
+
+/**
+ * Returns the code for each program.
+ *
+ * @param name The variable, table or file of the rows
+ */
 export function createCodeSnippets(
   access: AccessMode,
   urls: { csv: string; parquet: string },
   name: string,
-): { id: string; label: string; code: string }[] {
-  const credential = CREDENTIALS[access];
-  return SNIPPETS.map(({ id, label, format, escape: [from = "", to = ""] = [], ...lines }) => {
-    const url = format === "parquet" ? urls.parquet : urls.csv;
-    const values: Record<string, string> = {
-      ...credential,
-      name,
-      url: url.replaceAll(from, to),
-      identifiers: JSON.stringify(TEXT_IDENTIFIERS).replaceAll(",", ", "),
-    };
-    const template = credential ? lines.codeWithHeader : lines.code;
-    const code = template.join("\n").replace(/\{(\w+)\}/g, (_, key) => values[key]!);
-    return { id, label, code };
+): { id: SnippetId; label: string; code: string }[] {
+  return SNIPPET_IDS.map((id) => {
+    const { label, format } = SNIPPETS[id];
+    return { id, label, code: createCode(id, access, urls[format], name) };
   });
+}
+
+/**
+ * Returns the code for one program.
+ *
+ * @param url URL, or path of a file, which has all fields of Records
+ */
+export function createCode(id: SnippetId, access: AccessMode, url: string, name: string): string {
+  const credential = CREDENTIALS[access];
+  const snippet: Snippet = SNIPPETS[id];
+  return snippet.write({ url, name, columns: columnsOf(url), credential }).join("\n");
+}
+
+/** Returns the columns of a download that are not text. */
+function columnsOf(url: string): [name: string, type: ColumnType][] {
+  const { pathname, searchParams } = new URL(url, "file:///");
+  const resource = RESOURCE_NAMES.find((name) => pathname.includes(`/${name}.`)) ?? "Records";
+  const fields = searchParams.get("$select")?.split(",") ?? fieldNames(resource);
+  const tidy = searchParams.get("tidy") === "true" ? TIDY_COLUMNS : [];
+  const types = [
+    ...fields.map((field) => [field, valueTypeOf(resource, field)] as const),
+    ...tidy.map((column) => [column, TIDY_TYPES[column]] as const),
+  ];
+  return types.flatMap(([column, type]) =>
+    type === "integer" || type === "number" || type === "boolean" ? [[column, type]] : []
+  );
+}
+
+/** Without a longer time limit, R interrupts a download after 60 seconds. */
+function startR({ url, name, credential }: Download): string[] {
+  if (!/^https?:/.test(url)) return [];
+  const value = credential && `Sys.getenv("${credential.variable}")`;
+  return [
+    "options(timeout = 3600)",
+    ...credential
+      ? [
+        `download.file("${url}", "${name}.csv", mode = "wb",`,
+        `  headers = c("${credential.header}" = ${
+          credential.prefix ? `paste0("${credential.prefix}", ${value})` : value
+        }))`,
+      ]
+      : [],
+  ];
+}
+
+function rSource({ url, name, credential }: Download): string {
+  return credential ? `"${name}.csv"` : `"${url}"`;
+}
+
+/** Returns statements that convert columns from text: `one` converts a column, and `many` those in `numbers`. */
+function conversionsInR(
+  { columns }: Download,
+  one: (column: string, convert: string) => string,
+  many: string,
+): string[] {
+  const numbers = columns.filter(([, type]) => type !== "boolean").map(([name]) => name);
+  const booleans = columns.filter(([, type]) => type === "boolean").map(([name]) => name);
+  return [
+    ...numbers.length > 1
+      ? [...list("numbers <- c(", numbers.map((name) => `"${name}"`), ")"), many]
+      : numbers.map((name) => one(name, "as.numeric")),
+    ...booleans.map((name) => one(name, "as.logical")),
+  ];
+}
+
+function inPython({ prefix, variable }: Credential): string {
+  return `${prefix && `"${prefix}" + `}os.environ["${variable}"]`;
+}
+
+/** Returns the lines of a list that is broken where a line would be too long. */
+function list(start: string, items: readonly string[], end: string): string[] {
+  const lines = [start];
+  const indent = " ".repeat(start.search(/\S/) + 2);
+  for (const [index, item] of items.entries()) {
+    const text = item + (index < items.length - 1 ? ", " : end);
+    const line = lines.at(-1)!;
+    if (index > 0 && line.length + text.trimEnd().length > MAX_LINE) lines.push(`${indent}${text}`);
+    else lines[lines.length - 1] = line + text;
+  }
+  return lines.map((line) => line.trimEnd());
 }

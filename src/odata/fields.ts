@@ -101,15 +101,6 @@ const recordKeyAndLocationFields = {
   MonitoringLocationType: "text",
 } as const satisfies Record<string, FieldType>;
 
-/** Columns of identifiers that are text, although programs would read some as numbers: `0012` is not 12. */
-export const TEXT_IDENTIFIERS = [
-  "MonitoringLocationID",
-  "ResultAnalyticalMethodID",
-  "LaboratorySampleID",
-] as const satisfies readonly (
-  keyof (typeof recordKeyAndLocationFields & typeof resultDetailFields)
-)[];
-
 // JSR reads types from source text and loses spread fields, so the casts below state them.
 type MeasuredFields =
   & typeof activityFields

@@ -15,7 +15,7 @@ import {
   programOf,
 } from "../../helpers/documents.ts";
 import { type ProgramResult, runProgramWith } from "../../helpers/programs.ts";
-import { hasR, python } from "./interpreters.ts";
+import { hasPolars, hasR, hasRPackage, python } from "./interpreters.ts";
 import { PROJECT } from "../../helpers/project.ts";
 
 const blocks = documentBlocks();
@@ -23,6 +23,7 @@ const SERVICE = `${PROJECT}tests/e2e/examples/readme_service.ts`;
 const ENVIRONMENT = {
   DATASTREAM_API_KEY: "sandbox",
   WEIR_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
+  WEIR_TOKEN: "a-token",
   NO_COLOR: "1",
 };
 /** Permissions of a script, unless the text or a command names others. */
@@ -258,8 +259,17 @@ const INTERPRETERS: Record<string, [program: string | undefined, flag: string, n
   r: [hasR ? "Rscript" : undefined, "-e", "R"],
 };
 
+/** Packages that only some programs load, by the text that loads them. */
+const PACKAGES: readonly (readonly [text: string, name: string, isInstalled: boolean])[] = [
+  ["import polars", "Polars", hasPolars],
+  ["library(readr)", "readr", await hasRPackage("readr")],
+  ["library(data.table)", "data.table", await hasRPackage("data.table")],
+];
+
 for (const [language, [interpreter, flag, needs]] of Object.entries(INTERPRETERS)) {
   for (const { code, place } of blocks.filter((block) => block.language === language)) {
+    const packages = PACKAGES.filter(([text]) => code.includes(text))
+      .map(([, name, isInstalled]) => [name, isInstalled] as const);
     testWithFiles(`the ${language} program in ${place} runs`, async () => {
       await using server = serveDemo();
       const address = `http://127.0.0.1:${server.addr.port}`;
@@ -271,6 +281,6 @@ for (const [language, [interpreter, flag, needs]] of Object.entries(INTERPRETERS
       const args = [flag, code.replaceAll(example, address)];
       const ran = (await runProgramWith({ cwd: FOLDER, env }, interpreter!, ...args))!;
       assertEquals(ran.code, 0, `${place}:\n${ran.stderr}`);
-    }, { [needs]: interpreter });
+    }, { [needs]: interpreter, ...Object.fromEntries(packages) });
   }
 }

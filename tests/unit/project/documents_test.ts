@@ -1,12 +1,12 @@
 // The links, files, tests and tasks that the documents name exist, and their status follows from the release.
 // tests/e2e/examples/code_blocks_test.ts runs the code.
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { packageReadme } from "../../../.ci/npm/readme.ts";
 import { statusLine, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
+import { createCode, SNIPPET_IDS } from "../../../edge/page/code_snippets.ts";
 import jsr from "../../../jsr.json" with { type: "json" };
 import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
-import SNIPPETS from "../../../edge/page/code_snippets.json" with { type: "json" };
 import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
 
 const README = DOCUMENTS.get("README.md")!;
@@ -85,21 +85,43 @@ Deno.test("the README on npm has no images, and its links lead to the tag", () =
   assertEquals(targetsOf(readme).filter((target) => !/^(https:|#)/.test(target)), []);
 });
 
-/** A call of `read_csv()`, with parentheses in parentheses. */
-const READ_CSV = /\bread_csv\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
+/** A call that reads CSV in R or Python. */
+const READ_CSV = /\b(?:read\.csv|read_csv|fread)\((?!\))[^]*?(?=$|\n\n|`)/g;
 
-Deno.test("each call of read_csv() of pandas keeps the unit None, and identifiers that are text", async () => {
-  const paths = (await Array.fromAsync(filesIn(`${PROJECT}examples/python`)))
-    .map((name) => `examples/python/${name}`);
-  const examples = await Promise.all(paths.map((path) => Deno.readTextFile(PROJECT + path)));
-  const page = SNIPPETS.flatMap(({ code, codeWithHeader }) => [...code, ";", ...codeWithHeader]);
-  const calls = [...DOCUMENTS.values(), ...examples, page.join("\n")]
-    .flatMap((text) => text.match(READ_CSV) ?? [])
-    .filter((call) => !call.includes("…"));
-  assert(calls.length > 10, `${calls.length} calls`);
-  for (const call of calls) {
-    assert(/keep_default_na=False,\s+na_values=\[""\]/.test(call), call);
-    assert(/dtype=|\$select=/.test(call), call);
+Deno.test("each program of the documents that reads CSV has the code of the page, and no token", () => {
+  let calls = 0;
+  for (const { place, code } of documentBlocks()) {
+    assertEquals(
+      /YOUR-TOKEN|Bearer [^" $]/.test(code),
+      false,
+      `${place}: read it from the environment`,
+    );
+    const files = [...code.matchAll(/"([^"\s]+\.csv\b[^"]*)"/g)].map(([, file]) => file!);
+    const names = [...code.matchAll(/^(\w+) (?:<-|=) /gm)].map(([, name]) => name!);
+    const pairs = files.flatMap((file) => names.map((name) => [file, name] as const));
+    const generated = pairs.flatMap(([file, name]) =>
+      (["token", "public"] as const).flatMap((access) =>
+        SNIPPET_IDS.map((id) => createCode(id, access, file, name))
+      )
+    );
+    calls += code.match(READ_CSV)?.length ?? 0;
+    const rest = generated.reduce((text, known) => text.replaceAll(known, ""), code);
+    const message = `${place}: write the code of the page, such as\n${generated.join("\n\n")}`;
+    assertEquals(rest.match(READ_CSV), null, message);
+  }
+  assert(calls > 15, `${calls} calls`);
+  for (const [page, text] of DOCUMENTS) {
+    const prose = text.replace(/^```[^]*?^```$/gm, "");
+    const short = (prose.match(READ_CSV) ?? []).filter((call) => !call.includes("…"));
+    assertEquals(short, [], `${page}: write … for arguments, or a code block`);
+  }
+});
+
+Deno.test("each call of read_csv() in the examples keeps the unit None", async () => {
+  for await (const name of filesIn(`${PROJECT}examples/python`)) {
+    const text = await Deno.readTextFile(`${PROJECT}examples/python/${name}`);
+    if (!text.includes("read_csv(")) continue;
+    assertMatch(text, /keep_default_na=False,\s+na_values=\[""\]/, name);
   }
 });
 
