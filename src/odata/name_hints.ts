@@ -1,7 +1,9 @@
 import { nearNames, suggestNames } from "../validation.ts";
+import { DAY_HINT, isStartDate } from "./parse_filter.ts";
 import {
   fieldNames,
   FILTER_FIELDS,
+  isMeasured,
   RESOURCE_NAMES,
   type ResourceName,
   RESOURCES,
@@ -34,6 +36,7 @@ export function unknownFilterFieldHint(resource: ResourceName, name: string): st
   if (similar !== undefined) return suggestNames([similar]);
   const property = withoutLocationPrefix(name);
   if (/^L(at|ong)itude$/i.test(property)) return "use {within} to filter by position";
+  if (isStartDate(name) && isMeasured(resource)) return DAY_HINT;
   // Date, Year, EndDate, ActivityStartDate, ActivityEndDate, AnalysisStartDate
   if (/^(A\w+)?(Start|End)?(Date|Year)$/i.test(name)) {
     return "filter by ActivityStartYear, then keep the rows you need";

@@ -42,9 +42,11 @@ function parseClause(reader: TokenReader, allowsEmptyLists: boolean): ParsedClau
     reader,
     `one of the operators "${OPERATORS.join('", "')}"`,
     ({ text, isPrecededBySpace }) => OPERATORS.includes(text) && isPrecededBySpace,
+    fieldHint(field, peek(reader)),
   ).text as Comparison | "in";
   requireSpace(reader);
-  if (operator !== "in") return { field, operator, values: [takeLiteral(reader)], index };
+  const hint = isStartDate(field) ? DAY_HINT : "";
+  if (operator !== "in") return { field, operator, values: [takeLiteral(reader, hint)], index };
   takePunctuation(reader, "(");
   const isEmpty = allowsEmptyLists && peek(reader).text === ")";
   const values = isEmpty ? [] : [takeLiteral(reader)];
@@ -88,7 +90,8 @@ function takePunctuation(reader: TokenReader, mark: string): void {
   take(reader, `"${mark}"`, ({ kind, text }) => kind === "punctuation" && text === mark);
 }
 
-function takeLiteral(reader: TokenReader): Literal {
+/** @param hint Hint for characters after a number */
+function takeLiteral(reader: TokenReader, hint = ""): Literal {
   const { kind: found, text: word } = peek(reader);
   const { kind, text } = take(
     reader,
@@ -100,7 +103,7 @@ function takeLiteral(reader: TokenReader): Literal {
   // `5and` and `5x` would otherwise be read as two tokens.
   const { kind: following, isPrecededBySpace } = peek(reader);
   if (!isPrecededBySpace && !["end", "punctuation"].includes(following)) {
-    fail(reader, `a space after ${text}`, "");
+    fail(reader, `a space after ${text}`, hint);
   }
   return { text, quoted: false };
 }
@@ -156,6 +159,22 @@ function tokenize(filter: string): Token[] {
 }
 
 const OPERATORS: readonly string[] = ["eq", "ne", "lt", "lte", "gt", "gte", "in"];
+
+/** Hint for a field that only looks like one: a function, or an operator. `undefined` if it can be one. */
+function fieldHint(field: string, { text, kind }: Token): string | undefined {
+  const name = field.toLowerCase();
+  if (text === "(" && ["contains", "startswith", "substringof"].includes(name)) {
+    return 'use "in" with full names, which "weir values FIELD --search TEXT" finds';
+  }
+  if (name === "not" && (kind === "word" || text === "(")) return 'use "ne" in place of "not"';
+  return isStartDate(field) && REPLACEMENTS.has(text) ? DAY_HINT : undefined;
+}
+
+export const DAY_HINT = "use {from} and {to}, which take days";
+
+export function isStartDate(field: string): boolean {
+  return /^(?:Activity)?(?:Start)?Date$/i.test(field);
+}
 
 /** Operators that the service does not support. */
 const REPLACEMENTS = new Map<string, Comparison>([

@@ -33,6 +33,9 @@ const OPERATOR = 'one of the operators "eq", "ne", "lt", "lte", "gt", "gte", "in
 const CLOSING = "double a single quote inside a string: ''";
 const TOKEN = `a name, ${LITERAL}`;
 const SINGLE = "use single quotes";
+const NOT = 'use "ne" in place of "not"';
+const NAMES = 'use "in" with full names, which "weir values FIELD --search TEXT" finds';
+const DAYS = "use {from} and {to}, which take days";
 const LISTS = 'use parentheses only for the list of "in"';
 const NO_OR = 'send one query for each side, or use "in" with a list of values';
 
@@ -50,7 +53,13 @@ const FAULTS: readonly [
   ["DOI constructor 'x'", OPERATOR, 5, '"constructor"'],
   ["DOI EQ 'x'", OPERATOR, 5, '"EQ"', 'use "eq"'],
   ["DOI not 'x'", OPERATOR, 5, '"not"', 'use "ne"'],
-  ["not DOI eq 'x'", OPERATOR, 5, '"DOI"'],
+  ["not DOI eq 'x'", OPERATOR, 5, '"DOI"', NOT],
+  ["not(DOI eq 'x')", OPERATOR, 4, '"("', NOT],
+  ["not contains(DOI,'x')", OPERATOR, 5, '"contains"', NOT],
+  ["contains(DOI,'x')", OPERATOR, 9, '"("', NAMES],
+  ["startsWith(DOI,'x')", OPERATOR, 11, '"("', NAMES],
+  ["ActivityStartDate ge 2024-05-15", OPERATOR, 19, '"ge"', DAYS],
+  ["ActivityStartDate eq 2024-05-15", "a space after 2024", 26, '"-05"', DAYS],
   ["DOI eq", "a space", 7, "the end"],
   ["DOI eq'x'", "a space", 7, "\"'x'\""],
   ["DOI in('x')", "a space", 7, '"("', LISTS],
@@ -86,6 +95,7 @@ const UNKNOWN: readonly [
   hint?: string,
 ][] = [
   ["ActivityStartYear >= 2015", ">=", 19, "an operator", 'use "gte"'],
+  ["ActivityStartDate >= 2015", ">=", 19, "an operator", DAYS],
   ["DOI == 'x'", "==", 5, "an operator", 'use "eq"'],
   ["DOI != 'x'", "!=", 5, "an operator", 'use "ne"'],
   ["DOI < 'x'", "<", 5, "an operator", 'use "lt"'],
