@@ -52,6 +52,13 @@ export function createManifest(): object {
       ),
       "./package.json": "./package.json",
     },
+    // For TypeScript with `moduleResolution: node10`, which does not read `exports`.
+    typesVersions: {
+      "*": Object.fromEntries(
+        Object.entries(exports).filter(([entry]) => entry !== ".")
+          .map(([entry, path]) => [entry.slice("./".length), [types(path)]]),
+      ),
+    },
     // npm publishes scoped packages as private by default.
     publishConfig: { access: "public" },
   };

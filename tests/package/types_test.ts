@@ -13,11 +13,12 @@ interface Compiler {
   modules: readonly string[];
 }
 const COMPILERS: Record<string, Compiler> = {
-  oldest: { version: "5.7.3", node: 20, modules: ["node16", "preserve"] },
+  // The last one with node10 is TypeScript 6.
+  oldest: { version: "5.7.3", node: 20, modules: ["node16", "preserve", "node10"] },
   newest: { version: "7.0.2", node: 24, modules: ["nodenext", "preserve"] },
 };
 
-/** Programs that load the package with `require()`, which node16 does not allow. */
+/** Programs that load the package with `require()`, which node16 and the ECMAScript modules of node10 do not allow. */
 const REQUIRING = ["program.cts", "require.cts"];
 /** Output of the programs that run. */
 const PRINTED: Record<string, string> = {
@@ -99,13 +100,13 @@ async function compile(
   node: number | undefined,
 ): Promise<string> {
   const files = [...programs].filter(([name, code]) =>
-    (module !== "node16" || !REQUIRING.includes(name)) &&
+    (!["node16", "node10"].includes(module) || !REQUIRING.includes(name)) &&
     (node !== undefined || !/from "node:|\bprocess\.|(?<!= )\brequire\(/.test(code))
   ).map(([name]) => name);
   const compilerOptions = {
     strict: true,
     target: "es2022",
-    module,
+    module: module === "node10" ? "es2022" : module,
     moduleResolution: module === "preserve" ? "bundler" : module,
     rootDir: ".",
     outDir: module,
