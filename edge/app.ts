@@ -45,7 +45,7 @@
  *
  * | URL | response |
  * |---|---|
- * | `/Records.csv` | rows of a resource in a format: `Metadata`, `Locations`, `Observations` or `Records`, as `.csv`, `.csv.gz`, `.ndjson`, `.json` or `.parquet` |
+ * | `/Records.csv` | rows of a resource in a format: `Metadata`, `Locations`, `Observations` or `Records`, as `.csv`, `.tsv`, `.csv.gz`, `.ndjson`, `.json` or `.parquet` |
  * | `/Locations.geojson` | locations for a map |
  * | `/Records?$count=true` | the number of rows |
  * | `/Summary.csv` | number, years, units and non-detects of the results of each location and characteristic |

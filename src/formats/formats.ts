@@ -66,7 +66,7 @@ export interface WriterOptions {
 }
 
 /** Name of a format. */
-export type FormatName = "csv" | "csv.gz" | "ndjson" | "json" | "geojson";
+export type FormatName = "csv" | "tsv" | "csv.gz" | "ndjson" | "json" | "geojson";
 
 /**
  * A format of an entry point of its own, such as Parquet. Opaque.
@@ -159,6 +159,14 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     compression: "gz",
     newWriter: (options) => new GzipWriter(...csvArguments(options)),
   },
+  tsv: {
+    mediaType: "text/tab-separated-values",
+    label: "TSV",
+    resources: RESOURCE_NAMES,
+    csv: { separator: "\t" },
+    isTable: true,
+    newWriter: (options) => new CsvWriter(...csvArguments(options)),
+  },
   parquet: {
     mediaType: "application/vnd.apache.parquet",
     label: "Parquet",
@@ -206,7 +214,6 @@ function csvArguments(
 const FORMAT_SYNONYMS: Readonly<Record<string, string> & { [N in FileFormat]?: never }> = {
   excel: "xlsx",
   xls: "xlsx",
-  tsv: 'csv with {separator: "\\t"}',
   jsonstream: "ndjson",
 };
 

@@ -261,7 +261,7 @@ const INTERPRETERS: Record<string, [program: string | undefined, flag: string, n
 
 /** Packages that only some programs load, by the text that loads them. */
 const PACKAGES: readonly (readonly [text: string, name: string, isInstalled: boolean])[] = [
-  ["import polars", "Polars", hasPolars],
+  ["import polars", "Polars for Python", hasPolars],
   ["library(readr)", "readr", await hasRPackage("readr")],
   ["library(data.table)", "data.table", await hasRPackage("data.table")],
 ];

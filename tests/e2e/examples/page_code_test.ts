@@ -173,7 +173,7 @@ const READERS: readonly Reader[] = [
     run: runPython(...SYSTEM_PYTHON),
   },
   { id: "python", needs: ["pandas 2 or later", hasPandas2], run: runPython(python ?? "python3") },
-  { id: "polars", needs: ["Polars", hasPolars], run: runPython(python ?? "python3") },
+  { id: "polars", needs: ["Polars for Python", hasPolars], run: runPython(python ?? "python3") },
   {
     id: "duckdb",
     needs: ["DuckDB", hasDuckdb],

@@ -16,6 +16,7 @@ const DOWNLOADS: {
   args: string[];
 }[] = [
   { name: "CSV", file: "a.csv", args: ["records", "--limit=250", "--top=100", "--bom"] },
+  { name: "TSV", file: "a.tsv", args: ["records", "--limit=250", "--top=100"] },
   { name: "CSV in gzip", file: "a.csv.gz", args: ["records", "--limit=4000", "--top=1500"] },
   {
     name: "three row groups of Parquet",

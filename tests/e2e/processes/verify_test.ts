@@ -44,7 +44,7 @@ async function editPackage(
 
 const FILES: readonly (readonly [name: string, rows: number, line: string])[] = [
   ["a.csv", 40, "!select --limit=40 --tidy"],
-  ["a.csv", 40, "--limit=40 --no-header --separator=tab --eol=lf"],
+  ["a.tsv", 40, "--limit=40 --no-header --eol=lf"],
   ["a.csv", 9, "locations --limit=9 --bom --select=Name"],
   ["a.csv", 0, "--filter=CharacteristicName eq 'nothing'"],
   ["a.csv", 0, "locations --bom --no-header --select=Name --filter=Name eq 'nothing'"],

@@ -166,6 +166,12 @@ Deno.test("run() prints one line and returns 1 when a request fails", async () =
   assert(!/[\p{Cc}]/u.test(errors[0]!));
 });
 
+Deno.test("run() separates columns with a tab in TSV, unless another separator is chosen", async () => {
+  const line = ["records", "--sandbox", "--limit=1", "--select=Id,DOI", "--format=tsv"];
+  assertEquals((await weir(line)).output, '"Id"\t"DOI"\n500003\t10.25976/weir-aa00\n');
+  assertStringIncludes((await weir([...line, "--separator=;"])).output, '"Id";"DOI"\n');
+});
+
 Deno.test("run() refuses to print a binary format on a terminal", async () => {
   for (const [format, name] of [["csv.gz", "CSV in gzip"], ["parquet", "Parquet"]]) {
     const line = ["records", "--sandbox", `--format=${format}`];
