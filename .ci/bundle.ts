@@ -14,10 +14,13 @@ import { SERVER_BUNDLES } from "./server_bundles.ts";
 const CACHED_MODULE =
   /([^\s"]*\/npm\/[^/\n]+\/((?:@[^/\n]+\/)?[^/\n]+)\/(\d[^/\n]*))\/(\S+?)(?="|$)/gm;
 
+/** The library of `weir mcp`, which the command of these bundles never loads. */
+const OTHERS = ["--external", "./mcp_library.ts"];
+
 for (const [name, { module, platform }] of Object.entries(SERVER_BUNDLES)) {
   const path = `dist/${name}`;
   await run(Deno.execPath(), [
-    ...["bundle", "--quiet", "--platform", platform, "--output", path, module],
+    ...["bundle", "--quiet", "--platform", platform, "--output", path, module, ...OTHERS],
   ]);
   await Deno.writeTextFile(PROJECT + path, await complete(await Deno.readTextFile(PROJECT + path)));
   console.log(path);

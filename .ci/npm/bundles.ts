@@ -20,7 +20,7 @@ export const MODULES = "lib";
 /** Modules of the chunk with `src/errors.ts`. */
 const CORE_MODULES = ["bytes", "service_constants", "validation", "version"];
 /** Packages that the imported packages import. */
-const DEPENDENCIES = ["hyparquet"];
+const DEPENDENCIES = ["@modelcontextprotocol/core", "hyparquet", "zod"];
 const LINKS = "dist/node_modules";
 
 export interface Bundle {
@@ -54,7 +54,7 @@ export async function bundle(
       minifySyntax: true,
       outdir: MODULES,
       platform: "neutral",
-      plugins: [oneCoreChunk],
+      plugins: [oneCoreChunk, withoutPackageMaps],
       splitting: true,
     });
     const forBrowsers = await buildBundles(packages, {
@@ -82,6 +82,20 @@ const oneCoreChunk: Plugin = {
       const imports = CORE_MODULES.map((name) => `import "./${name}.ts";`).join("");
       // At the end, because the source map refers to the lines of the file.
       return { contents: `${code}\n${imports}`, loader: "ts" };
+    });
+  },
+};
+
+/** Leaves out maps and comments of a package that name files outside of it, of the repository in which it was built. */
+const withoutPackageMaps: Plugin = {
+  name: "without-package-maps",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/.*\.mjs$/ }, async ({ path }) => {
+      const code = await Deno.readTextFile(path);
+      return {
+        contents: code.replace(/^\/\/#(?: sourceMappingURL=|(?:end)?region).*/gm, ""),
+        loader: "js",
+      };
     });
   },
 };

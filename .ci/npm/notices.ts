@@ -23,6 +23,14 @@ export interface Notice {
  */
 const STD = "deno-std";
 
+/** Copyright of packages whose code is in the files of another package, without its licence file. Their licence is MIT. */
+const INLINED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "@modelcontextprotocol/server": {
+    "@cfworker/json-schema@4.1.1": "Copyright (c) 2020 Jeremy Danyow",
+    "content-type@1.0.5": "Copyright (c) 2015 Douglas Christopher Wilson",
+  },
+};
+
 /**
  * Reads the licences of npm packages, sorted by name.
  *
@@ -32,15 +40,20 @@ const STD = "deno-std";
  */
 export async function readNotices(packages: readonly NpmPackage[], own: string): Promise<Notice[]> {
   const unique = new Map(packages.map((npm) => [npm.name, npm]));
-  const sorted = [...unique.values()].sort((a, b) => a.name < b.name ? -1 : 1);
-  return await Promise.all(sorted.map(async ({ name, version, localPath }) => {
+  const ofOther = (copyright: string) => own.replace(/^Copyright.*$/m, copyright).trim();
+  const notices = await Promise.all([...unique.values()].map(async (npm) => {
+    const { name, version, localPath } = npm;
     const text = name === STD
-      ? own.replace(/^Copyright.*$/m, "Copyright 2018-2026 the Deno authors")
+      ? ofOther("Copyright 2018-2026 the Deno authors")
       : await Deno.readTextFile(`${localPath}/LICENSE`).catch(() => {
         throw new Error(`${name} has no file LICENSE in ${localPath}`);
       });
-    return { name: `${name}@${version}`, text: text.trim() };
+    const inlined = Object.entries(INLINED[name] ?? {})
+      .map(([other, copyright]) => ({ name: other, text: ofOther(copyright) }));
+    return [{ name: `${name}@${version}`, text: text.trim() }, ...inlined];
   }));
+  const withoutVersion = ({ name }: Notice) => name.slice(0, name.lastIndexOf("@"));
+  return notices.flat().sort((a, b) => withoutVersion(a) < withoutVersion(b) ? -1 : 1);
 }
 
 export function formatNoticesFile(notices: readonly Notice[]): string {

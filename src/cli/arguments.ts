@@ -14,6 +14,9 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>;
 
+/** End of the help of a flag that can be given several times. */
+export const LIST_HELP = "; can be repeated, or @FILE";
+
 /** Reads flags as the help writes them: `-n, --limit N`, or `--doi DOI...` for several. */
 export function flagTable(
   table: Readonly<Record<string, string>>,
@@ -22,7 +25,7 @@ export function flagTable(
   const flags = Object.entries(table).map(([usage, help]): [string, Flag] => {
     const [, letter, name, value, dots] = /^(?:-(.), )?--(\S+)(?: (.+?)(\.{3})?)?$/.exec(usage)!;
     const isList = dots !== undefined;
-    const text = isList ? `${help}; can be repeated, or @FILE` : help;
+    const text = isList ? help + LIST_HELP : help;
     return [name!, { letter, value, isList, help: text, choices: choices[name!] }];
   });
   return Object.fromEntries(flags);
@@ -122,7 +125,8 @@ function parseFlags(
   return { flags, operands };
 }
 
-function checkValue(
+/** @throws {UsageError} If a value is missing, or not one of the choices */
+export function checkValue(
   name: string,
   { value, choices }: Flag,
   text: string,

@@ -6,6 +6,7 @@ export { printCompletion } from "./completion.ts";
 export { doctor } from "./doctor.ts";
 export { download } from "./download.ts";
 export { printFields, printSignedUrl, printUrl } from "./offline_commands.ts";
+export { serveMcp } from "./mcp.ts";
 export { confirm, promptSecret } from "./prompt.ts";
 export { serve, serverVariables } from "./serve.ts";
 export { printSummary } from "./summary.ts";

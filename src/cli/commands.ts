@@ -31,7 +31,7 @@ type Runner =
     | "printSignedUrl"
     | "printSummary"
   )
-  | ("printUrl" | "printValues" | "serve" | "setup" | "syncMirror" | "verify");
+  | ("printUrl" | "printValues" | "serve" | "serveMcp" | "setup" | "syncMirror" | "verify");
 
 export interface Command extends Syntax {
   summary: string;
@@ -237,6 +237,16 @@ const TABLE: Readonly<Record<string, Command>> = {
       "weir serve --host 0.0.0.0 --env-file /etc/weir.env",
     ],
     run: "serve",
+  },
+  mcp: {
+    summary: "start a server of tools for assistants, on standard input and output (MCP)",
+    operand: { name: "DIR", help: "the folder in which it may write files" },
+    flags: {
+      ...flagTable({ "--force": "let an assistant replace files in DIR" }),
+      ...SERVICE_FLAGS,
+    },
+    examples: ["weir mcp water", "weir mcp water --sandbox"],
+    run: "serveMcp",
   },
   doctor: {
     summary: "check the key, the network, and what weir assumes about the service, in 25 requests",

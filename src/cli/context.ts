@@ -1,4 +1,6 @@
 import process from "node:process";
+import type { Readable } from "node:stream";
+import type { Progress } from "../client/query.ts";
 import type { Clock } from "../clock.ts";
 
 /** `main()` passes the real ones, tests pass fakes. */
@@ -20,6 +22,8 @@ export interface Context {
   printError: (line: string) => void;
   /** Standard error, if it is a terminal. */
   terminal: Terminal | undefined;
+  /** Standard input. */
+  input: () => Readable;
   readInput: () => Promise<string>;
   /** Reads a line without showing it; without a terminal, from standard input. */
   promptSecret: (prompt: string) => Promise<string>;
@@ -29,6 +33,8 @@ export interface Context {
   endProcess: () => void;
   /** By SIGINT, SIGTERM, SIGHUP or SIGBREAK. */
   signal: AbortSignal;
+  /** Called with the progress of a download. */
+  onProgress?: (progress: Progress) => void;
   /** Its time is in ms since 1970. */
   clock: Clock;
 }

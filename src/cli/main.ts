@@ -160,6 +160,7 @@ function createContext(call: Call): Context {
     terminal: stderr.isTTY && environmentIfAllowed("TERM") !== "dumb"
       ? { columns: () => stderr.columns || 80, write: writeMessage }
       : undefined,
+    input: () => process.stdin,
     readInput: () => text(process.stdin),
     promptSecret: async (prompt) =>
       await (await import("./command_functions.ts")).promptSecret(prompt, signal),

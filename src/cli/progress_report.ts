@@ -114,7 +114,10 @@ export interface ProgressReport {
 
 /** On a terminal, in one line that is redrawn; else in one line per page. */
 export function startReport(
-  { printError, terminal, clock }: Pick<Context, "printError" | "terminal" | "clock">,
+  { printError, terminal, clock, onProgress }: Pick<
+    Context,
+    "printError" | "terminal" | "clock" | "onProgress"
+  >,
   { isQuiet, mayDraw, limit, after }: ReportOptions,
 ): ProgressReport {
   const line = mayDraw && terminal !== undefined ? createLine(terminal) : undefined;
@@ -158,6 +161,7 @@ export function startReport(
       printError(reason);
     },
     update(next) {
+      onProgress?.(next);
       const isNewPage = next.pages !== (state.progress?.pages ?? 0);
       const hasAnswer = isNewPage || next.rows > (state.progress?.rows ?? before);
       if (hasAnswer && !isQuiet && retryLines.onAnswer()) printError(ANSWERS_AGAIN);

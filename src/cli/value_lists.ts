@@ -15,15 +15,19 @@ const LIST_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   unit: [],
 };
 
-/** `@FILE` stands for the values in a file, `@-` for those of standard input. */
-export async function readLists(given: Arguments, context: Context): Promise<Arguments> {
+/** `@FILE` stands for the values in a file, `@-` for those of standard input, unless `read` throws. */
+export async function readLists(
+  given: Arguments,
+  context: Context,
+  read: typeof readText = readText,
+): Promise<Arguments> {
   const flags = new Map(given.flags);
   for (const [name, columns] of Object.entries(LIST_COLUMNS)) {
     const values: string[] = [];
     for (const value of flags.get(name) ?? []) {
       const text = value.trim();
       if (text.startsWith("@")) {
-        const found = valuesOf(await readText(name, text.slice(1), context), name, columns);
+        const found = valuesOf(await read(name, text.slice(1), context), name, columns);
         if (found.length === 0) throw new UsageError(`--${name} ${text} has no values`);
         for (const value of found) values.push(value);
       } else values.push(text);

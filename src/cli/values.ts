@@ -8,7 +8,7 @@ import { FILTER_FLAGS, VALUE_FIELDS } from "./flags.ts";
 import { type CommandQuery, printReasons, readCommandQuery } from "./command_query.ts";
 
 /** Rows that are read without --yes. */
-const MAX_UNCONFIRMED = 100_000;
+export const MAX_UNCONFIRMED = 100_000;
 
 /** Prints how long it takes to read all rows of a query, and asks if they are many. */
 export async function confirmReading(

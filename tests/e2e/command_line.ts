@@ -37,6 +37,8 @@ export interface CommandLine {
   port?: number;
   /** Whether it may read and write files. */
   hasFiles?: boolean;
+  /** Whether the test writes to its standard input. */
+  hasInput?: boolean;
   environment?: Record<string, string>;
 }
 
@@ -72,7 +74,7 @@ export function start(line: CommandLine, ...args: string[]): Deno.ChildProcess {
     args: programArgs,
     cwd: FOLDER,
     env: line.environment ?? {},
-    stdin: "null",
+    stdin: line.hasInput ? "piped" : "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();

@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { run } from "../../src/cli/run.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { withDeadline } from "./deadline.ts";
@@ -16,6 +18,7 @@ export const COMMAND_NAMES = [
   "url",
   "sign",
   "serve",
+  "mcp",
   "doctor",
   "completion",
   "setup",
@@ -38,12 +41,16 @@ export interface RunOptions {
   confirms?: boolean;
   /** Text that the user enters at the prompt for the key. */
   secret?: string;
-  input?: string;
+  input?: string | Readable;
   networkHint?: () => string | undefined;
   signal?: AbortSignal;
   clock?: Clock;
   /** Replaces the function that writes text to standard output. */
   print?: (text: string) => Promise<void>;
+  /** Replaces the function that writes bytes to standard output. */
+  write?: (bytes: Uint8Array) => Promise<void>;
+  /** Called with each line of standard error. */
+  onError?: (line: string) => void;
 }
 
 export async function weir(line: readonly string[], given: RunOptions = {}): Promise<RunResult> {
@@ -57,6 +64,7 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     ...given.environment,
   };
   const environment = (name: string) => variables[name];
+  const input = given.input instanceof Readable ? given.input : Readable.from([given.input ?? ""]);
   const running = run(line, {
     environment,
     environmentIfAllowed: environment,
@@ -65,11 +73,15 @@ export async function weir(line: readonly string[], given: RunOptions = {}): Pro
     permissionHint: () => "",
     networkHint: given.networkHint ?? (() => undefined),
     isStdoutTerminal: given.isStdoutTerminal ?? false,
-    write: (bytes) => Promise.resolve(void chunks.push(decoder.decode(bytes))),
+    write: given.write ?? ((bytes) => Promise.resolve(void chunks.push(decoder.decode(bytes)))),
     print: given.print ?? ((text) => Promise.resolve(void chunks.push(text))),
-    printError: (text) => errors.push(text),
+    printError(text) {
+      errors.push(text);
+      given.onError?.(text);
+    },
     terminal: given.isTerminal ? { columns: () => 80, write: (text) => drawn += text } : undefined,
-    readInput: () => Promise.resolve(given.input ?? ""),
+    input: () => input,
+    readInput: () => text(input),
     confirm: () => Promise.resolve(given.confirms ?? false),
     promptSecret: () => Promise.resolve(given.secret ?? ""),
     signal: given.signal ?? new AbortController().signal,

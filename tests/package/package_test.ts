@@ -57,11 +57,14 @@ Deno.test("the package has the licence of each npm package that it contains", as
   const contained = [...new Set(maps.flatMap(namesIn))].sort();
   assertEquals(contained.map((name) => name.replace(/(?<=.)@.*/, "")), [
     "@hono/node-server",
+    "@modelcontextprotocol/core",
+    "@modelcontextprotocol/server",
     "deno-std",
     "hono",
     "hyparquet-writer",
     "hyparquet",
     "url-template",
+    "zod",
   ]);
   for (const name of contained) assertStringIncludes(notices, `\n${name}\n-`);
   for (const name of namesIn("dist/weir.js.map")) assertStringIncludes(inBrowser, `\n${name}\n\n`);
@@ -69,13 +72,17 @@ Deno.test("the package has the licence of each npm package that it contains", as
     assertStringIncludes(text, "Copyright (c) 2012-2014, Bram Stein");
     assertStringIncludes(text, "Copyright 2018-2026 the Deno authors");
   }
+  // Packages whose code is in a file of another one.
+  for (const name of ["@cfworker/json-schema", "content-type"]) {
+    assertStringIncludes(notices, `\n${name}@`);
+  }
   assertStringIncludes(inBrowser, "Copyright (c) 2026");
 });
 
 Deno.test("the package has no paths of the build machine when it is installed", async () => {
-  const { HOME = "/", DENO_DIR = "/" } = Deno.env.toObject();
-  const paths = [PROJECT, HOME, DENO_DIR, "file:///", ".cache/deno", "node_modules/"]
-    .filter((path) => path !== "/");
+  const { HOME = "", DENO_DIR = "" } = Deno.env.toObject();
+  const folders = [HOME, DENO_DIR].filter((folder) => folder !== "").map((path) => `${path}/`);
+  const paths = [PROJECT, ...folders, "file:///", ".cache/deno", "node_modules/"];
   for (const file of files) {
     const text = await Deno.readTextFile(project.installed + file);
     for (const path of paths) assert(!text.includes(path), `${file} has ${path}`);
@@ -119,6 +126,31 @@ Deno.test("all entry points share one rate limiter when import and require load 
   );
   assertEquals({ requests, parallel, tooFast }, { requests: 7, parallel: 0, tooFast: 0 });
   assert(hasOneError);
+});
+
+Deno.test("weir mcp answers from the package, and no other command loads its library", async () => {
+  const chunks = files.filter((file) => file.endsWith(".js.map"))
+    .filter((map) =>
+      sourcesOf(map).some((source) => source.startsWith("npm:@modelcontextprotocol"))
+    )
+    .map((map) => map.slice("lib/".length, -".map".length));
+  assertEquals(chunks.length, 1);
+  for (const file of files.filter((file) => /^lib\/.*\.js$/.test(file))) {
+    const code = await Deno.readTextFile(project.installed + file);
+    assert(
+      !code.includes(`from "./${chunks[0]}"`) && !code.includes(`import "./${chunks[0]}"`),
+      file,
+    );
+  }
+  const params = {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  };
+  const request = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  const shell = `echo '${request}' | npx weir mcp . --sandbox`;
+  const { stdout } = await run(project.folder, {}, "bash", "-c", shell);
+  assertEquals(JSON.parse(stdout).result.serverInfo, { name: "weir", version: jsr.version });
 });
 
 function readJson(file: string) {

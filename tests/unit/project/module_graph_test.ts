@@ -92,7 +92,11 @@ Deno.test("the command line loads client, sandbox and server only when a command
     /^(edge|src\/(client|endpoint|sandbox|signing))\/|^src\/cli\/(cite|download|prompt|serve)/;
   assertEquals(files.filter((path) => unexpected.test(path)), []);
   assertEquals(npm, ["deno-std/csv/parse.js", "deno-std/csv/stringify.js"]);
-  const functions = (await reachedBy("src/cli/command_functions.ts", false)).files;
-  assert(functions.includes("src/cli/serve.ts"));
-  assertEquals(functions.filter((path) => /^(edge|src\/sandbox)\/(?!assumptions)/.test(path)), []);
+  const functions = await reachedBy("src/cli/command_functions.ts", false);
+  for (const command of ["serve", "mcp"]) {
+    assert(functions.files.includes(`src/cli/${command}.ts`));
+  }
+  const others = /^(edge|src\/sandbox)\/(?!assumptions)|mcp_library/;
+  assertEquals(functions.files.filter((path) => others.test(path)), []);
+  assertEquals(functions.npm.filter((path) => path.startsWith("@modelcontextprotocol")), []);
 });
