@@ -48,7 +48,7 @@ for (const { source, path, text, map } of emitDeclarations(Object.values(jsr.exp
   await write(path, text, map);
   sources.add(source);
 }
-for (const path of [...sources, "CHANGELOG.md", "LICENSE"]) {
+for (const path of [...sources, "CHANGELOG.md", "LICENSE", "SKILL.md"]) {
   await write(path, await Deno.readTextFile(PROJECT + path));
 }
 const notices = await readNotices(bundles.flatMap(({ packages }) => packages), license);

@@ -158,7 +158,7 @@ function tokenize(filter: string): Token[] {
   return tokens;
 }
 
-const OPERATORS: readonly string[] = ["eq", "ne", "lt", "lte", "gt", "gte", "in"];
+export const OPERATORS: readonly string[] = ["eq", "ne", "lt", "lte", "gt", "gte", "in"];
 
 /** Hint for a field that only looks like one: a function, or an operator. `undefined` if it can be one. */
 function fieldHint(field: string, { text, kind }: Token): string | undefined {

@@ -18,7 +18,7 @@ export interface CodeBlock {
 
 /** Folders with documents, and documents in other folders. A document that does not exist is left out. */
 const FOLDERS = ["docs/", "examples/"];
-const FILES = ["README.md", "CONTRIBUTING.md", ".github/SECURITY.md"];
+const FILES = ["README.md", "SKILL.md", "CONTRIBUTING.md", ".github/SECURITY.md"];
 
 export const DOCUMENTS: ReadonlyMap<string, string> = await readDocuments();
 

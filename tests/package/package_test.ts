@@ -9,7 +9,14 @@ import { type ConsumerProject, createProject, output, run } from "./project.ts";
 const CONSUMER = new URL("consumer/", import.meta.url);
 
 /** Files in the package that are neither code nor types nor maps. */
-const TEXTS = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "package.json"];
+const TEXTS = [
+  "CHANGELOG.md",
+  "LICENSE",
+  "README.md",
+  "SKILL.md",
+  "THIRD-PARTY-LICENSES.txt",
+  "package.json",
+];
 
 let project: ConsumerProject;
 let files: string[];

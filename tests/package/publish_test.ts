@@ -15,7 +15,7 @@ Deno.test("publish:check lists the files and reports the missing check when JSR 
   assertEquals(code, 0, stdout + stderr);
   assertStringIncludes(/^Not checked: .*$/m.exec(stdout)![0], "status 503");
   const listed = [...stdout.matchAll(/^ {3}(\S+) \([\d.]+\w+\)$/gm)].map(([, path]) => path!);
-  const expected = ["CHANGELOG.md", "LICENSE", "jsr.json", "mod.ts"];
+  const expected = ["CHANGELOG.md", "LICENSE", "SKILL.md", "jsr.json", "mod.ts"];
   for (const folder of ["src/", "edge/"]) {
     for await (const file of filesIn(PROJECT + folder)) expected.push(folder + file);
   }
