@@ -6,7 +6,7 @@ import { comparedFields, explainNoRows, unmatchedValues } from "../client/no_row
 import { FileError, statIfExists } from "../files/output.ts";
 import { type FilePackage, packagePath, pathsOf } from "../files/part_file.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
-import type { FileFormat } from "../formats/formats.ts";
+import { type FileFormat, FORMAT_NAMES } from "../formats/formats.ts";
 import { TEXT_IDENTIFIERS } from "../odata/fields.ts";
 import { isMeasured, type ResourceName, type SUMMARY_KEYS } from "../odata/resources.ts";
 import { KNOWN_VALUES, searchValues } from "../odata/value_hints.ts";
@@ -99,7 +99,7 @@ export function createTools(mayReplace: boolean): Readonly<Record<string, Tool>>
       description:
         "Write all rows to a file. To continue an interrupted download, repeat the call.",
       flags: {
-        file: { value: "NAME", help: "name, ending in .csv, .csv.gz, .ndjson, .json, .parquet, …" },
+        file: { value: "NAME", help: `name, ending in .${FORMAT_NAMES.join(", .")}` },
         resource: {
           value: "NAME",
           choices: Object.keys(RESOURCE_COMMANDS),
@@ -271,6 +271,7 @@ const READERS: Readonly<Record<FileFormat, (name: string) => string>> = {
   json: (name) => `json.load(open(${name}))["value"]`,
   geojson: (name) => `geopandas.read_file(${name})`,
   parquet: (name) => `pandas.read_parquet(${name})`,
+  xlsx: (name) => `pandas.read_excel(${name}, keep_default_na=False, na_values=[""])`,
 };
 
 function readCsv(name: string): string {
