@@ -5,9 +5,9 @@ import type { DataStream } from "../client/datastream.ts";
 import { comparedFields, explainNoRows, unmatchedValues } from "../client/no_rows.ts";
 import { FileError, statIfExists } from "../files/output.ts";
 import { type FilePackage, packagePath, pathsOf } from "../files/part_file.ts";
+import type { PackageField } from "../formats/data_package.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type FileFormat, FORMAT_NAMES } from "../formats/formats.ts";
-import { TEXT_IDENTIFIERS } from "../odata/fields.ts";
 import { isMeasured, type ResourceName, type SUMMARY_KEYS } from "../odata/resources.ts";
 import { KNOWN_VALUES, searchValues } from "../odata/value_hints.ts";
 import type { Flags } from "./arguments.ts";
@@ -263,21 +263,32 @@ async function citeDatasets({ flags, context }: ToolCall): Promise<Answer> {
   };
 }
 
+type ReadFile = (path: string, fields: readonly PackageField[]) => string;
+
 /** Code of Python that reads a file. */
-const READERS: Readonly<Record<FileFormat, (name: string) => string>> = {
-  csv: readCsv,
-  "csv.gz": readCsv,
-  ndjson: (name) => `pandas.read_json(${name}, lines=True)`,
-  json: (name) => `json.load(open(${name}))["value"]`,
-  geojson: (name) => `geopandas.read_file(${name})`,
-  parquet: (name) => `pandas.read_parquet(${name})`,
-  xlsx: (name) => `pandas.read_excel(${name}, keep_default_na=False, na_values=[""])`,
+const READERS: Readonly<Record<FileFormat, ReadFile>> = {
+  csv: (path, fields) => `pandas.read_csv(${path}, ${csvArguments(fields)})`,
+  "csv.gz": (path, fields) => `pandas.read_csv(${path}, ${csvArguments(fields)})`,
+  tsv: (path, fields) => `pandas.read_csv(${path}, sep="\\t", ${csvArguments(fields)})`,
+  ndjson: (path) => `pandas.read_json(${path}, lines=True)`,
+  json: (path) => `json.load(open(${path}))["value"]`,
+  geojson: (path) => `geopandas.read_file(${path})`,
+  parquet: (path) => `pandas.read_parquet(${path})`,
+  xlsx: (path) => `pandas.read_excel(${path}, keep_default_na=False, na_values=[""])`,
 };
 
-function readCsv(name: string): string {
-  const identifiers = JSON.stringify(TEXT_IDENTIFIERS);
-  return `pandas.read_csv(${name}, keep_default_na=False, na_values=[""], low_memory=False, ` +
-    `dtype=dict.fromkeys(${identifiers}, str))`;
+const PYTHON_TYPES: Readonly<Record<string, string>> = {
+  integer: "int",
+  number: "float",
+  boolean: "bool",
+};
+
+/** As the web page writes them: a column is text unless the package of the file says otherwise. */
+function csvArguments(fields: readonly PackageField[]): string {
+  const types = fields.filter(({ type }) => Object.hasOwn(PYTHON_TYPES, type))
+    .map(({ name, type }) => `${name}=${PYTHON_TYPES[type]}`);
+  return `dtype=collections.defaultdict(${["lambda: str", ...types].join(", ")}), ` +
+    'keep_default_na=False, na_values=[""], float_precision="round_trip"';
 }
 
 /** Without a separator of folders, a colon, or a leading dot or hyphen. */
@@ -312,11 +323,11 @@ async function downloadFile({ flags, context, folder }: ToolCall): Promise<Answe
   if (isMeasured(resource) && !isSmall) await confirmReading(query);
   await download({ command, operand: undefined, flags: given }, context);
   const written: FilePackage = JSON.parse(await readFile(packagePath(path), "utf8"));
-  const { resources: [{ rows, bytes, hash }], created, sources = [], weir } = written;
+  const { resources: [{ rows, bytes, hash, schema }], created, sources = [], weir } = written;
   return {
     path,
     ...{ rows, bytes, hash, created },
-    how_to_read: READERS[weir.query.format as FileFormat](JSON.stringify(path)),
+    how_to_read: READERS[weir.query.format as FileFormat](JSON.stringify(path), schema.fields),
     package: packagePath(path),
     citations: sources.map(({ citation, licence }) => `${citation}\nLicence: ${licence}`),
   };

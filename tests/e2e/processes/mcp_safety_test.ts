@@ -2,7 +2,7 @@
 // mcp_tasks_test.ts has what assistants do with it.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { MAX_ANSWER, NOTICE } from "../../../src/cli/mcp_answer.ts";
-import SNIPPETS from "../../../edge/page/code_snippets.json" with { type: "json" };
+import { createCode } from "../../../edge/page/code_snippets.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { KEY, withMcp, withService } from "../../helpers/mcp.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -219,12 +219,12 @@ Deno.test("weir mcp says of wrong arguments what is right", async () => {
   });
 });
 
-Deno.test("weir mcp reads a CSV with the options of the web page's Python code", async () => {
+Deno.test("weir mcp reads a CSV with the arguments of the web page's Python code", async () => {
   await withService([], async ({ call }) => {
-    const { data } = await call("download", { file: "a.csv", limit: 1 });
-    const { code } = SNIPPETS.find(({ id }) => id === "python")!;
-    const [, options] = /"\{url\}",(.*)/s.exec(code.join(""))!;
-    const compact = (text: string) => text.replace(/\s|\[[^\]]{3,}\]|\{identifiers\}/g, "");
-    assertStringIncludes(compact(data.how_to_read), compact(options!));
+    const { data } = await call("download", { file: "a.csv", limit: 1, tidy: true });
+    const code = createCode("python", "public", "/Records.csv?tidy=true", "rows");
+    const argumentsOf = (text: string) =>
+      /\bdtype=[^]*/.exec(text.replaceAll("collections.", ""))![0].replace(/\s/g, "");
+    assertEquals(argumentsOf(data.how_to_read), argumentsOf(code));
   });
 });
