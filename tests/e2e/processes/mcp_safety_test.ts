@@ -96,12 +96,20 @@ Deno.test("the API key is in no answer, line or error of weir mcp", async () => 
     for (const [tool, args] of misuses) {
       assertMatch((await call(tool, args)).data.error, /^An argument has the API key: /);
     }
+    const { data } = await call("find_locations");
+    assertEquals(data.rows[0][1], "x-api-key: *** ***");
     for (status of [400, 401, 403, 500]) assert((await call("preview")).isError);
     const all = [...written, ...errors].join("\n");
     for (const form of [KEY, encodeURIComponent(KEY), "k3y"]) assert(!all.includes(form));
   }, {
     clock: { now: Date.now, sleep: () => Promise.resolve() },
-    answer: () => status === 200 ? undefined : Response.json({ message: echo }, { status }),
+    answer({ url }) {
+      if (status !== 200) return Response.json({ message: echo }, { status });
+      if (!url.includes("/Locations")) return;
+      return Response.json({
+        value: [1, 2].map((Id) => ({ Id, Name: echo + " ".repeat(Id - 1) })),
+      });
+    },
   });
 });
 
@@ -165,7 +173,7 @@ Deno.test("weir mcp replaces a file only with --force and the argument force", a
 
 Deno.test("weir mcp reports the progress of a download, and cancelling it ends its request, but keeps its part", async () => {
   const stop = new AbortController();
-  const ended = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<unknown>();
   let pages = 0;
   await withService([], async ({ client, call }, folder) => {
     const progress: number[] = [];
@@ -175,7 +183,7 @@ Deno.test("weir mcp reports the progress of a download, and cancelling it ends i
       onprogress: (now) => progress.push(now.progress),
     }).catch(() => "cancelled");
     assertEquals([cancelled, progress], ["cancelled", [10_000]]);
-    await ended.promise;
+    assertMatch(String(await ended.promise), /enough/);
     let answer = await call("download", args);
     // The run that was cancelled still releases its part.
     while (answer.isError) answer = await call("download", args);
@@ -188,7 +196,7 @@ Deno.test("weir mcp reports the progress of a download, and cancelling it ends i
       const { promise, reject } = Promise.withResolvers<Response>();
       signal.addEventListener("abort", () => {
         reject(signal.reason);
-        ended.resolve();
+        ended.resolve(signal.reason);
       });
       stop.abort("enough");
       return promise;
