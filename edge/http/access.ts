@@ -5,7 +5,7 @@ import { DataStream } from "../../src/client/datastream.ts";
 import { KEY_SOURCE } from "../../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../../src/signing/signed_url.ts";
 import type { Exchange } from "./exchange.ts";
-import { type AccessMode, isWorkers, type Settings } from "./options.ts";
+import { type AccessMode, type AccessToken, isWorkers, type Settings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 
 interface Authorized {
@@ -24,8 +24,8 @@ export interface AccessControl {
   server: Authorized;
   /** Also sets the client of the exchange. Throws an {@linkcode HttpProblem} with status 401 or 403. */
   authorize(exchange: Exchange): Promise<Authorized>;
-  /** `undefined` without credentials. */
-  authorizePage(request: Request): Promise<Authorized | undefined>;
+  /** `undefined` without credentials. Also sets the name of the token in the facts. */
+  authorizePage(exchange: Exchange): Promise<Authorized | undefined>;
 }
 
 /** Request header that responses vary by. */
@@ -43,7 +43,7 @@ export function createAccessControl(settings: Settings): AccessControl {
     ? { dataStream: dataStream.with({ apiKey: undefined }), apiKey: undefined }
     : { dataStream, apiKey };
 
-  async function authorizePage(request: Request): Promise<Authorized | undefined> {
+  async function authorizePage({ request, facts }: Exchange): Promise<Authorized | undefined> {
     if (access === "public") return server;
     if (isCaller) {
       const key = request.headers.get("x-api-key")?.trim();
@@ -52,14 +52,14 @@ export function createAccessControl(settings: Settings): AccessControl {
     }
     const token = bearerToken(request);
     if (token === undefined) return undefined;
-    await requireKnownToken(token, tokens);
+    facts.token = (await requireKnownToken(token, tokens)).name;
     return { ...server, credential: token };
   }
   let hasWarned = false;
   async function authorize(exchange: Exchange) {
     const { request } = exchange;
     if (access === "signed") await requireSignature(request, settings);
-    const authorized = access === "signed" ? server : await authorizePage(request);
+    const authorized = access === "signed" ? server : await authorizePage(exchange);
     if (authorized === undefined) throw isCaller ? noKey() : noToken();
     exchange.client = await identifyClient(exchange, authorized.credential, settings);
     const { clientAddressHeader } = settings;
@@ -120,11 +120,12 @@ async function requireSignature(
 
 export async function requireKnownToken(
   token: string | undefined,
-  known: readonly string[],
-): Promise<void> {
+  known: readonly AccessToken[],
+): Promise<AccessToken> {
   if (token === undefined) throw noToken();
-  const matches = known.map((expected) => timingSafeEqual(token, expected));
-  if ((await Promise.all(matches)).includes(true)) return;
+  const matches = await Promise.all(known.map(({ secret }) => timingSafeEqual(token, secret)));
+  const found = known[matches.indexOf(true)];
+  if (found !== undefined) return found;
   const detail = "The token is not one of this server's tokens";
   throw tokenProblem("Token refused", detail, 'Bearer error="invalid_token"');
 }

@@ -25,6 +25,8 @@ export interface RequestFacts {
   /** From the request to the end of the response. */
   milliseconds: number;
   upstreamRequests: number;
+  /** Name of the token of the request. Absent if it has no name. */
+  token?: string | undefined;
   /** Numbers of rows of which something should be known. Absent if there are none. */
   notes?: RowNotes | undefined;
 }
@@ -59,6 +61,8 @@ const METRICS = {
   [DURATION]: ["histogram", "Time until the end of the response."],
   weir_rows_total: ["counter", "Rows in responses."],
   weir_response_bytes_total: ["counter", "Bytes of response bodies."],
+  weir_token_requests_total: ["counter", "Requests with a token that has a name, by name."],
+  weir_token_rows_total: ["counter", "Rows in their responses, by name of the token."],
   weir_interrupted_responses_total: ["counter", EARLY_ENDS],
   weir_upstream_requests_total: ["counter", "Requests to DataStream, by status."],
   weir_downloads_in_progress: ["gauge", "Downloads in progress.", (of) => of.feeds.slots.running],
@@ -121,12 +125,16 @@ export class Metrics {
   }
 
   addRequest(
-    { method, path: route, status, outcome, rows, bytes, milliseconds }: RequestFacts,
+    { method, path: route, status, outcome, rows, bytes, milliseconds, token }: RequestFacts,
   ): void {
     // On Workers, the clock returns 0 until the first request.
     this.#startedAt ||= this.settings.now();
     this.#add("weir_requests_total", { route, method, status: String(status) });
     if (rows > 0) this.#add("weir_rows_total", { route }, rows);
+    if (token !== undefined) {
+      this.#add("weir_token_requests_total", { token });
+      this.#add("weir_token_rows_total", { token }, rows);
+    }
     if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);
     if (outcome !== "complete") this.#add("weir_interrupted_responses_total", { route, outcome });
     const seconds = milliseconds / 1000;
@@ -171,7 +179,7 @@ function formatValue(value: number): string {
   return value === Infinity ? "+Inf" : String(value);
 }
 
-/** No value has a character that the format escapes: all are routes, known methods, numbers, words of this server, or its version. */
+/** No value has a character that the format escapes: all are routes, known methods, numbers, names of tokens, words of this server, or its version. */
 function formatLabels(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   return `{${pairs.join(",")}}`;

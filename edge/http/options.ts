@@ -61,8 +61,9 @@ export interface AppOptions
   /** Secret that URLs are signed with, at least 32 bytes. Required for `signed` access. */
   signingSecret?: string | undefined;
   /**
-   * Tokens, each of at least 16 characters. With `token` access, downloads and the web page require one;
-   * with `signed` access, only the page, which does not exist without tokens. Default: none.
+   * Tokens, each of at least 16 characters, and optionally with a name for the log and the metrics: `anna=TOKEN`. With
+   * `token` access, downloads and the web page require one; with `signed` access, only the page, which does not exist
+   * without tokens. Default: none.
    */
   tokens?: readonly string[] | undefined;
   /** Whether to mark responses and file names as synthetic data. Default false. */
@@ -191,7 +192,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   tokens: {
     variable: "WEIR_TOKENS",
     help: "tokens of at least 16 letters, digits and -._~+/, optionally with = at the end; " +
-      "separated by commas",
+      "each can have a name (anna=TOKEN); separated by commas",
     default: [],
     defaultText: "none",
     parse: parseList,
@@ -355,7 +356,14 @@ export const VARIABLE_NAMES: Readonly<Record<string, string>> = {
 
 type OptionalName = "apiKey" | "clientAddressHeader" | "metricsToken";
 /** Options that become another value. */
-type ConvertedName = "log" | "mirror";
+type ConvertedName = "log" | "mirror" | "tokens";
+
+/** A token that gives access. */
+export interface AccessToken {
+  /** For the log and the metrics. */
+  readonly name?: string | undefined;
+  readonly secret: string;
+}
 
 /** Valid options, with their defaults. */
 export type Settings =
@@ -365,6 +373,7 @@ export type Settings =
     clock: Clock;
     log: (line: string, level: LogLevel) => void;
     mirror: MirrorFolder | undefined;
+    tokens: readonly AccessToken[];
     /** Must not be in the log. */
     secrets: readonly string[];
     dataStreamOptions: Omit<DataStreamOptions, "apiKey">;
@@ -381,16 +390,22 @@ export function toSettings(options: AppOptions): Settings {
     if (given[name] === undefined) given[name] = defaultFor?.(given.access as AccessMode);
     if (isOfClient) dataStreamOptions[name] = given[name];
   }
-  const { apiKey, signingSecret = "", metricsToken, tokens, baseUrl } = given as unknown as
-    & AppOptions
-    & Settings;
-  const secrets = [apiKey, signingSecret, metricsToken, secretPath(baseUrl), ...tokens];
+  const { apiKey, signingSecret = "", metricsToken, baseUrl } = given as unknown as AppOptions;
+  const tokens = (given.tokens as string[]).map(parseToken);
+  const secrets = [
+    apiKey,
+    signingSecret,
+    metricsToken,
+    secretPath(baseUrl),
+    ...tokens.map(({ secret }) => secret),
+  ];
   const settings = {
     ...given,
     clock: given.clock ?? systemClock,
     log: safeLog(given.log as LogTarget),
     mirror: typeof given.mirror === "string" ? openFolder("mirror", given.mirror) : given.mirror,
     signingSecret,
+    tokens,
     secrets: secrets.filter((text) => !!text),
     dataStreamOptions,
   } as unknown as Settings;
@@ -477,16 +492,43 @@ function requireMirror(option: string, mirror: unknown): void {
 }
 
 /** A Bearer token (RFC 6750). */
-function requireToken(option: string, token: unknown, noun = "a token"): void {
-  if (typeof token === "string" && /^[\w\-.~+/]{16,}=*$/.test(token)) return;
+const TOKEN = /^[\w\-.~+/]{16,}=*$/;
+/** Letters of all languages, and the characters of an e-mail address that need no quotes in a file of variables. */
+const TOKEN_NAME = /^[\p{L}\p{N}\-_.@]{1,32}$/u;
+
+function requireToken(option: string, token: unknown): void {
+  if (typeof token === "string" && TOKEN.test(token)) return;
+  throw tokenError(option, "must be a token");
+}
+
+function tokenError(option: string, must: string, end = ""): ValidationError {
   const problem =
-    `must be ${noun} of at least 16 letters, digits and -._~+/, got another (not shown)`;
-  throw new ValidationError(option, problem, { hint: RANDOM_SECRET_HINT });
+    `${must} of at least 16 letters, digits and -._~+/${end}, got another (not shown)`;
+  return new ValidationError(option, problem, { hint: RANDOM_SECRET_HINT });
+}
+
+/** A text whose only `=` are at its end, as in base64, has no name. */
+function parseToken(text: string): AccessToken {
+  if (TOKEN.test(text)) return { secret: text };
+  const end = text.indexOf("=");
+  return { name: text.slice(0, end), secret: text.slice(end + 1) };
 }
 
 function requireTokens(option: string, tokens: unknown): void {
   if (!Array.isArray(tokens)) throw invalidValue(option, "a list of strings", undefined);
-  for (const token of tokens) requireToken(option, token, "tokens");
+  const known = new Set<string>();
+  for (const token of tokens) {
+    const { name = "x", secret } = parseToken(String(token));
+    if (typeof token !== "string" || !TOKEN.test(secret) || !TOKEN_NAME.test(name)) {
+      const end = ", optionally after a name of at most 32 letters, digits and -_.@, and =";
+      throw tokenError(option, "must be tokens", end);
+    }
+    if (known.has(secret)) {
+      const hint = "give each person a token of their own, or remove one of the two";
+      throw new ValidationError(option, "has one token twice (not shown)", { hint });
+    }
+    known.add(secret);
+  }
 }
 
 /** RFC 9110, 5.1. */

@@ -93,9 +93,10 @@ function formatLine(
 
 /** The query comes last and in quotes, because the client chooses its content. */
 function describeRequest(
-  { method, path, query, status, outcome, rows, bytes, milliseconds, upstreamRequests, notes = {} }:
-    RequestFacts,
+  facts: RequestFacts,
 ): string {
+  const { method, path, query, status, outcome, rows, bytes, milliseconds } = facts;
+  const { upstreamRequests, token, notes = {} } = facts;
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
   const parts = [
@@ -103,6 +104,7 @@ function describeRequest(
     count(bytes, "byte"),
     `${milliseconds} ms`,
     count(upstreamRequests, "upstream request"),
+    ...(token === undefined ? [] : [`token ${token}`]),
     ...Object.entries(notes).map(([name, rows]) => `${name} ${rows}`),
     ...(parameters === "" ? [] : [`query ${JSON.stringify(parameters)}`]),
   ];

@@ -263,7 +263,7 @@ function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "
   const cache = new TtlCache(clock);
 
   async function openSource(exchange: Exchange, isEmpty: boolean): Promise<Source> {
-    const authorized = await accessControl.authorizePage(exchange.request);
+    const authorized = await accessControl.authorizePage(exchange);
     if (authorized === undefined) {
       const text = access === "caller" ? "keyRequired" : "tokenRequired";
       throw new FormError(text, {}, isEmpty ? 200 : 401);

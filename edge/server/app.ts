@@ -188,7 +188,7 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   });
   if (metricsToken !== undefined) {
     app.get("/metrics", async ({ req }) => {
-      await requireKnownToken(bearerToken(req.raw), [metricsToken]);
+      await requireKnownToken(bearerToken(req.raw), [{ secret: metricsToken }]);
       const headers = { ...NO_STORE, "content-type": METRICS_TYPE };
       return new Response(metrics.toText(), { headers });
     });

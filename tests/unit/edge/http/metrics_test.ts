@@ -14,7 +14,10 @@ const read = async (app: EdgeApp, path: string, init?: RequestInit) =>
   await (await app.request(path, init)).arrayBuffer();
 
 function assertMetric(app: EdgeApp, name: string, value: number): void {
-  assertEquals(app.metrics().match(new RegExp(`^${name} (.*)$`, "m"))?.[1], String(value));
+  assertEquals(
+    app.metrics().match(new RegExp(`^${name.replace(/[{.]/g, "\\$&")} (.*)$`, "m"))?.[1],
+    String(value),
+  );
 }
 
 Deno.test("EdgeApp.request() returns the text of metrics() for /metrics, only with metricsToken", async () => {
@@ -32,6 +35,29 @@ Deno.test("EdgeApp.request() returns the text of metrics() for /metrics, only wi
   assertEquals((await get(`Bearer ${token}`, "/Records.csv")).status, 401);
   const { app: without } = overSandbox({}, options);
   assertEquals((await get(`Bearer ${tokens[0]}`, "/metrics", without)).status, 404);
+});
+
+Deno.test("EdgeApp.request() records requests and rows by the name of the token, in the log and the metrics", async () => {
+  const secrets = ["c2VjcmV0LW9mLWFubmE=", "secret-of-the-laboratory", "YmFzZTY0LXdpdGhvdXQtYQ=="];
+  const [anna, lab, bare] = secrets;
+  const options = { access: "token", apiKey: "sandbox", logRequests: true } as const;
+  const tokens = [`anna=${anna}`, `élan-2@lab.ca=${lab}`, bare!];
+  for (const logFormat of ["json", "text"] as const) {
+    const { app, log } = overSandbox({ records: 30 }, { ...options, tokens, logFormat });
+    for (const [secret, limit] of [[anna, 3], [lab, 5], [anna, 2], [bare, 7]]) {
+      const headers = { authorization: `Bearer ${secret}` };
+      await read(app, `/Records.csv?$select=Id&limit=${limit}`, { headers });
+    }
+    const headers = { authorization: `Bearer anna=${anna}` };
+    assertEquals((await app.request("/Records.csv", { headers })).status, 401);
+    assertMetric(app, 'weir_token_requests_total{token="anna"}', 2);
+    assertMetric(app, 'weir_token_rows_total{token="anna"}', 5);
+    assertMetric(app, 'weir_token_rows_total{token="élan-2@lab.ca"}', 5);
+    assertEquals(app.metrics().match(/^weir_token_rows_total/gm)?.length, 2);
+    const names = log.map((line) => /token"?[ :]"?([^",]*)/.exec(line)?.[1]);
+    assertEquals(names, ["anna", "élan-2@lab.ca", "anna", undefined, undefined]);
+    for (const secret of secrets) assertEquals(log.join().includes(secret), false);
+  }
 });
 
 test("EdgeApp.metrics() has the recorded text after downloads, refusals, failures and an abort", async () => {
