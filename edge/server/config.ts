@@ -117,6 +117,49 @@ export function settingsLine(options: AppOptions): string {
   }`;
 }
 
+/** Bytes in memory of a row of a page: a record takes about 300 bytes as CSV. */
+const BYTES_PER_ROW = 400;
+
+/** Returns a sentence for each setting that opens the server further than another one suggests, or stalls downloads. */
+export function settingWarnings(options: AppOptions): string[] {
+  const settings = toSettings(options);
+  const { access, apiKey, tokens, signingSecret, metricsToken, maxCachedBytes, pageRows } =
+    settings;
+  const warnings: string[] = [];
+  const unused = [
+    ...(tokens.length > 0 ? ["WEIR_TOKENS"] : []),
+    ...(signingSecret === "" ? [] : ["WEIR_SIGNING_SECRET"]),
+  ];
+  if (access === "public" && unused.length > 0) {
+    warnings.push(
+      `Anyone may download, because WEIR_ACCESS is public: ${
+        unused.join(" and ")
+      } protects nothing. ` +
+        "Set WEIR_ACCESS to token or signed, or remove it",
+    );
+  }
+  if (access === "caller" && apiKey && !settings.synthetic) {
+    warnings.push(
+      "DATASTREAM_API_KEY is not used, because WEIR_ACCESS is caller: each caller sends a key. " +
+        "Remove it, or set WEIR_ACCESS to token",
+    );
+  }
+  if (tokens.some(({ secret }) => secret === metricsToken)) {
+    warnings.push(
+      "WEIR_METRICS_TOKEN is also in WEIR_TOKENS: who may download sees the metrics, and who sees " +
+        "these may download. Set another token",
+    );
+  }
+  const needed = BYTES_PER_ROW * pageRows;
+  if (maxCachedBytes < needed) {
+    warnings.push(
+      `WEIR_MAX_CACHED_BYTES=${maxCachedBytes} is less than a page of ${pageRows} rows needs, so ` +
+        `downloads wait for each other. Set at least ${needed}, or a lower WEIR_PAGE_ROWS`,
+    );
+  }
+  return warnings;
+}
+
 function settingText(value: unknown = "none"): string {
   return value === Infinity ? "unlimited" : String(value);
 }
@@ -138,7 +181,7 @@ interface ConfiguredApp {
   settings: string;
 }
 
-/** Reports variables without effect. `names` are all variables that can be listed. */
+/** Reports variables without effect, and settings that contradict each other. `names` are all variables that can be listed. */
 export function createConfiguredApp(
   environment: Environment,
   names: Iterable<string>,
@@ -148,5 +191,7 @@ export function createConfiguredApp(
   const report = createReport(log, environment);
   for (const message of unknownVariables(names)) report(message, "warn");
   const options = { log, ...readConfig(environment), ...others };
-  return { app: createApp(options), report, settings: settingsLine(options) };
+  const app = createApp(options);
+  for (const message of settingWarnings(options)) report(message, "warn");
+  return { app, report, settings: settingsLine(options) };
 }

@@ -5,6 +5,7 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { ValidationError } from "../../../../mod.ts";
 import { createApp } from "../../../../edge/app.ts";
 import {
+  createConfiguredApp,
   readConfig,
   readListenOptions,
   sandboxOptions,
@@ -114,6 +115,36 @@ Deno.test("sandboxOptions() sets the rate limit of the client and of the sandbox
     return response.status;
   };
   assertEquals([requestsPerSecond, await getStatus(), await getStatus()], [0.01, 200, 429]);
+});
+
+Deno.test("createConfiguredApp() warns of each setting that opens the server, in the format of the log", () => {
+  const token = "a-token-of-the-group";
+  const key = { DATASTREAM_API_KEY: "k" };
+  const cases: [environment: Record<string, string>, message?: string][] = [
+    [{ ...key, WEIR_ACCESS: "public", WEIR_TOKENS: token }, "public: WEIR_TOKENS protects nothing"],
+    [{ ...key, WEIR_ACCESS: "public" }],
+    [{ ...key, WEIR_ACCESS: "caller" }, "DATASTREAM_API_KEY is not used"],
+    [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "caller" }],
+    [
+      { ...key, WEIR_ACCESS: "token", WEIR_TOKENS: `anna=${token}`, WEIR_METRICS_TOKEN: token },
+      "WEIR_METRICS_TOKEN is also in WEIR_TOKENS",
+    ],
+    [{ WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "1" }, "WEIR_MAX_CACHED_BYTES=1 is less"],
+    [{ WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "800000", WEIR_PAGE_ROWS: "2000" }],
+  ];
+  for (const [environment, message] of cases) {
+    for (const WEIR_LOG of ["text", "json"]) {
+      const lines: [level: string, line: string][] = [];
+      const add = (level: string) => (line: string) => void lines.push([level, line]);
+      const log = { info: add("info"), warn: add("warn"), error: add("error") };
+      createConfiguredApp({ ...environment, WEIR_LOG }, [], log);
+      assertEquals(lines.map(([level]) => level), message === undefined ? [] : ["warn"]);
+      if (message === undefined) continue;
+      const text = WEIR_LOG === "json" ? JSON.parse(lines[0]![1]).message : lines[0]![1];
+      assertStringIncludes(text, message);
+      assertEquals(lines.join().includes(token), false);
+    }
+  }
 });
 
 const wrong: [environment: Record<string, string>, message: string][] = [
