@@ -40,6 +40,13 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Calls a function after a time (ms). The wait does not keep the process running. */
+export function callLater(clock: Clock, milliseconds: number, run: () => void): void {
+  if (clock !== systemClock) return void clock.sleep(milliseconds).then(run);
+  const timer = setTimeout(run, Math.max(0, milliseconds)) as { unref?: () => void };
+  timer.unref?.();
+}
+
 export interface TimeLimit {
   readonly signal: AbortSignal;
   stop(): void;

@@ -5,6 +5,7 @@
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
 import { type Bytes, concatBytes, createSha256 } from "../../src/bytes.ts";
+import { callLater } from "../../src/clock.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Cursor } from "../../src/client/query.ts";
@@ -304,6 +305,8 @@ export class Feeds {
   /** All feeds with parts in memory or readers, the oldest first. */
   readonly #feeds = new Set<Feed>();
   #lastId = 0;
+  /** Time for which a timer is set. */
+  #nextExpiry = -Infinity;
 
   constructor(
     readonly limits: FeedLimits,
@@ -337,9 +340,7 @@ export class Feeds {
 
   /** Opens a document: one that is being fetched or was fetched recently, or else a new one. */
   open(key: string, source: FeedSource, client: string | undefined): Reader {
-    for (const feed of this.#feeds) {
-      if (this.#readersOf(feed).length === 0 && !this.#canJoin(feed)) this.#feeds.delete(feed);
-    }
+    this.#dropExpired();
     const feed = this.#find(key) ?? new Feed(key);
     return new Reader(this, feed, source, client, ++this.#lastId);
   }
@@ -425,6 +426,7 @@ export class Feeds {
       leave = await this.slots.enter(reader.client, signal, maxWait);
       this.#requireCurrent(feed, run);
       feed.startedAt ??= clock.now();
+      this.#scheduleExpiry();
       if (feed.parts.length === 0 && feed.isUnchecked && reader.source.isStateFirst) {
         const state = await reader.source.requestState!(signal, true);
         this.#requireCurrent(feed, run);
@@ -672,6 +674,30 @@ export class Feeds {
       feed.bytes -= feed.parts[feed.dropped]!.data.length;
       feed.parts[feed.dropped] = undefined;
     }
+  }
+
+  /** Drops what further clients can no longer get, and no present one needs. */
+  #dropExpired(): void {
+    for (const feed of this.#feeds) {
+      if (this.#readersOf(feed).length > 0) this.#dropReadParts(feed);
+      else if (!this.#canJoin(feed)) this.#feeds.delete(feed);
+    }
+  }
+
+  /** Sets a timer for the next feed that expires. Workerd can drop it; the next download then drops the feed. */
+  #scheduleExpiry(): void {
+    const { clock, cacheTtl } = this.limits;
+    const now = clock.now();
+    const times = [...this.#feeds].map(({ startedAt = Infinity }) => startedAt + cacheTtl);
+    const next = Math.min(...times.filter((time) => time > now));
+    const isSet = this.#nextExpiry > now && this.#nextExpiry <= next;
+    if (next === Infinity || isSet) return;
+    this.#nextExpiry = next;
+    callLater(clock, next - now, () => {
+      this.#nextExpiry = -Infinity;
+      this.#dropExpired();
+      this.#scheduleExpiry();
+    });
   }
 
   #canJoin(feed: Feed): boolean {

@@ -1,3 +1,4 @@
+import { callLater, systemClock } from "../../src/clock.ts";
 import { messageFor, namesOf, ValidationError } from "../../src/errors.ts";
 import { requireNode } from "../../src/node_version.ts";
 import type { EdgeApp } from "./app.ts";
@@ -141,7 +142,10 @@ function stopOnSignals(app: EdgeApp, report: Report): ServerEntry["fetch"] {
     }
     // `deno serve` exits when all connections are closed. This can be after the last response is complete,
     // while a slow client still reads it.
-    if (!isBun) await sleepUnlessIdle(deadline - performance.now());
+    if (!isBun) {
+      const rest = deadline - performance.now();
+      await new Promise<void>((resolve) => callLater(systemClock, rest, resolve));
+    }
     return 0;
   };
   let handlesSignals = isBun;
@@ -164,12 +168,4 @@ interface RequestContext {
   completed: Promise<void>;
   /** Bun. */
   pendingRequests: number;
-}
-
-/** Waits without keeping the process running. */
-function sleepUnlessIdle(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds) as { unref?: () => void };
-    timer.unref?.();
-  });
 }

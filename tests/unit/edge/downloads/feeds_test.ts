@@ -32,6 +32,26 @@ test("Feeds continue with the requests of another client when the runtime drops 
   assertEquals(service.requests.filter((request) => request === "null 10").length, 1);
 });
 
+test("Feeds drop rows when they expire, before another download", async () => {
+  const { feeds, open, clock } = feedsOver({ cacheTtl: 20_000 });
+  const reader = open("a");
+  await readText(open("b"));
+  await reader.read();
+  const { bytes } = feeds;
+  await clock.sleep(19_000);
+  assertEquals([bytes > 0, feeds.bytes], [true, bytes]);
+  await clock.sleep(2_000);
+  // The other client has not read them all.
+  assertEquals(feeds.bytes, bytes);
+  await reader.read();
+  assert(feeds.bytes < bytes);
+  reader.close();
+  const other = feedsOver({ cacheTtl: 20_000 });
+  await readText(other.open());
+  await other.clock.sleep(21_000);
+  assertEquals(other.feeds.bytes, 0);
+});
+
 test("Feeds wait for a slow reader of another document when the memory is full, and then disconnect it", async () => {
   const rows = Array.from({ length: 40 }, (_, index) => `${index}`.padStart(1_000, "x"));
   const { feeds, open, clock } = feedsOver({ rows, maxCachedBytes: 25_000, cacheTtl: 0 });
@@ -438,6 +458,6 @@ async function runSchedule(
     }
   };
   await Promise.all([publish(), download(), download(), download(), download()]);
-  await clock.sleep(2_000);
-  assertEquals([feeds.slots.size, clock.pending], [0, 0], `seed ${seed}`);
+  await clock.sleep(62_000); // until all rows have expired
+  assertEquals([feeds.slots.size, feeds.bytes, clock.pending], [0, 0, 0], `seed ${seed}`);
 }
