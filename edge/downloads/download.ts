@@ -147,6 +147,9 @@ export function keyOf(document: unknown, { client }: Exchange, { access }: Setti
   return JSON.stringify([document, access === "caller" && client]);
 }
 
+/** Bytes of a long row; most records take 300 as CSV. */
+const MAX_ROW_LENGTH = 1_000;
+
 function sourceOf(
   dataStream: DataStream,
   { resource, format, batches, query, options, count }: Download,
@@ -157,7 +160,7 @@ function sourceOf(
     return valueSource(exchange, async (signal) => {
       const count = await dataStream.query(resource, { ...options, signal }).count();
       return { content: `${JSON.stringify({ count })}\n`, rows: 0 };
-    });
+    }, MAX_ROW_LENGTH);
   }
   // A reader that has rows must not fail because a page waits for its turn.
   const patient = dataStream.with({ maxWait: undefined });
@@ -172,6 +175,7 @@ function sourceOf(
     responseDate: () => exchange.upstream.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
+    expectedLength: query.limit && MAX_ROW_LENGTH * query.limit,
     service: exchange.upstream.service,
     waitUntil: exchange.waitUntil,
   };
@@ -180,8 +184,10 @@ function sourceOf(
 function valueSource(
   exchange: Exchange,
   request: (signal: AbortSignal) => Promise<DocumentContent>,
+  expectedLength?: number,
 ): FeedSource {
   return {
+    expectedLength,
     async *start(_, stop): AsyncGenerator<FeedPart> {
       const { content, rows } = await request(
         AbortSignal.any([exchange.upstream.silence.signal, stop]),

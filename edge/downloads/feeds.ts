@@ -87,6 +87,8 @@ export interface FeedSource {
   responseDate?(): number;
   /** What is known about the service for the client. */
   service?(): ServiceState;
+  /** Expected length (bytes) of the document, if it is short. */
+  readonly expectedLength?: number | undefined;
   /** Whether to request a page before a client has read the page before it completely. */
   readonly readsAhead?: boolean;
   /** Keeps the request of a Worker alive while a promise is pending. */
@@ -95,6 +97,8 @@ export interface FeedSource {
 
 /** Maximum time (ms) for which a document without parts waits for memory. */
 const MAX_MEMORY_WAIT = 20_000;
+/** Time (ms) for which a run that waits for memory keeps its slot. */
+const MAX_STALL = 5_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
 /** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
@@ -130,7 +134,8 @@ class Feed {
   end: { readonly at: number; readonly error?: unknown } | undefined;
   #hash: string | undefined;
 
-  constructor(readonly key: string) {}
+  /** `expectedLength` is in bytes, if it is known. */
+  constructor(readonly key: string, readonly expectedLength: number | undefined) {}
 
   /** Returns the state of the datasets of the document. A state that was requested must be older than the rows. */
   stateOf(known: KnownState | undefined): DatasetState | undefined {
@@ -182,6 +187,8 @@ function sha256Of(parts: readonly FeedPart[]): string | undefined {
 interface FeedRun {
   readonly reader: Reader;
   seenAt: number;
+  /** Gives its slot back; `undefined` if it has none. */
+  leave: (() => void) | undefined;
   /** Ends the run. Only its own request calls it. */
   readonly stop: AbortController;
   wake(): void;
@@ -313,6 +320,11 @@ export class Feeds {
     toProblem?: (service: ServiceState) => LimitReached,
   ) {
     this.slots = new Queue({
+      findBusy: () => {
+        const readers = [...this.#feeds].flatMap(({ readers }) => [...readers]);
+        const started = readers.filter(({ next, isReading }) => next > 0 || isReading);
+        return new Set(started.map(({ client }) => client));
+      },
       findCause: () => {
         // Of the downloads that have the slots.
         const states = [...this.#feeds].map(({ run }) => run?.reader.source.service?.());
@@ -341,7 +353,7 @@ export class Feeds {
   /** Opens a document: one that is being fetched or was fetched recently, or else a new one. */
   open(key: string, source: FeedSource, client: string | undefined): Reader {
     this.#dropExpired();
-    const feed = this.#find(key) ?? new Feed(key);
+    const feed = this.#find(key) ?? new Feed(key, source.expectedLength);
     return new Reader(this, feed, source, client, ++this.#lastId);
   }
 
@@ -403,7 +415,7 @@ export class Feeds {
       if (isAlive && !isLater) return;
     }
     const stop = new AbortController();
-    const run: FeedRun = { reader, seenAt: now, stop, wake() {} };
+    const run: FeedRun = { reader, seenAt: now, leave: undefined, stop, wake() {} };
     feed.setRun(run);
     const running = this.#run(feed, run);
     source.waitUntil?.(running);
@@ -420,11 +432,9 @@ export class Feeds {
       if (feed.run !== run || isAbandoned) run.stop.abort();
       run.wake();
     });
-    let leave: (() => void) | undefined;
+    const since = clock.now();
     try {
-      const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
-      leave = await this.slots.enter(reader.client, signal, maxWait);
-      this.#requireCurrent(feed, run);
+      await this.#enter(feed, run, since);
       feed.startedAt ??= clock.now();
       this.#scheduleExpiry();
       if (feed.parts.length === 0 && feed.isUnchecked && reader.source.isStateFirst) {
@@ -437,7 +447,7 @@ export class Feeds {
       while (feed.end === undefined && (feed.held > 0 || this.#isNeeded(feed))) {
         // The document has rows of more than one response, so it needs the state of the datasets.
         if (feed.parts.length > 0) await this.#checkFirstPage(feed, run);
-        await this.#reserve(feed, run);
+        await this.#reserve(feed, run, since);
         await this.#fetchPage(feed, run, parts);
         if (feed.held > 0) continue;
         if (reader.isClosed || this.slots.shouldYield(reader.client)) break;
@@ -451,9 +461,17 @@ export class Feeds {
     } finally {
       stopHeartbeat();
       if (feed.run === run) feed.setRun(undefined);
-      leave?.();
+      run.leave?.();
       for (const { wake } of feed.readers) wake();
     }
+  }
+
+  /** Waits for a slot. `since` is the time of the first wait. */
+  async #enter(feed: Feed, run: FeedRun, since: number): Promise<void> {
+    const { reader: { client }, stop: { signal } } = run;
+    const maxWait = feed.parts.length === 0 ? MAX_WAIT : Infinity;
+    run.leave = await this.slots.enter(client, signal, maxWait, since);
+    this.#requireCurrent(feed, run);
   }
 
   /** Requests one page, and publishes its parts while they arrive. */
@@ -571,9 +589,10 @@ export class Feeds {
     );
   }
 
-  /** Waits until the next page fits into memory, and reserves its length. */
-  async #reserve(feed: Feed, run: FeedRun): Promise<void> {
-    await this.#waitForRoom(feed, run, () => {
+  /** Waits until the next page fits into memory, and reserves its length. After a long wait, waits for a slot again. */
+  async #reserve(feed: Feed, run: FeedRun, runSince: number): Promise<void> {
+    const since = this.limits.clock.now();
+    const hasRoom = () => {
       const others = [...this.#feeds].filter((other) =>
         other !== feed && other.bytes + other.reserved > 0
       );
@@ -582,16 +601,29 @@ export class Feeds {
       const held = feed === holder ? 0 : this.#held;
       return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
         held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
-    });
+    };
+    for (;;) {
+      await this.#waitForRoom(feed, run, hasRoom, since);
+      if (run.leave !== undefined) break;
+      await this.#enter(feed, run, runSince);
+    }
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
     feed.reserved = this.#expectedLength(feed);
   }
 
-  /** Waits for room in memory. If another client waits for that, slow readers are disconnected. */
-  async #waitForRoom(feed: Feed, run: FeedRun, hasRoom: () => boolean): Promise<void> {
+  /**
+   * Waits for room in memory. If another client waits for that, slow readers are disconnected. Between pages, the run gives
+   * its slot back after a while: it sends no request, and others may need less memory.
+   */
+  async #waitForRoom(
+    feed: Feed,
+    run: FeedRun,
+    hasRoom: () => boolean,
+    reservingSince?: number,
+  ): Promise<void> {
     const { clock } = this.limits;
-    const since = clock.now();
+    const since = reservingSince ?? clock.now();
     for (;;) {
       this.#requireCurrent(feed, run);
       if (hasRoom()) return;
@@ -602,6 +634,10 @@ export class Feeds {
         feed.reserved > 0 && [...this.#feeds].some(({ run: other }) => other && other !== run);
       if (isAwaited && waited >= SLOW_READER_TIME && this.#disconnectSlowest()) continue;
       if (feed.parts.length === 0 && waited >= MAX_MEMORY_WAIT) throw noMemory();
+      if (reservingSince !== undefined && waited >= MAX_STALL) {
+        run.leave?.();
+        run.leave = undefined;
+      }
       await new Promise<void>((resolve) => run.wake = resolve);
     }
   }
@@ -626,9 +662,10 @@ export class Feeds {
   }
 
   /** Returns the length (bytes) to reserve for the next page. It is chosen so that the first pages of all runs fit. */
-  #expectedLength({ pageLength }: Feed): number {
+  #expectedLength({ pageLength, expectedLength = MAX_FIRST_PAGE_LENGTH }: Feed): number {
     const { maxCachedBytes, maxDownloads } = this.limits;
-    return pageLength || Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
+    const longest = Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
+    return pageLength || Math.min(longest, expectedLength);
   }
 
   /** Disconnects the reader that has been behind for the longest time, if it is slow. Returns whether it did. */

@@ -36,6 +36,8 @@ interface QueueOptions {
   maxPerClient?: number;
   tasks: string;
   clock: Clock;
+  /** Returns the clients that have a task in progress which runs nothing, such as a download whose client reads slowly. */
+  findBusy?: () => ReadonlySet<string | undefined>;
   /** Returns a problem that is the reason why tasks take long, instead of the maximum. */
   findCause?: () => LimitReached | undefined;
 }
@@ -51,7 +53,7 @@ interface Task {
   wake(): void;
 }
 
-/** Next is the client that runs the fewest tasks, then the task that waited longest. */
+/** Next is the client that runs the fewest tasks, then one that is not busy, then the task that waited longest. */
 export class Queue {
   refused = 0;
   /** Refused for another reason than the maximum. */
@@ -72,18 +74,19 @@ export class Queue {
     return this.#present().filter(({ isRunning }) => isRunning).length;
   }
 
-  /** `maxWait` is in ms; default 60 s. */
+  /** `maxWait` is in ms; default 60 s. A task that enters again keeps its place by the time of its first wait. */
   async enter(
     client: string | undefined,
     signal: AbortSignal,
     maxWait = MAX_WAIT,
+    since = this.options.clock.now(),
   ): Promise<() => void> {
     const { clock } = this.options;
     // Without a maximum, the task continues a download, which must not fail.
     const isLineFull = this.size - this.running >= MAX_WAITING;
     if (isLineFull && maxWait < Infinity) throw this.#refusal(client);
-    const since = clock.now();
-    const task: Task = { client, signal, since, seenAt: since, isRunning: false, wake() {} };
+    const seenAt = clock.now();
+    const task: Task = { client, signal, since, seenAt, isRunning: false, wake() {} };
     this.#tasks.push(task);
     const stopHeartbeat = startHeartbeat(clock, () => {
       task.seenAt = clock.now();
@@ -137,18 +140,32 @@ export class Queue {
   /** True if a task of the client would run before the one that waits with a signal. */
   isBefore(client: string | undefined, signal: AbortSignal): boolean {
     const later = this.#tasks.find((task) => task.signal === signal && !task.isRunning);
-    return later !== undefined && this.#runningOf(client) < this.#runningOf(later.client);
+    if (later === undefined) return false;
+    const busy = this.options.findBusy?.();
+    const [running, isBusy] = this.#rank(client, busy);
+    const [laterRunning, isLaterBusy] = this.#rank(later.client, busy);
+    return running < laterRunning || running === laterRunning && isBusy < isLaterBusy;
+  }
+
+  #rank(
+    client: string | undefined,
+    busy?: ReadonlySet<string | undefined>,
+  ): [running: number, isBusy: number] {
+    return [this.#runningOf(client), Number(busy?.has(client) ?? false)];
   }
 
   #admit(): void {
     const { max } = this.options;
+    let busy: ReadonlySet<string | undefined> | undefined;
     const rank = ({ client, since }: Task) => [
-      this.#runningOf(client),
+      ...this.#rank(client, busy),
       max === 1 ? this.#recent.lastIndexOf(client) : 0,
       since,
     ];
     while (this.running < max) {
-      const [next] = this.#waiting().sort((a, b) => {
+      const waiting = this.#waiting();
+      if (waiting.length > 1) busy = this.options.findBusy?.();
+      const [next] = waiting.sort((a, b) => {
         const ranks = rank(b);
         return rank(a).map((value, index) => value - ranks[index]!).find(Boolean) ?? 0;
       });

@@ -207,6 +207,58 @@ test("Feeds complete downloads that hold more rows than the memory", async () =>
   assert(most <= 4_500 + 4_000 + 2_000, `${most} bytes`);
 });
 
+/** A document of one short row. */
+const shortSource = (clock: FakeClock): FeedSource => ({
+  expectedLength: 100,
+  async *start(): AsyncGenerator<FeedPart> {
+    await clock.sleep(10);
+    yield { data: new Uint8Array(80), rows: 1, isPageEnd: true, hasMore: false, isLast: true };
+  },
+});
+
+test("Feeds give the slot of a run that waits 5 s for memory to others, and continue it later", async () => {
+  const rows = Array.from({ length: 40 }, (_, index) => `${index}`.padStart(1_000, "x"));
+  const { feeds, open, service, clock } = feedsOver({
+    rows,
+    maxCachedBytes: 25_000,
+    maxDownloads: 2,
+  });
+  const example = open();
+  const { source } = example;
+  const read = (client: string, wait: number) =>
+    readText(feeds.open(client, source, client), () => clock.sleep(wait));
+  const slow = ["a", "b"].map((client) => read(client, 60_000));
+  const stalled = ["c", "d"].map((client) => read(client, 0));
+  await clock.sleep(2_000);
+  assertEquals(feeds.slots.running, 2);
+  const start = clock.now();
+  const short = await readText(feeds.open("short", shortSource(clock), "e"));
+  const waited = clock.now() - start;
+  assertEquals([short.length, waited < 4_500], [80, true], `${waited} ms`);
+  assertEquals(await Promise.all(stalled), [service.text, service.text]);
+  await Promise.allSettled(slow);
+  assertEquals(feeds.slots.size, 0);
+  example.close();
+});
+
+test("Feeds give the next slot to a client without a download", async () => {
+  const { feeds, clock } = feedsOver({ maxDownloads: 2 });
+  const order: string[] = [];
+  const read = (client: string) =>
+    readText(feeds.open(client, shortSource(clock), client)).then(() => order.push(client));
+  const idle = feeds.open("idle", shortSource(clock), "busy");
+  await idle.read();
+  const { signal } = new AbortController();
+  const leave = await Promise.all(["x", "y"].map((name) => feeds.slots.enter(name, signal)));
+  const waiting = ["busy", "new"].map(async (client) => await read(client));
+  await clock.sleep(100);
+  leave[0]!();
+  await Promise.all(waiting);
+  assertEquals(order, ["new", "busy"]);
+  leave[1]!();
+  idle.close();
+});
+
 test("Feeds let a page arrive that is longer than expected when the next page of held rows waits for its end", async () => {
   const { feeds, clock } = feedsOver({ maxCachedBytes: 2_900, cacheTtl: 0 });
   let end = () => {};
