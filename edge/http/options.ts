@@ -518,8 +518,8 @@ function requireTokens(option: string, tokens: unknown): void {
   if (!Array.isArray(tokens)) throw invalidValue(option, "a list of strings", undefined);
   const known = new Set<string>();
   for (const token of tokens) {
-    const { name = "x", secret } = parseToken(String(token));
-    if (typeof token !== "string" || !TOKEN.test(secret) || !TOKEN_NAME.test(name)) {
+    const { name = "x", secret } = parseToken(typeof token === "string" ? token : "");
+    if (!TOKEN.test(secret) || !TOKEN_NAME.test(name)) {
       const end = ", optionally after a name of at most 32 letters, digits and -_.@, and =";
       throw tokenError(option, "must be tokens", end);
     }
