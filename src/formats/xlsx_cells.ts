@@ -88,12 +88,26 @@ export function mayHaveNoncharacters(bytes: Uint8Array): boolean {
 /** How the cells of a column are written. */
 export type CellType = "text" | "number" | "date" | "boolean" | "any";
 
+/** What the cells of a row have in common. */
+export interface RowContext {
+  /** Number of bytes of the row. */
+  length: number;
+  /** Whether its texts can have a character that XML has no place for. */
+  needsCheck: boolean;
+  /** Is told of cells from which the character NUL is left out. */
+  notes: { note(name: "nulCells"): void };
+}
+
 /** Writes the rows of a sheet to the end of a buffer. */
 export class CellWriter {
   /** The beginning of a cell by column. */
   readonly #cellStarts: Constant[] = [];
   readonly #rowNumber = new Digits();
   readonly #serial = new Digits();
+  /** Where the value of a cell is: in the page, or in a text of its own. */
+  #source: DataView = TEXT_START.view;
+  #start = 0;
+  #end = 0;
 
   /** Begins a row with its number, from 1. */
   startRow(output: ByteBuffer, row: number): void {
@@ -113,9 +127,6 @@ export class CellWriter {
    * Writes the cells that are not empty.
    *
    * @param first Column of the first cell
-   * @param rowLength Number of bytes of the row
-   * @param notes Is told of cells from which the character NUL is left out
-   * @param needsCheck Whether texts of the row can have a character that XML has no place for
    * @returns The first text that is too long, of which the beginning is written; `undefined` if there is none
    */
   writeCells(
@@ -123,54 +134,20 @@ export class CellWriter {
     cells: Cells,
     types: readonly CellType[],
     first: number,
-    rowLength: number,
-    needsCheck: boolean,
-    notes: { note(name: "nulCells"): void },
+    row: RowContext,
   ): LongText | undefined {
-    const { bytes, view, starts, ends, kinds } = cells;
-    const maxLength = rowLength + CELL_OVERHEAD * types.length;
+    const maxLength = row.length + CELL_OVERHEAD * types.length;
     output.reserve(maxLength);
     let out = output.view;
     let at = output.length;
     let longText: LongText | undefined;
     for (let cell = 0; cell < types.length; cell++) {
-      const kind = kinds[cell]!;
-      if (kind === EMPTY) continue;
-      let start = starts[cell]!;
-      let end = ends[cell]!;
-      let source = view;
-      let opening: Constant | undefined;
-      let closing = VALUE_END;
-      const isNumber = kind === SCALAR;
-      if (isNumber || kind === PLAIN_STRING) {
-        const type = types[cell];
-        if (type === "number" || type === "any" && isNumber) {
-          const decimals = decimalsOf(bytes, start, end, isNumber);
-          if (decimals >= 0) opening = NUMBER_STARTS[decimals];
-        } else if (type === "date" && !isNumber) {
-          const serial = dayNumber(bytes, start, end) + UNIX_EPOCH;
-          if (serial >= FIRST_SERIAL) {
-            opening = DATE_START;
-            this.#serial.set(serial);
-            ({ view: source, length: end } = this.#serial);
-            start = 0;
-          }
-        } else if (type === "boolean" && isNumber) {
-          opening = BOOLEAN_START;
-          source = BOOLEANS.view;
-          start = bytes[start] === LETTER_T ? 1 : 0;
-          end = start + 1;
-        }
-        const isText = opening === undefined && (isNumber || !needsCheck);
-        if (isText && isSimpleText(bytes, start, end)) {
-          opening = TEXT_START;
-          closing = TEXT_END;
-        }
-      }
+      if (cells.kinds[cell] === EMPTY) continue;
+      const opening = this.#open(cells, cell, types[cell]!, row.needsCheck);
       if (opening === undefined) {
         output.length = at;
         const text = textOf(cells, cell);
-        if (text.includes("\0")) notes.note("nulCells");
+        if (text.includes("\0")) row.notes.note("nulCells");
         if (text.length > MAX_CELL_LENGTH) longText ??= { cell, length: text.length };
         output.append(utf8Encoder.encode(textCell(first + cell, this.#rowNumber.text, text)));
         output.reserve(maxLength);
@@ -181,11 +158,41 @@ export class CellWriter {
       at = copy(this.#cellStart(first + cell), out, at);
       at = copy(this.#rowNumber, out, at);
       at = copy(opening, out, at);
-      at = copyWords(source, start, end, out, at);
-      at = copy(closing, out, at);
+      at = copyWords(this.#source, this.#start, this.#end, out, at);
+      at = copy(opening === TEXT_START ? TEXT_END : VALUE_END, out, at);
     }
     output.length = at;
     return longText;
+  }
+
+  /** Returns what is between the reference of a cell and its value; `undefined` if the value is a text to be escaped. */
+  #open(cells: Cells, cell: number, type: CellType, needsCheck: boolean): Constant | undefined {
+    const { bytes, view, starts, ends, kinds } = cells;
+    const kind = kinds[cell];
+    const isNumber = kind === SCALAR;
+    if (!isNumber && kind !== PLAIN_STRING) return undefined;
+    const start = this.#start = starts[cell]!;
+    const end = this.#end = ends[cell]!;
+    this.#source = view;
+    if (type === "number" || type === "any" && isNumber) {
+      const decimals = decimalsOf(bytes, start, end, isNumber);
+      if (decimals >= 0) return NUMBER_STARTS[decimals];
+    } else if (type === "date" && !isNumber) {
+      const serial = dayNumber(bytes, start, end) + UNIX_EPOCH;
+      if (serial >= FIRST_SERIAL) {
+        this.#serial.set(serial);
+        this.#source = this.#serial.view;
+        [this.#start, this.#end] = [0, this.#serial.length];
+        return DATE_START;
+      }
+    } else if (type === "boolean" && isNumber) {
+      const value = bytes[start] === LETTER_T ? 1 : 0;
+      this.#source = BOOLEANS.view;
+      [this.#start, this.#end] = [value, value + 1];
+      return BOOLEAN_START;
+    }
+    const isText = (isNumber || !needsCheck) && isSimpleText(bytes, start, end);
+    return isText ? TEXT_START : undefined;
   }
 
   #cellStart(column: number): Constant {

@@ -157,20 +157,13 @@ class WorkbookWriter extends PageWriter {
     const { starts, ends, kinds } = reader;
     const { bytes, view } = window;
     const needsCheck = mayHaveNoncharacters(bytes.subarray(at, end));
-    const rowLength = end - at;
+    const row = { length: end - at, needsCheck, notes: page };
     this.#cells.startRow(output, ++this.#rows + 1);
-    const found = this.#cells.writeCells(
-      output,
-      { bytes, view, starts, ends, kinds },
-      this.#types,
-      0,
-      rowLength,
-      needsCheck,
-      page,
-    );
+    const cells = { bytes, view, starts, ends, kinds };
+    const found = this.#cells.writeCells(output, cells, this.#types, 0, row);
     if (rules?.isTidy) {
-      const width = this.#fields.length;
-      this.#cells.writeCells(output, rules, TIDY_CELLS, width, rules.length, needsCheck, page);
+      const tidyRow = { ...row, length: rules.length };
+      this.#cells.writeCells(output, rules, TIDY_CELLS, this.#fields.length, tidyRow);
     }
     if (found !== undefined) {
       if (this.#options.invalidValues === "error") return this.#tooLong(reader, found);
