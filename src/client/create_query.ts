@@ -196,8 +196,8 @@ function createBatches<R>(
 /** A file has at most as many rows as its format allows. */
 function limitRows(query: CheckedQuery, format?: FormatName | LoadedFormat): CheckedQuery {
   if (format === undefined) return query;
-  const { maxRows = Infinity, label } = FORMATS[typeof format === "object" ? format.name : format];
-  return maxRows < query.maxRows ? { ...query, maxRows, limitedBy: label } : query;
+  const { maxRows = Infinity } = FORMATS[typeof format === "object" ? format.name : format];
+  return maxRows < query.maxRows ? { ...query, maxRows, maxRowsOption: "format" } : query;
 }
 
 /** Cancelling the stream stops the request in flight. */
@@ -267,12 +267,14 @@ function requestBatches<T>(
     isComplete: isLast,
     versions,
   });
+  /** A state keeps bytes in memory that the writer could use again. */
+  const stateOf = () => digest === undefined ? undefined : writer?.state;
   /** The cursor after the rows that the writer does not hold. */
   let last = after;
   return async () => {
     if (isLast) return undefined;
     if (check) versions ??= await startVersions(run, check, after);
-    const before = { distinct: values, writer: writer?.state };
+    const before = { distinct: values, writer: stateOf() };
     const { done, value } = await parts.next();
     isLast = done === true;
     const part = done ? undefined : value;
@@ -283,10 +285,12 @@ function requestBatches<T>(
     }
     values = addValues(part?.values ?? []);
     const data = part === undefined ? await converter.end() : part.data;
-    const { heldBytes, state: { notes } = {} } = writer ?? {};
+    const { heldBytes } = writer ?? {};
+    const state = stateOf();
     const cursor = heldBytes
       ? last ?? toCursor(part!.start, before)
-      : toCursor(position, { distinct: values, writer: writer?.state });
+      : toCursor(position, { distinct: values, writer: state });
+    const { notes } = state ?? {};
     const rows = cursor.rows - (last?.rows ?? 0);
     last = cursor;
     return {

@@ -555,22 +555,21 @@ function requireAccepted(reading: Reading, isEmpty: boolean): void {
 
 /** Throws if the received rows, with `added` ones, or the count of the query are more than `maxRows`. */
 function checkMaxRows({ run, query, position }: Reading, added: number): void {
-  const { resource, maxRows, limitedBy } = query;
+  const { resource, maxRows, maxRowsOption } = query;
   const received = position.rows + (position.leftOut ?? 0) + added;
   const count = isOnlyGroup(position) ? position.groupCount ?? 0 : 0;
   const rows = Math.max(received, count);
   if (rows <= maxRows) return;
-  const limit = limitedBy === undefined ? maxRows : `the ${maxRows} of a file of ${limitedBy}`;
   throw new DataStreamError(
-    `${resource} has at least ${rows} rows for this query, more than ${limit}`,
+    `${resource} has at least ${rows} rows for this query, more than ${maxRows}`,
     {
       kind: "too-many-rows",
       isTemporary: false,
-      option: limitedBy === undefined ? "maxRows" : "format",
+      option: maxRowsOption ?? "maxRows",
       url: urlOf(query, run.settings),
-      hint: limitedBy === undefined
-        ? "narrow the filter, set a {limit} or raise {maxRows}"
-        : "choose another {format}, such as csv or parquet, narrow the filter, or set a {limit}",
+      hint: `narrow the filter, set a {limit} or ${
+        maxRowsOption ? "choose another {format}, such as csv" : "raise {maxRows}"
+      }`,
       expectedRows: rows,
     },
   );

@@ -32,8 +32,6 @@ export interface DeflateState {
   crc: number;
   /** Number of bytes before compression. */
   length: number;
-  /** Number of bytes after compression. Absent in files of state from before it was needed. */
-  compressedLength?: number;
   /** In JSON, text: compressed and in base64. */
   pending: { readonly bytes: Uint8Array } | string;
 }
@@ -56,20 +54,20 @@ export class BlockDeflater {
   readonly #modules: Modules;
   readonly #level: number;
   #crc: number;
-  #length: number;
-  #compressedLength: number;
-  /** Replaced after each block, because saved states refer to its bytes. */
+  /** Number of bytes of complete blocks, before compression. */
+  length: number;
   #block: Bytes = new Uint8Array(BLOCK_LENGTH);
   #filled = 0;
+  /** Whether a state refers to the bytes of the block, which is then not used again. */
+  #isShared = false;
 
   /** Throws if the runtime has no `node:zlib`. */
   constructor(format: string, level: number, state?: DeflateState) {
     this.#modules = loadModules(format);
     this.#level = level;
-    const { crc = 0, length = 0, compressedLength = 0, pending = "" } = state ?? {};
+    const { crc = 0, length = 0, pending = "" } = state ?? {};
     this.#crc = crc;
-    this.#length = length;
-    this.#compressedLength = compressedLength;
+    this.length = length;
     if (pending === "") return;
     const { zlib, buffers } = this.#modules;
     const bytes = typeof pending === "string"
@@ -81,21 +79,12 @@ export class BlockDeflater {
 
   get state(): DeflateState {
     const filled = this.#block.subarray(0, this.#filled);
+    this.#isShared = filled.length > 0;
     return {
       crc: this.#crc,
-      length: this.#length,
-      compressedLength: this.#compressedLength,
+      length: this.length,
       pending: filled.length === 0 ? "" : new Pending(filled, this.#modules),
     };
-  }
-
-  /** Number of bytes that were written, compressed or not. */
-  get totalLength(): number {
-    return this.#length + this.#filled;
-  }
-
-  crcOf(bytes: Uint8Array): number {
-    return this.#modules.zlib.crc32(bytes, 0);
   }
 
   /** Returns the completed blocks. */
@@ -113,27 +102,20 @@ export class BlockDeflater {
 
   /** Returns the rest, after which {@linkcode state} describes all bytes. */
   end(): Uint8Array[] {
-    const blocks = this.#filled > 0 ? [this.#endBlock()] : [];
-    this.#compressedLength += FINAL_BLOCK.length;
-    return [...blocks, FINAL_BLOCK];
+    return [...this.#filled > 0 ? [this.#endBlock()] : [], FINAL_BLOCK];
   }
 
   #endBlock(): Uint8Array {
     const { zlib } = this.#modules;
     const bytes = this.#block.subarray(0, this.#filled);
     this.#crc = zlib.crc32(bytes, this.#crc);
-    this.#length += this.#filled;
-    this.#block = new Uint8Array(BLOCK_LENGTH);
+    this.length += this.#filled;
+    if (this.#isShared) this.#block = new Uint8Array(BLOCK_LENGTH);
+    this.#isShared = false;
     this.#filled = 0;
     // A block that is compressed separately, up to a full flush, can follow any other block.
     const finishFlush = zlib.constants.Z_FULL_FLUSH;
-    const block = zlib.deflateRawSync(bytes, {
-      level: this.#level,
-      finishFlush,
-      chunkSize: 1 << 17,
-    });
-    this.#compressedLength += block.length;
-    return block;
+    return zlib.deflateRawSync(bytes, { level: this.#level, finishFlush, chunkSize: 1 << 17 });
   }
 }
 

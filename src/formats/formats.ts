@@ -324,7 +324,7 @@ function requireFormat(
   if (newWriter === undefined && Object.hasOwn(FORMATS, name)) {
     throw new ValidationError("format", `must not be the name "${name}"`, {
       received: name,
-      hint: `call to${name[0]!.toUpperCase()}${name.slice(1)}(query) of @weir/datastream/${name}`,
+      hint: `call the function of @weir/datastream/${name}`,
     });
   }
   const names = formatsOf(resource).filter((name) => FORMATS[name].newWriter !== undefined);

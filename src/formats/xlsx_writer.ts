@@ -1,5 +1,5 @@
 // Writes a workbook from the pages of the service: the sheet of the rows as they arrive, and the other parts at the end.
-import { type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import { builtinModule, type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
 import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
@@ -105,11 +105,13 @@ interface WorkbookState extends WriterState {
   /** Number of rows without the header. */
   sheetRows: number;
   sheet?: DeflateState;
+  /** Number of bytes of the file that are written. */
+  fileBytes: number;
   time?: string;
 }
 
 class WorkbookWriter extends PageWriter {
-  override state: WorkbookState;
+  #state: WorkbookState;
   override readonly addsColumns: boolean;
   readonly #resource: ResourceName;
   readonly #options: CheckedOptions;
@@ -126,18 +128,27 @@ class WorkbookWriter extends PageWriter {
     this.addsColumns = select === undefined;
     this.#resource = resource;
     this.#options = options;
-    this.state = (state as WorkbookState | undefined) ??
-      { isBegun: false, fields: select ?? fieldNames(resource), sheetRows: 0 };
-    this.#deflater = new BlockDeflater("xlsx", LEVEL, this.state.sheet);
+    this.#state = (state as WorkbookState | undefined) ??
+      { isBegun: false, fields: select ?? fieldNames(resource), sheetRows: 0, fileBytes: 0 };
+    this.#deflater = new BlockDeflater("xlsx", LEVEL, this.#state.sheet);
+  }
+
+  /** Created when it is read: it keeps the bytes of a block in memory. */
+  override get state(): WorkbookState {
+    return this.#state.isBegun ? { ...this.#state, sheet: this.#deflater.state } : this.#state;
+  }
+
+  override set state(state: WorkbookState) {
+    this.#state = state;
   }
 
   override get fields(): readonly string[] {
-    return this.state.fields;
+    return this.#state.fields;
   }
 
   override openPage(options?: PageOptions): PageConversion<Bytes> {
-    this.#setFields(this.state.fields);
-    this.#rows = this.state.sheetRows;
+    this.#setFields(this.#state.fields);
+    this.#rows = this.#state.sheetRows;
     return super.openPage(options);
   }
 
@@ -149,7 +160,7 @@ class WorkbookWriter extends PageWriter {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
-    if (this.#deflater.totalLength + output.length > MAX_SHEET_LENGTH) {
+    if (this.#deflater.length + output.length > MAX_SHEET_LENGTH) {
       return new PageFault("The sheet is longer than the 4 GB that a workbook can have", {
         hint: "choose another format, such as csv or parquet, or select fewer fields",
       });
@@ -175,16 +186,18 @@ class WorkbookWriter extends PageWriter {
 
   append(rows: Bytes, count: number): Bytes {
     if (count === 0) return new Uint8Array();
-    const start = this.#takeStart();
-    const blocks = this.#deflater.write(rows);
-    const sheetRows = this.state.sheetRows + count;
-    this.state = { ...this.state, sheetRows, sheet: this.#deflater.state };
-    return concatBytes([...start, ...blocks]);
+    const bytes = concatBytes([...this.#takeStart(), ...this.#deflater.write(rows)]);
+    this.#state = {
+      ...this.#state,
+      sheetRows: this.#state.sheetRows + count,
+      fileBytes: this.#state.fileBytes + bytes.length,
+    };
+    return bytes;
   }
 
   async end(): Promise<Bytes> {
     const start = this.#takeStart();
-    const { fields, sheetRows: rows, time, notes = {} } = this.state;
+    const { fields, sheetRows: rows, time, notes = {}, fileBytes } = this.#state;
     const names = this.#columnNames();
     const { describe, citations, language, url } = this.#options;
     const facts = { rows, columns: fields, notes };
@@ -197,19 +210,18 @@ class WorkbookWriter extends PageWriter {
       citations: typeof citations === "function" ? await citations() : citations,
       more: { notes },
     });
-    const blocks = [
-      ...this.#deflater.write(endOfData(names.length, rows)),
-      ...this.#deflater.end(),
-    ];
-    const { crc, length, compressedLength = 0 } = this.#deflater.state;
-    const first = this.#toStored(CONTENT_TYPES, 0);
+    const lastRows = this.#deflater.write(endOfData(names.length, rows));
+    const sheetEnd = concatBytes([...start, ...lastRows, ...this.#deflater.end()]);
+    const { crc, length } = this.#deflater.state;
+    const first = toStored(CONTENT_TYPES, 0);
+    let offset = fileBytes + sheetEnd.length;
+    const compressedLength = offset - first.bytes.length - localHeader(DATA_ENTRY).length;
     const sheet = { ...DATA_ENTRY, offset: first.bytes.length, crc, length, compressedLength };
-    const parts: Uint8Array[] = [...start, ...blocks, descriptor(sheet)];
+    const parts: Uint8Array[] = [sheetEnd, descriptor(sheet)];
     const entries: ZipEntry[] = [first.entry, sheet];
-    let offset = sheet.offset + localHeader(sheet).length + compressedLength +
-      descriptor(sheet).length;
+    offset += descriptor(sheet).length;
     for (const part of laterParts({ language, described, names, rows, time: time! })) {
-      const { entry, bytes } = this.#toStored(part, offset);
+      const { entry, bytes } = toStored(part, offset);
       entries.push(entry);
       parts.push(bytes);
       offset += bytes.length;
@@ -219,23 +231,15 @@ class WorkbookWriter extends PageWriter {
 
   /** Returns the beginning of the file, once. */
   #takeStart(): Uint8Array[] {
-    if (this.state.isBegun) return [];
+    if (this.#state.isBegun) return [];
     const time = (this.#options.time ?? new Date()).toISOString();
-    this.#setFields(this.#fields.length > 0 ? this.#fields : this.state.fields);
-    this.state = { ...this.state, isBegun: true, fields: this.#fields, time };
+    this.#setFields(this.#fields.length > 0 ? this.#fields : this.#state.fields);
+    this.#state = { ...this.#state, isBegun: true, fields: this.#fields, time };
     const types = [...this.#types, ...TIDY_CELLS];
     const columns = this.#columnNames()
       .map((name, index) => [name, widthOf(name, types[index]!)] as const);
     const header = this.#deflater.write(startOfData(columns));
-    return [this.#toStored(CONTENT_TYPES, 0).bytes, localHeader(DATA_ENTRY), ...header];
-  }
-
-  #toStored([name, xml]: readonly [string, string], offset: number): StoredPart {
-    const content = utf8Encoder.encode(xml);
-    const { length } = content;
-    const crc = this.#deflater.crcOf(content);
-    const entry: ZipEntry = { name, method: STORED, offset, crc, length, compressedLength: length };
-    return { entry, bytes: concatBytes([localHeader(entry), content]) };
+    return [toStored(CONTENT_TYPES, 0).bytes, localHeader(DATA_ENTRY), ...header];
   }
 
   #setFields(fields: readonly string[]): void {
@@ -248,12 +252,12 @@ class WorkbookWriter extends PageWriter {
 
   #columnNames(): readonly string[] {
     const tidy = this.rules?.tidy ? TIDY_COLUMNS : [];
-    return [...columnNames(this.#resource, this.state.fields), ...tidy];
+    return [...columnNames(this.#resource, this.#state.fields), ...tidy];
   }
 
   /** Adds columns for new fields, until the first rows are taken. The tidy columns follow them, so their place is then fixed. */
   #addFields(fields: readonly string[]): PageFault | undefined {
-    if (this.state.isBegun || this.rules?.tidy && this.#rows > 0) {
+    if (this.#state.isBegun || this.rules?.tidy && this.#rows > 0) {
       return new PageFault(
         `Field "${fields[this.#fields.length]}" first appears after the header was written`,
         { hint: "the result is incomplete; select the fields you need" },
@@ -277,8 +281,8 @@ class WorkbookWriter extends PageWriter {
   }
 }
 
-/** Room for the end of the sheet. */
-const MAX_SHEET_LENGTH = MAX_ZIP_LENGTH - 2 ** 16;
+/** Room for an incomplete block, a row and the end of the sheet. */
+const MAX_SHEET_LENGTH = MAX_ZIP_LENGTH - 2 ** 24;
 
 /** The sheet with the rows. Its lengths are known at its end. */
 const DATA_ENTRY: ZipEntry = {
@@ -290,9 +294,15 @@ const DATA_ENTRY: ZipEntry = {
   compressedLength: 0,
 };
 
-interface StoredPart {
-  entry: ZipEntry;
-  bytes: Bytes;
+function toStored(
+  [name, xml]: readonly [path: string, xml: string],
+  offset: number,
+): { entry: ZipEntry; bytes: Bytes } {
+  const content = utf8Encoder.encode(xml);
+  const { length } = content;
+  const crc = builtinModule<{ crc32(bytes: Uint8Array): number }>("node:zlib")!.crc32(content);
+  const entry: ZipEntry = { name, method: STORED, offset, crc, length, compressedLength: length };
+  return { entry, bytes: concatBytes([localHeader(entry), content]) };
 }
 
 /** `new` is a field that Weir does not know. Times are texts: Excel has no offset from UTC. */

@@ -145,8 +145,8 @@ export interface CheckedQuery {
   partition: "never" | undefined;
   acceptsIncomplete: boolean;
   maxRows: number;
-  /** Label of the format that has no more than `maxRows`. Default: the option sets it. */
-  limitedBy?: string | undefined;
+  /** What sets `maxRows`. Default: the option. */
+  maxRowsOption?: "format" | undefined;
   rules: Pick<QueryOptions, typeof RULE_OPTIONS[number]> | undefined;
   leavesOutRows: boolean;
   /** Fields that are requested for their distinct values, even if they are not selected. Default: none. */

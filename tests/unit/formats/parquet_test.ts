@@ -218,5 +218,5 @@ Deno.test("toParquet() writes metadata when it is an object or a function", asyn
 Deno.test("toParquet() rejects an unknown option, and bytes() the name of the format", () => {
   const query = new DataStream().records();
   assertThrows(() => toParquet(query, { invalidValues: "skip" as never }), ValidationError);
-  assertThrows(() => query.bytes("parquet" as never), ValidationError, "toParquet(query)");
+  assertThrows(() => query.bytes("parquet" as never), ValidationError, "@weir/datastream/parquet");
 });
