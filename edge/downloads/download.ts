@@ -124,7 +124,7 @@ export async function parseDownload(
         ? await requestDatasets(dataStream, toWiderMetadataFilter(query))
         : undefined;
       const described = { resource, format, tidy, url: queryUrl, citations };
-      return embeddedPackage({ ...described, ...facts, more: { notes } });
+      return embeddedPackage({ ...described, ...facts, more: { notes, query: given.logged } });
     },
   });
   const batches = checked.batches({ format: loaded, csv, parts: true });

@@ -144,6 +144,10 @@ export async function sealPackage<M>(found: DataPackage<M>): Promise<DataPackage
 /** The package in the metadata of the file itself: the same if it is renamed or made again. */
 export type EmbeddedPackage = Omit<DataPackage<unknown>, "name" | "created" | "resources"> & {
   resources: [Omit<PackageResource, "name" | "path">];
+  weir: {
+    /** Options of the query, by the names of the interface that it came from. */
+    query?: Readonly<Record<string, unknown>> | undefined;
+  };
 };
 
 export function embeddedPackage(

@@ -34,9 +34,10 @@ const LOADERS = {
         (async (facts) => ({ datapackage: JSON.stringify(await describe(facts)) })),
     });
   },
-  async xlsx({ allowInvalid, ...options }) {
+  async xlsx({ allowInvalid, language, url, ...added }) {
     const { createXlsxFormat } = await import("./xlsx_writer.ts");
-    return createXlsxFormat({ ...options, invalidValues: allowInvalid ? "cut" : "error" });
+    const invalidValues = allowInvalid ? "cut" : "error";
+    return createXlsxFormat({ language, url, invalidValues }, added);
   },
 } satisfies Record<LoadedFormat["name"], (options: LoadOptions) => Promise<LoadedFormat>>;
 

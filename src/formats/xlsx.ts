@@ -1,5 +1,6 @@
 /**
- * Excel workbooks (`.xlsx`). This entry point is apart from the main one, so that programs without workbooks do not contain it.
+ * Excel workbooks (`.xlsx`). A separate entry point keeps it out of bundles that write no
+ * workbook.
  *
  * ## Use
  *
@@ -38,12 +39,12 @@ export type { FileQuery, XlsxOptions };
  *
  * The sheet Data has the columns of CSV, with a frozen header and a filter. Fields that are numbers are numbers with the
  * decimals that the service sent; dates are dates; all others are texts, and no text is a formula. A value that a cell
- * cannot hold is text: more than 15 significant digits that would change, a number beyond those of Excel, a date before
+ * cannot hold is text: more than 15 significant digits that would change, a number outside of Excel's range, a date before
  * 1900-03-01. The sheet Citations has what to cite, the query and its time; the sheet Columns has the meanings and units.
  * The document property `datapackage` describes the file for programs.
  * Source: ECMA-376, Office Open XML.
  *
- * @typeParam S Type of the stream, which is that of `query.bytes()`
+ * @typeParam S Type of the stream, as `query.bytes()` returns
  * @param query Query whose rows to write; a workbook has at most 1,048,575
  * @param options Citations, long texts, language
  * @returns A stream of the bytes of the file; it errors with a `DataStreamError` if a request fails, a text is too long for a

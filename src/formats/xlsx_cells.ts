@@ -32,18 +32,29 @@ export function columnName(index: number): string {
   return index < 26 ? last : columnName(Math.floor(index / 26) - 1) + last;
 }
 
-/** Escapes a text for XML: characters that XML has no place for, and texts that look like such an escape. */
+/** Escapes characters of markup. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"]/g, (mark) => MARKUP[mark]!);
+}
+
+/** Escapes a text of a cell: markup, characters that XML does not allow, and texts that look like such an escape. */
 export function escapeText(text: string): string {
-  return withoutNul(text)
-    .replace(/_(?=x[\da-f]{4}_)/gi, "_x005F_")
-    // deno-lint-ignore no-control-regex -- XML has no place for them
-    .replace(/[\x01-\x08\x0b-\x1f\ufffe\uffff]/g, toHexEscape)
+  return text.replace(/_(?=x[\da-f]{4}_)/gi, "_x005F_")
+    // deno-lint-ignore no-control-regex -- XML does not allow them
+    .replace(/[\0-\x08\x0b-\x1f\ufffe\uffff]/g, toHexEscape)
     .replace(/[&<>]/g, (mark) => MARKUP[mark]!);
 }
 
-const MARKUP: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+const MARKUP: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
 
+/** NUL is left out, as in CSV. */
 function toHexEscape(character: string): string {
+  if (character === "\0") return "";
   return `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`;
 }
 
@@ -80,7 +91,7 @@ const CELL_OVERHEAD = 100;
 
 /** Characters that a text cannot contain as they are: those of markup, and the `_` of `_x0000_`. */
 export const SPECIAL_CHARACTERS = "&<>_";
-/** Whether bytes can have U+FFFE or U+FFFF, which XML has no place for: the first byte of these and some other characters. */
+/** Whether bytes can have U+FFFE or U+FFFF, which XML does not allow. Tests only their first byte, which other characters have too. */
 export function mayHaveNoncharacters(bytes: Uint8Array): boolean {
   return bytes.includes(0xef);
 }
@@ -92,9 +103,9 @@ export type CellType = "text" | "number" | "date" | "boolean" | "any";
 export interface RowContext {
   /** Number of bytes of the row. */
   length: number;
-  /** Whether its texts can have a character that XML has no place for. */
+  /** Whether its texts can have a character that XML does not allow. */
   needsCheck: boolean;
-  /** Is told of cells from which the character NUL is left out. */
+  /** Counts cells from which the character NUL is left out. */
   notes: { note(name: "nulCells"): void };
 }
 
@@ -146,8 +157,9 @@ export class CellWriter {
       const opening = this.#open(cells, cell, types[cell]!, row.needsCheck);
       if (opening === undefined) {
         output.length = at;
-        const text = textOf(cells, cell);
-        if (text.includes("\0")) row.notes.note("nulCells");
+        const sent = textOf(cells, cell);
+        const text = withoutNul(sent);
+        if (text !== sent) row.notes.note("nulCells");
         if (text.length > MAX_CELL_LENGTH) longText ??= { cell, length: text.length };
         output.append(utf8Encoder.encode(textCell(first + cell, this.#rowNumber.text, text)));
         output.reserve(maxLength);
@@ -279,32 +291,33 @@ function decimalsOf(bytes: Uint8Array, start: number, end: number, isNumber: boo
       if (digits > 0 || digit > 0) digits++;
       if (isFraction) decimals++;
     } else if (bytes[at] === POINT) isFraction = true;
-    else return slowDecimals(bytes, start, end, MAX_DECIMALS + 1);
+    else return decimalsIfExact(bytes, start, end, MAX_DECIMALS + 1);
   }
   if (digits > MAX_DIGITS || decimals > MAX_DECIMALS) {
-    return slowDecimals(bytes, start, end, Math.min(decimals, MAX_DECIMALS + 1));
+    return decimalsIfExact(bytes, start, end, Math.min(decimals, MAX_DECIMALS + 1));
   }
   return decimals;
 }
 
 /** `true` and `false` are no numbers. */
-function slowDecimals(bytes: Uint8Array, start: number, end: number, decimals: number): number {
+function decimalsIfExact(bytes: Uint8Array, start: number, end: number, decimals: number): number {
   const text = utf8Decoder.decode(bytes.subarray(start, end));
   const number = Number(text);
   const isHeld = Number.isFinite(number) && (number === 0 || Math.abs(number) >= MIN_NUMBER) &&
-    digitsOf(text) === digitsOf(String(number));
+    canonicalDigits(text) === canonicalDigits(String(number));
   return isHeld ? decimals : NO_NUMBER_CELL;
 }
 
 /** Returns a number as its significant digits and exponent, such that equal numbers have equal texts. */
-function digitsOf(number: string): string {
+function canonicalDigits(number: string): string {
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER_PARTS.exec(number) ?? [];
-  const digits = (whole + fraction).replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
-  if (significant === "") return "0";
-  return `${significant}e${
-    Number(exponent) - fraction.length + digits.length - significant.length
-  }`;
+  const digits = whole + fraction;
+  let [start, end] = [0, digits.length];
+  while (digits[start] === "0") start++;
+  // A pattern such as /0+$/ would take quadratic time for many zeros.
+  while (end > start && digits[end - 1] === "0") end--;
+  if (start === end) return "0";
+  return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 const NUMBER_PARTS = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;

@@ -2,7 +2,14 @@
 // of citations and columns.
 import { utf8Encoder } from "../bytes.ts";
 import type { EmbeddedPackage, PackageField } from "./data_package.ts";
-import { columnName, escapeText, MAX_DECIMALS, STYLES, textCell } from "./xlsx_cells.ts";
+import {
+  columnName,
+  escapeMarkup,
+  escapeText,
+  MAX_DECIMALS,
+  STYLES,
+  textCell,
+} from "./xlsx_cells.ts";
 
 /** Language of the names and headings of the sheets other than the data. */
 export type SheetLanguage = "en" | "fr";
@@ -14,7 +21,7 @@ const TEXTS = {
     citationHeadings: ["Citation", "DOI", "Version", "Published", "Licence"],
     columnHeadings: ["Column", "Label", "Meaning", "Unit"],
     unitIn: (field: string) => `in ${field}`,
-    notRequested: "The citations were not requested. The column DOI names each dataset to cite.",
+    noCitations: "No dataset is listed here. Cite each dataset whose rows you use.",
     query: "Query",
     time: "Time of the query",
     made: "Made with",
@@ -25,8 +32,8 @@ const TEXTS = {
     citationHeadings: ["Citation", "DOI", "Version", "Publication", "Licence"],
     columnHeadings: ["Colonne", "Libellé", "Signification", "Unité"],
     unitIn: (field: string) => `dans ${field}`,
-    notRequested:
-      "Les citations n’ont pas été demandées. La colonne DOI nomme chaque jeu de données à citer.",
+    noCitations:
+      "Aucun jeu de données n’est nommé ici. Citez chaque jeu de données dont vous utilisez des lignes.",
     query: "Requête",
     time: "Heure de la requête",
     made: "Produit par",
@@ -82,7 +89,7 @@ export function laterParts(facts: WorkbookFacts): [path: string, xml: string][] 
   const { language, described, names, rows, time } = facts;
   const texts = TEXTS[language];
   const citations = citationsSheet(described, time, texts);
-  const reference = `Data!$A$1:$${columnName(Math.max(0, names.length - 1))}$${rows + 1}`;
+  const reference = `Data!$A$1:$${columnName(names.length - 1)}$${rows + 1}`;
   const sheets = ["Data", texts.citations, texts.columns].map((name, index) =>
     `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`
   );
@@ -132,7 +139,7 @@ export function startOfData(
 
 /** Returns the XML of the data sheet after its last row. */
 export function endOfData(columns: number, rows: number): Uint8Array {
-  const all = `A1:${columnName(Math.max(0, columns - 1))}${rows + 1}`;
+  const all = `A1:${columnName(columns - 1)}${rows + 1}`;
   // Excel marks identifiers that look like numbers as errors.
   return utf8Encoder.encode(
     `</sheetData><autoFilter ref="${all}"/>` +
@@ -146,7 +153,7 @@ function startOfSheet(widths: readonly number[], pane: string): string {
   );
   return `${XML}<worksheet xmlns="${MAIN}" xmlns:r="${RELATIONSHIPS}"><sheetViews>` +
     `<sheetView workbookViewId="0">${pane}</sheetView></sheetViews>` +
-    (columns.length > 0 ? `<cols>${columns.join("")}</cols>` : "") + "<sheetData>";
+    `<cols>${columns.join("")}</cols><sheetData>`;
 }
 
 interface SheetCell {
@@ -182,13 +189,13 @@ function smallSheet(
 type Texts = (typeof TEXTS)[SheetLanguage];
 
 function citationsSheet(
-  { sources, weir }: EmbeddedPackage,
+  { sources = [], weir }: EmbeddedPackage,
   time: string,
   texts: Texts,
 ): { xml: string; relationships: string } {
   const plain = (text = ""): SheetCell => ({ text, style: STYLES.general });
   const wrapped = (text = ""): SheetCell => ({ text, style: STYLES.wrapped });
-  const cited = sources?.map(({ title, path, doi, citation, version, published, licence }) => [
+  const cited = sources.map(({ title, path, doi, citation, version, published, licence }) => [
     wrapped(citation ?? title),
     linkCell(doi ?? path, path),
     plain(version),
@@ -197,15 +204,19 @@ function citationsSheet(
   ]);
   const about = [
     [texts.query, weir.url],
+    ...Object.entries(weir.query ?? {}).map(([name, value]) => [`  ${name}`, String(value)]),
     [texts.time, time],
     [texts.made, `@weir/datastream ${weir.version}`],
   ].map((line) => line.map(plain));
-  const rows = [...cited ?? [[wrapped(texts.notRequested)]], [], ...about];
+  const rows = [...cited.length > 0 ? cited : [[wrapped(texts.noCitations)]], [], ...about];
   return smallSheet(texts.citationHeadings, rows, [80, 28, 10, 22, 40]);
 }
 
+/** Characters of a link in Excel. */
+const MAX_LINK_LENGTH = 2_079;
+
 function linkCell(text: string, url: string): SheetCell {
-  const isUrl = /^https?:\/\//i.test(url) && URL.canParse(url);
+  const isUrl = /^https?:\/\//i.test(url) && url.length <= MAX_LINK_LENGTH && URL.canParse(url);
   return isUrl
     ? { text, style: STYLES.link, link: new URL(url).href }
     : { text, style: STYLES.general };
@@ -226,15 +237,11 @@ function relationshipsPart(relationships: readonly Relationship[]): string {
   const elements = relationships.map(([type, target, mode], index) =>
     `<Relationship Id="rId${index + 1}" Type="${
       type.includes(":") ? type : `${RELATIONSHIPS}/${type}`
-    }" Target="${escapeAttribute(target)}"${mode ? ` TargetMode="${mode}"` : ""}/>`
+    }" Target="${escapeMarkup(target)}"${mode ? ` TargetMode="${mode}"` : ""}/>`
   );
   return `${XML}<Relationships xmlns="${PACKAGE}/relationships">${
     elements.join("")
   }</Relationships>`;
-}
-
-function escapeAttribute(text: string): string {
-  return escapeText(text).replaceAll('"', "&quot;");
 }
 
 /** The first styles are those of `STYLES`, in order. */

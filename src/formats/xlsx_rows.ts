@@ -2,8 +2,8 @@
 import { type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
 import { VERSION } from "../version.ts";
 import type { Citation } from "./citations.ts";
-import { licensesOf, toSource } from "./data_package.ts";
-import { createWriter, FORMATS } from "./formats.ts";
+import { toSource } from "./data_package.ts";
+import { createWriter, FORMATS, withoutPageSize } from "./formats.ts";
 import { writePage } from "./page_writer.ts";
 import { createXlsxFormat } from "./xlsx_writer.ts";
 
@@ -23,14 +23,12 @@ export async function rowsToXlsx(
   rows: readonly object[],
   { title, url, time, language, citations = [] }: AboutRows,
 ): Promise<Bytes> {
-  const format = createXlsxFormat({
-    language,
+  const format = createXlsxFormat({ language }, {
     time,
     types: Object.fromEntries(columns.map(([name, type]) => [name, type])),
     describe: () => ({
       profile: "data-package",
       title,
-      licenses: licensesOf(citations),
       ...(citations.length > 0 && { sources: citations.map(toSource) }),
       resources: [{
         profile: "data-resource",
@@ -47,7 +45,7 @@ export async function rowsToXlsx(
           })),
         },
       }],
-      weir: { version: VERSION, url },
+      weir: { version: VERSION, url: withoutPageSize(url) },
     }),
   });
   const select = columns.map(([name]) => name);

@@ -49,6 +49,7 @@ const CELLS: [member: string, type: string, value: string, format: string][] = [
   ['"ResultValue":12345678901234567', "text", "12345678901234567", "@"],
   ['"ResultValue":0.30000000000000004', "number", "0.30000000000000004", `0.${"0".repeat(17)}`],
   ['"ResultValue":0.1000000000000000000', "number", "0.1000000000000000000", `0.${"0".repeat(19)}`],
+  [`"ResultValue":0.1${"0".repeat(32_000)}1`, "text", `0.1${"0".repeat(32_000)}1`, "General"],
   ['"ResultValue":1e400', "text", "1e400", "@"],
   ['"ResultValue":1e-400', "text", "1e-400", "@"],
   ['"ResultValue":5e-324', "text", "5e-324", "@"],
@@ -105,6 +106,7 @@ Deno.test("toXlsx() writes a sheet of citations and one of meanings, in English 
     const [first, ...others] = sheets[names[1]!]!.map((row) => row.map((cell) => cell?.value));
     assertEquals(first!.length, 5);
     const { citation, doi, version, published, licence } = cited[0]!;
+    assertEquals(others.filter(([, text]) => text?.startsWith("10.")).length, 1);
     assertEquals(others[0], [citation, doi, version, published, licence]);
     assert(others.some((row) => row[1] === query.url.replace("&%24top=3", "")));
     const links = parts.get("xl/worksheets/_rels/sheet2.xml.rels")!;
@@ -114,7 +116,7 @@ Deno.test("toXlsx() writes a sheet of citations and one of meanings, in English 
     assertEquals(columns[2]![3], language === "fr" ? "dans ResultUnit" : "in ResultUnit");
   }
   const { sheets, parts } = await workbookOf(query);
-  assertEquals(sheets.Citations![1]![0]!.value.slice(0, 34), "The citations were not requested. ");
+  assertEquals(sheets.Citations![1]![0]!.value.slice(0, 31), "No dataset is listed here. Cite");
   const [, embedded] = /<vt:lpwstr>(.*)<\/vt:lpwstr>/s.exec(parts.get("docProps/custom.xml")!)!;
   const { resources: [{ rows, format }] } = JSON.parse(embedded!.replaceAll("&amp;", "&"));
   assertEquals([rows, format], [3, "xlsx"]);
@@ -128,7 +130,8 @@ Deno.test("toXlsx() writes a sheet of citations and one of meanings, in English 
 Deno.test("toXlsx() writes no link when a licence or a DOI is no address", async () => {
   const cited = { doi: "a b", link: "javascript:alert(1)", name: "=n", citation: "=1+1" };
   const citation = { ...cited, organization: "", version: "", published: "", licence: 'none"<' };
-  const { sheets, parts } = await workbookOf(clientOf([]).records(), { citations: [citation] });
+  const query = clientOf([]).records({ select: ["ResultValue"] });
+  const { sheets, parts } = await workbookOf(query, { citations: [citation] });
   assertEquals(sheets.Citations![1]!.map((cell) => cell?.value), [
     "=1+1",
     "a b",
@@ -162,6 +165,13 @@ Deno.test("toXlsx() names the row and the field when a text is too long for a ce
   assert(parts.get("docProps/custom.xml")!.includes('"cutTexts":2'));
 });
 
+Deno.test("toXlsx() names a column of tidy when its text is too long for a cell", async () => {
+  const rows = [`{"Id":1,"ResultValue":1,"ResultUnit":"${"m".repeat(40_000)}"}`];
+  const query = clientOf(rows).records({ select: ["Id"], tidy: true });
+  const error = await assertRejects(() => readAll(toXlsx(query)), DataStreamError);
+  assert(error.message.includes("has unit with 40000 characters"), error.message);
+});
+
 Deno.test("toXlsx() fails after the first page when more rows are counted than a sheet has", async () => {
   const link = `${ROOT}/Records?$skiptoken=Id:1`;
   const requests: string[] = [];
@@ -193,7 +203,7 @@ const ROWS = Array.from(
 );
 
 Deno.test("toXlsx() gives the same bytes when it is continued after any batch", async () => {
-  const format = createXlsxFormat({ time: new Date(0) });
+  const format = createXlsxFormat({}, { time: new Date(0) });
   const read = async (after?: Batch<Uint8Array>["cursor"], count = Infinity) => {
     const query = clientOf(ROWS).records({ select: ["ResultValue", "ResultComment"], top: 300 });
     const found: Batch<Uint8Array>[] = [];
@@ -238,7 +248,9 @@ Deno.test("toXlsx() writes the header when there are no rows", async () => {
 
 Deno.test("toXlsx() rejects an unknown option, and bytes() the name of the format", () => {
   const query = clientOf([]).records();
-  const invalid: unknown[] = [{ invalidValues: "null" }, { language: "de" }, { sheet: "a" }];
+  const invalid: unknown[] = [{ invalidValues: "null" }, { language: "de" }, { sheet: "a" }, {
+    citations: 5,
+  }, { time: 1 }];
   for (const options of invalid) {
     assertThrows(() => toXlsx(query, options as XlsxOptions), ValidationError);
   }
