@@ -1,5 +1,7 @@
 // Downloads are complete, with their headers, ranges and status 304, on each runtime.
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { FORMATS } from "../../../src/formats/formats.ts";
+import { readWorkbook } from "../../helpers/xlsx.ts";
 import { sendRaw } from "./server.ts";
 import { BUN, startApp, testOnEach, testPrograms, WORKERD } from "./runtimes.ts";
 import { Stall, stallAt } from "./stall.ts";
@@ -96,5 +98,19 @@ testOnEach(
       [lengthOf(length, true), lengthOf(length), lengthOf(length - 4)],
     );
     assertEquals([headers.get("accept-ranges"), upstream.pages.length], ["bytes", 1]);
+  },
+);
+
+testOnEach(
+  "GET /Records.xlsx gives a workbook with all rows when they have 3 pages",
+  async (runtime) => {
+    const shape = { rows: 1_000, width: 20, pages: 3 };
+    await using upstream = servePages(shape);
+    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const response = await fetch(server.root + DOWNLOAD.replace(".csv", ".xlsx"));
+    assertEquals(response.headers.get("content-type"), FORMATS.xlsx.mediaType);
+    const { Data: data = [] } = readWorkbook(await response.bytes()).sheets;
+    const ids = data.slice(1).map(([id]) => id!.value);
+    assertEquals([ids.length, new Set(ids).size], [shape.rows * shape.pages, ids.length]);
   },
 );
