@@ -2,10 +2,19 @@
 import { html, raw } from "hono/html";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
+import {
+  createTimes,
+  describeChange,
+  drawMedians,
+  groupByUnit,
+  STRETCHED_WIDTH,
+  type Times,
+  type UnitResults,
+} from "./medians.ts";
 import { createScale, percent, rangeOf, roundNumbers, type Scale, TICK_DIGITS } from "./scale.ts";
 import {
   compareDates,
-  formatMedian,
+  formatQuantile,
   formatResult,
   groupBy,
   KEY_FIELDS,
@@ -36,7 +45,8 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
   const [low, high] = rangeOf(rows.map(({ value }) => Number(value)));
   const isLogarithmic = low > 0 &&
     (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
-  const groups = groupRows(rows, results, locale);
+  const times = createTimes(rows, form);
+  const groups = groupRows(rows, results, times, locale);
   const facts = [
     unitOf(example, locale),
     fraction &&
@@ -44,6 +54,11 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
     isLogarithmic && text.logScale,
   ];
   const otherScale = pageUrl(form, { scale: isLogarithmic ? "linear" : "log" });
+  const { isByMonth } = times;
+  const notes = [
+    series.withoutLimit > 0 && formatPlural("notDrawn", series.withoutLimit),
+    series.controls > 0 && formatPlural("controls", series.controls),
+  ].filter(Boolean);
   return html`<section class="card chart-card" aria-labelledby="chart">
     <div class="title">
       <h2 id="chart">${characteristicName(name)}
@@ -51,16 +66,16 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
       <div class="chart-links">
         ${
     low > 0 && html`<a href="${otherScale}">${isLogarithmic ? text.linear : text.logarithmic}</a>`
-  } ${renderAlternatives(form, series)} <a href="#chart-table">${text.asTable}</a>
+  } <a href="${pageUrl(form, { by: isByMonth ? "" : "month" })}">${
+    isByMonth ? text.byYear : text.byMonth
+  }</a> ${renderAlternatives(form, series)} <a href="#chart-table">${text.asTable}</a>
       </div>
     </div>
-    ${renderLegend(groups, rows, locale)}
-    ${drawPlot(groups, createScale(low, high, isLogarithmic), series, form)}
-    ${
-    series.withoutLimit > 0 &&
-    html`<p class="note">${formatPlural("notDrawn", series.withoutLimit)}.</p>`
-  }
-    ${renderTable(rows, locale)}
+    <p class="chart-answer">${isByMonth ? text.monthsNote : describeChange(rows, locale)}</p>
+    ${renderLegend(groups, rows, times, locale)}
+    ${drawPlot(groups, createScale(low, high, isLogarithmic), series, times, form)}
+    ${notes.length > 0 && html`<p class="note">${notes.join(" ")}</p>`}
+    ${renderTable(rows, times, locale)}
   </section>`;
 }
 
@@ -95,10 +110,13 @@ function renderAlternatives(form: Form, { alternatives, example: drawn }: Series
   }`;
 }
 
-/** Rows of a location, or of all locations without a colour. */
+/** Rows of a location, or of all locations without a colour, which have no medians. */
 interface Group {
   name: string;
   rows: readonly Measurement[];
+  /** Number of the colour and shape. */
+  index: number;
+  units: readonly UnitResults[];
 }
 
 /** Maximum number of locations with their own colour and shape. */
@@ -108,17 +126,26 @@ const MAX_COLOURED = 6;
 function groupRows(
   rows: readonly Measurement[],
   results: Pick<Results, "locations">,
+  times: Times,
   { formatPlural }: Locale,
 ): Group[] {
   const nameOf = namesOf(results);
   const locations = [...groupBy(rows, ({ LocationId = "" }) => LocationId)]
     .sort(([, a], [, b]) => b.length - a.length);
-  const coloured = locations.slice(0, MAX_COLOURED)
-    .map(([id, rows]) => ({ name: nameOf(id), rows }));
+  const coloured = locations.slice(0, MAX_COLOURED).map(([id, rows], index): Group => {
+    return { name: nameOf(id), rows, index, units: groupByUnit(rows, times) };
+  });
   const others = locations.slice(MAX_COLOURED).flatMap(([, rows]) => rows).sort(compareDates);
   if (others.length === 0) return coloured;
   const name = formatPlural("otherLocations", locations.length - MAX_COLOURED);
-  return [...coloured, { name, rows: others }];
+  return [...coloured, { name, rows: others, index: MAX_COLOURED, units: [] }];
+}
+
+/** Returns the groups from the lowest: grey points, then the location with most points. */
+function toLayers(groups: readonly Group[]): Group[] {
+  return groups.toSorted((a, b) =>
+    Number(b.index === MAX_COLOURED) - Number(a.index === MAX_COLOURED)
+  );
 }
 
 const CIRCLE = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z";
@@ -138,11 +165,11 @@ const LEGEND_SHAPE = SHAPES.length - 1;
 /** Path of the tail of a shape by `censoring`. Shapes of limits are hollow. */
 const TAILS = { none: "", left: "M0 4v8", right: "M0-4v-8" };
 
-/** The marker of each group and limit, such as `left0`. */
+/** The marker of each group and limit, such as `left0`. Its size is the width of a stroke, which is not painted. */
 const MARKERS = raw(
   SHAPES.flatMap((shape, group) =>
     Object.entries(TAILS).map(([limit, tail]) =>
-      `<marker id="${limit}${group}" class="chart-series-${group}" markerUnits="userSpaceOnUse">` +
+      `<marker id="${limit}${group}" class="chart-series-${group}">` +
       `<path class="chart-${limit}" d="${tail}${shape}"/></marker>`
     )
   ).join(""),
@@ -151,20 +178,25 @@ const MARKERS = raw(
 function renderLegend(
   groups: readonly Group[],
   rows: readonly Measurement[],
-  { text: { below, above }, formatNumber }: Locale,
+  { isByMonth }: Times,
+  { text: { below, above, yearMedian, monthMedian }, formatNumber }: Locale,
 ): Html {
-  const item = (marker: string, label: string | Html) =>
-    html`<li><svg width="16" height="16" aria-hidden="true"><line
+  const item = (marker: string, label: string | Html, band?: Html) =>
+    html`<li><svg width="16" height="16" aria-hidden="true">${band}<line
       marker-start="url(#${marker})" x1="8" y1="8"/></svg><span>${label}</span></li>`;
+  const band = html`
+    <path class="chart-band" d="M0 1h16v14h-16z" />
+    <path class="chart-line" d="M0 8h16" />
+  `;
   const has = (limit: string) => rows.some(({ censoring }) => censoring === limit);
   return html`<ul class="chart-legend">
     ${
     groups.map(({ name, rows }, i) =>
       item(`none${i}`, html`${name} <span>${formatNumber(rows.length)}</span>`)
     )
-  } ${has("left") && item(`left${LEGEND_SHAPE}`, below)} ${
-    has("right") && item(`right${LEGEND_SHAPE}`, above)
-  }
+  } ${item(`none${LEGEND_SHAPE}`, isByMonth ? monthMedian : yearMedian, band)} ${
+    has("left") && item(`left${LEGEND_SHAPE}`, below)
+  } ${has("right") && item(`right${LEGEND_SHAPE}`, above)}
   </ul>`;
 }
 
@@ -173,52 +205,71 @@ const MAX_TIMES = 12;
 /** Positions (pixels from the top) of the highest value, the lowest value, the axis of times and the end. */
 const [PLOT_TOP, PLOT_BOTTOM, AXIS, PLOT_HEIGHT] = [10, 280, 296, 326];
 
-/** Returns the position of a row: the part of the width, and pixels from the top. */
-type ToPosition = (row: Measurement) => [part: number, y: number];
+/** Number of points above which they are fainter, and above which they are faint. */
+const [SOME, MANY] = [200, 1000];
 
 function drawPlot(
   groups: readonly Group[],
   { ticks, partOf }: Scale,
   { rows, example: { CharacteristicName = "" } }: Series,
+  times: Times,
   form: Form,
 ): Html {
   const { locale } = form;
-  const { text, fill, formatYears, characteristicName } = locale;
-  const [first, last] = [yearOf(rows[0]!), yearOf(rows.at(-1)!)];
-  const [start, end] = [startOf(first), startOf(last + 1)];
+  const { text, formatPlural, fill, formatYears, characteristicName } = locale;
   const toY = (value: number) => Math.round(PLOT_BOTTOM - (PLOT_BOTTOM - PLOT_TOP) * partOf(value));
-  const toPosition: ToPosition = ({ ActivityStartDate, value }) => [
-    (Date.parse(ActivityStartDate!) - start) / (end - start),
-    toY(Number(value)),
-  ];
   const label = fill(text.chartLabel, {
     name: characteristicName(CharacteristicName),
-    n: rows.length,
-    years: formatYears(`${first}`, `${last}`),
+    results: formatPlural("results", rows.length),
+    years: formatYears(yearOf(rows[0]!), yearOf(rows.at(-1)!)),
   });
   const lines = ticks.map(toY).map((y) => html`<line x2="100%" y1="${y}" y2="${y}"></line>`);
   const labels = ticks.map((tick) =>
     html`<text x="100%" y="${toY(tick)}" dx="-8" dy="4">${formatTick(tick, locale)}</text>`
   );
-  // The grey points are drawn first, so that they are below the coloured ones.
-  const points = groups.map((group, i) => drawGroup(group, i, toPosition)).toReversed();
+  const layers = toLayers(groups);
+  const draw = (className: string, { index }: Group, points: readonly Point[]) =>
+    html`<g class="${className} chart-series-${index}" marker-start="url(#none${index})">${
+      raw(points.map((point) => drawPoint(point, index)).join(""))
+    }</g>`;
+  const points = layers.map((group) => {
+    const size = group.rows.length * 2 > rows.length && groups.length > 1 ? "chart-small" : "";
+    const drawn = group.rows.map((row) => ({
+      part: times.partOf(row),
+      y: toY(Number(row.value)),
+      limit: row.censoring!,
+    }));
+    return draw(`chart-points ${size}`, group, drawn);
+  });
+  const paths = layers.map(({ units, index }) =>
+    html`<g class="chart-series-${index}">${
+      drawMedians(units, times, toY, [PLOT_TOP, PLOT_BOTTOM])
+    }</g>`
+  );
+  const medians = layers.map((group) => {
+    const drawn = mediansOf(group).map(({ unit, quartiles: [, { sign, digits }] }) => ({
+      part: times.middleOf(unit),
+      y: toY(Number(digits)),
+      limit: LIMITS[sign],
+    }));
+    return draw("chart-medians", group, drawn);
+  });
+  const density = rows.length > MANY ? "chart-many" : rows.length > SOME ? "chart-some" : "";
   return html`
     <div class="chart">
       <svg class="chart-axis" height="${PLOT_HEIGHT}" aria-hidden="true">${labels}</svg>
-      <svg class="chart-plot" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
+      <svg class="chart-plot ${density}" height="${PLOT_HEIGHT}" role="img" aria-label="${label}"
         data-values="${pageUrl(form, { path: "/values" })}"><defs>${MARKERS}</defs>
-          <g class="chart-grid">${lines}</g>${drawTimes(first, last, locale)}${points}</svg>
+          <g class="chart-grid">${lines}</g>${drawTimes(times, locale)}${points}
+          <svg viewBox="0 0 ${STRETCHED_WIDTH} ${PLOT_HEIGHT}" height="${PLOT_HEIGHT}"
+            preserveAspectRatio="none">${paths}</svg>${medians}</svg>
     </div>
   `;
 }
 
-function yearOf(row: Measurement): number {
-  return Number(row.ActivityStartDate!.slice(0, 4));
-}
-
-/** Returns the start of a year (ms since 1970). `Date.UTC` adds 1900 to a year below 100. */
-function startOf(year: number): number {
-  return new Date(0).setUTCFullYear(year);
+/** First characters of a date. */
+function yearOf({ ActivityStartDate: date = "" }: Measurement): string {
+  return date.slice(0, 4);
 }
 
 function formatTick(tick: number, { formatNumber }: Locale): string {
@@ -230,12 +281,12 @@ function formatTick(tick: number, { formatNumber }: Locale): string {
 }
 
 /** Draws the axis of years, or of months if all dates are in one year. */
-function drawTimes(first: number, last: number, { monthName }: Locale): Html {
+function drawTimes({ first, last, isByMonth }: Times, { monthName }: Locale): Html {
   const isOneYear = first === last;
   const [from, to] = isOneYear ? [0, 11] : [first, last];
   const toX = (unit: number) => percent((unit - from) / (to - from + 1));
   const nameOf = (unit: number) =>
-    isOneYear ? `${monthName(unit)} ${unit === 0 ? first : ""}`.trim() : unit;
+    isOneYear ? `${monthName(unit)} ${unit === 0 && !isByMonth ? first : ""}`.trim() : unit;
   const tick = (x: string) => html`<line x1="${x}" x2="${x}" y1="${AXIS}" y2="${AXIS + 6}"></line>`;
   const units = roundNumbers(from, to, MAX_TIMES).map((unit) =>
     html`${tick(toX(unit))}<text x="${toX(unit + 0.5)}" y="${AXIS + 22}">${nameOf(unit)}</text>`
@@ -248,51 +299,72 @@ function drawTimes(first: number, last: number, { monthName }: Locale): Html {
   `;
 }
 
-/**
- * Draws each shape as the start marker of an invisible line, which takes half the bytes of an element that names its
- * shape.
- */
-function drawGroup({ rows }: Group, index: number, toPosition: ToPosition): Html {
-  const lines = rows.map((row) => {
-    const [part, y] = toPosition(row);
-    const marker = row.censoring === "none" ? "" : ` marker-start="url(#${row.censoring}${index})"`;
-    return `<line x1="${percent(part, 1)}" y1="${y}"${marker}/>`;
-  });
-  // Safe as raw HTML, because it has only numbers and names of markers.
-  return html`<g class="chart-series-${index}" marker-start="url(#none${index})">${
-    raw(lines.join(""))
-  }</g>`;
+interface Point {
+  part: number;
+  y: number;
+  /** `censoring` of its shape. */
+  limit: string;
 }
 
-/** Returns location, date and value of each point, in the order of the chart. */
+/**
+ * Draws each shape as the start marker of an invisible line, which takes half the bytes of an element that names its
+ * shape. Safe as raw HTML, because it has only numbers and names of markers.
+ */
+function drawPoint({ part, y, limit }: Point, index: number): string {
+  const marker = limit === "none" ? "" : ` marker-start="url(#${limit}${index})"`;
+  return `<line x1="${percent(part, 1)}" y1="${y}"${marker}/>`;
+}
+
+/** The shape of a median by its sign. */
+const LIMITS = { "": "none", "<": "left", "≤": "left", ">": "right", "≥": "right", "–": "" };
+
+/** Returns the years or months of a group whose median can be drawn. */
+function mediansOf({ units }: Group): UnitResults[] {
+  return units.filter(({ quartiles: [, { sign }] }) => sign !== "–");
+}
+
+/** Returns location, date and value of each point, and those of each median, in the order of the chart. */
 export function describePoints({ form, results }: ChartContent): string[] {
   const { locale } = form;
+  const { text, fill, formatPlural, monthName } = locale;
   const series = findSeries(form, results);
   if (series === undefined) return [];
+  const unit = unitOf(series.example, locale);
+  const times = createTimes(series.rows, form);
+  const layers = toLayers(groupRows(series.rows, results, times, locale));
   const nameOf = namesOf(results);
-  const groups = groupRows(series.rows, results, locale).toReversed();
-  return groups.flatMap(({ rows }) => rows).map((row) => {
-    const result = `${formatResult(row, locale)} ${unitOf(row, locale)}`.trim();
+  const points = layers.flatMap(({ rows }) => rows).map((row) => {
+    const result = `${formatResult(row, locale)} ${unit}`.trim();
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
+  const medians = layers.flatMap((group) =>
+    mediansOf(group).map(({ unit: time, rows, quartiles }) => {
+      const [low, median, high] = quartiles.map((quartile) => formatQuantile(quartile, locale));
+      const n = formatPlural("results", rows.length);
+      const label = fill(text.medianValue, { median: `${median} ${unit}`.trim(), low, high, n });
+      return [group.name, times.isByMonth ? monthName(time) : time, label].join(", ");
+    })
+  );
+  return [...points, ...medians];
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */
-function renderTable(rows: readonly Measurement[], locale: Locale): Html {
-  const { text, formatNumber } = locale;
-  const { year, results, belowLimit, minimum, median, maximum } = text;
-  const head = [year, results, belowLimit, minimum, median, maximum];
-  const body = [...groupBy(rows, (row) => String(yearOf(row)))].map(([year, rows]) => {
+function renderTable(rows: readonly Measurement[], times: Times, locale: Locale): Html {
+  const { text, formatNumber, monthName } = locale;
+  const { year, month, results, belowLimit, minimum, lowerQuartile, median, upperQuartile } = text;
+  const columns = [results, belowLimit, minimum, lowerQuartile, median, upperQuartile];
+  const head = [times.isByMonth ? month : year, ...columns, text.maximum];
+  const body = groupByUnit(rows, times).map(({ unit, rows, quartiles }) => {
     const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
     const below = rows.filter(({ censoring }) => censoring === "left").length;
     const cells = [
       formatNumber(rows.length),
       formatNumber(below),
       formatResult(sorted[0]!, locale),
-      formatMedian(sorted, locale),
+      ...quartiles.map((quartile) => formatQuantile(quartile, locale)),
       formatResult(sorted.at(-1)!, locale),
     ];
-    return html`<tr><th scope="row">${year}</th>${
+    return html`<tr><th scope="row">${times.isByMonth ? monthName(unit) : unit}</th>${
       cells.map((cell) => html`<td>${cell}</td>`)
     }</tr>`;
   });
@@ -300,7 +372,7 @@ function renderTable(rows: readonly Measurement[], locale: Locale): Html {
     <div id="chart-table" class="chart-table" role="region" aria-label="${text.asTable}"
       tabindex="-1">
       <table>
-        <caption>${text.tableByYear}</caption>
+        <caption>${times.isByMonth ? text.tableByMonth : text.tableByYear}</caption>
         <thead>
           <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
         </thead>

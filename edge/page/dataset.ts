@@ -16,9 +16,10 @@ import {
   type ResultsContent,
 } from "./results.ts";
 import {
-  formatMedian,
+  formatQuantile,
   groupBy,
   type Measurement,
+  quantileOf,
   selectSeries,
   type Series,
   unitOf,
@@ -128,7 +129,9 @@ export function renderCharacteristics(form: Form, measured: readonly MeasuredVal
     const { characteristic: name = "", results, first_year, last_year, series } = row;
     const href = pageUrl(form, { path: "/", characteristics: [name], series: "", view: "" });
     const median = series &&
-      html`<b>${formatMedian(series.rows, locale)}</b> ${unitOf(series.example, locale)}`;
+      html`<b>${formatQuantile(quantileOf(series.rows, 0.5), locale)}</b> ${
+        unitOf(series.example, locale)
+      }`;
     return html`
       <tr>
         <td><a href="${href}">${characteristicName(name)}</a></td>

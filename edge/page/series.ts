@@ -27,6 +27,8 @@ export interface Series {
   rows: readonly Measurement[];
   /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
+  /** Number of results of quality control. They are in no series, because a blank is not of the water. */
+  controls: number;
   /** Other series: first those of the same characteristic, then by number of values. */
   alternatives: readonly Pick<Series, "example" | "rows">[];
 }
@@ -55,7 +57,8 @@ export function compareDates(a: Measurement, b: Measurement): number {
  * Values of another unit, fraction or chemical form are not comparable: nitrate as N is not nitrate as NO3.
  */
 export function selectSeries(rows: readonly Measurement[], wanted = ""): Series | undefined {
-  const dated = rows.filter(isDated).sort(compareDates);
+  const measured = rows.filter(({ is_quality_control }) => is_quality_control !== "true");
+  const dated = measured.filter(isDated).sort(compareDates);
   const all = [...groupBy(dated.filter(isDrawn), seriesOf)]
     .map(([key, rows]) => ({ key, example: rows[0]!, rows }))
     .sort((a, b) => b.rows.length - a.rows.length);
@@ -70,7 +73,8 @@ export function selectSeries(rows: readonly Measurement[], wanted = ""): Series 
     Number(example.CharacteristicName !== CharacteristicName);
   const alternatives = all.filter((series) => series !== chosen)
     .sort((a, b) => isOfOther(a) - isOfOther(b));
-  return { ...chosen, withoutLimit, alternatives };
+  const controls = rows.length - measured.length;
+  return { ...chosen, withoutLimit, controls, alternatives };
 }
 
 /** `Map.groupBy`, which Node 20 does not have. */
@@ -99,13 +103,36 @@ export function formatResult(
   return sign + formatDigits(value);
 }
 
-/** Returns the lower median, with `≤` or `≥` if a censored result could change it; a dash if it could be either. */
-export function formatMedian(rows: readonly Measurement[], { formatDigits }: Locale): string {
-  const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
-  const middle = (sorted.length - 1) >> 1;
-  const isBelow = sorted.some(({ censoring }, i) => censoring === "left" && i >= middle);
-  const isAbove = sorted.some(({ censoring }, i) => censoring === "right" && i <= middle);
-  if (isBelow && isAbove) return "–";
-  return (isBelow ? "≤" : "") + (isAbove ? "≥" : "") +
-    formatDigits(sorted[middle]?.value ?? "");
+/** Result at a rank. The sign says on which side of the digits the exact one can be; `–` if on both. */
+export interface Quantile {
+  digits: string;
+  sign: "" | "<" | "≤" | ">" | "≥" | "–";
+}
+
+/** Order of results with one number. */
+const SIDES: Readonly<Record<string, number>> = { left: -1, none: 0, right: 1 };
+
+/**
+ * Returns the result at the rank of a part (type 1 of Hyndman and Fan, 1996). A result below a limit can be any lower
+ * number, and one above a limit any higher number.
+ */
+export function quantileOf(rows: readonly Measurement[], part: number): Quantile {
+  const sideOf = ({ censoring = "" }: Measurement) => SIDES[censoring]!;
+  const sorted = rows.toSorted((a, b) =>
+    Number(a.value) - Number(b.value) || sideOf(a) - sideOf(b)
+  );
+  const rank = Math.ceil(rows.length * part) - 1;
+  const { censoring, value: digits = "" } = sorted[rank]!;
+  const boundOf = (side: string, bound: number) =>
+    Float64Array.from(rows, (row) => row.censoring === side ? bound : Number(row.value))
+      .sort()[rank]!;
+  const isBelow = boundOf("left", -Infinity) < Number(digits);
+  const isAbove = boundOf("right", Infinity) > Number(digits);
+  if (isBelow && isAbove) return { digits: "", sign: "–" };
+  if (isBelow) return { digits, sign: censoring === "left" ? "<" : "≤" };
+  return { digits, sign: !isAbove ? "" : censoring === "right" ? ">" : "≥" };
+}
+
+export function formatQuantile({ sign, digits }: Quantile, { formatDigits }: Locale): string {
+  return `${sign} ${formatDigits(digits)}`.trim();
 }

@@ -222,7 +222,16 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-axis text { text-anchor: end; }
 .chart-grid line, .bars .bars-top { stroke: var(--line); }
 .chart-times line, .bars line { stroke: var(--edge); }
-.chart marker path { fill: currentColor; }
+.chart marker path, .chart-band { fill: currentColor; }
+.chart-points { stroke-width: .8; }
+.chart-small { stroke-width: .6; }
+.chart-medians { stroke-width: 1.3; }
+.chart-some .chart-points line { opacity: .5; }
+.chart-many .chart-points line { opacity: .25; }
+.chart-band { opacity: .14; }
+:not(:only-child) > .chart-band { opacity: .08; }
+.chart-line { fill: none; stroke: currentColor; stroke-width: 2; vector-effect: non-scaling-stroke; }
+.chart-answer { margin-bottom: 8px; }
 .chart marker :is(.chart-left, .chart-right) { fill: var(--paper); stroke: currentColor; stroke-width: 1.4; }
 ${
   Array.from({ length: 8 }, (_, i) => `.chart-series-${i} { color: var(--series-${i}); }`).join(

@@ -64,7 +64,7 @@ Deno.test("GET / and /values escape what the service sent, and a javascript: lic
   }
   const [, path] = /data-values="([^"]*)"/.exec(html)!;
   const values = await get(app, path!.replaceAll("&amp;", "&"));
-  // A line per point, although the name has a line break.
-  assertMatch(values, /<pre>.*&lt;script&gt; River, 2020-06-01, 1 .*<\/pre>/);
+  // A line per point and median, although the name has a line break.
+  assertMatch(values, /<pre>.*&lt;script&gt; River, 2020-06-01, 1 .*<\/pre>/s);
   assertEquals(/<script>|href="javascript|NaN|undefined/.test(html + values), false);
 });

@@ -11,10 +11,11 @@ Deno.test("selectSeries() returns the values of one characteristic, unit, fracti
     ...repeat(2, () => row("3", { ResultSampleFraction: "Dissolved" })),
     ...repeat(3, () => row("4", { CharacteristicName: "Iron", ActivityStartDate: "" })),
     row("", { censoring: "unknown", unit: "" }),
+    row("5", { is_quality_control: "true" }),
   ];
   const series = selectSeries(rows)!;
   assertEquals(series.rows.map(({ value }) => value), ["2", "2", "2"]);
-  assertEquals(series.withoutLimit, 1);
+  assertEquals([series.withoutLimit, series.controls], [1, 1]);
   assertEquals(series.alternatives.map(({ example, rows }) => [seriesOf(example), rows.length]), [
     ["Nitrate|mg/L|Dissolved|as N", 2],
     ["Nitrate|mg/L|Total|as NO3", 1],
