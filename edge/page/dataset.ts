@@ -24,7 +24,7 @@ import {
   type Series,
   unitOf,
 } from "./series.ts";
-import type { Html, Locale } from "./text.ts";
+import { type Html, type Locale, TIDY_MEANINGS } from "./text.ts";
 
 export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
   const { text: { datasets: title }, formatYears } = locale;
@@ -156,24 +156,33 @@ export function renderCharacteristics(form: Form, measured: readonly MeasuredVal
   `;
 }
 
-/** Returns a table of the fields of a download: label, name in the service, group and meaning. */
+/** Returns the columns of a download by group: label, name in the file, and meaning. */
 export function renderFields(locale: Locale): View {
-  const title = locale.text.fields;
+  const { text, language } = locale;
+  const groups = groupedFields(locale).map(([group, fields]) =>
+    [
+      group,
+      fields.map((field) => [fieldLabel(field, locale), field, fieldMeaning(field, locale)]),
+    ] as const
+  );
+  const tidy = Object.entries(TIDY_MEANINGS).map((
+    [name, meaning],
+  ) => ["", name, meaning[language]]);
   const content = html`
-    <h1>${title}</h1>
-    ${groupedFields(locale).map(([group, fields]) =>
+    <h1>${text.fields}</h1>
+    ${[...groups, [text.tidyGroup, tidy] as const].map(([group, fields]) =>
       html`
         <h2>${group}</h2>
-        <dl class="fields">${fields.map((field) =>
+        <dl class="fields">${fields.map(([label, name, meaning]) =>
           html`
             <div>
-              <dt>${fieldLabel(field, locale)} <code>${field}</code></dt>
-              <dd>${fieldMeaning(field, locale)}</dd>
+              <dt>${label} <code>${name}</code></dt>
+              <dd>${meaning}</dd>
             </div>
           `
         )}</dl>
       `
     )}
   `;
-  return { title, content, isText: true };
+  return { title: text.fields, content, isText: true };
 }

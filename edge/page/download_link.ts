@@ -9,7 +9,6 @@ import { nameInForm } from "./characteristics.ts";
 import { selectedFields } from "./fields.ts";
 import type { Form } from "./form.ts";
 import type { DatasetInfo, Place, Results } from "./load.ts";
-import { findRegion, LOCALES } from "./text.ts";
 import { type OfferedFile, type ToolId, TOOLS } from "./tools.ts";
 
 /**
@@ -81,35 +80,32 @@ export async function createLink(content: FileContent, file: OfferedFile): Promi
 }
 
 /** Characters of the first part of a file name, and of the years or version. The place has the rest. */
-const [MAX_WHAT, MAX_YEARS] = [24, 15];
+const [MAX_WHAT, MAX_YEARS] = [24, 18];
 
-/** Such as `total-phosphorus-lake-winnipeg-2015-2024`, equal in both languages. */
+/** Such as `total-phosphorus-lake-winnipeg-2015-2024`, in the language of the form. */
 function slugOf({ form, results, datasets }: FileContent): string {
-  const { characteristics, from, to } = form;
-  const [name = "", ...others] = characteristics;
-  const what = others.length > 0
-    ? `${characteristics.length}-characteristics`
-    : nameInForm(name, LOCALES.en).replace(/,.*/, "");
-  const [doi] = form.datasets;
+  const { characteristics, datasets: [doi], locations, from, to, locale } = form;
+  const { text, formatPlural, formatYears } = locale;
+  const what = characteristics.length > 1
+    ? formatPlural("characteristics", characteristics.length)
+    : nameInForm(characteristics[0] ?? "", locale).replace(/,.*/, "");
   const dataset = datasets?.find((dataset) => dataset.doi === doi);
   const [, suffix = ""] = doi?.split("/") ?? [];
-  const region = findRegion(form.where);
-  const place = (region === undefined ? results.placeName : LOCALES.en.regionName(region)) ||
+  const place = results.placeName ||
     (form.datasets.length > 1
-      ? `${form.datasets.length}-datasets`
+      ? formatPlural("datasets", form.datasets.length)
       : [suffix, dataset?.name].filter(Boolean).join(" ")) ||
-    (form.locations.length > 1
-      ? `${form.locations.length}-locations`
-      : form.locations.length === 1
-      ? `location-${form.locations[0]}`
+    (locations.length > 1
+      ? formatPlural("locations", locations.length)
+      : locations.length === 1
+      ? `${text.location} ${locations[0]}`
       : results.selection.within
-      ? "box"
+      ? text.box
       : "canada");
   // A version says more of a dataset than its years.
-  const all = dataset?.version ? `v${dataset.version}` : "all-years";
-  const years = from || to ? LOCALES.en.formatYears(from, to) : all;
+  const years = formatYears(from, to) || (dataset?.version ? `v${dataset.version}` : text.allYears);
   const first = cut(toSlug(what), MAX_WHAT);
-  const last = cut(years.replace(/[^\w.]+/g, "-"), MAX_YEARS);
+  const last = cut(fold(years).replace(/[^\w.]+/g, "-"), MAX_YEARS);
   const hyphens = 2;
   const rest = MAX_NAME_LENGTH - first.length - last.length - hyphens;
   return [first, cut(toSlug(place), rest), last].filter(Boolean).join("-");

@@ -84,7 +84,7 @@ export function formatCount(count: number, { text, formatPlural }: Locale): stri
 function renderNumber(content: ResultsContent): Html {
   const { form, datasets, results } = content;
   const { locale } = form;
-  const { text, formatNumber, formatPlural, formatYears } = locale;
+  const { formatPlural, formatYears } = locale;
   const { list, missing } = results.locations;
   const below = results.rows.filter(({ censoring }) => censoring === "left").length;
   const [first, last] = isFiltered(form) ? [form.from, form.to] : extentOf(datasets);
@@ -92,8 +92,7 @@ function renderNumber(content: ResultsContent): Html {
     ...describeNames(content),
     formatPlural("locations", list.length + missing),
     describePlace(content),
-    !isFiltered(form) && datasets &&
-    `${formatNumber(datasets.length)} ${text.datasets.toLowerCase()}`,
+    !isFiltered(form) && datasets && formatPlural("datasets", datasets.length),
     formatYears(first, last),
   ].filter(Boolean);
   return html`
@@ -135,7 +134,7 @@ function renderYears({ form, results }: ResultsContent): Html | undefined {
 
 export function renderDownload(content: ResultsContent): Html {
   const { settings, form, results } = content;
-  const { text, fill, formatBytes, formatTime } = form.locale;
+  const { text, fill, formatPlural, formatBytes, formatTime } = form.locale;
   /** The style sheet shows the text of the chosen state. */
   const ofStates = (texts: Readonly<Record<string, string>>) =>
     Object.entries(texts).map(([state, text]) => html`<span class="for-${state}">${text}</span>`);
@@ -144,7 +143,7 @@ export function renderDownload(content: ResultsContent): Html {
   const size = ofEach((tool) => {
     const { rows, bytes, seconds } = estimateSize(tool, form, results);
     const [size, time] = [formatBytes(bytes), formatTime(seconds)];
-    return fill(text.size, { rows, bytes: size, time });
+    return fill(text.size, { rows: formatPlural("rows", rows), bytes: size, time });
   });
   const labelOf = (tool: ToolId) =>
     tool === "other" ? text.downloadOther : fill(text.downloadFor, { tool: TOOLS[tool].label });

@@ -18,7 +18,7 @@ export function renderSuggestions(typed: string, locale: Locale): Html {
     .flatMap((names) => names.slice(0, MAX_OF_GROUP)).slice(0, MAX_SUGGESTED);
   if (shown.length === 0) return html``;
   const more = found.length - shown.length;
-  const { text: texts, fill } = locale;
+  const { text: texts, formatPlural } = locale;
   return html`
     <div role="listbox" aria-label="${texts.suggestions}">
       ${[...groupBy(shown, labelOf)].map(([label, names]) =>
@@ -30,7 +30,7 @@ export function renderSuggestions(typed: string, locale: Locale): Html {
         `
       )}
     </div>
-    ${more > 0 && html`<p class="foot">${fill(texts.moreNames, { n: more })}</p>`}
+    ${more > 0 && html`<p class="foot">${formatPlural("moreNames", more)}</p>`}
   `;
 }
 

@@ -12,7 +12,15 @@ const names: [query: string, name: string][] = [
   ["tool=r&location=1022", "ph-location-1022-all-years.csv"],
   ["tool=qgis&location=1&location=2&from=2015", "ph-2-locations-since-2015.geojson"],
   ["tool=qgis&west=-99&south=48&east=-94&north=55", "ph-box-all-years.geojson"],
-  ["tool=qgis&where=Nova+Scotia&lang=fr", "ph-nova-scotia-all-years.geojson"],
+  ["tool=qgis&where=Nova+Scotia&lang=fr", "ph-nouvelle-ecosse-toutes-les-annees.geojson"],
+  [
+    "tool=r&location=1&location=2&characteristic=Lead&to=2015&lang=fr",
+    "2-caracteristiques-2-lieux-jusqu-en-2015.csv",
+  ],
+  [
+    "tool=r&dataset=10.25976/a,10.25976/b&from=2015&to=2020&lang=fr",
+    "ph-2-jeux-de-donnees-2015-2020.csv",
+  ],
 ];
 for (const [query, expected] of names) {
   Deno.test(`GET /download names its file ${expected} when the form has ${query}`, async () => {

@@ -5,13 +5,17 @@ import { overSandbox } from "../../../helpers/edge.ts";
 import { readCsv } from "../../../helpers/rfc4180.ts";
 import { get } from "./pages.ts";
 
-Deno.test("GET /fields has a label, a group and a meaning for each field", async () => {
+Deno.test("GET /fields has a label, a group and a meaning for each column", async () => {
   const { app, stats } = overSandbox();
   for (const language of ["en", "fr"]) {
     const html = await get(app, `/fields?lang=${language}`);
     const terms = [...html.matchAll(/<dt>(.*?)<code>(\w+)<\/code><\/dt>\s*<dd>([^<]+)</gs)];
-    assertEquals(terms.length, 44);
-    assert(terms.every(([, label, name]) => label!.trim() !== "" && label!.trim() !== name));
+    // The columns of `tidy` come last, and have no label.
+    assertEquals(terms.length, 44 + 7);
+    assert(
+      terms.slice(0, 44).every(([, label, name]) => label!.trim() !== "" && label!.trim() !== name),
+    );
+    assertEquals(terms.slice(44).map(([, , name]) => name).join(" "), tidy);
   }
   assertEquals(stats.requests, 0);
 });
