@@ -175,6 +175,7 @@ function sourceOf(
     responseDate: () => exchange.upstream.responseDate,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
+    format,
     expectedLength: query.limit && MAX_ROW_LENGTH * query.limit,
     service: exchange.upstream.service,
     waitUntil: exchange.waitUntil,

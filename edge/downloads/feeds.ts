@@ -11,7 +11,7 @@ import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
 import type { Settings } from "../http/options.ts";
-import { HttpProblem, LimitReached } from "../http/problem.ts";
+import { HttpProblem, LimitReached, withCause } from "../http/problem.ts";
 import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "../http/queue.ts";
 
 /** A part of a document: rows that have arrived, or its end. */
@@ -87,6 +87,8 @@ export interface FeedSource {
   responseDate?(): number;
   /** What is known about the service for the client. */
   service?(): ServiceState;
+  /** Format of the rows, for the metrics. Default `other`. */
+  readonly format?: string;
   /** Expected length (bytes) of the document, if it is short. */
   readonly expectedLength?: number | undefined;
   /** Whether to request a page before a client has read the page before it completely. */
@@ -134,8 +136,13 @@ class Feed {
   end: { readonly at: number; readonly error?: unknown } | undefined;
   #hash: string | undefined;
 
-  /** `expectedLength` is in bytes, if it is known. */
-  constructor(readonly key: string, readonly expectedLength: number | undefined) {}
+  readonly expectedLength: number | undefined;
+  readonly format: string;
+
+  constructor(readonly key: string, { expectedLength, format = "other" }: FeedSource) {
+    this.expectedLength = expectedLength;
+    this.format = format;
+  }
 
   /** Returns the state of the datasets of the document. A state that was requested must be older than the rows. */
   stateOf(known: KnownState | undefined): DatasetState | undefined {
@@ -311,6 +318,7 @@ export class Feeds {
   readonly seen: Seen = new Map();
   /** All feeds with parts in memory or readers, the oldest first. */
   readonly #feeds = new Set<Feed>();
+  readonly #bytes = new Map<string, number>();
   #lastId = 0;
   /** Time for which a timer is set. */
   #nextExpiry = -Infinity;
@@ -339,9 +347,16 @@ export class Feeds {
   }
 
   get bytes(): number {
-    let bytes = 0;
-    for (const feed of this.#feeds) bytes += feed.bytes;
-    return bytes + this.#held;
+    return [...this.bytesByFormat().values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Bytes in memory, with 0 for a format that has none any more. */
+  bytesByFormat(): ReadonlyMap<string, number> {
+    for (const format of this.#bytes.keys()) this.#bytes.set(format, 0);
+    for (const { format, bytes, held } of this.#feeds) {
+      this.#bytes.set(format, (this.#bytes.get(format) ?? 0) + bytes + held);
+    }
+    return this.#bytes;
   }
 
   get #held(): number {
@@ -353,7 +368,7 @@ export class Feeds {
   /** Opens a document: one that is being fetched or was fetched recently, or else a new one. */
   open(key: string, source: FeedSource, client: string | undefined): Reader {
     this.#dropExpired();
-    const feed = this.#find(key) ?? new Feed(key, source.expectedLength);
+    const feed = this.#find(key) ?? new Feed(key, source);
     return new Reader(this, feed, source, client, ++this.#lastId);
   }
 
@@ -744,17 +759,19 @@ export class Feeds {
 }
 
 function dataChanged(): HttpProblem {
-  return new HttpProblem({
+  const problem = new HttpProblem({
     status: 503,
     title: "Data changed",
     detail: "A dataset was published again during the download",
     hint: "repeat the download",
   }, { "retry-after": "1" });
+  return withCause(problem, "changed");
 }
 
 function noMemory(): LimitReached {
   return new LimitReached({
     status: 503,
+    cause: "memory",
     title: "Not enough memory",
     detail: "Other downloads use all the memory that this server has for downloads",
   });

@@ -58,6 +58,8 @@ export function createExchange(
     bytes: 0,
     milliseconds: 0,
     upstreamRequests: 0,
+    upstreamMilliseconds: 0,
+    waitMilliseconds: 0,
   };
   let hasEnded = false;
   const exchange: Exchange = {
@@ -74,6 +76,9 @@ export function createExchange(
       upstream.logService();
       facts.milliseconds = Math.round(settings.clock.now() - startedAt);
       facts.upstreamRequests = upstream.requests;
+      facts.upstreamMilliseconds = Math.round(upstream.milliseconds);
+      facts.waitMilliseconds = Math.round(upstream.waited);
+      facts.cause = facts.status === 503 ? facts.cause ?? "other" : undefined;
       metrics.addRequest(facts);
       if (settings.logRequests) log.logRequest(facts);
     },

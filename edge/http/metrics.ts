@@ -2,7 +2,10 @@ import type { RowNotes } from "../../src/formats/tidy.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import { VERSION } from "../../src/version.ts";
 import type { Settings } from "./options.ts";
+import { UNAVAILABLE_CAUSES, type UnavailableCause } from "./problem.ts";
 import type { Queue } from "./queue.ts";
+import { isReady } from "./readiness.ts";
+import { eventLoopDelay, residentBytes } from "./runtime.ts";
 
 /**
  * How a response ended: `aborted` by the client, `disconnected` by the server because the client
@@ -25,6 +28,12 @@ export interface RequestFacts {
   /** From the request to the end of the response. */
   milliseconds: number;
   upstreamRequests: number;
+  /** Time until the service answered them, without the bodies. */
+  upstreamMilliseconds: number;
+  /** Time for which they waited at the rate limiter. */
+  waitMilliseconds: number;
+  /** Why the status is 503. */
+  cause?: UnavailableCause | undefined;
   /** Name of the token of the request. Absent if it has no name. */
   token?: string | undefined;
   /** Numbers of rows of which something should be known. Absent if there are none. */
@@ -38,19 +47,34 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
 interface MeasuredLimits {
-  feeds: Readonly<Record<"hits" | "misses" | "bytes" | "disconnected", number>> & { slots: Queue };
+  feeds: Readonly<Record<"hits" | "misses" | "disconnected", number>> & {
+    slots: Queue;
+    bytesByFormat(): ReadonlyMap<string, number>;
+  };
   requests: { size: number };
   accessControl: { server: { dataStream: { service: ServiceState } } };
 }
 
-/** Type, meaning, and the value if requests do not count it. */
+type Labels = Readonly<Record<string, string>>;
+type Samples = readonly (readonly [labels: Labels, value: number])[];
+
+/** Type, meaning, and the value if requests do not count it; `undefined` if the runtime does not know it. */
 type Metric = [
   type: "counter" | "gauge" | "histogram",
   help: string,
-  read?: (limits: MeasuredLimits) => number,
+  read?: (limits: MeasuredLimits) => number | Samples | undefined,
 ];
 
+const serviceOf = ({ accessControl: { server } }: MeasuredLimits) => server.dataStream.service;
+const STATES: readonly ServiceState["is"][] = ["answering", "blocked", "silent", "key rejected"];
+/** For labels: `answering` cannot be a reason. */
+function reasonOf(service: ServiceState): string {
+  return isReady(service) ? "none" : service.is === "answering" ? "not checked" : service.is;
+}
+
 const DURATION = "weir_request_duration_seconds";
+const UPSTREAM_DURATION = "weir_upstream_duration_seconds";
+const WAIT = "weir_rate_limit_wait_seconds";
 const EARLY_ENDS = "Responses that ended early: aborted, disconnected, failed or interrupted.";
 const SLOW = "Slow clients disconnected because other clients needed their memory.";
 const REFUSED = "Downloads refused because of the maximum";
@@ -65,7 +89,15 @@ const METRICS = {
   weir_token_rows_total: ["counter", "Rows in their responses, by name of the token."],
   weir_interrupted_responses_total: ["counter", EARLY_ENDS],
   weir_upstream_requests_total: ["counter", "Requests to DataStream, by status."],
+  [UPSTREAM_DURATION]: ["histogram", "Time until DataStream answered a request."],
+  [WAIT]: ["histogram", "Time for which requests to DataStream waited at the rate limiter."],
+  weir_unavailable_total: ["counter", "Responses with status 503, by cause."],
   weir_downloads_in_progress: ["gauge", "Downloads in progress.", (of) => of.feeds.slots.running],
+  weir_downloads_waiting: [
+    "gauge",
+    "Downloads that wait for a slot.",
+    ({ feeds: { slots } }) => slots.size - slots.running,
+  ],
   weir_downloads_max: [
     "gauge",
     "Maximum number of concurrent downloads.",
@@ -84,7 +116,27 @@ const METRICS = {
   weir_datastream_answering: [
     "gauge",
     "0 if DataStream is silent, blocks requests or rejects the key of the server; else 1.",
-    ({ accessControl: { server } }) => Number(server.dataStream.service.is === "answering"),
+    (of) => Number(serviceOf(of).is === "answering"),
+  ],
+  weir_datastream_state: [
+    "gauge",
+    "1 for the state of DataStream, else 0.",
+    (of) => STATES.map((state) => [{ state }, Number(serviceOf(of).is === state)]),
+  ],
+  weir_datastream_state_age_seconds: [
+    "gauge",
+    "Time since this state began.",
+    (of) => serviceOf(of).age / 1000,
+  ],
+  weir_datastream_wait_seconds: [
+    "gauge",
+    "Time until the next request to DataStream may start.",
+    (of) => serviceOf(of).wait / 1000,
+  ],
+  weir_ready: [
+    "gauge",
+    "1 if DataStream has answered in the last minute and accepts the key, else 0, with the reason.",
+    (of) => [[{ reason: reasonOf(serviceOf(of)) }, Number(isReady(serviceOf(of)))]],
   ],
   weir_rate_limit_waiting: [
     "gauge",
@@ -101,7 +153,17 @@ const METRICS = {
     "Pages that a download fetched.",
     (of) => of.feeds.misses,
   ],
-  weir_page_cache_bytes: ["gauge", "Bytes of downloads in memory.", (of) => of.feeds.bytes],
+  weir_page_cache_bytes: [
+    "gauge",
+    "Bytes of downloads in memory, by format.",
+    (of) => [...of.feeds.bytesByFormat()].map(([format, bytes]) => [{ format }, bytes]),
+  ],
+  process_resident_memory_bytes: ["gauge", "Resident memory of this server.", residentBytes],
+  weir_event_loop_delay_seconds: [
+    "gauge",
+    "Longest delay of the event loop since the last read of the metrics.",
+    eventLoopDelay,
+  ],
   weir_client_downloads_refused_total: [
     "counter",
     `${REFUSED} of one client.`,
@@ -111,7 +173,8 @@ const METRICS = {
 } satisfies Readonly<Record<string, Metric>>;
 
 /** A histogram has several. */
-type MetricName = keyof typeof METRICS | `${typeof DURATION}_${string}`;
+type HistogramName = typeof DURATION | typeof UPSTREAM_DURATION | typeof WAIT;
+type MetricName = keyof typeof METRICS | `${HistogramName}_${string}`;
 
 /** Labels have few values (routes, methods, statuses): each combination uses memory. */
 export class Metrics {
@@ -122,11 +185,12 @@ export class Metrics {
   constructor(readonly limits: MeasuredLimits, readonly settings: Pick<Settings, "now">) {
     this.#startedAt = settings.now();
     this.#add("weir_build_info", { version: VERSION });
+    // So that the first one is an increase.
+    for (const cause of UNAVAILABLE_CAUSES) this.#add("weir_unavailable_total", { cause }, 0);
   }
 
-  addRequest(
-    { method, path: route, status, outcome, rows, bytes, milliseconds, token }: RequestFacts,
-  ): void {
+  addRequest(facts: RequestFacts): void {
+    const { method, path: route, status, outcome, rows, bytes, token, cause } = facts;
     // On Workers, the clock returns 0 until the first request.
     this.#startedAt ||= this.settings.now();
     this.#add("weir_requests_total", { route, method, status: String(status) });
@@ -137,23 +201,29 @@ export class Metrics {
     }
     if (bytes > 0) this.#add("weir_response_bytes_total", { route }, bytes);
     if (outcome !== "complete") this.#add("weir_interrupted_responses_total", { route, outcome });
-    const seconds = milliseconds / 1000;
-    for (const bound of DURATION_BOUNDS) {
-      this.#add(`${DURATION}_bucket`, { route, le: formatValue(bound) }, Number(seconds <= bound));
-    }
-    this.#add(`${DURATION}_sum`, { route }, seconds);
-    this.#add(`${DURATION}_count`, { route });
+    if (cause !== undefined) this.#add("weir_unavailable_total", { cause });
+    this.#observe(DURATION, { route }, facts.milliseconds);
   }
 
-  /** `status` is a number, `aborted` or `failed`. */
-  addUpstreamRequest(status: string): void {
+  /** `status` is a number, `aborted` or `failed`. A response has the time (ms) until its headers. */
+  addUpstreamRequest(status: string, milliseconds?: number): void {
     this.#add("weir_upstream_requests_total", { status });
+    if (milliseconds !== undefined) this.#observe(UPSTREAM_DURATION, {}, milliseconds);
+  }
+
+  /** Adds the time (ms) of a request at the rate limiter. */
+  addWait(milliseconds: number): void {
+    this.#observe(WAIT, {}, milliseconds);
   }
 
   toText(): string {
     this.#sums.process_start_time_seconds = new Map([["", this.#startedAt / 1000]]);
     const lines = Object.entries<Metric>(METRICS).flatMap(([name, [type, help, read]]) => {
-      if (read !== undefined) this.#sums[name] = new Map([["", read(this.limits)]]);
+      if (read !== undefined) {
+        const value = read(this.limits) ?? [];
+        const samples: Samples = typeof value === "number" ? [[{}, value]] : value;
+        this.#sums[name] = new Map(samples.map(([labels, sum]) => [formatLabels(labels), sum]));
+      }
       const suffixes = type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
       return [
         `# HELP ${name} ${help}`,
@@ -168,7 +238,17 @@ export class Metrics {
     return [...lines, ""].join("\n");
   }
 
-  #add(name: MetricName, labels: Readonly<Record<string, string>>, amount = 1): void {
+  #observe(name: HistogramName, labels: Labels, milliseconds: number): void {
+    const seconds = milliseconds / 1000;
+    for (const bound of DURATION_BOUNDS) {
+      const bucket = { ...labels, le: formatValue(bound) };
+      this.#add(`${name}_bucket`, bucket, Number(seconds <= bound));
+    }
+    this.#add(`${name}_sum`, labels, seconds);
+    this.#add(`${name}_count`, labels);
+  }
+
+  #add(name: MetricName, labels: Labels, amount = 1): void {
     const sums = this.#sums[name] ??= new Map();
     const key = formatLabels(labels);
     sums.set(key, (sums.get(key) ?? 0) + amount);
@@ -180,7 +260,8 @@ function formatValue(value: number): string {
 }
 
 /** No value has a character that the format escapes: all are routes, known methods, numbers, names of tokens, words of this server, or its version. */
-function formatLabels(labels: Readonly<Record<string, string>>): string {
+function formatLabels(labels: Labels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  if (pairs.length === 0) return "";
   return `{${pairs.join(",")}}`;
 }

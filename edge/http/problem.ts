@@ -29,8 +29,23 @@ interface ProblemDetails {
   hint?: string | undefined;
 }
 
+/** Why a response has status 503, for the log and the metrics. */
+export const UNAVAILABLE_CAUSES = [
+  "limit",
+  "memory",
+  "wait",
+  "outage",
+  "block",
+  "key",
+  "changed",
+  "other",
+] as const;
+export type UnavailableCause = typeof UNAVAILABLE_CAUSES[number];
+
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";
+  /** Default `other`. */
+  unavailableCause?: UnavailableCause | undefined;
   constructor(readonly details: ProblemDetails, readonly headers: Record<string, string> = {}) {
     super(details.detail);
   }
@@ -40,26 +55,41 @@ export class HttpProblem extends Error {
 export class LimitReached extends HttpProblem {
   /** `remedy` is another way than to try again. */
   constructor(
-    { remedy, ...details }: Omit<ProblemDetails, "hint"> & { remedy?: string | undefined },
+    { remedy, cause, ...details }: Omit<ProblemDetails, "hint"> & {
+      remedy?: string | undefined;
+      cause?: UnavailableCause;
+    },
     seconds = LIMIT_RETRY_DELAY,
     readonly service: ServiceState["is"] = "answering",
   ) {
     const tryAgain = `try again after ${seconds} s`;
     const hint = remedy === undefined ? tryAgain : `${remedy}, or ${tryAgain}`;
     super({ ...details, hint }, { "retry-after": String(seconds) });
+    this.unavailableCause = STATE_CAUSES[service] ?? cause;
   }
 }
+const STATE_CAUSES: Partial<Record<ServiceState["is"], UnavailableCause>> = {
+  silent: "outage",
+  blocked: "block",
+  "key rejected": "key",
+};
 /** Seconds. */
 const LIMIT_RETRY_DELAY = 30;
 
 /** Of a server that has only a mirror. */
 export function noServerKey(): HttpProblem {
-  return new HttpProblem({
+  const problem = new HttpProblem({
     status: 503,
     title: TITLES[401]!,
     detail: "This server has no API key of DataStream, and serves only the files of its mirror",
     hint: "use a URL of the list /mirror.json, or ask the operator of this server to set a key",
   });
+  return withCause(problem, "key");
+}
+
+export function withCause(problem: HttpProblem, cause: UnavailableCause): HttpProblem {
+  problem.unavailableCause = cause;
+  return problem;
 }
 
 export function problemResponse(
@@ -176,13 +206,30 @@ function isAboutService(error: DataStreamError): boolean {
     kind === "page" && error.isTemporary;
 }
 
-// The problem never has the API key or the URL of the service. Without a status, or with 502, its
-// detail is general: the client could not use the error, which is in the log.
+/** Returns the problem of an error, and records why its status is 503. */
 export function toServiceProblem(
   error: unknown,
   task: string,
   settings: Settings,
-  { log, upstream }: { log: FailureLog; upstream: { service(): ServiceState } },
+  exchange: FailedExchange & { facts: { cause?: UnavailableCause | undefined } },
+): unknown {
+  const problem = problemOf(error, task, settings, exchange);
+  if (problem instanceof HttpProblem) exchange.facts.cause = problem.unavailableCause;
+  return problem;
+}
+
+interface FailedExchange {
+  log: FailureLog;
+  upstream: { service(): ServiceState };
+}
+
+// The problem never has the API key or the URL of the service. Without a status, or with 502, its
+// detail is general: the client could not use the error, which is in the log.
+function problemOf(
+  error: unknown,
+  task: string,
+  settings: Settings,
+  { log, upstream }: FailedExchange,
 ): unknown {
   if (!(error instanceof DataStreamError)) return error;
   const service = upstream.service();
@@ -220,7 +267,8 @@ export function toServiceProblem(
     const detail = isOfLimiter
       ? "The rate limiter of this server failed"
       : "DataStream did not return a complete response";
-    return new HttpProblem({ status, title, detail, hint: requestIdHint(log.id) }, headers);
+    const problem = { status, title, detail, hint: requestIdHint(log.id) };
+    return withCause(new HttpProblem(problem, headers), "outage");
   }
   // A message of the service can contain its address.
   const { origin } = new URL(error.url);
@@ -230,7 +278,8 @@ export function toServiceProblem(
   const hint = status === 503
     ? `try again after ${seconds} s`
     : STATUS_HINTS[status] ?? nameOptions(error.hint, nameParameter);
-  return new HttpProblem({ status, title, detail, hint }, headers);
+  // The service asked this query to wait, or the rate limiter did.
+  return withCause(new HttpProblem({ status, title, detail, hint }, headers), "wait");
 }
 
 function statusFor(error: DataStreamError, access: AccessMode): number {

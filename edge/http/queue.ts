@@ -214,6 +214,7 @@ export class Queue {
         }
         : {
           status: 503,
+          cause: "limit",
           title: "Too many concurrent requests",
           detail: `The server is at its limit of ${max} concurrent ${tasks}`,
         },

@@ -77,7 +77,7 @@ function isRecent(age = Infinity): boolean {
 }
 
 /** Failures after a recent success are ignored, unless the key was rejected. */
-function isReady({ is, answeredAge, checkedAge }: ServiceState): boolean {
+export function isReady({ is, answeredAge, checkedAge }: ServiceState): boolean {
   return is !== "key rejected" && isRecent(answeredAge) ||
     is === "answering" && isRecent(checkedAge);
 }

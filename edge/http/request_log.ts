@@ -96,7 +96,8 @@ function describeRequest(
   facts: RequestFacts,
 ): string {
   const { method, path, query, status, outcome, rows, bytes, milliseconds } = facts;
-  const { upstreamRequests, token, notes = {} } = facts;
+  const { upstreamRequests, upstreamMilliseconds, waitMilliseconds } = facts;
+  const { cause, token, notes = {} } = facts;
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
   const parts = [
@@ -104,6 +105,10 @@ function describeRequest(
     count(bytes, "byte"),
     `${milliseconds} ms`,
     count(upstreamRequests, "upstream request"),
+    ...(upstreamRequests + waitMilliseconds === 0
+      ? []
+      : [`${waitMilliseconds} ms at the rate limiter`, `${upstreamMilliseconds} ms upstream`]),
+    ...(cause === undefined ? [] : [`cause ${cause}`]),
     ...(token === undefined ? [] : [`token ${token}`]),
     ...Object.entries(notes).map(([name, rows]) => `${name} ${rows}`),
     ...(parameters === "" ? [] : [`query ${JSON.stringify(parameters)}`]),

@@ -30,6 +30,10 @@ export interface Recorders {
 
 export interface Upstream {
   requests: number;
+  /** Time (ms) in which it sent them and the service had not answered yet. */
+  milliseconds: number;
+  /** Time (ms) for which they waited at the rate limiter. */
+  waited: number;
   /** Time (ms since 1970) of the service's last response. */
   responseDate: number;
   readonly silence: ReturnType<typeof limitSilence>;
@@ -50,11 +54,13 @@ export function createUpstream(
   const silence = limitSilence(clock, baseUrl);
   const upstream: Upstream = {
     requests: 0,
+    milliseconds: 0,
+    waited: 0,
     responseDate: 0,
     silence,
     count: (dataStream, rateLimiter) =>
       counted = dataStream.with({
-        ...(rateLimiter && { rateLimiter }),
+        ...(rateLimiter && { rateLimiter: { ...rateLimiter, acquire: measured(rateLimiter) } }),
         maxWait: MAX_TURN_WAIT,
         probeInterval: MAX_PROBE_DELAY,
         fetch: send,
@@ -63,20 +69,33 @@ export function createUpstream(
     logService: () => serviceLog(upstream.service(), log),
   };
   let counted: DataStream | undefined;
+  const measured = (limiter: RateLimiter): RateLimiter["acquire"] => async (...request) => {
+    const since = clock.now();
+    try {
+      return await limiter.acquire(...request);
+    } finally {
+      const waited = clock.now() - since;
+      upstream.waited += waited;
+      metrics.addWait(waited);
+    }
+  };
   async function send(request: Request): Promise<Response> {
     upstream.requests++;
     upstream.logService();
     silence.onRequest();
+    const since = clock.now();
     try {
       const response = await fetch(request);
       if (!isResponse(response)) return response; // the client names the option
       silence.onResponse(response);
       upstream.responseDate = dateOf(response.headers) ?? now();
-      metrics.addUpstreamRequest(String(response.status));
+      metrics.addUpstreamRequest(String(response.status), clock.now() - since);
       return response;
     } catch (error) {
       metrics.addUpstreamRequest(request.signal.aborted ? "aborted" : "failed");
       throw error;
+    } finally {
+      upstream.milliseconds += clock.now() - since;
     }
   }
   return upstream;

@@ -290,7 +290,10 @@ const CORS = {
 
 function respondToError(error: unknown, exchange: Exchange): Response {
   const problem = toProblem(error);
-  if (problem !== undefined) return problemResponse(problem.details, problem.headers);
+  if (problem !== undefined) {
+    exchange.facts.cause = problem.unavailableCause;
+    return problemResponse(problem.details, problem.headers);
+  }
   if (exchange.request.signal.aborted) {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }

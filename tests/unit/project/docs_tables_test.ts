@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import deno from "../../../deno.json" with { type: "json" };
 import { ACCESS_MODES, DEFAULT_HOST, DEFAULT_PORT, VARIABLES } from "../../../edge/http/options.ts";
 import { DOWNLOAD_PARAMETERS } from "../../../edge/http/parameters.ts";
+import { UNAVAILABLE_CAUSES } from "../../../edge/http/problem.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { RETRY_OPTIONS, TIMEOUT_OPTIONS } from "../../../src/client/options.ts";
 import { type Assumption, ASSUMPTIONS } from "../../../src/sandbox/assumptions.ts";
@@ -75,6 +76,7 @@ const TABLES: Record<string, readonly (string | readonly (string | undefined)[])
     /^ *(?:.*\bstatus: )?(4\d\d|50\d)(?:,|: ")/gm,
     "edge",
   ),
+  "deploying | Metrics | cause of 503": UNAVAILABLE_CAUSES,
   "deploying | Access modes | WEIR_ACCESS": [...ACCESS_MODES],
   "deploying | Environment variables | variable": VARIABLES.map((
     { variable, help, defaultText },
@@ -187,4 +189,11 @@ Deno.test("docs/deploying.md shows a log line with the members of the server's",
   );
   const [, example] = /```json\n(.*)\n```/.exec(sectionOf(pageOf("deploying"), "Log"))!;
   assertEquals(membersOf(example), membersOf(line));
+});
+
+Deno.test("docs/deploying.md names only metrics that the server has", async () => {
+  const names = (await recorded("edge/metrics")).match(/(?<=^# TYPE )\S+/gm)!;
+  const known = names.flatMap((name) => [name, ...["sum", "count"].map((end) => `${name}_${end}`)]);
+  const named = new Set(pageOf("deploying").match(/\b(weir|process)_[a-z_]+/g));
+  assertEquals([...named].filter((name) => !known.includes(name)), []);
 });

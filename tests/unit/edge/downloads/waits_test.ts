@@ -49,6 +49,9 @@ test("EdgeApp.request() returns 503 immediately when the service asks to wait fo
         clock.advance(10_000);
         seconds -= 10;
       }
+      const cause = status === 429 ? "block" : "outage";
+      const count = 1 + delayed.length;
+      assertStringIncludes(app.metrics(), `weir_unavailable_total{cause="${cause}"} ${count}\n`);
       assertEquals(requests.length, 1);
       assertEquals(log.length, 2); // the first response, and the state of the service
     }
@@ -67,6 +70,11 @@ test("EdgeApp.request() returns 503 after 20 s when the requests in the queue ta
   assertEquals(refused.length, 3);
   assert(refused.every(({ time, retryAfter }) => time <= 20_000 && retryAfter >= 1));
   assertEquals(log, []);
+  assertStringIncludes(app.metrics(), 'weir_unavailable_total{cause="wait"} 3\n');
+  assertStringIncludes(app.metrics(), "weir_upstream_duration_seconds_sum 21\n");
+  const waits = /weir_rate_limit_wait_seconds_sum (.*)\n/.exec(app.metrics())?.[1];
+  // The others began after 0, 3, … 18 s.
+  assert(Number(waits) >= 63 + 3 * 19, waits);
 });
 
 test("EdgeApp.request() completes a download whose second page has to wait for 100 s", async () => {

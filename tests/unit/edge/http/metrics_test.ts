@@ -20,15 +20,23 @@ function assertMetric(app: EdgeApp, name: string, value: number): void {
   );
 }
 
+/** Without what depends on the process. */
+const withoutProcess = (text: string) =>
+  text.replace(/^(process_resident_memory_bytes|weir_event_loop_delay_seconds) .*\n/gm, "");
+
 Deno.test("EdgeApp.request() returns the text of metrics() for /metrics, only with metricsToken", async () => {
   const tokens = ["the-token-of-a-test"];
   const options = { access: "token", tokens, now: () => NOW } as const;
   const { app } = overSandbox({}, { ...options, metricsToken: token });
   const get = (authorization: string, path = "/metrics", from = app) =>
     from.request(path, { headers: { authorization } });
-  const wanted = app.metrics();
+  const wanted = withoutProcess(app.metrics());
   const response = await get(`Bearer ${token}`);
-  assertEquals(await response.text(), wanted);
+  const text = await response.text();
+  assertEquals(withoutProcess(text), wanted);
+  const values = ["process_resident_memory_bytes", "weir_event_loop_delay_seconds"]
+    .map((name) => Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]));
+  assertEquals(values.map((value) => value >= 0), [true, true], `${values}`);
   assertEquals(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
   assertEquals(response.headers.get("cache-control"), "no-store");
   for (const refused of ["", `Bearer ${tokens[0]}`]) assertEquals((await get(refused)).status, 401);
@@ -85,7 +93,10 @@ test("EdgeApp.metrics() has the recorded text after downloads, refusals, failure
   client.abort();
   await answer;
   for (const method of ["A-KEY", "ANOTHER"]) await read(app, `/path-of-${method}`, { method });
-  await assertGolden(app.metrics().replace(VERSION, "(version)"), "edge/metrics.txt");
+  await assertGolden(
+    withoutProcess(app.metrics()).replace(VERSION, "(version)"),
+    "edge/metrics.txt",
+  );
 });
 
 test("EdgeApp.metrics() counts downloads in progress, requests that wait for the rate limiter, and refused downloads", async () => {
@@ -102,6 +113,7 @@ test("EdgeApp.metrics() counts downloads in progress, requests that wait for the
   await clock.sleep(1_000);
   assertMetric(app, "weir_rate_limit_waiting", 1);
   assertMetric(app, "weir_downloads_refused_total", 1);
+  assertMetric(app, 'weir_unavailable_total{cause="limit"}', 1);
   client.abort();
   await Promise.all([...others, ...silent]);
   assertMetric(app, "weir_downloads_in_progress", 0);

@@ -58,7 +58,12 @@ for (
     }
     // One request every 2 s after the first ones.
     assert(requests() <= clock.now() / 2_000 + 4, `${requests()} requests in ${clock.now()} ms`);
-    assertMatch(app.metrics(), /weir_datastream_answering 0/);
+    const metrics = app.metrics();
+    assertMatch(metrics, /weir_datastream_answering 0/);
+    assertMatch(metrics, /weir_datastream_state{state="silent"} 1\n/);
+    assertMatch(metrics, /weir_ready{reason="silent"} 0\n/);
+    const [unavailable] = /^weir_unavailable_total{cause="outage"} .*$/m.exec(metrics)!;
+    assertEquals(unavailable.split(" ")[1], "100");
   });
 }
 
