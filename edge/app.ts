@@ -55,6 +55,7 @@
  * | `/healthz` | status 200 |
  * | `/readyz` | status 200 if DataStream responds and accepts the key, else 503 |
  * | `/metrics` | metrics for Prometheus, if {@linkcode AppOptions.metricsToken} is set |
+ * | `/status` | a page with the state of the server, for the same token |
  *
  * An example is `/Records.csv?$filter=CharacteristicName%20eq%20%27pH%27&$select=Id,ResultValue`. An error before the
  * first row is a problem details object (RFC 9457); a later error breaks the connection. The page `docs/edge.md` in the

@@ -121,17 +121,18 @@ async function requireSignature(
 export async function requireKnownToken(
   token: string | undefined,
   known: readonly AccessToken[],
+  challenge?: string,
 ): Promise<AccessToken> {
-  if (token === undefined) throw noToken();
+  if (token === undefined) throw noToken(challenge);
   const matches = await Promise.all(known.map(({ secret }) => timingSafeEqual(token, secret)));
   const found = known[matches.indexOf(true)];
   if (found !== undefined) return found;
   const detail = "The token is not one of this server's tokens";
-  throw tokenProblem("Token refused", detail, 'Bearer error="invalid_token"');
+  throw tokenProblem("Token refused", detail, challenge ?? 'Bearer error="invalid_token"');
 }
 
-function noToken(): HttpProblem {
-  return tokenProblem("No token", "The request has no authorization: Bearer header", "Bearer");
+function noToken(challenge = "Bearer"): HttpProblem {
+  return tokenProblem("No token", "The request has no authorization: Bearer header", challenge);
 }
 
 function tokenProblem(title: string, detail: string, challenge: string): HttpProblem {

@@ -11,6 +11,8 @@ export interface Exchange {
   readonly connection: unknown;
   /** Keeps the request of a Worker alive. */
   readonly waitUntil: (promise: Promise<unknown>) => void;
+  /** Time of the clock (ms). */
+  readonly startedAt: number;
   /** Set when access is granted. */
   client?: string | undefined;
   readonly log: RequestLog;
@@ -64,6 +66,7 @@ export function createExchange(
   let hasEnded = false;
   const exchange: Exchange = {
     ...inputs,
+    startedAt,
     log,
     upstream,
     facts,

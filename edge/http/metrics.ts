@@ -4,7 +4,7 @@ import { VERSION } from "../../src/version.ts";
 import type { Settings } from "./options.ts";
 import { UNAVAILABLE_CAUSES, type UnavailableCause } from "./problem.ts";
 import type { Queue } from "./queue.ts";
-import { isReady } from "./readiness.ts";
+import { reasonNotReady } from "./readiness.ts";
 import { eventLoopDelay, residentBytes } from "./runtime.ts";
 
 /**
@@ -67,10 +67,6 @@ type Metric = [
 
 const serviceOf = ({ accessControl: { server } }: MeasuredLimits) => server.dataStream.service;
 const STATES: readonly ServiceState["is"][] = ["answering", "blocked", "silent", "key rejected"];
-/** For labels: `answering` cannot be a reason. */
-function reasonOf(service: ServiceState): string {
-  return isReady(service) ? "none" : service.is === "answering" ? "not checked" : service.is;
-}
 
 const DURATION = "weir_request_duration_seconds";
 const UPSTREAM_DURATION = "weir_upstream_duration_seconds";
@@ -136,7 +132,10 @@ const METRICS = {
   weir_ready: [
     "gauge",
     "1 if DataStream has answered in the last minute and accepts the key, else 0, with the reason.",
-    (of) => [[{ reason: reasonOf(serviceOf(of)) }, Number(isReady(serviceOf(of)))]],
+    (of) => {
+      const reason = reasonNotReady(serviceOf(of));
+      return [[{ reason: reason ?? "none" }, Number(reason === undefined)]];
+    },
   ],
   weir_rate_limit_waiting: [
     "gauge",
@@ -214,6 +213,12 @@ export class Metrics {
   /** Adds the time (ms) of a request at the rate limiter. */
   addWait(milliseconds: number): void {
     this.#observe(WAIT, {}, milliseconds);
+  }
+
+  /** Numbers of responses with status 503. */
+  unavailable(): [cause: UnavailableCause, number: number][] {
+    const sums = this.#sums.weir_unavailable_total;
+    return UNAVAILABLE_CAUSES.map((cause) => [cause, sums?.get(formatLabels({ cause })) ?? 0]);
   }
 
   toText(): string {

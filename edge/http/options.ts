@@ -128,7 +128,7 @@ export interface AppOptions
    * files. Nothing is requested from DataStream for them; without an `apiKey`, the app serves only them. Default: none.
    */
   mirror?: string | MirrorFolder | undefined;
-  /** Bearer token of at least 16 characters for `/metrics`. Default: none, and no `/metrics`. */
+  /** Token of at least 16 characters for `/metrics` and `/status`. Default: none, and neither of the two. */
   metricsToken?: string | undefined;
 }
 
@@ -279,7 +279,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   metricsToken: {
     ...secret,
     variable: "WEIR_METRICS_TOKEN",
-    help: "token that enables /metrics, with the characters of WEIR_TOKENS",
+    help: "token that enables /metrics and /status, with the characters of WEIR_TOKENS",
     check: requireToken,
   },
   baseUrl: {

@@ -76,8 +76,14 @@ function isRecent(age = Infinity): boolean {
   return age < RESULT_TTL;
 }
 
+/** Why the server is not ready; `undefined` if it is. */
+export function reasonNotReady(service: ServiceState): string | undefined {
+  if (isReady(service)) return undefined;
+  return service.is === "answering" ? "not checked" : service.is;
+}
+
 /** Failures after a recent success are ignored, unless the key was rejected. */
-export function isReady({ is, answeredAge, checkedAge }: ServiceState): boolean {
+function isReady({ is, answeredAge, checkedAge }: ServiceState): boolean {
   return is !== "key rejected" && isRecent(answeredAge) ||
     is === "answering" && isRecent(checkedAge);
 }

@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): EdgeApp {
   const recorders = { settings, metrics, serviceLog: createServiceLog(settings) };
   // Workerd can drop a request without notice, so its exchange would stay here.
   const open = isWorkers() ? undefined : new Set<Exchange>();
-  const app = withRecords(createRoutes(context, metrics, readiness));
+  const app = withRecords(createRoutes(context, metrics, readiness, open));
   const fetch: EdgeApp["fetch"] = async (request, connection, worker) => {
     const waitUntil: Exchange["waitUntil"] = (promise) => worker?.waitUntil?.(promise);
     const exchange = createExchange({ request, connection, waitUntil }, recorders, open);
@@ -152,7 +152,12 @@ const NO_STORE = { "cache-control": "no-store" };
 // Sets the type, because Bun replaces the default type by application/octet-stream.
 const STATUS_HEADERS = { ...NO_STORE, "content-type": "text/plain; charset=utf-8" };
 
-function createRoutes(context: AppContext, metrics: Metrics, readiness: Readiness): Router {
+function createRoutes(
+  context: AppContext,
+  metrics: Metrics,
+  readiness: Readiness,
+  open: ReadonlySet<Exchange> | undefined,
+): Router {
   const { settings: { corsOrigins, metricsToken, synthetic }, accessControl } = context;
   const app: Router = new Hono();
   const knownPaths = new Set<string>();
@@ -186,13 +191,7 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
     else await readiness.check(upstream.count(accessControl.server.dataStream), log);
     return new Response("ready\n", { headers: STATUS_HEADERS });
   });
-  if (metricsToken !== undefined) {
-    app.get("/metrics", async ({ req }) => {
-      await requireKnownToken(bearerToken(req.raw), [{ secret: metricsToken }]);
-      const headers = { ...NO_STORE, "content-type": METRICS_TYPE };
-      return new Response(metrics.toText(), { headers });
-    });
-  }
+  if (metricsToken !== undefined) addOperatorPaths(app, context, metrics, metricsToken, open);
   addDownloads(app, context);
   addPage(app, context, mirror);
   if (mirror !== undefined) addMirror(app, mirror, context);
@@ -208,6 +207,25 @@ function createRoutes(context: AppContext, metrics: Metrics, readiness: Readines
   );
   app.onError((error, { env }) => respondToError(error, env.exchange));
   return app;
+}
+
+/** For who has the metrics token. */
+function addOperatorPaths(
+  app: Router,
+  context: AppContext,
+  metrics: Metrics,
+  secret: string,
+  open: ReadonlySet<Exchange> | undefined,
+): void {
+  app.get("/metrics", async ({ req }) => {
+    await requireKnownToken(bearerToken(req.raw), [{ secret }]);
+    const headers = { ...NO_STORE, "content-type": METRICS_TYPE };
+    return new Response(metrics.toText(), { headers });
+  });
+  app.get("/status", async ({ env }) => {
+    const { respondWithStatus } = await import("./status.ts");
+    return await respondWithStatus(env.exchange, context, metrics, open);
+  });
 }
 
 function addDownloads(app: Router, context: AppContext): void {
