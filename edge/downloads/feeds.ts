@@ -496,7 +496,7 @@ export class Feeds {
     for (;;) {
       // The page is longer than expected.
       if (feed.arrived >= feed.reserved) {
-        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed, 0));
+        await this.#waitForRoom(feed, run, () => this.#hasRoom(feed));
       }
       const { value: part } = await parts.next();
       this.#requireCurrent(feed, run);
@@ -658,14 +658,17 @@ export class Feeds {
   }
 
   /**
-   * Whether more bytes of a feed fit into memory. If not, drops feeds without readers and parts that were read. Counts no
-   * held rows: a page that arrives does not wait for them, because other pages do not arrive meanwhile.
+   * Whether a page of a feed fits into memory. If not, drops feeds without readers and parts that were read. Counts no held
+   * rows, and without an expected length no reservations: a page that arrives does not wait for them, because other pages
+   * do not arrive meanwhile.
    */
-  #hasRoom(feed: Feed, bytes: number): boolean {
+  #hasRoom(feed: Feed, expected?: number): boolean {
     const { maxCachedBytes } = this.limits;
     const fits = () => {
-      let used = bytes - feed.reserved;
-      for (const { bytes, reserved } of this.#feeds) used += bytes + reserved;
+      let used = expected === undefined ? 0 : expected - feed.reserved;
+      for (const { bytes, reserved } of this.#feeds) {
+        used += expected === undefined ? bytes : bytes + reserved;
+      }
       return used <= maxCachedBytes;
     };
     for (const other of this.#feeds) {

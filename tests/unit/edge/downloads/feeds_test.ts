@@ -101,6 +101,40 @@ test("Feeds wait for memory within a page when many pages are longer than expect
   assert(most <= 1_500_000, `${most} bytes`);
 });
 
+test("Feeds let a page that is longer than expected arrive in the memory that waiting requests have reserved", async () => {
+  const { feeds, clock } = feedsOver({ maxCachedBytes: 25_000, maxDownloads: 2 });
+  let arrived = () => {};
+  const hasArrived = new Promise<void>((resolve) => arrived = resolve);
+  const page = (length: number, isLast: boolean): FeedPart => ({
+    data: new Uint8Array(length),
+    rows: 1,
+    isPageEnd: isLast,
+    hasMore: false,
+    isLast,
+  });
+  const long = feeds.open("long", {
+    async *start() {
+      for (let part = 1; part <= 6; part++) {
+        if (part === 6) arrived();
+        yield page(4_000, part === 6);
+      }
+    },
+  }, "stalled");
+  const waiting = readText(
+    feeds.open("waiting", {
+      // As at the rate limiter.
+      async *start() {
+        await hasArrived;
+        yield page(1_000, true);
+      },
+    }, "other"),
+  );
+  await long.read();
+  assertEquals((await waiting).length, 1_000);
+  assertEquals([feeds.disconnected, clock.now() < 2_000], [0, true], `${clock.now()} ms`);
+  long.close();
+});
+
 test("Feeds need no slot for a client that does not read, and one slot for two clients of a document", async () => {
   const { feeds, open, service, clock } = feedsOver({ maxDownloads: 1 });
   const idle = open("a");
