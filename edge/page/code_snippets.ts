@@ -243,7 +243,7 @@ export function createCode(id: SnippetId, access: AccessMode, url: string, name:
 
 /** Returns the columns of a download that are not text. */
 function columnsOf(url: string): [name: string, type: ColumnType][] {
-  const { pathname, searchParams } = new URL(url, "file:///");
+  const { pathname, searchParams } = new URL(url, "http://localhost/");
   const resource = RESOURCE_NAMES.find((name) => pathname.includes(`/${name}.`)) ?? "Records";
   const fields = searchParams.get("$select")?.split(",") ?? fieldNames(resource);
   const tidy = searchParams.get("tidy") === "true" ? TIDY_COLUMNS : [];
