@@ -67,7 +67,7 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     ${renderMeasured(content)} ${drawChart(content)}
   `;
   const rail = html`
-    ${drawMap(content, false)} ${renderDownload(content)}
+    ${drawMap(content, "rail")} ${renderDownload(content)}
     ${renderCitations(content, [{ doi }])}
   `;
   const page = html`

@@ -5,6 +5,7 @@ import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import type { SummaryRow } from "../../src/client/summary.ts";
 import { shorten } from "../http/parameters.ts";
 import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
+import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { mapPositionOf, POSITION_FIELDS } from "../../src/odata/map_position.ts";
 import { fold } from "../../src/odata/value_hints.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
@@ -19,7 +20,7 @@ import {
   type RowSelection,
   toSelection,
 } from "./form.ts";
-import { boundsOfView, parseView } from "./map_view.ts";
+import { boundsOfView, CLOSE_WIDTH, MAP_SIZES, viewOfMap } from "./map_view.ts";
 import { CANADA_WIDTH, type Coordinates } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
@@ -282,9 +283,10 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   const count = rows && !isFull ? rows.length : await load(source, "count", selection);
   const locations = place.locations ??
     (count === 0 ? { list: [], missing: 0 } : await load(source, "locations", selection));
-  const others = source.tasks < MAX_TASKS ? await loadOthers(source, form, locations) : undefined;
-  // After a count or other locations, the datasets would be a fourth request.
-  const datasets = isFull || others ? knownDatasets(source) : await load(source, "datasets");
+  const others = await loadOthers(source, form, locations, selection.within);
+  // After a count or a request for other locations, the datasets would be a fourth request.
+  const isLast = isFull || others && form.others !== "";
+  const datasets = isLast ? knownDatasets(source) : await load(source, "datasets");
   const isComplete = rows?.length === count;
   return {
     ...place,
@@ -304,18 +306,32 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   };
 }
 
+/** Uses what is known for a close view, which nobody asked to be complete. */
 async function loadOthers(
   source: Source,
   form: Form,
   { list, missing }: Locations,
+  box: BoundingBox | undefined,
 ): Promise<readonly LocationInfo[] | undefined> {
-  const view = parseView(form.view);
-  if (form.others === "" || view === undefined || missing > 0) return undefined;
+  const view = viewOfMap(form.view, list, box, MAP_SIZES.rail);
+  const isClose = isFiltered(form) && view.width <= CLOSE_WIDTH;
+  if (missing > 0 || form.others === "0" || form.others === "" && !isClose) return undefined;
   // Most locations are in Canada, of which a wide view shows all.
   const within = view.width < CANADA_WIDTH ? boundsOfView(view) : undefined;
-  const inView = await load(source, "locations", { filter: undefined, within });
+  const selection = { filter: undefined, within };
+  const known = source.cache.getStale(keyOf(source, "locations", ALL)) as Locations | undefined;
+  const inView = known?.missing === 0
+    ? known.list.filter(({ position }) => within === undefined || isInBox(position, within))
+    : form.others !== "" && source.tasks < MAX_TASKS
+    ? (await load(source, "locations", selection)).list
+    : undefined;
   const matching = new Set(list.map(({ id }) => id));
-  return inView.list.filter(({ id }) => !matching.has(id));
+  return inView?.filter(({ id }) => !matching.has(id));
+}
+
+function isInBox(position: Coordinates | undefined, { west, south, east, north }: BoundingBox) {
+  return position !== undefined && position.longitude >= west && position.longitude <= east &&
+    position.latitude >= south && position.latitude <= north;
 }
 
 /** In a box, rows are filtered by the Ids of locations, because the map loads these Ids anyway. */

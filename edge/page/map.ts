@@ -6,15 +6,13 @@ import type { LocationInfo } from "./load.ts";
 import { drawPoints, formatPixel, isInside, type MapDrawing, mappedOf } from "./map_points.ts";
 import {
   clampLatitude,
+  CLOSE_WIDTH,
   formatView,
-  LEAD_SIZE,
+  MAP_SIZES,
   MIN_VIEW_WIDTH,
-  parseView,
-  RAIL_SIZE,
-  viewOf,
-  viewOfBox,
+  viewOfMap,
 } from "./map_view.ts";
-import { drawOutlines, drawPath } from "./outlines.ts";
+import { drawOutlines, drawPath, nearestPlace } from "./outlines.ts";
 import {
   CANADA,
   type Coordinates,
@@ -24,6 +22,7 @@ import {
   type MapView,
   sampleBox,
   scaleAt,
+  type Size,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
 import type { Html, Locale } from "./text.ts";
@@ -31,17 +30,15 @@ import type { Html, Locale } from "./text.ts";
 /** Width (pixels) of the map on a phone, for which the wide map has a second layer of points. */
 const NARROW_WIDTH = 343;
 
-/** Returns `<div class="map">` with the drawing, buttons, legend and card. */
+/** Returns the drawing with buttons, legend and card, and the surroundings of a close view. */
 export function drawMap(
   { form, results }: Omit<MapDrawing, "frame">,
-  isLead: boolean,
+  place: keyof typeof MAP_SIZES,
 ): Html {
-  const size = isLead ? LEAD_SIZE : RAIL_SIZE;
+  const size = MAP_SIZES[place];
   const { width, height } = size;
   const { locations: { list }, selection: { within: box } } = results;
-  const positions = mappedOf(list).map(({ position }) => position);
-  const view = parseView(form.view) ??
-    (box ? viewOfBox(box, size) : isFiltered(form) ? viewOf(positions, size) : CANADA);
+  const view = viewOfMap(form.view, isFiltered(form) ? list : [], box, size);
   const frame = createFrame(view, size);
   const map = { form, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
@@ -50,20 +47,41 @@ export function drawMap(
   const [scaleX, scaleY] = formatPixel(scale.middle, size);
   const paths = [...drawOutlines(frame), ...box ? drawBox(box, frame) : [], ["scale", scale.path]];
   return html`
-    <div class="map" data-view="${formatView(view)}" role="group" aria-label="${text.map}">
+    <div
+      class="map-frame"><div class="map" data-view="${formatView(
+        view,
+      )}" role="group" aria-label="${text.map}">
       <a class="skip" href="#after-map">${text.skipMap}</a>
       <svg class="map-land" viewBox="0 0 ${width} ${height}" aria-hidden="true">${paths.map((
         [layer, d],
       ) => html`<path class="map-${layer}" d="${d}"></path>`)}</svg>
       <svg class="map-points">
         <text class="map-distance" x="${scaleX}" y="${scaleY}" dy="-6">${scale.label}</text>
-        ${drawPoints(map, isLead ? "map-wide" : "")}
-        ${isLead && drawPoints({ ...map, frame: createFrame(view, narrow) }, "map-narrow")}
+        ${drawPoints(map, place === "rail" ? "" : "map-wide")}
+        ${place !== "rail" &&
+          drawPoints({ ...map, frame: createFrame(view, narrow) }, "map-narrow")}
       </svg>
       ${renderButtons(map)} ${renderLegend(map)} ${renderCard(map)}
       <span id="after-map" tabindex="-1"></span>
-    </div>
+    </div>${view.width <= CLOSE_WIDTH && renderSurroundings(map)}</div>
   `;
+}
+
+/** Links to the point of a map that has few outlines, and names the nearest town. */
+function renderSurroundings({ form, results, frame: { view } }: MapDrawing): Html {
+  const { text, fill } = form.locale;
+  const { locations: { list }, others = [] } = results;
+  const chosen = [...list, ...others].find(({ id }) => id === form.selected) ??
+    (list.length === 1 ? list[0] : undefined);
+  const point = chosen?.position ?? view;
+  const [latitude, longitude] = [point.latitude.toFixed(5), point.longitude.toFixed(5)];
+  const marker = `mlat=${latitude}&mlon=${longitude}#map=12/${latitude}/${longitude}`;
+  const { place, kilometres, direction } = nearestPlace(point);
+  const compass = text.directions.split(" ");
+  const near = { place, distance: Math.round(kilometres), direction: compass[direction]! };
+  return html`<p class="note"><code>${latitude}, ${longitude}</code> ·
+    ${fill(text.nearestPlace, near)} ·
+    <a href="https://www.openstreetmap.org/?${marker}">${text.openStreetMap}</a></p>`;
 }
 
 /** Width (pixels) of a handle at a corner of a box. */
@@ -98,10 +116,14 @@ function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing):
   const isWhole = view.width >= CANADA.width;
   const closer = { ...view, width: Math.max(view.width / 2, MIN_VIEW_WIDTH) };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
-  const button = (sign: string, label: string, view: MapView) => {
-    const href = pageUrl(form, { view: formatView(view) });
-    return html`<a href="${href}" aria-label="${label}" title="${label}">${sign}</a>`;
-  };
+  const link = (sign: string, label: string, changes: Partial<Form>, className = "") =>
+    html`
+      <a class="${className}" href="${pageUrl(form, changes)}" aria-label="${label}"
+        title="${label}">${sign}</a>
+    `;
+  const button = (sign: string, label: string, view: MapView) =>
+    link(sign, label, { view: formatView(view) });
+  const isEnlarged = form.map === "page";
   /** Centres the map on the position at a part of its width and of its height. */
   const move = (sign: string, label: string, x: number, y: number) => {
     const { longitude, latitude } = toPosition([size.width * x, size.height * y]);
@@ -109,11 +131,16 @@ function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing):
   };
   return html`<nav class="map-buttons" aria-label="${text.mapView}">
     ${button("+", text.zoomIn, closer)} ${button("−", text.zoomOut, wider)}
-    ${button("⤢", text.allOfCanada, CANADA)}
     ${
     form.path === "/" &&
-    html`<a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
+    html`${
+      isEnlarged
+        ? link("⤡", text.reduceMap, { map: "" })
+        : link("⤢", text.enlargeMap, { map: "page", view: formatView(view) })
+    }
+      <a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
+    ${link("Canada", text.allOfCanada, { view: formatView(CANADA) }, "map-word")}
     ${
     !isWhole && html`<span class="map-moves">${[
       move("▲", text.moveNorth, 0.5, 0),
@@ -134,7 +161,7 @@ function renderLegend({ form, results, frame }: MapDrawing): Html {
   const unmapped = all.length - mappedOf(all).length;
   const link = (changes: Partial<Form>, label: string) =>
     html`<a href="${pageUrl(form, changes)}">${label}</a>`;
-  const toOthers = { others: others ? "" : "1", view: formatView(frame.view) };
+  const toOthers = { others: others ? "0" : "1", view: formatView(frame.view) };
   return html`<p class="map-legend">
     <span class="map-key">${formatPlural("locations", list.length)}</span>
     ${outside.length > 0 && html`<span>${formatPlural("outside", outside.length)}</span>`}

@@ -85,6 +85,8 @@ function mergePoints(points: readonly Cluster[]): readonly Cluster[] {
 
 /** Pixels: radius of a location, and of the smallest and largest cluster, which have room for a number. */
 const [LOCATION_RADIUS, MIN_RADIUS, MAX_RADIUS] = [6, 10, 20];
+/** Pixels: radius of a location that does not match. */
+const OTHER_RADIUS = 4;
 
 function radiusOf({ members: { length } }: Cluster): number {
   if (length === 1) return LOCATION_RADIUS;
@@ -100,7 +102,8 @@ function drawPoint(cluster: Cluster, { form, frame }: MapDrawing, className: str
   const [first] = members as [MappedLocation];
   const count = members.length;
   const [x, y] = formatPixel([cluster.x, cluster.y], frame.size);
-  const radius = radiusOf(cluster);
+  const isSmall = count === 1 && className.includes("map-other");
+  const radius = isSmall ? OTHER_RADIUS : radiusOf(cluster);
   const closer = viewOf(members.map(({ position }) => position), frame.size);
   const isCloser = count > 1 && closer.width < frame.view.width * CLOSER_PART;
   const changes = isCloser ? { view: formatView(closer) } : { selected: first.id };
@@ -137,8 +140,10 @@ function drawLabels(clusters: readonly Cluster[], { view, size, toPixel }: Frame
   const { width, height } = size;
   const around = ([x, y]: Pixel, r: number): Rectangle => [x - r, y - r, x + r, y + r];
   const taken: Rectangle[] = [
-    // The buttons, the legend and the scale.
-    [width - 60, 0, width, 180],
+    // The buttons, the arrows at the right and left, the legend and the scale.
+    [width - 72, 0, width, 216],
+    [width - 36, height * 0.66 - 14, width, height * 0.66 + 14],
+    [0, height * 0.66 - 14, 36, height * 0.66 + 14],
     [0, height - 50, 170, height],
     [width - 120, height - 50, width, height],
     ...clusters.map((cluster) => around([cluster.x, cluster.y], radiusOf(cluster) + 2)),

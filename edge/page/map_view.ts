@@ -11,9 +11,15 @@ import {
 } from "./projection.ts";
 import { rangeOf } from "./scale.ts";
 
-/** Pixels of a map that leads the page, and of one in the narrow column. */
-export const LEAD_SIZE: Size = { width: 804, height: 588 };
-export const RAIL_SIZE: Size = { width: 402, height: 348 };
+/** Pixels of a map that leads the page, of one in the narrow column, and of one as wide as the page. */
+export const MAP_SIZES = {
+  lead: { width: 804, height: 588 },
+  rail: { width: 402, height: 348 },
+  page: { width: 1232, height: 700 },
+} as const satisfies Record<string, Size>;
+
+/** Width (km) up to which a view can be empty, because the outlines have few details. */
+export const CLOSE_WIDTH = 150;
 
 /** Kilometres. */
 export const [MIN_VIEW_WIDTH, MAX_VIEW_WIDTH] = [2, 7000];
@@ -48,6 +54,18 @@ export function viewOfBox(box: BoundingBox, size: Size): MapView {
   return fitView(sampleBox({ ...box, south, north }), size, MIN_VIEW_WIDTH);
 }
 
+/** Returns the view of the URL, or one that shows the box or the locations. */
+export function viewOfMap(
+  viewText: string,
+  list: readonly { position: Coordinates | undefined }[],
+  box: BoundingBox | undefined,
+  size: Size,
+): MapView {
+  const positions = list.flatMap(({ position }) => position ?? []);
+  return parseView(viewText) ??
+    (box ? viewOfBox(box, size) : viewOf(positions, size));
+}
+
 export function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
@@ -80,6 +98,6 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
 
 export function boundsOfView(view: MapView): BoundingBox {
   // The higher of both maps.
-  const { width, height } = RAIL_SIZE;
-  return boundsOfPixels(createFrame(view, RAIL_SIZE), [0, 0], [width, height]);
+  const { rail } = MAP_SIZES;
+  return boundsOfPixels(createFrame(view, rail), [0, 0], [rail.width, rail.height]);
 }

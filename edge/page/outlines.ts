@@ -2,10 +2,27 @@
 // degrees: an absolute start, then relative steps.
 import coarse from "./data/outlines_coarse.json" with { type: "json" };
 import fine from "./data/outlines_fine.json" with { type: "json" };
-import { CANADA_WIDTH, type Coordinates, type Frame, type Pixel, type Size } from "./projection.ts";
+import {
+  CANADA_WIDTH,
+  type Coordinates,
+  type Frame,
+  headingTo,
+  type Pixel,
+  type Size,
+} from "./projection.ts";
 
 /** Towns, the largest first. Maps of all of Canada leave out those of rank 4. */
 export const PLACES: readonly (Coordinates & { name: string; rank: number })[] = coarse.places;
+
+/** Returns the nearest town, with its direction in eighths of a turn, clockwise from the north. */
+export function nearestPlace(
+  from: Coordinates,
+): { place: string; kilometres: number; direction: number } {
+  const [nearest] = PLACES.map((place) => ({ place: place.name, ...headingTo(from, place) }))
+    .sort((a, b) => a.kilometres - b.kilometres);
+  const { place, kilometres, degrees } = nearest!;
+  return { place, kilometres, direction: Math.round(degrees / 45) % 8 };
+}
 
 /** Drawn in this order. */
 const LAYERS = ["grid", "neighbours", "land", "lakes", "provinces"] as const;

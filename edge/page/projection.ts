@@ -61,6 +61,24 @@ function project({ longitude, latitude }: Coordinates, meridian: number): Pixel 
   return [distance * Math.sin(angle), distance * Math.cos(angle)];
 }
 
+/** Returns the distance of two positions on a sphere, and the first direction, clockwise from the north. */
+export function headingTo(
+  from: Coordinates,
+  to: Coordinates,
+): { kilometres: number; degrees: number } {
+  const [south, north] = [from.latitude * DEGREE, to.latitude * DEGREE];
+  const angle = (to.longitude - from.longitude) * DEGREE;
+  const x = Math.cos(north) * Math.sin(angle);
+  const y = Math.cos(south) * Math.sin(north) -
+    Math.sin(south) * Math.cos(north) * Math.cos(angle);
+  const z = Math.sin(south) * Math.sin(north) +
+    Math.cos(south) * Math.cos(north) * Math.cos(angle);
+  return {
+    kilometres: EARTH_RADIUS * Math.atan2(Math.hypot(x, y), z),
+    degrees: (Math.atan2(x, y) / DEGREE + 360) % 360,
+  };
+}
+
 /** Kilometres. From this width on, the central meridian is that of Canada. */
 export const CANADA_WIDTH = 3500;
 const CANADA_MERIDIAN = -95;

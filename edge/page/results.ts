@@ -34,14 +34,16 @@ export function renderResults(content: ResultsContent): Html {
   const number = renderNumber(content);
   const years = renderYears(content);
   const download = renderDownload(content);
-  const notices = html`${renderUnknown(form)} ${renderStale(form)}`;
+  const isEnlarged = form.map === "page";
+  const notices = html`${renderUnknown(form)} ${renderStale(form)}
+    ${isEnlarged && drawMap(content, "page")}`;
   if (!isFiltered(form)) {
     const rail = html`<section class="card number">${number} ${years}</section> ${download}`;
-    return html`${notices} ${renderColumns(drawMap(content, true), rail)}`;
+    return html`${notices} ${renderColumns(isEnlarged ? html`` : drawMap(content, "lead"), rail)}`;
   }
   const noChart = results.isComplete ? text.noSeries : fill(text.noChart, { n: results.count });
   const lead = html`
-    ${!hasName && drawMap(content, true)}
+    ${!hasName && !isEnlarged && drawMap(content, "lead")}
     ${drawChart(content) ?? html`
       <section class="card chart-card">
         <p>${noChart}</p>
@@ -50,7 +52,7 @@ export function renderResults(content: ResultsContent): Html {
     ${measurementsTable(content)} ${renderCode(content)}
   `;
   const rail = html`
-    ${download} ${hasName && drawMap(content, false)}
+    ${download} ${hasName && !isEnlarged && drawMap(content, "rail")}
     <section class="card years-card"><h3>${text.perYear}</h3>${years}</section>
     ${renderCitations(content, results.cited)}
   `;

@@ -192,7 +192,9 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-point .map-ring { fill: none; pointer-events: none; }
 .map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; justify-items: end; pointer-events: none; }
 .map-buttons a { display: grid; place-items: center; width: 36px; height: 36px; font-size: 20px; line-height: 1; text-decoration: none; pointer-events: auto; }
-.map-buttons .map-draw { width: auto; min-width: 36px; padding: 0 4px; font-size: 12px; }
+.map-buttons :is(.map-draw, .map-word) { width: auto; min-width: 36px; padding: 0 4px; font-size: 12px; }
+.map-frame > p { margin-top: 4px; }
+#results > .map-frame { margin-bottom: 24px; }
 .map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
 .map-moves :nth-child(-n + 2) { left: calc(62% - 14px); top: -8px; }
 .map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
@@ -285,9 +287,9 @@ ${
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
   .lead, .rail { display: contents; }
   .columns > * > * { order: 3; }
-  .columns :is(.lead > .map, .chart-card, .number) { order: 1; }
+  .columns :is(.lead > .map-frame, .chart-card, .number) { order: 1; }
   .columns .take { order: 2; }
-  .columns .rail > .map { order: 4; }
+  .columns .rail > .map-frame { order: 4; }
   .columns :is(.code, .cite) { order: 5; }
   .columns:has(.abstract) > * > :is(*, .chart-card) { order: 0; }
 }

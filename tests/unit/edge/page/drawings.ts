@@ -73,7 +73,7 @@ export const drawTestMap = async (
 ): Promise<string> => {
   const form = formOf(query);
   const results = { locations: { list, missing }, others, selection: toSelection(form) };
-  return String(await drawMap({ form, results }, true)).replace(/\s+/g, " ");
+  return String(await drawMap({ form, results }, "lead")).replace(/\s+/g, " ");
 };
 
 export const wideOf = (map: string): string => /<g class="map-wide">.*?<\/g>/.exec(map)![0];

@@ -34,6 +34,19 @@ Deno.test("GET / shows the other locations of the map's view", async () => {
   assertStringIncludes(html, 'class="map-point map-other"');
 });
 
+Deno.test("GET / shows the neighbours of a location without a request, if they are known", async () => {
+  const { app, stats } = overSandbox({ hostileNames: false, records: 300 });
+  const [path, ring] = ["/?location=1001&characteristic=pH", 'class="map-point map-other"'];
+  assertEquals((await get(app, path)).includes(ring), false);
+  await get(app, "/");
+  const { requests } = stats;
+  // A view of 600 km has other locations, but is not close.
+  assertEquals((await get(app, `${path}&view=-97.1,50.1,600`)).includes(ring), false);
+  assertStringIncludes(await get(app, `${path}&view=-97.1,50.1,150`), ring);
+  assertEquals((await get(app, `${path}&view=-97.1,50.1,150&others=0`)).includes(ring), false);
+  assertEquals(stats.requests, requests);
+});
+
 Deno.test("GET / searches the names of 20,000 locations, and states the limits of this search", async () => {
   const { app } = overSandbox({ hostileNames: false, locations: 20_010, records: 300 });
   const texts = {

@@ -31,7 +31,7 @@ Deno.test("drawMap() draws other locations apart and hollow, and counts all and 
   const link = 'href="/?characteristic=pH&amp;view=-97%2C50%2C500';
   assertStringIncludes(
     await drawTestMap({ query, others: [] }),
-    `${link}&amp;lang=en">hide others</a>`,
+    `${link}&amp;others=0&amp;lang=en">hide others</a>`,
   );
   assertStringIncludes(
     await drawTestMap({ query }),

@@ -1,7 +1,7 @@
 // The map has a card, a box, a scale bar, and links to other views.
 import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { LEAD_SIZE } from "../../../../edge/page/map_view.ts";
+import { MAP_SIZES } from "../../../../edge/page/map_view.ts";
 import { createFrame } from "../../../../edge/page/projection.ts";
 import { drawTestMap, location, pathOf, wideOf } from "./drawings.ts";
 
@@ -35,14 +35,28 @@ Deno.test("drawMap() draws a box with curved edges and four handles", async () =
 
 Deno.test("drawMap() has a scale bar that is right at the centre of the map", async () => {
   // A degree of latitude is 111.19 km.
-  const { toPixel } = createFrame({ longitude: -97, latitude: 60, width: 804 }, LEAD_SIZE);
+  const { toPixel } = createFrame({ longitude: -97, latitude: 60, width: 804 }, MAP_SIZES.lead);
   const [, south] = toPixel({ longitude: -97, latitude: 59.5 });
   const [, north] = toPixel({ longitude: -97, latitude: 60.5 });
   const map = await drawTestMap({ query: "view=-97,60,804" });
   const [, right, length] = /^M(\d+) .*v6h-(\d+)v-6$/.exec(pathOf(map, "scale"))!.map(Number);
-  assert(right! < LEAD_SIZE.width);
+  assert(right! < MAP_SIZES.lead.width);
   assertEquals(length, Math.round(50 * (south - north) / 111.19));
   assertStringIncludes(map, ">50 km</text>");
+});
+
+Deno.test("drawMap() says where a close view is: coordinates, the nearest town and a link", async () => {
+  const content = { list: [location(1, -97.2, 50.4)], query: "location=1" };
+  const map = await drawTestMap(content);
+  assertStringIncludes(map, "<code>50.40000, -97.20000</code>");
+  assertStringIncludes(map, "nearest town: Winnipeg, 58 km, direction south");
+  const url =
+    "https://www.openstreetmap.org/?mlat=50.40000&amp;mlon=-97.20000#map=12/50.40000/-97.20000";
+  assertStringIncludes(map, `href="${url}">Open in OpenStreetMap</a>`);
+  const french = await drawTestMap({ query: "view=-112.5,53.5,20&lang=fr" });
+  assertStringIncludes(french, "ville la plus proche : Edmonton, 66 km, direction ouest");
+  const wide = await drawTestMap({ ...content, query: "location=1&view=-97,50,200" });
+  assertEquals(wide.includes("openstreetmap"), false);
 });
 
 Deno.test("drawMap() has buttons for closer, wider and moved views", async () => {

@@ -3,9 +3,8 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals } from "@std/assert";
 import {
   formatView,
-  LEAD_SIZE,
+  MAP_SIZES,
   parseView,
-  RAIL_SIZE,
   viewOf,
   viewOfBox,
 } from "../../../../edge/page/map_view.ts";
@@ -15,7 +14,7 @@ import { Random } from "../../../properties/random.ts";
 Deno.test("viewOf() and viewOfBox() show all positions in the map", () => {
   const random = new Random(3);
   for (let i = 0; i < 600; i++) {
-    const size = i % 2 === 0 ? LEAD_SIZE : RAIL_SIZE;
+    const size = i % 2 === 0 ? MAP_SIZES.lead : MAP_SIZES.rail;
     const [west, south] = [-140 + 75 * random.next(), 42 + 30 * random.next()];
     const [east, north] = [west + 15 * random.next(), south + 8 * random.next()];
     const box = { west, south, east, north };
@@ -30,8 +29,8 @@ Deno.test("viewOf() and viewOfBox() show all positions in the map", () => {
 });
 
 Deno.test("viewOf() shows all of Canada without positions, and ignores positions far away", () => {
-  assertEquals(viewOf([], LEAD_SIZE), CANADA);
-  assertEquals(viewOf([{ longitude: 0, latitude: 0 }], LEAD_SIZE), CANADA);
+  assertEquals(viewOf([], MAP_SIZES.lead), CANADA);
+  assertEquals(viewOf([{ longitude: 0, latitude: 0 }], MAP_SIZES.lead), CANADA);
 });
 
 Deno.test("parseView() returns the view that formatView() wrote, and undefined when the text is no view", () => {

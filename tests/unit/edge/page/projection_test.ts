@@ -1,7 +1,7 @@
 // The map has each position at its place in a Lambert conformal conic projection.
 import "../../../helpers/no_permission.ts";
 import { assertEquals } from "@std/assert";
-import { LEAD_SIZE } from "../../../../edge/page/map_view.ts";
+import { MAP_SIZES } from "../../../../edge/page/map_view.ts";
 import { createFrame } from "../../../../edge/page/projection.ts";
 import { Random } from "../../../properties/random.ts";
 
@@ -32,7 +32,7 @@ Deno.test("createFrame() returns the position of a pixel that it projected", () 
       latitude: random.int(42, 80),
       width: random.int(2, 7000),
     };
-    const { toPixel, toPosition } = createFrame(view, LEAD_SIZE);
+    const { toPixel, toPosition } = createFrame(view, MAP_SIZES.lead);
     const position = { longitude: -141 + 90 * random.next(), latitude: 40 + 45 * random.next() };
     const { longitude, latitude } = toPosition(toPixel(position));
     assertEquals(longitude.toFixed(6), position.longitude.toFixed(6));
