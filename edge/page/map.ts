@@ -167,7 +167,7 @@ function renderLegend({ form, results, frame }: MapDrawing): Html {
     ${outside.length > 0 && html`<span>${formatPlural("outside", outside.length)}</span>`}
     ${unmapped > 0 && html`<span>${formatPlural("unmapped", unmapped)}</span>`}
     ${
-    others &&
+    others && (others.length > 0 || form.others !== "") &&
     html`<span class="map-key map-other">${formatPlural("others", others.length)}</span>`
   }
     ${

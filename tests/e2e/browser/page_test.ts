@@ -189,20 +189,31 @@ pageTest("page copies its link and the code", async (page) => {
   assertMatch(await copied() as string, /^curl --fail/);
 }, { context: { permissions: ["clipboard-read", "clipboard-write"] } });
 
-pageTest("page shows location, date and value of the point under the pointer", async (page) => {
-  await page.goto("/?characteristic=Nitrate&where=Nova+Scotia");
-  await page.locator(".chart-plot").scrollIntoViewIfNeeded();
-  const plot = (await page.locator(".chart-plot").boundingBox())!;
-  const point = page.locator(".chart-plot [marker-start] > line").last();
-  const x = plot.x + plot.width * parseFloat((await point.getAttribute("x1"))!) / 100;
-  const y = plot.y + Number(await point.getAttribute("y1"));
-  await page.mouse.move(x, y);
-  await page.locator(".chart-value").waitFor();
-  assertMatch(
-    await page.locator(".chart-value").innerText(),
-    /^.+, \d{4}-\d\d-\d\d, (?:< )?[\d.]+ mg\/L as N$/,
-  );
-});
+pageTest(
+  "page shows location, date and value of the point or median under the pointer",
+  async (page) => {
+    await page.goto("/?characteristic=Nitrate&where=Nova+Scotia");
+    await page.locator(".chart-plot").scrollIntoViewIfNeeded();
+    const plot = (await page.locator(".chart-plot").boundingBox())!;
+    const value = "(?:< )?[\\d.]+";
+    for (
+      const [kind, text] of [
+        ["points", `, \\d{4}-\\d\\d-\\d\\d, ${value} mg/L as N`],
+        [
+          "medians",
+          `, \\d{4}, median ${value} mg/L as N, middle half ${value} to ${value}, \\d+ results?`,
+        ],
+      ] as const
+    ) {
+      const point = page.locator(`.chart-${kind} > line`).last();
+      const x = plot.x + plot.width * parseFloat((await point.getAttribute("x1"))!) / 100;
+      const y = plot.y + Number(await point.getAttribute("y1"));
+      await page.mouse.move(x, y);
+      await page.locator(".chart-value", { hasText: kind === "points" ? /-/ : "median" }).waitFor();
+      assertMatch(await page.locator(".chart-value").innerText(), new RegExp(`^.+${text}$`));
+    }
+  },
+);
 
 pageTest("page loads the bars of years after the rest", async (page) => {
   await page.locator("#results .fragment svg").waitFor();
@@ -284,6 +295,7 @@ pageTest("page folds the form on a phone, and has no sideways scrolling", async 
 const screens = [
   "/",
   `/?characteristic=${TP}&where=Manitoba`,
+  `/?characteristic=${TP}&location=1001&by=month&map=page`,
   "/?characteristic=phosphorous&from=1800",
   "/?from=soon",
   "/?location=1001&selected=1001&from=2015",
