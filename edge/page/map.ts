@@ -22,7 +22,6 @@ import {
   type MapView,
   sampleBox,
   scaleAt,
-  type Size,
 } from "./projection.ts";
 import { roundUp } from "./scale.ts";
 import type { Html, Locale } from "./text.ts";
