@@ -84,7 +84,7 @@ const VERSION = /(?: ~\d+)+$/;
 
 /** Encodes the selected fields of a row of the service, as they must be delivered. */
 function encodeSent({ select, format }: Plan, row: WireRow): string {
-  if (format === "csv") return encode(select.map((name) => toCell(row[name])));
+  if (format === "csv" || format === "tsv") return encode(select.map((name) => toCell(row[name])));
   return encode(Object.fromEntries(select.map((name) => [name, row[name]])));
 }
 

@@ -130,6 +130,10 @@ async function collect(
 /** Functions that parse a document, which may end too early, by format. */
 const PARSERS: Record<TextFormat, (text: string) => Pick<RunOutput, "rows" | "isClosed">> = {
   csv: (text) => ({ rows: readCsv(text).slice(1), isClosed: text.endsWith("\r\n") }),
+  tsv: (text) => ({
+    rows: readCsv(text, "\r\n", "\t").slice(1),
+    isClosed: text.endsWith("\r\n"),
+  }),
   ndjson: (text) => ({
     rows: text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)),
     isClosed: text === "" || text.endsWith("\n"),
