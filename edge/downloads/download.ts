@@ -123,7 +123,7 @@ export async function parseDownload(
       const citations = FORMATS[format].hasCitations
         ? await requestDatasets(dataStream, toWiderMetadataFilter(query))
         : undefined;
-      const described = { resource, format, tidy, url: queryUrl, citations };
+      const described = { resource, format, tidy, url: queryUrl, citations, language };
       return embeddedPackage({ ...described, ...facts, more: { notes, query: given.logged } });
     },
   });

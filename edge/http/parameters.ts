@@ -2,6 +2,7 @@ import type { AnyResourceQuery } from "../../src/client/query.ts";
 import { ValidationError } from "../../src/errors.ts";
 import type { CsvOptions } from "../../src/formats/csv.ts";
 import type { FileFormat } from "../../src/formats/formats.ts";
+import { type Language, LANGUAGES } from "../../src/language.ts";
 import { parseUnits } from "../../src/formats/units.ts";
 import { type BoundingBox, BOX_EXAMPLE, BOX_FORM, parseBox } from "../../src/odata/bounding_box.ts";
 import { MAXIMUM_TOP, SUMMARY_KEYS } from "../../src/odata/resources.ts";
@@ -16,9 +17,6 @@ export interface DownloadParameters extends Pick<DocumentOptions, FileOption> {
   csv: CsvOptions;
   logged: Readonly<Record<string, string>>;
 }
-
-const LANGUAGES = ["en", "fr"] as const;
-type Language = typeof LANGUAGES[number];
 
 type SummaryKey = typeof SUMMARY_KEYS[number];
 

@@ -1,4 +1,6 @@
 // The pages of datasets and of fields.
+import { tidyMeaningOf } from "../../src/formats/data_package.ts";
+import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { html } from "hono/html";
 import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
 import { drawChart } from "./chart.ts";
@@ -24,7 +26,7 @@ import {
   type Series,
   unitOf,
 } from "./series.ts";
-import { type Html, type Locale, TIDY_MEANINGS } from "./text.ts";
+import type { Html, Locale } from "./text.ts";
 
 export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
   const { text: { datasets: title }, formatYears } = locale;
@@ -165,9 +167,7 @@ export function renderFields(locale: Locale): View {
       fields.map((field) => [fieldLabel(field, locale), field, fieldMeaning(field, locale)]),
     ] as const
   );
-  const tidy = Object.entries(TIDY_MEANINGS).map((
-    [name, meaning],
-  ) => ["", name, meaning[language]]);
+  const tidy = TIDY_COLUMNS.map((name) => ["", name, tidyMeaningOf(name, language)]);
   const content = html`
     <h1>${text.fields}</h1>
     ${[...groups, [text.tidyGroup, tidy] as const].map(([group, fields]) =>

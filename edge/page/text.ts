@@ -4,12 +4,12 @@ import { acceptsLanguages } from "@std/http/negotiation";
 import type { html } from "hono/html";
 import WORDS from "../../src/odata/characteristic_words.json" with { type: "json" };
 import { fold, REGION_NAMES } from "../../src/odata/value_hints.ts";
-import type { TidyRow } from "../../src/formats/tidy.ts";
+import type { Language } from "../../src/language.ts";
 import TABLE from "./texts.json" with { type: "json" };
 
 /** Escaped HTML. */
 export type Html = ReturnType<typeof html>;
-export type Language = "en" | "fr";
+export type { Language };
 export type Text = Readonly<Record<keyof typeof TABLE.texts, string>>;
 export type GroupId = keyof typeof TABLE.groups;
 
@@ -19,8 +19,6 @@ type Names = Readonly<Record<string, string>>;
 
 /** Groups of characteristics, in the order of suggestions. */
 export const GROUP_NAMES: Readonly<Record<GroupId, Translation>> = TABLE.groups;
-/** Meanings of the columns of `tidy`. */
-export const TIDY_MEANINGS: Readonly<Record<keyof TidyRow, Translation>> = TABLE.tidyColumns;
 export const FILTER_NAMES: Readonly<Record<string, Translation>> = TABLE.filters;
 const TAGS: Names = { en: "en-CA", fr: "fr-CA" };
 

@@ -2,6 +2,7 @@
 import { type Bytes, utf8Encoder } from "../bytes.ts";
 import type { Citation } from "../formats/citations.ts";
 import { FORMATS, type SummaryFormat } from "../formats/formats.ts";
+import type { Language } from "../language.ts";
 import { toWiderMetadataFilter } from "../odata/query_options.ts";
 import type { DataStream } from "./datastream.ts";
 import type { ResourceName } from "../odata/resources.ts";
@@ -9,13 +10,13 @@ import { requestDatasets } from "./dataset_versions.ts";
 import { summaryColumns, summaryCsv, type SummaryOptions, type SummaryRow } from "./summary.ts";
 
 /** A summary, and the facts for formats that say where the rows are from. */
-export interface Summary {
+interface Summary {
   rows: readonly SummaryRow[];
   by: SummaryOptions["by"];
   /** URL of the rows that are summarized. */
   url: string;
   time: Date;
-  language?: "en" | "fr" | undefined;
+  language?: Language | undefined;
   /** Default: the datasets are not named. */
   citations?: readonly Citation[] | undefined;
 }

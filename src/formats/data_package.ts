@@ -1,6 +1,8 @@
 // Describes a file of rows as a Frictionless Data Package, version 1 (https://specs.frictionlessdata.io).
 import { sha256Hex } from "../bytes.ts";
+import type { Language } from "../language.ts";
 import { meaningOf, type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
+import TEXTS from "../odata/field_meanings.json" with { type: "json" };
 import type { ResourceName } from "../odata/resources.ts";
 import { VERSION } from "../version.ts";
 import type { Citation, DatasetVersion } from "./citations.ts";
@@ -77,6 +79,8 @@ export interface DescribedFile<More> extends Pick<PackageResource, "bytes" | "ha
   /** Time at which the file was made. */
   created: Date;
   url: string;
+  /** Language of the meanings of columns. Default: English. */
+  language?: Language | undefined;
   citations?: readonly Citation[] | undefined;
   datasets?: readonly DatasetVersion[] | undefined;
   /** Further members of `weir`. */
@@ -84,8 +88,8 @@ export interface DescribedFile<More> extends Pick<PackageResource, "bytes" | "ha
 }
 
 export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More> {
-  const { fileName, resource, format, citations = [], url, datasets, more } = file;
-  const { mediaType, compression, joinsLists } = FORMATS[format];
+  const { fileName, resource, format, citations = [], url, datasets, language, more } = file;
+  const { mediaType, compression, isTable, hasLists = !isTable } = FORMATS[format];
   const csv = csvOptionsOf(format, file.csv);
   const described = csv && describeCsv(csv);
   const isCsv = described !== undefined;
@@ -116,12 +120,13 @@ export function toDataPackage<More>(file: DescribedFile<More>): DataPackage<More
       schema: {
         fields: [
           ...file.columns.map((field, index) =>
-            toField(resource, field, columnNames[index]!, joinsLists)
+            toField(resource, field, columnNames[index]!, hasLists, language)
           ),
           ...file.tidy
             ? TIDY_COLUMNS.map((name) => ({
               name,
               type: TYPES[TIDY_TYPES[name]],
+              description: tidyMeaningOf(name, language),
               ...TIDY_FIELDS[name],
             }))
             : [],
@@ -175,15 +180,16 @@ function toField(
   resource: ResourceName,
   field: string,
   name: string,
-  joinsLists?: boolean,
+  hasLists: boolean,
+  language: Language | undefined,
 ): PackageField {
   const type = valueTypeOf(resource, field);
-  const found = meaningOf(resource, field);
+  const found = meaningOf(resource, field, language);
   if (type === undefined || found === undefined) return { name, type: "any" };
   const { label, meaning, unit, unitField } = found;
   return {
     name,
-    type: TYPES[joinsLists && type === "texts" ? "text" : type],
+    type: TYPES[type === "texts" && !hasLists ? "text" : type],
     title: label,
     description: meaning,
     ...(unit && { unit }),
@@ -191,23 +197,21 @@ function toField(
   };
 }
 
-/** The columns of `tidy`. */
-const TIDY_FIELDS: Readonly<Record<keyof TidyRow, Omit<PackageField, "name" | "type">>> = {
-  value: {
-    description: "the result; else the detection or quantitation limit that bounds it",
-    unitField: "unit",
-  },
-  unit: { description: "unit of value, lower and upper" },
-  censoring: {
-    description:
-      "none, left (below), right (above), unknown (a result without a stated interval) " +
-      "or missing (not reported, not measured)",
-    constraints: { enum: CENSORINGS },
-  },
-  lower: { description: "lower bound of the true value", unitField: "unit" },
-  upper: { description: "upper bound of the true value", unitField: "unit" },
-  datetime_utc: { description: "start of the activity in UTC" },
-  is_quality_control: { description: "whether the activity is quality control" },
+const TIDY_MEANINGS: Readonly<Record<keyof TidyRow, Readonly<Record<Language, string>>>> =
+  TEXTS.tidy;
+
+export function tidyMeaningOf(column: keyof TidyRow, language: Language = "en"): string {
+  return TIDY_MEANINGS[column][language];
+}
+
+/** What the columns of `tidy` have in addition to a meaning. */
+const TIDY_FIELDS: Readonly<
+  Partial<Record<keyof TidyRow, Pick<PackageField, "unitField" | "constraints">>>
+> = {
+  value: { unitField: "unit" },
+  censoring: { constraints: { enum: CENSORINGS } },
+  lower: { unitField: "unit" },
+  upper: { unitField: "unit" },
 };
 
 /** The column of GeoParquet. Table Schema has no type for bytes. */

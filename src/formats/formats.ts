@@ -38,8 +38,8 @@ export interface Format {
    * if the format holds all values.
    */
   invalidValues?: "null" | "cut";
-  /** Whether a list of texts is written as one text. Default false. */
-  joinsLists?: boolean;
+  /** Whether a table has lists. Default false: a list of texts is one text. */
+  hasLists?: boolean;
   /** Maximum number of rows of a file. Default: none. */
   maxRows?: number;
   /** Whether a file also has the citations of its datasets and the meanings of its columns. Default false. */
@@ -121,7 +121,6 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     resources: RESOURCE_NAMES,
     csv: {},
     isTable: true,
-    joinsLists: true,
     newWriter: (options) => new CsvWriter(...csvArguments(options)),
   },
   ndjson: {
@@ -155,7 +154,6 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     resources: RESOURCE_NAMES,
     csv: {},
     isTable: true,
-    joinsLists: true,
     compression: "gz",
     newWriter: (options) => new GzipWriter(...csvArguments(options)),
   },
@@ -174,6 +172,7 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     needsLength: true,
     writesLate: true,
     invalidValues: "null",
+    hasLists: true,
     hasPoints: true,
     resources: RESOURCE_NAMES,
     isTable: true,
@@ -186,7 +185,6 @@ export const FORMATS: Readonly<Record<FileFormat, Format>> = {
     invalidValues: "cut",
     resources: RESOURCE_NAMES,
     isTable: true,
-    joinsLists: true,
     // A sheet has 1,048,576, with the header.
     maxRows: 1_048_575,
     hasCitations: true,

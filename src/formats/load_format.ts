@@ -9,6 +9,7 @@ import {
   FORMATS,
   type LoadedFormat,
 } from "./formats.ts";
+import type { Language } from "../language.ts";
 import type { EmbeddedPackage } from "./data_package.ts";
 
 export interface LoadOptions {
@@ -17,7 +18,7 @@ export interface LoadOptions {
   /** URL of the query. */
   url: string;
   /** Language of the citations and meanings in the file. Only for formats that have them. Default: English. */
-  language?: "en" | "fr" | undefined;
+  language?: Language | undefined;
   /** Time of the query. Default: when the first rows arrive. */
   time?: Date | undefined;
   /** Returns the data package that is written at the end of the file. Default: the format decides. */

@@ -1,6 +1,7 @@
 // The parts of a workbook other than its rows (Office Open XML; ECMA-376, parts 1 and 2): styles, properties, and the sheets
 // of citations and columns.
 import { utf8Encoder } from "../bytes.ts";
+import type { Language } from "../language.ts";
 import type { EmbeddedPackage, PackageField } from "./data_package.ts";
 import {
   columnName,
@@ -10,9 +11,6 @@ import {
   STYLES,
   textCell,
 } from "./xlsx_cells.ts";
-
-/** Language of the names and headings of the sheets other than the data. */
-export type SheetLanguage = "en" | "fr";
 
 const TEXTS = {
   en: {
@@ -38,7 +36,7 @@ const TEXTS = {
     time: "Heure de la requête",
     made: "Produit par",
   },
-} as const;
+} as const satisfies Record<Language, unknown>;
 
 /** Path in the file of the sheet with the rows. */
 export const DATA_PATH = "xl/worksheets/sheet1.xml";
@@ -74,7 +72,7 @@ export const CONTENT_TYPES: readonly [path: string, xml: string] = [
 
 /** Facts of a complete file. */
 export interface WorkbookFacts {
-  language: SheetLanguage;
+  language: Language;
   described: EmbeddedPackage;
   /** Names of the columns of the data. */
   names: readonly string[];
@@ -186,7 +184,7 @@ function smallSheet(
   };
 }
 
-type Texts = (typeof TEXTS)[SheetLanguage];
+type Texts = (typeof TEXTS)[Language];
 
 function citationsSheet(
   { sources = [], weir }: EmbeddedPackage,

@@ -1,5 +1,6 @@
 // Rows that are objects in memory as a workbook. Rows of the service are written from their bytes by `xlsx_writer.ts`.
 import { type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import type { Language } from "../language.ts";
 import { VERSION } from "../version.ts";
 import type { Citation } from "./citations.ts";
 import { toSource } from "./data_package.ts";
@@ -12,7 +13,7 @@ interface AboutRows {
   title: string;
   url: string;
   time: Date;
-  language?: "en" | "fr" | undefined;
+  language?: Language | undefined;
   citations?: readonly Citation[] | undefined;
 }
 

@@ -1,5 +1,6 @@
 // Writes a workbook from the pages of the service: the sheet of the rows as they arrive, and the other parts at the end.
 import { builtinModule, type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import { LANGUAGES } from "../language.ts";
 import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
 import { invalidValue, type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
@@ -82,7 +83,7 @@ const OPTIONS = {
     },
   },
   invalidValues: { default: "error", values: ["error", "cut"] },
-  language: { default: "en", values: ["en", "fr"] },
+  language: { default: "en", values: LANGUAGES },
   url: { type: "string", default: "" },
 } as const satisfies Record<keyof (XlsxOptions & { url?: string }), OptionRule>;
 
@@ -238,6 +239,7 @@ class WorkbookWriter extends PageWriter {
       format: "xlsx",
       tidy: this.rules?.tidy,
       url,
+      language,
       citations: typeof citations === "function" ? await citations() : citations,
       more: { notes },
     });

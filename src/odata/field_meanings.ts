@@ -1,10 +1,10 @@
 // Meanings of the fields, and types of their values, for files, data packages and the page of fields.
 import TEXTS from "./field_meanings.json" with { type: "json" };
+import type { Language } from "../language.ts";
 import type { FieldType } from "./fields.ts";
 import { type Field, type ResourceName, RESOURCES } from "./resources.ts";
 
 export interface FieldMeaning {
-  /** In English. */
   readonly label: string;
   /** A phrase, without a capital letter at its start and a full stop at its end. */
   readonly meaning: string;
@@ -16,20 +16,27 @@ export interface FieldMeaning {
 
 /** `Latitude` of Locations is `MonitoringLocationLatitude`, as in Records. */
 type LocationField = `MonitoringLocation${Exclude<Field<"Locations">, "Id" | Field<"Records">>}`;
-type Described = { meaning: string; en: string };
+type Described = { meaning: string; en: string; fr?: string; frenchMeaning?: string };
 type DescribedField = Field<"Metadata"> | LocationField | Field<"Observations"> | Field<"Records">;
 /** In the order of `docs/data.md`. `Id` differs between resources. */
 const FIELDS: Readonly<Record<DescribedField, Described>> = TEXTS.fields;
 const TABLE: Readonly<Record<string, Described>> = FIELDS;
 
-export function meaningOf(resource: ResourceName, field: string): FieldMeaning | undefined {
+/** In English if the language has no text: only the fields of Records are in French. */
+export function meaningOf(
+  resource: ResourceName,
+  field: string,
+  language: Language = "en",
+): FieldMeaning | undefined {
   const name = [`${resource}.${field}`, field, `MonitoringLocation${field}`]
     .find((name) => Object.hasOwn(TABLE, name));
   if (name === undefined) return undefined;
   const unitField = field.replace(/(Measure|Value)$/, "Unit");
+  const { en, meaning, fr = en, frenchMeaning = meaning } = TABLE[name]!;
+  const isFrench = language === "fr";
   return {
-    label: TABLE[name]!.en,
-    meaning: TABLE[name]!.meaning,
+    label: isFrench ? fr : en,
+    meaning: isFrench ? frenchMeaning : meaning,
     unit: /itude$/.test(field) ? "degrees" : undefined,
     unitField: unitField === field ? undefined : unitField,
   };

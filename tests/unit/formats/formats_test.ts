@@ -71,3 +71,23 @@ Deno.test("a format without options of CSV rejects them, and one without types r
   assertEquals((await loadFormat("parquet", options) as { name: string }).name, "parquet");
   assertEquals(await loadFormat(name, { ...options, allowInvalid: undefined }), name);
 });
+
+Deno.test("a data package describes a list as the format writes it", () => {
+  const typeIn = (format: FileFormat) => {
+    const described = toDataPackage({
+      fileName: "a",
+      resource: "Metadata",
+      format,
+      columns: ["Keywords"],
+      created: new Date(0),
+      url: "",
+      more: {},
+    });
+    return described.resources[0].schema.fields[0]!.type;
+  };
+  const formats: FileFormat[] = ["csv", "tsv", "csv.gz", "xlsx", "ndjson", "json", "parquet"];
+  assertEquals(
+    formats.map(typeIn),
+    [..."ssss", ..."aaa"].map((a) => a === "a" ? "array" : "string"),
+  );
+});
