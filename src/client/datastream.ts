@@ -96,7 +96,13 @@ export class DataStream {
    * ```
    */
   with(options: DataStreamOptions): DataStream {
-    return createClient({ ...this.#options, ...options });
+    const client = createClient({ ...this.#options, ...options });
+    const [one, other] = [this.#settings, client.#settings];
+    const isSame = one.apiKey === other.apiKey && one.baseUrl === other.baseUrl &&
+      !this.#options.rateLimiter === !client.#options.rateLimiter;
+    // Its hash of the key takes time, until which the state of the service is unknown.
+    if (isSame) other.target = one.target;
+    return client;
   }
 
   /**
