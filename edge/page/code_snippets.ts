@@ -1,6 +1,7 @@
 // Code that reads a download, for the page and the documents. Each language is one function. The types of columns come
 // from the schema, because a program that guesses them changes values: the identifier 007 becomes 7, the text NA becomes
 // missing, and readr drops a text after many numbers. The code never contains a key or token.
+import { PANDAS_ARGUMENTS, PYTHON_TYPES } from "../../src/formats/python_code.ts";
 import { valueTypeOf } from "../../src/odata/field_meanings.ts";
 import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { TIDY_COLUMNS, TIDY_TYPES } from "../../src/formats/tidy.ts";
@@ -100,8 +101,7 @@ const SNIPPETS = {
     label: "Python",
     format: "csv",
     write({ url, name, columns, credential }) {
-      const types = { integer: "int", number: "float", boolean: "bool" };
-      const given = columns.map(([column, type]) => `${column}=${types[type]}`);
+      const given = columns.map(([column, type]) => `${column}=${PYTHON_TYPES[type]}`);
       return [
         ...columns.length > 0 ? ["from collections import defaultdict"] : [],
         ...credential ? ["import os"] : [],
@@ -113,10 +113,10 @@ const SNIPPETS = {
           : ["  dtype=str,"],
         ...credential
           ? [
-            `  keep_default_na=False, na_values=[""], float_precision="round_trip",`,
+            `  ${PANDAS_ARGUMENTS},`,
             `  storage_options={"${credential.header}": ${inPython(credential)}})`,
           ]
-          : [`  keep_default_na=False, na_values=[""], float_precision="round_trip")`],
+          : [`  ${PANDAS_ARGUMENTS})`],
       ];
     },
   },

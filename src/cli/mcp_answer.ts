@@ -19,7 +19,7 @@ export interface ToolResult {
   [name: string]: unknown;
 }
 
-/** Returns the result of a tool, with what was left out of its lists. */
+/** Returns the result of a tool. If its lists are shortened, `left_out` has the number of missing items of each. */
 export function toResult(answer: Answer, key: string | undefined, isError = false): ToolResult {
   const members: Record<string, unknown> = { ...answer };
   const leftOut: Record<string, number> = {};
@@ -36,6 +36,7 @@ export function toResult(answer: Answer, key: string | undefined, isError = fals
     if (bytes <= MAX_ANSWER) return result;
     const [name = "", list = []] = longestList(members) ?? [];
     if (list.length === 0) {
+      if (maxText < 1) return toResult({ error: "The answer is too long" }, key, true);
       maxText /= 2;
       continue;
     }

@@ -8,6 +8,7 @@ import { type FilePackage, packagePath, pathsOf } from "../files/part_file.ts";
 import type { PackageField } from "../formats/data_package.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type FileFormat, FORMAT_NAMES } from "../formats/formats.ts";
+import { PANDAS_ARGUMENTS, PYTHON_TYPES } from "../formats/python_code.ts";
 import { isMeasured, type ResourceName, type SUMMARY_KEYS } from "../odata/resources.ts";
 import { KNOWN_VALUES, searchValues } from "../odata/value_hints.ts";
 import type { Flags } from "./arguments.ts";
@@ -277,18 +278,13 @@ const READERS: Readonly<Record<FileFormat, ReadFile>> = {
   xlsx: (path) => `pandas.read_excel(${path}, keep_default_na=False, na_values=[""])`,
 };
 
-const PYTHON_TYPES: Readonly<Record<string, string>> = {
-  integer: "int",
-  number: "float",
-  boolean: "bool",
-};
-
-/** As the web page writes them: a column is text unless the package of the file says otherwise. */
+/** A column is text unless the package of the file says otherwise. */
 function csvArguments(fields: readonly PackageField[]): string {
-  const types = fields.filter(({ type }) => Object.hasOwn(PYTHON_TYPES, type))
-    .map(({ name, type }) => `${name}=${PYTHON_TYPES[type]}`);
+  const types = Object.entries(PYTHON_TYPES).flatMap(([type, written]) =>
+    fields.filter((field) => field.type === type).map(({ name }) => `${name}=${written}`)
+  );
   return `dtype=collections.defaultdict(${["lambda: str", ...types].join(", ")}), ` +
-    'keep_default_na=False, na_values=[""], float_precision="round_trip"';
+    PANDAS_ARGUMENTS;
 }
 
 /** Without a separator of folders, a colon, or a leading dot or hyphen. */

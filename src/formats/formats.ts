@@ -99,11 +99,25 @@ export interface FileQuery<S extends ReadableStream<Uint8Array>> {
   bytes(format: LoadedFormat): S;
 }
 
-/** Facts about the rows of a complete file. */
+/**
+ * Facts about the rows of a file, for metadata.
+ *
+ * @example Add the number of rows to the metadata
+ * ```ts
+ * import type { DocumentFacts, ParquetMetadata } from "@weir/datastream/parquet";
+ *
+ * const metadata = ({ rows }: DocumentFacts): ParquetMetadata => ({ rows: String(rows) });
+ * ```
+ */
 export interface DocumentFacts {
+  /** Number of rows. */
   readonly rows: number;
   /** Fields of the service in the file, in order. */
   readonly columns: readonly string[];
+  /**
+   * Numbers of rows by fact, such as `invalidValues`, with a value that did not fit its column and is null. Absent if they
+   * are 0.
+   */
   readonly notes: RowNotes;
 }
 

@@ -36,6 +36,7 @@ import { columnNames, fieldNames, type ResourceName } from "../odata/resources.t
 import { type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import { VERSION } from "../version.ts";
 import {
+  type DocumentFacts,
   type FileQuery,
   hasPointColumn,
   type LoadedFormat,
@@ -67,7 +68,7 @@ import {
   type ValueColumn,
 } from "./parquet_columns.ts";
 import { type Cells, ID_FIELD } from "./row_reader.ts";
-import { type RowNotes, TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
+import { TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
 
 /**
  * Options of Parquet.
@@ -92,36 +93,14 @@ export interface ParquetOptions {
    */
   metadata?:
     | Readonly<Record<string, string>>
-    | ((facts: ParquetFacts) => ParquetMetadata | Promise<ParquetMetadata>)
+    | ((facts: DocumentFacts) => ParquetMetadata | Promise<ParquetMetadata>)
     | undefined;
 }
 
-export type { FileQuery };
+export type { DocumentFacts, FileQuery };
 
 /** Key-value metadata of a file. */
 export type ParquetMetadata = Readonly<Record<string, string>>;
-
-/**
- * Facts about the rows of a file, for metadata.
- *
- * @example Add the number of rows to the metadata
- * ```ts
- * import type { ParquetFacts, ParquetMetadata } from "@weir/datastream/parquet";
- *
- * const metadata = ({ rows }: ParquetFacts): ParquetMetadata => ({ rows: String(rows) });
- * ```
- */
-export interface ParquetFacts {
-  /** Number of rows. */
-  readonly rows: number;
-  /** Fields of the service in the file, in order. */
-  readonly columns: readonly string[];
-  /**
-   * Numbers of rows by fact, such as `invalidValues`, with a value that did not fit its column and is null. Absent if they
-   * are 0.
-   */
-  readonly notes: RowNotes;
-}
 
 /**
  * Returns the rows of a query as a Parquet file.
