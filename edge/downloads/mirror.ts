@@ -6,7 +6,7 @@ import { signUrl } from "../../src/signing/signed_url.ts";
 import { isObject } from "../../src/validation.ts";
 import { MANIFEST, MIRROR_SCHEMA } from "../../src/mirror_manifest.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { MirrorFile, MirrorFolder } from "../http/folder.ts";
+import type { ReadableFile, MirrorFolder } from "../http/folder.ts";
 import { readParameters, shorten } from "../http/parameters.ts";
 import { HttpProblem, LimitReached } from "../http/problem.ts";
 import { Queue, startHeartbeat } from "../http/queue.ts";
@@ -85,7 +85,7 @@ export class Mirror {
   }
 
   /** Opens a file of the manifest. Throws if the folder has another one, which the next manifest lists. */
-  async open(entry: MirrorEntry, manifest: Manifest): Promise<MirrorFile> {
+  async open(entry: MirrorEntry, manifest: Manifest): Promise<ReadableFile> {
     const file = await this.folder.open(entry.path);
     try {
       if (file?.size === entry.bytes && await this.#isListed(file, entry, manifest)) return file;
@@ -101,7 +101,7 @@ export class Mirror {
   }
 
   /** The manifest is written last. Only a file that is newer, such as of a copied folder, is compared with its hash. */
-  async #isListed(file: MirrorFile, entry: MirrorEntry, manifest: Manifest): Promise<boolean> {
+  async #isListed(file: ReadableFile, entry: MirrorEntry, manifest: Manifest): Promise<boolean> {
     if (file.changedAt <= manifest.writtenAt) return true;
     const state = `${entry.digest} ${stateOf(file)}`;
     const known = this.#checked.get(entry.path);
@@ -112,12 +112,12 @@ export class Mirror {
   }
 }
 
-function stateOf({ size, modifiedAt, changedAt }: MirrorFile): string {
+function stateOf({ size, modifiedAt, changedAt }: ReadableFile): string {
   return [size, modifiedAt, changedAt].join(" ");
 }
 
 /** `undefined` without `node:crypto`. */
-async function digestOf(file: MirrorFile): Promise<string | undefined> {
+async function digestOf(file: ReadableFile): Promise<string | undefined> {
   const hash = createSha256();
   for (let at = 0; hash !== undefined && at < file.size; at += READ_LENGTH) {
     hash.update(await file.read(at, Math.min(file.size, at + READ_LENGTH)));
@@ -282,7 +282,7 @@ export async function respondWithMirrorFile(
     });
   }
   const leave = await mirror.slots.enter(exchange.client, signal);
-  let file: MirrorFile | undefined;
+  let file: ReadableFile | undefined;
   let isSent = false;
   try {
     file = await mirror.open(entry, manifest);
@@ -342,7 +342,7 @@ function contentTypeOf({ mediaType }: MirrorEntry): string {
 
 /** Reads bytes of an open file in parts, when the client has read those before. */
 function readFile(
-  file: MirrorFile,
+  file: ReadableFile,
   start: number,
   end: number,
   leave: () => void,

@@ -28,11 +28,11 @@ export interface MirrorFolder {
    * Opens a file by its path in the folder, such as `observations/a.parquet`. The result is `undefined` if there is none, or if
    * it is outside the folder.
    */
-  open(path: string): Promise<MirrorFile | undefined>;
+  open(path: string): Promise<ReadableFile | undefined>;
 }
 
 /** An open file: its content stays the same if another file gets its name. */
-export interface MirrorFile {
+export interface ReadableFile {
   /** Bytes. */
   readonly size: number;
   /** Time of the last change of its content, in milliseconds since 1970. */
@@ -97,7 +97,7 @@ async function openFile(
   fs: NodeFileSystem["promises"],
   root: string,
   path: string,
-): Promise<MirrorFile | undefined> {
+): Promise<ReadableFile | undefined> {
   try {
     const folder = (await fs.realpath(root)).replace(/[\\/]$/, "");
     const target = await fs.realpath(`${root}/${path}`);

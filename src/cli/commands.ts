@@ -2,7 +2,7 @@
 import { SUMMARY_FORMATS } from "../formats/formats.ts";
 import { SUMMARY_KEYS } from "../odata/resources.ts";
 import { CITATION_FORMATS } from "../formats/citations.ts";
-import { MIRROR_FORMATS, MIRROR_RESOURCES } from "../sync/options.ts";
+import { DEFAULT_KEEP_DAYS, MIRROR_FORMATS, MIRROR_RESOURCES } from "../sync/options.ts";
 import { flagTable, type Syntax } from "./arguments.ts";
 import {
   DEFAULT_EXPIRES,
@@ -107,7 +107,8 @@ const TABLE: Readonly<Record<string, Command>> = {
         "--remove-missing": "remove the files of datasets that DataStream does not have any more",
         "--force": "fetch all datasets again, also with another query, or remove all of them",
         "--until TIME": "begin no dataset after this time of the day, such as 06:00",
-        "--keep TIME": "keep files of older versions of a Delta table: 12h, 7d, 4w (default: 7d)",
+        "--keep TIME":
+          `keep files of older versions of a Delta table: 12h, 7d, 4w (default: ${DEFAULT_KEEP_DAYS}d)`,
         "-q, --quiet": "print only changes and errors",
       }),
       ...SERVICE_FLAGS,

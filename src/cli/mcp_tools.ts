@@ -58,6 +58,28 @@ const NAMED_FIELDS = [
   "location",
 ];
 
+function downloadTool(mayReplace: boolean): Tool {
+  return {
+    description:
+      "Write all rows to a file. To continue an interrupted download, repeat the call.",
+    flags: {
+      file: { value: "NAME", help: `name, ending in .${FORMAT_NAMES.join(", .")}` },
+      resource: {
+        value: "NAME",
+        choices: Object.keys(RESOURCE_COMMANDS),
+        help: "default: records",
+      },
+      ...FILTER_FLAGS,
+      ...flagsOf("records", "select", "limit", "tidy", "unit", "exclude-quality-control"),
+      ...flagsOf("summary", "yes"),
+      ...mayReplace ? flagsOf("records", "update", "force") : {},
+    },
+    required: ["file"],
+    writesFiles: true,
+    run: downloadFile,
+  };
+}
+
 /** By name. `mayReplace` says whether a file may be replaced. */
 export function createTools(mayReplace: boolean): Readonly<Record<string, Tool>> {
   return {
@@ -96,25 +118,7 @@ export function createTools(mayReplace: boolean): Readonly<Record<string, Tool>>
       },
       run: previewRows,
     },
-    download: {
-      description:
-        "Write all rows to a file. To continue an interrupted download, repeat the call.",
-      flags: {
-        file: { value: "NAME", help: `name, ending in .${FORMAT_NAMES.join(", .")}` },
-        resource: {
-          value: "NAME",
-          choices: Object.keys(RESOURCE_COMMANDS),
-          help: "default: records",
-        },
-        ...FILTER_FLAGS,
-        ...flagsOf("records", "select", "limit", "tidy", "unit", "exclude-quality-control"),
-        ...flagsOf("summary", "yes"),
-        ...mayReplace ? flagsOf("records", "update", "force") : {},
-      },
-      required: ["file"],
-      writesFiles: true,
-      run: downloadFile,
-    },
+    download: downloadTool(mayReplace),
     cite: {
       description: "Cite the datasets that match.",
       flags: { ...FILTER_FLAGS, ...flagsOf("cite", "format") },

@@ -8,6 +8,9 @@ export const MIRROR_FORMATS = ["parquet", "csv", "delta"] as const satisfies Cho
 /** Resources of a mirror. The first one is the default. */
 export const MIRROR_RESOURCES = ["Observations", "Records"] as const satisfies Choices<"resource">;
 
+/** Days for which a Delta table keeps files of older versions, by default. */
+export const DEFAULT_KEEP_DAYS = 7;
+
 /** Query of a mirror: options of `client.query()`, and what the files are. */
 export interface SyncQuery extends
   Pick<

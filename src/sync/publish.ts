@@ -21,7 +21,7 @@ import {
   rowsIn,
   versionOf,
 } from "./manifest.ts";
-import type { Outcome, SyncedDataset } from "./options.ts";
+import { DEFAULT_KEEP_DAYS, type Outcome, type SyncedDataset } from "./options.ts";
 import type { PlannedDataset } from "./plan.ts";
 import { recordPath, stagedPath } from "./records.ts";
 import type { Run } from "./run.ts";
@@ -195,13 +195,11 @@ async function writeTables(
 }
 
 async function removeOldVersions({ folder, options }: Run, mirror: Mirror, now: Date) {
+  const { keep = DEFAULT_KEEP_DAYS * 86_400_000 } = options;
   for (const table of new Set(listedFiles(mirror).map(folderOf).filter((name) => name !== ""))) {
-    await removeOldFiles(folder, table, now.getTime() - (options.keep ?? KEEP));
+    await removeOldFiles(folder, table, now.getTime() - keep);
   }
 }
-
-/** Time (ms) for which a Delta table keeps files of older versions, by default: 7 days. */
-const KEEP = 604_800_000;
 
 function folderOf({ path }: MirrorFile): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
