@@ -49,10 +49,10 @@ export interface DatasetState {
 }
 
 /**
- * What the server has seen, the latest last: versions by DOI, and digests of all datasets of a query by its hash. Requests
- * share it.
+ * What the server has seen, the latest last: versions by DOI, and digests of all datasets of a query by its hash. The
+ * newest value of a key is the first one, with the time of the clock at which it was first seen. Requests share it.
  */
-export type Seen = Map<string, { readonly value: string; readonly changedAt: number | undefined }>;
+export type Seen = Map<string, readonly { readonly value: string; readonly since: number }[]>;
 
 /** A document of which all parts are in memory. */
 export interface CompleteDocument {

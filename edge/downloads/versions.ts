@@ -2,6 +2,7 @@
 import { sha256Hex } from "../../src/bytes.ts";
 import { requestDatasetVersions } from "../../src/client/dataset_versions.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
+import type { DatasetVersion } from "../../src/formats/citations.ts";
 import { toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { PRODUCTION_URL, PUBLICATION_TIME } from "../../src/service_constants.ts";
 import { VERSION } from "../../src/version.ts";
@@ -22,24 +23,45 @@ export async function requestState(
   dataStream: DataStream,
   query: DownloadQuery,
   signal: AbortSignal,
-  { seen, limits: { clock } }: Pick<Feeds, "seen" | "limits">,
+  feeds: Pick<Feeds, "seen" | "limits">,
 ): Promise<DatasetState> {
   const versions = await requestDatasetVersions(dataStream, toWiderMetadataFilter(query), signal);
   const times = versions.map(([, , published]) => Date.parse(published)).filter(Number.isFinite);
   const digest = await hash(versions.map((version) => JSON.stringify(version)).sort());
-  const entries = versions.map(([doi, ...version]) => [doi, version.join(" ")] as const);
   const key = await hash(keyOfState(query));
   return {
     digest,
     publishedAt: times.length > 0 ? times.reduce((a, b) => Math.max(a, b)) : undefined,
-    changedAt: recordSeen(seen, [...entries, [key, digest]], clock.now()),
+    changedAt: recordVersions(feeds, versions, [key, digest]),
   };
+}
+
+/** Remembers versions. Returns the latest time at which one of them was seen to differ from the one before it. */
+export function recordVersions(
+  { seen, limits: { clock } }: Pick<Feeds, "seen" | "limits">,
+  versions: readonly DatasetVersion[],
+  ...others: readonly (readonly [key: string, value: string])[]
+): number | undefined {
+  const entries = versions.map(([doi, ...version]) => [doi, JSON.stringify(version)] as const);
+  return recordSeen(seen, [...entries, ...others], clock.now());
+}
+
+/** Returns the versions of a dataset that the server has seen, the newest first. */
+export function seenVersions(
+  { seen }: Pick<Feeds, "seen">,
+  doi: string,
+): { version: string; published: string; since: number }[] {
+  return (seen.get(doi) ?? []).map(({ value, since }) => {
+    const [version, published] = JSON.parse(value);
+    return { version, published, since };
+  });
 }
 
 /** Maximum number of values that the server remembers, so that queries of clients cannot fill its memory. */
 const MAX_SEEN = 10_000;
+/** Maximum number of values of a key. */
+const MAX_VERSIONS = 10;
 
-/** Remembers values. Returns the latest time at which one of them was seen to differ from the one before it. */
 function recordSeen(
   seen: Seen,
   entries: readonly (readonly [key: string, value: string])[],
@@ -47,11 +69,11 @@ function recordSeen(
 ): number | undefined {
   let latest: number | undefined;
   for (const [key, value] of entries) {
-    const before = seen.get(key);
-    const changedAt = before && before.value !== value ? now : before?.changedAt;
+    const before = seen.get(key) ?? [];
+    const values = before[0]?.value === value ? before : [{ value, since: now }, ...before];
     seen.delete(key);
-    seen.set(key, { value, changedAt });
-    if (changedAt !== undefined) latest = Math.max(changedAt, latest ?? changedAt);
+    seen.set(key, values.slice(0, MAX_VERSIONS));
+    if (values.length > 1) latest = Math.max(values[0]!.since, latest ?? -Infinity);
   }
   for (const key of seen.keys()) {
     if (seen.size <= MAX_SEEN) break;

@@ -30,6 +30,11 @@ export function findCharacteristic(text: string): FoundCharacteristic {
   return names.length > 0 ? { names, isKnown: true } : { names: [text], isKnown: false };
 }
 
+/** Returns the texts that are not in the list. The filter has them as they are: the service can have more names. */
+export function unknownNames(texts: readonly string[]): readonly string[] {
+  return texts.filter((text) => !findCharacteristic(text).isKnown);
+}
+
 /** Names and groups that a text may mean, the nearest first. */
 export function nearCharacteristics(text: string, { language }: Locale): readonly string[] {
   const groups = nearNames(fold(text), [...GROUPS_BY_NAME.keys()])

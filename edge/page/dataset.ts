@@ -2,12 +2,14 @@
 import { tidyMeaningOf } from "../../src/formats/data_package.ts";
 import { TIDY_COLUMNS } from "../../src/formats/tidy.ts";
 import { html } from "hono/html";
+import type { ListedFile } from "../downloads/mirror.ts";
 import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { renderShortForm, type View } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED, type MeasuredResults, yearsOf } from "./load.ts";
 import { drawMap } from "./map.ts";
+import { renderFiles } from "./mirror.ts";
 import {
   datasetPath,
   formatCount,
@@ -26,7 +28,7 @@ import {
   type Series,
   unitOf,
 } from "./series.ts";
-import type { Html, Locale } from "./text.ts";
+import { formatMinute, type Html, type Locale } from "./text.ts";
 
 export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
   const { text: { datasets: title }, formatYears } = locale;
@@ -44,7 +46,19 @@ export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo
   return { title, content, isText: true };
 }
 
-export function renderDataset(content: ResultsContent, dataset: DatasetInfo): View {
+/** What the server knows of a dataset, apart from the service. */
+interface ServerFacts {
+  /** Versions that the server has seen since it started, the newest first; `since` is in ms since 1970. */
+  versions: readonly { version: string; published: string; since: number }[];
+  /** Files of the mirror. */
+  files: readonly ListedFile[];
+}
+
+export function renderDataset(
+  content: ResultsContent,
+  dataset: DatasetInfo,
+  known: ServerFacts,
+): View {
   const { form, results } = content;
   const { locale } = form;
   const { text, formatNumber, formatYears } = locale;
@@ -66,7 +80,7 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
       <p class="abstract">${dataset.abstract}</p>
       <p><a href="${pageUrl(form, { path: "/" })}">${text.openSelection}</a></p>
     </section>
-    ${renderMeasured(content)} ${drawChart(content)}
+    ${renderMeasured(content)} ${drawChart(content)} ${renderChanges(content, known)}
   `;
   const rail = html`
     ${drawMap(content, "rail")} ${renderDownload(content)}
@@ -87,6 +101,27 @@ export function renderDataset(content: ResultsContent, dataset: DatasetInfo): Vi
     ${renderColumns(lead, rail)}
   `;
   return { title: name, content: page, form: renderShortForm(content) };
+}
+
+function renderChanges(
+  { settings, form: { locale } }: ResultsContent,
+  { versions, files }: ServerFacts,
+): Html {
+  const { text, fill } = locale;
+  const items = versions.map(({ version, published, since }) => {
+    const facts = [`${text.version} ${version}`, published.slice(0, 10)];
+    const seen = fill(text.seenSince, { time: formatMinute(new Date(since).toISOString()) });
+    return html`<li>${facts.filter(Boolean).join(", ")} <p class="note">${seen}</p></li>`;
+  });
+  return html`
+    <section>
+      <h2>${text.changes}</h2>
+      <ul class="datasets">${items}</ul>
+      <p class="note">${versions.length > 1 ? text.versionsNote : text.oneVersionNote}</p>
+    </section>
+    ${files.length > 0 &&
+      html`<section><h2>${text.files}</h2>${renderFiles(settings, locale, files)}</section>`}
+  `;
 }
 
 function renderMeasured({ form, results }: ResultsContent): Html {

@@ -23,7 +23,7 @@ const TEXTS_BY_STATE: Readonly<Record<ServiceState["is"], keyof Text>> = {
   "key rejected": "keyRejected",
 };
 
-/** Describes an error in the language of the form, and quotes English messages. Rethrows a bug. */
+/** Describes an error in the language of the form, and quotes English messages. The form names a mistake. Rethrows a bug. */
 export function describeFailure(
   error: unknown,
   form: Form,
@@ -34,6 +34,10 @@ export function describeFailure(
   if (problem === undefined) throw error;
   const { details: { status, detail, hint }, headers } = problem;
   const isMistake = problem instanceof FormError;
+  const heading = html`<h1 class="hidden">${text.results}</h1>`;
+  if (isMistake && problem.field !== undefined) {
+    return { status, headers, content: html`${heading}<p>${text.badFilterNote}</p>` };
+  }
   const [title, remedy] = TEXTS_BY_STATUS[status] ?? TEXTS_BY_STATUS[502]!;
   // The same key would be refused again.
   const wait = title === "noAccess" ? 0 : Number(headers["retry-after"]) || 0;
@@ -53,7 +57,7 @@ export function describeFailure(
   `;
   // The script requests the page again after `data-retry` seconds.
   const content = html`
-    <h1 class="hidden">${text.results}</h1>
+    ${heading}
     <div class="${wait > 0 || status < 400 ? "info" : "alert"}" role="alert" tabindex="-1"
       ${wait > 0 && html`data-retry="${wait}"`}>
       <p><strong>${sentence}</strong> ${next} ${link}</p>

@@ -43,15 +43,31 @@ export interface Form extends Readonly<Record<Parameter, string>> {
   path: string;
 }
 
+/** Fields beside which the page names a mistake. */
+const MISTAKES: Partial<Record<keyof Text, "where" | "years" | "box">> = {
+  noLocation: "where",
+  noLocationAmong: "where",
+  tooManyLocations: "where",
+  badYear: "years",
+  badYears: "years",
+  badBox: "box",
+};
+export type MistakenField = NonNullable<typeof MISTAKES[keyof Text]>;
+
 /** A mistake in the form, as a text of the page with its values. */
 export class FormError extends HttpProblem {
+  readonly field: MistakenField | undefined;
+
   constructor(
     readonly text: keyof Text,
     readonly values: Readonly<Record<string, string | number>> = {},
     status = 400,
+    /** Names that the text of the form may mean. */
+    readonly near: readonly string[] = [],
   ) {
     const headers = status === 401 ? { "www-authenticate": "Bearer" } : undefined;
     super({ status, title: text, detail: text }, headers);
+    this.field = MISTAKES[text];
   }
 }
 

@@ -1,11 +1,12 @@
 // The frame of each page: head, header, notices, footer, and the form.
 import { html } from "hono/html";
 import { KNOWN_VALUES, REGION_NAMES } from "../../src/odata/value_hints.ts";
+import { MAX_SUGGESTIONS } from "../../src/validation.ts";
 import { MIRROR_PATH } from "../downloads/mirror.ts";
 import { shorten } from "../http/parameters.ts";
 import type { AccessMode, Settings } from "../http/options.ts";
-import { commonNames, nameInForm } from "./characteristics.ts";
-import { type Form, FORM_SIDES, pageUrl } from "./form.ts";
+import { commonNames, nameInForm, nearCharacteristics, unknownNames } from "./characteristics.ts";
+import { type Form, FORM_SIDES, type FormError, type MistakenField, pageUrl } from "./form.ts";
 import { type DatasetInfo, namesOf, type Results } from "./load.ts";
 import { SCRIPT_TEXTS } from "./scripts/script.ts";
 import { GROUP_NAMES, type Html, LOCALES, type Text } from "./text.ts";
@@ -90,6 +91,7 @@ export interface FormContent {
   form: Form;
   datasets: readonly DatasetInfo[] | undefined;
   results?: Results;
+  mistake?: FormError | undefined;
 }
 
 export function renderForm(content: FormContent): Html {
@@ -119,6 +121,7 @@ export function renderForm(content: FormContent): Html {
             ${commonNames().map((name) => renderSuggested(name, characteristicName(name)))}
           </datalist>
           <div id="suggestions" hidden></div>
+          ${renderUnknown(form)}
         </div>
         <div class="where">
           <label for="where">${text.where}</label>
@@ -129,6 +132,7 @@ export function renderForm(content: FormContent): Html {
             ${[...REGION_NAMES.keys()].map((id) => renderSuggested(regionName(id)))}
             ${datasets?.map(({ name }) => renderSuggested(name))}
           </datalist>
+          ${renderMistake(content, "where")}
         </div>
         <fieldset class="years">
           <legend>${text.years}</legend>
@@ -137,6 +141,7 @@ export function renderForm(content: FormContent): Html {
           <span>${text.to}</span>
           <input name="to" aria-label="${text.toYear}" value="${form.to}" inputmode="numeric"
             placeholder="${last}">
+          ${renderMistake(content, "years")}
         </fieldset>
         <button type="submit" class="show">${text.show}</button>
       </div>
@@ -147,7 +152,8 @@ export function renderForm(content: FormContent): Html {
 }
 
 /** Returns the form of a page without its own fields: the download needs the selection and the credential. */
-export function renderShortForm({ settings: { access }, form }: FormContent): Html {
+export function renderShortForm(content: FormContent): Html {
+  const { settings: { access }, form, mistake } = content;
   const { language, text } = form.locale;
   const isPublic = access === "public";
   return html`
@@ -157,7 +163,47 @@ export function renderShortForm({ settings: { access }, form }: FormContent): Ht
       <input type="hidden" name="dataset" value="${form.datasets.join(",")}">
       ${renderCredential(access, text)}
       ${!isPublic && html`<button type="submit" class="show">${text.show}</button>`}
+      ${mistake?.field && renderMistake(content, mistake.field)}
     </form>
+  `;
+}
+
+/** Maximum number of names with near matches: all names of the list are compared with each. */
+const MAX_WITH_NEAR = 5;
+
+/** Renders names that are not in the list, the first ones with near matches. */
+function renderUnknown(form: Form): Html[] {
+  const { characteristics, locale } = form;
+  return unknownNames(characteristics).map((name, i) => {
+    const others = characteristics.filter((other) => other !== name);
+    const near = i < MAX_WITH_NEAR ? nearCharacteristics(name, locale) : [];
+    const links = near.slice(0, MAX_SUGGESTIONS).map((near) =>
+      [nameInForm(near, locale), pageUrl(form, { characteristics: [...others, near] })] as const
+    );
+    return renderNear(locale.fill(locale.text.notInList, { name: shorten(name) }), links, form);
+  });
+}
+
+/** Renders the mistake of a field. There are no results then. */
+function renderMistake({ form, mistake }: FormContent, field: MistakenField): Html | undefined {
+  if (mistake?.field !== field) return undefined;
+  const { text, fill } = form.locale;
+  const links = mistake.near.map((near) => [near, pageUrl(form, { where: near })] as const);
+  const attributes = html`role="alert" tabindex="-1"`;
+  return renderNear(fill(text[mistake.text], mistake.values), links, form, attributes);
+}
+
+function renderNear(
+  sentence: string,
+  links: readonly (readonly [name: string, url: string])[],
+  { locale: { text } }: Form,
+  attributes = html``,
+): Html {
+  return html`
+    <p class="notice near" ${attributes}><strong>${sentence}</strong> ${links.map((
+      [name, url],
+      i,
+    ) => html`${i > 0 ? ", " : text.near} <a href="${url}">${name}</a>`)}</p>
   `;
 }
 
@@ -230,7 +276,8 @@ function renderCredential(access: AccessMode, text: Text): Html | undefined {
   `;
 }
 
-function renderMore({ form, results }: FormContent, text: Text): Html {
+function renderMore(content: FormContent, text: Text): Html {
+  const { form, results } = content;
   const { datasets, locations, locale } = form;
   const nameOf = namesOf(results);
   const isOpen = datasets.length > 0 || locations.length > 0 ||
@@ -252,6 +299,7 @@ function renderMore({ form, results }: FormContent, text: Text): Html {
           html`<label>${text[side]}<input name="${side}" value="${form[side]}"></label>`
         )}
       </fieldset>
+      ${renderMistake(content, "box")}
     </details>
     <a class="clear" href="/?lang=${locale.language}">${text.clear}</a>
   `;

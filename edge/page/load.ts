@@ -3,11 +3,24 @@ import { parse } from "@std/csv/parse";
 import type { DataStream } from "../../src/client/datastream.ts";
 import { explainNoRows, type NoRowsReason } from "../../src/client/no_rows.ts";
 import type { SummaryRow } from "../../src/client/summary.ts";
+import { MAX_SUGGESTIONS } from "../../src/validation.ts";
 import { shorten } from "../http/parameters.ts";
-import { type Citation, CITED_FIELDS, toCitation } from "../../src/formats/citations.ts";
+import {
+  type Citation,
+  CITED_FIELDS,
+  type DatasetVersion,
+  toCitation,
+  versionsOf,
+} from "../../src/formats/citations.ts";
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { mapPositionOf, POSITION_FIELDS } from "../../src/odata/map_position.ts";
-import { fold } from "../../src/odata/value_hints.ts";
+import {
+  fold,
+  REGION_NAMES,
+  searchValues,
+  valuesMeant,
+  valuesWith,
+} from "../../src/odata/value_hints.ts";
 import { fieldNames, MAXIMUM_TOP, type Row } from "../../src/odata/resources.ts";
 import type { YearResults } from "./bars.ts";
 import { groupBy, type Measurement } from "./series.ts";
@@ -24,7 +37,6 @@ import { boundsOfView, CLOSE_WIDTH, MAP_SIZES, viewOfMap } from "./map_view.ts";
 import { CANADA_WIDTH, type Coordinates } from "./projection.ts";
 import { TABLE_FIELDS } from "./fields.ts";
 import type { TtlCache } from "./ttl_cache.ts";
-import { findRegion } from "./text.ts";
 
 export interface DatasetInfo extends Citation {
   abstract: string;
@@ -85,6 +97,7 @@ export interface Source {
   run: <T>(task: () => Promise<T>) => Promise<T>;
   /** Number of tasks that ran. */
   tasks: number;
+  recordVersions: (versions: readonly DatasetVersion[]) => void;
 }
 
 const MAX_LOCATIONS = 2 * MAXIMUM_TOP;
@@ -101,15 +114,19 @@ export type MeasuredResults = Pick<
 
 /** Requests by the kind of data. {@linkcode load} caches what they return. */
 const REQUESTS = {
-  async datasets({ dataStream, signal }: Source): Promise<readonly DatasetInfo[]> {
+  async datasets(
+    { dataStream, signal, recordVersions }: Source,
+  ): Promise<readonly DatasetInfo[]> {
     const select = [...CITED_FIELDS, "Abstract", "ProgressCode", "TemporalExtent"] as const;
     const rows = await dataStream.metadata({ select, top: MAXIMUM_TOP, signal }).toArray();
-    return rows.map((row) => ({
+    const datasets = rows.map((row) => ({
       ...toCitation(row as Row<"Metadata">),
       abstract: row.Abstract ?? "",
       progress: row.ProgressCode ?? "",
       years: row.TemporalExtent?.map((date) => date.slice(0, 4)) ?? [],
-    })).sort((a, b) => a.name.localeCompare(b.name, "en"));
+    }));
+    recordVersions(versionsOf(datasets));
+    return datasets.sort((a, b) => a.name.localeCompare(b.name, "en"));
   },
 
   async locations({ dataStream, signal }: Source, selection: RowSelection): Promise<Locations> {
@@ -225,8 +242,8 @@ interface FoundPlace extends Place {
 const REGION_ID = /^(?:admin|hub|watershed)(?:\.[\w-]+)+$/i;
 
 /**
- * Resolves `where` to a region, the locations whose names contain it, or else a dataset. The result does not depend
- * on what is in the cache, so that a download has the rows of the page.
+ * Resolves `where` to a region, the locations with it in their names, or else datasets: those of the other filters, or
+ * else any. The result does not depend on what is in the cache, so that a download has the rows of the page.
  */
 export async function findPlace(source: Source, form: Form): Promise<FoundPlace> {
   const { where, locale: { regionName } } = form;
@@ -235,36 +252,57 @@ export async function findPlace(source: Source, form: Form): Promise<FoundPlace>
     return { found, selection, placeName, locations, unsearched };
   };
   if (where === "") return toPlace(form, "");
-  const region = findRegion(where) ?? (REGION_ID.test(where) ? where : undefined);
+  const region = valuesMeant("RegionId", where)[0] ?? (REGION_ID.test(where) ? where : undefined);
   if (region !== undefined) return toPlace({ ...form, region }, regionName(region));
-  const wanted = fold(where);
-  const all = await load(source, "locations", toSelection(form));
-  const list = all.list.filter(({ name }) => fold(name).includes(wanted));
-  if (list.length > MAX_NAMED_LOCATIONS) {
-    throw new FormError("tooManyLocations", { n: list.length, name: shorten(where) });
-  }
+  const ofFilter = await load(source, "locations", toSelection(form));
+  const list = locationsNamed(where, ofFilter.list);
   if (list.length > 0) {
-    return toPlace(withLocations(form, list), where, { list, missing: 0 }, all.missing);
+    return toPlace(withLocations(form, list), where, { list, missing: 0 }, ofFilter.missing);
   }
   const datasets = (await load(source, "datasets")).filter(({ doi }) =>
     form.datasets.length === 0 || form.datasets.includes(doi)
   );
-  const exact = datasets.filter(({ name, doi }) => fold(name) === wanted || doi === where);
-  const matching = exact.length > 0
-    ? exact
-    : datasets.filter(({ name }) => fold(name).includes(wanted));
-  if (matching.length === 0) {
-    const [n, total] = [all.list.length, all.list.length + all.missing];
-    const text = all.missing > 0 ? "noLocationAmong" : "noLocation";
-    throw new FormError(text, { name: shorten(where), n, total });
+  const exact = datasets.filter(({ name, doi }) => fold(name) === fold(where) || doi === where);
+  const names = valuesWith("DatasetName", where, datasets.map(({ name }) => name));
+  const matching = exact.length > 0 ? exact : datasets.filter(({ name }) => names.includes(name));
+  if (matching.length > 0) {
+    const dois = matching.map(({ doi }) => doi);
+    const ofDatasets = ofFilter.list.filter(({ doi }) => dois.includes(doi));
+    return toPlace(
+      { ...form, datasets: dois },
+      matching.length === 1 ? matching[0]!.name : where,
+      ofFilter.missing === 0 ? { list: ofDatasets, missing: 0 } : undefined,
+    );
   }
-  const dois = matching.map(({ doi }) => doi);
-  const ofDatasets = all.list.filter(({ doi }) => dois.includes(doi));
-  return toPlace(
-    { ...form, datasets: dois },
-    exact.length > 0 || matching.length === 1 ? matching[0]!.name : where,
-    all.missing === 0 ? { list: ofDatasets, missing: 0 } : undefined,
+  // A place without results of the filter is a place, too.
+  const all = await load(source, "locations");
+  const others = all === ofFilter ? [] : locationsNamed(where, all.list);
+  if (others.length > 0) {
+    return toPlace(withLocations(form, others), where, { list: [], missing: 0 }, all.missing);
+  }
+  const [n, total] = [all.list.length, all.list.length + all.missing];
+  const text = all.missing > 0 ? "noLocationAmong" : "noLocation";
+  const near = searchValues("Name", where, [
+    ...new Set([
+      ...[...REGION_NAMES.keys()].map(regionName),
+      ...[...datasets, ...all.list].map(({ name }) => name),
+    ]),
+  ]);
+  throw new FormError(
+    text,
+    { name: shorten(where), n, total },
+    400,
+    near.slice(0, MAX_SUGGESTIONS),
   );
+}
+
+function locationsNamed(where: string, all: readonly LocationInfo[]): readonly LocationInfo[] {
+  const names = valuesWith("Name", where, [...new Set(all.map(({ name }) => name))]);
+  const found = new Set(names);
+  const list = all.filter(({ name }) => found.has(name));
+  if (list.length <= MAX_NAMED_LOCATIONS) return list;
+  const values = { n: list.length, name: shorten(where) };
+  throw new FormError("tooManyLocations", values, 400, names.slice(0, MAX_SUGGESTIONS));
 }
 
 function withLocations(form: FoundForm, list: readonly LocationInfo[]): FoundForm {

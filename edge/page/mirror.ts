@@ -1,17 +1,32 @@
-// The page with the files of the mirror.
+// The page with the files of the mirror, and their list.
 import { html } from "hono/html";
 import { type ListedFile, MIRROR_JSON } from "../downloads/mirror.ts";
 import type { Settings } from "../http/options.ts";
 import type { Form } from "./form.ts";
 import { renderShortForm, type View } from "./html.ts";
+import { formatMinute, type Html, type Locale } from "./text.ts";
 
 export function renderMirror(
   settings: Settings,
   form: Form,
-  { created = "", files }: { created?: string | undefined; files: readonly ListedFile[] },
+  { created, files }: { created?: string | undefined; files: readonly ListedFile[] },
 ): View {
-  const { access } = settings;
-  const { text, formatBytes, formatPlural } = form.locale;
+  const { text } = form.locale;
+  const content = html`
+    <h1>${text.files}</h1>
+    ${renderFiles(settings, form.locale, files)}
+    <p class="note">${created && formatMinute(created)} ${settings.access === "public" &&
+      html`<a href="${MIRROR_JSON}">JSON</a>`}</p>
+  `;
+  const shortForm = renderShortForm({ settings, form, datasets: undefined });
+  return { title: text.files, content, form: shortForm, isText: true };
+}
+
+export function renderFiles(
+  { access }: Settings,
+  { text, formatBytes, formatPlural }: Locale,
+  files: readonly ListedFile[],
+): Html {
   // A link of a page cannot send a key or token.
   const isLinked = access === "public" || access === "signed";
   const note = { caller: text.filesKey, token: text.filesToken, public: "", signed: "" }[access];
@@ -27,14 +42,8 @@ export function renderMirror(
         <p class="note">${facts.filter(Boolean).join(", ")}</p></li>
     `;
   });
-  const content = html`
-    <h1>${text.files}</h1>
-    <p>${text.filesNote} ${note} ${access === "public" &&
-      html`<a href="${MIRROR_JSON}">JSON</a>`}</p>
-    <p class="note">${[created.slice(0, 16).replace("T", " "), created && "UTC"].join(" ")
-      .trim()}</p>
+  return html`
+    <p>${text.filesNote} ${note}</p>
     <ul class="datasets">${items}</ul>
   `;
-  const shortForm = renderShortForm({ settings, form, datasets: undefined });
-  return { title: text.files, content, form: shortForm, isText: true };
 }

@@ -6,12 +6,14 @@ import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
 import type { AppContext } from "../downloads/download.ts";
 import { contentDisposition } from "../downloads/headers.ts";
-import { listFiles, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
+import { type ListedFile, listFiles, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
+import { recordVersions, seenVersions } from "../downloads/versions.ts";
 import { Queue } from "../http/queue.ts";
 import { HttpProblem, noServerKey, serviceProblem, toServiceProblem } from "../http/problem.ts";
 import { publicOrigin } from "../http/public_origin.ts";
 import type { Exchange, Router } from "../http/exchange.ts";
 import type { Settings } from "../http/options.ts";
+import { unknownNames } from "./characteristics.ts";
 import { describePoints } from "./chart.ts";
 import {
   renderCharacteristics,
@@ -132,6 +134,7 @@ interface Visit {
   /** @throws {FormError} Without a key or token, if access requires it */
   open: () => Promise<Source>;
   dispatch: (exchange: Exchange) => Response | Promise<Response>;
+  feeds: AppContext["feeds"];
   /** Set if there is the route of its list. */
   mirror: Mirror | undefined;
 }
@@ -144,7 +147,7 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
     return {
       form: renderForm(content),
       content: renderResults(content),
-      isFolded: isFiltered(visit.form),
+      isFolded: isFiltered(visit.form) && unknownNames(visit.form.characteristics).length === 0,
     };
   },
 
@@ -212,9 +215,25 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
     const dataset = datasets.find((dataset) => dataset.doi.toLowerCase() === doi);
     if (dataset === undefined) throw new FormError("noDataset", {}, 404);
     const form = { ...visit.form, datasets: [dataset.doi] };
-    return renderDataset(await loadContent({ ...visit, form }), dataset);
+    const content = await loadContent({ ...visit, form });
+    const { settings: { clock, now }, feeds } = visit;
+    const versions = seenVersions(feeds, dataset.doi)
+      .map((seen) => ({ ...seen, since: now() - clock.now() + seen.since }));
+    return renderDataset(content, dataset, { versions, files: await filesOf(visit, dataset.doi) });
   },
 };
+
+/** Returns the files of the mirror that are of a dataset; none while the mirror cannot be read. */
+async function filesOf({ mirror, exchange, settings }: Visit, doi: string): Promise<ListedFile[]> {
+  if (mirror === undefined) return [];
+  try {
+    const { files } = await listFiles(mirror, exchange, settings, expiryOf(settings));
+    return files.filter(({ dataset }) => dataset === doi);
+  } catch (error) {
+    if (error instanceof HttpProblem) return [];
+    throw error;
+  }
+}
 
 /** Returns the route of a page whose content the script can also insert into another page. */
 function fragmentRoute(
@@ -252,7 +271,7 @@ function outageOf({ settings, accessControl }: AppContext) {
 }
 
 function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "mirror">) {
-  const { settings, accessControl } = context;
+  const { settings, accessControl, feeds } = context;
   const { clock, access } = settings;
   const limit = new Queue({
     max: MAX_CONCURRENT,
@@ -275,6 +294,7 @@ function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "
       cache,
       owner: access === "caller" ? await sha256Hex(authorized.credential!) : "",
       tasks: 0,
+      recordVersions: (versions) => void recordVersions(feeds, versions),
       async run(task) {
         if (authorized.apiKey === undefined) throw noServerKey();
         try {
@@ -298,12 +318,13 @@ function createResponder(context: AppContext, shared: Pick<Visit, "dispatch" | "
     try {
       view = method === "HEAD" && route !== "/download"
         ? { content: html`` }
-        : await ROUTES[route]({ ...shared, settings, exchange, parameters, form, open });
+        : await ROUTES[route]({ ...shared, feeds, settings, exchange, parameters, form, open });
     } catch (error) {
       const failure = describeFailure(error, form, exchange.log.id);
       // The names of datasets can need a key or token.
       const datasets = access === "public" ? knownDatasets({ cache, owner: "" }) : undefined;
-      const content = { settings, form, datasets };
+      const mistake = error instanceof FormError ? error : undefined;
+      const content = { settings, form, datasets, mistake };
       const isShort = access !== "public" && path !== "/";
       view = { ...failure, form: isShort ? renderShortForm(content) : renderForm(content) };
     }

@@ -2,10 +2,9 @@
 import { FORMATS } from "../../src/formats/formats.ts";
 import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
-import { MAX_SUGGESTIONS } from "../../src/validation.ts";
 import { shorten } from "../http/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
-import { findCharacteristic, nameInForm, nearCharacteristics } from "./characteristics.ts";
+import { findCharacteristic, nameInForm, unknownNames } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
 import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
@@ -16,7 +15,7 @@ import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { groupBy } from "./series.ts";
 import { measurementsTable } from "./table.ts";
-import { FILTER_NAMES, type Html, type Locale } from "./text.ts";
+import { FILTER_NAMES, formatMinute, type Html, type Locale } from "./text.ts";
 import { CITATION_FILES, TOOL_IDS, type ToolId, TOOLS } from "./tools.ts";
 
 export interface ResultsContent extends FormContent {
@@ -35,7 +34,7 @@ export function renderResults(content: ResultsContent): Html {
   const years = renderYears(content);
   const download = renderDownload(content);
   const isEnlarged = form.map === "page";
-  const notices = html`${renderUnknown(form)} ${renderStale(form)}
+  const notices = html`${renderStale(form)}
     ${isEnlarged && drawMap(content, "page")}`;
   if (!isFiltered(form)) {
     const rail = html`<section class="card number">${number} ${years}</section> ${download}`;
@@ -160,7 +159,7 @@ export function renderDownload(content: ResultsContent): Html {
     }> <span>${label}</span></label>`;
   const button = (label: unknown) =>
     html`<button type="submit" form="query" formaction="/download" class="download">${label}</button>`;
-  const expires = expiryOf(settings)?.toISOString().slice(0, 16).replace("T", " ");
+  const expires = expiryOf(settings)?.toISOString();
   return html`
     <section class="card take" aria-labelledby="take">
       <div class="title"><h2 id="take">${text.download}</h2><p>${size}</p></div>
@@ -183,7 +182,7 @@ export function renderDownload(content: ResultsContent): Html {
       <p id="stale-reason" class="note">${text.staleDownload}</p>
       <p class="file"><code>${ofEach((tool) => fileNameOf(content, TOOLS[tool]))}</code></p>
       ${expires &&
-        html`<p class="note">${fill(text.expires, { time: `${expires} UTC` })}</p>`}
+        html`<p class="note">${fill(text.expires, { time: formatMinute(expires) })}</p>`}
     </section>
     <div class="download-bar" hidden><p>${size}</p>${button(text.download)}</div>
   `;
@@ -272,37 +271,6 @@ function renderStale({ locale: { text } }: Form): Html {
   `;
 }
 
-/** Maximum number of names with near matches: all names of the list are compared with each. */
-const MAX_WITH_NEAR = 5;
-
-/**
- * Renders names that are not in the list, the first ones with near matches. The search includes
- * them: the service can have more names.
- */
-function renderUnknown(form: Form): Html[] {
-  const { locale } = form;
-  const { text, fill } = locale;
-  const unknown = form.characteristics.filter((name) => !findCharacteristic(name).isKnown);
-  return unknown.map((name, i) => {
-    const others = form.characteristics.filter((other) => other !== name);
-    const found = i < MAX_WITH_NEAR
-      ? nearCharacteristics(name, locale).slice(0, MAX_SUGGESTIONS)
-      : [];
-    const links = found.map((near, index) => {
-      const href = pageUrl(form, { characteristics: [...others, near] });
-      return html`${index > 0 ? ", " : text.near} <a href="${href}">${
-        nameInForm(near, locale)
-      }</a>`;
-    });
-    const sentence = fill(text.notInList, { name: shorten(name) });
-    return html`
-      <div class="notice near">
-        <p><strong>${sentence}</strong> ${links}</p>
-      </div>
-    `;
-  });
-}
-
 function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string {
   const { locale } = form;
   const { text, fill } = locale;
@@ -322,10 +290,10 @@ function describe({ field = "", terms = [] }: NoRowsReason, form: Form): string 
 function renderNothing({ form, results }: ResultsContent): Html {
   const { text } = form.locale;
   const hasYears = form.from !== "" || form.to !== "";
-  const hasUnknown = form.characteristics.some((name) => !findCharacteristic(name).isKnown);
+  const hasUnknown = unknownNames(form.characteristics).length > 0;
   return html`
     <h1 id="count" tabindex="-1">${formatCount(0, form.locale)}</h1>
-    ${renderUnknown(form)} ${renderStale(form)}
+    ${renderStale(form)}
     <div class="info reasons">
       ${!hasUnknown && results.reasons.map((reason) => html`<p>${describe(reason, form)}</p>`)}
       <p>${text.removeFilter} ${hasYears &&

@@ -61,7 +61,8 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
 footer { border-top: 1px solid var(--line); margin-top: 32px; padding-block: 24px; }
 
 .query, .fold { background: var(--panel); box-shadow: 0 1px var(--line); }
-.query > .row { display: flex; flex-wrap: wrap; gap: 12px 16px; align-items: end; }
+.query > .row { display: flex; flex-wrap: wrap; gap: 12px 16px; align-items: start; }
+:where(.row) > .show { margin-top: 28px; }
 .where, .years { flex: 3 1 216px; }
 :where(.query, .credential) :is(label, legend), h3 { font-size: 14px; font-weight: 600; }
 .query label > :is(input, select), .where input, .reasons p + p { margin-top: 4px; }
@@ -117,6 +118,8 @@ summary span { text-decoration: underline; }
 .notice { border-color: var(--notice-edge); background: var(--notice-wash); }
 .alert { border-color: var(--alert); background: var(--alert-wash); }
 h1 + .notice, h1 + .info { margin-top: 16px; }
+.near { grid-column: 1 / -1; margin: 8px 0 0; padding: 8px 12px; font-size: 14px; }
+main:has(.near) #results { scroll-margin-top: 100vh; }
 .info progress { width: 100%; height: 8px; accent-color: var(--accent); }
 .link, .copy { border: 0; background: none; padding: 0; height: auto; text-decoration: underline; font-weight: 400; }
 .copy { font-size: 13px; }
@@ -277,7 +280,7 @@ ${
   :root { --gutter: 16px; }
   h1 { font-size: 24px; }
   .tagline, .wide { display: none; }
-  .show { width: 100%; }
+  .show { width: 100%; margin-top: 0; }
   .narrow { display: inline; }
   footer .narrow { display: flex; flex-wrap: wrap; gap: 16px; margin-top: 16px; }
   .measured :is(th, td) { padding-inline: 4px; }

@@ -2,26 +2,27 @@
 import { html } from "hono/html";
 import { groupName, nameInForm, nearCharacteristics } from "./characteristics.ts";
 import { renderChip } from "./html.ts";
-import { groupBy } from "./series.ts";
 import { type Html, type Locale, LOCALES } from "./text.ts";
 
 const MAX_TEXT_LENGTH = 100;
 const MAX_SUGGESTED = 12;
-const MAX_OF_GROUP = 5;
 
-/** Renders near names by group, in the order of their nearest one. */
+/** Renders near names in the order of the command line. Neighbours of one group have its name above them. */
 export function renderSuggestions(typed: string, locale: Locale): Html {
   const text = typed.trim().slice(0, MAX_TEXT_LENGTH);
-  const labelOf = (name: string) => groupName(name, locale);
   const found = nearCharacteristics(text, locale);
-  const shown = [...groupBy(found, labelOf).values()]
-    .flatMap((names) => names.slice(0, MAX_OF_GROUP)).slice(0, MAX_SUGGESTED);
-  if (shown.length === 0) return html``;
-  const more = found.length - shown.length;
+  if (found.length === 0) return html``;
+  const groups: { label: string; names: string[] }[] = [];
+  for (const name of found.slice(0, MAX_SUGGESTED)) {
+    const label = groupName(name, locale);
+    if (groups.at(-1)?.label !== label) groups.push({ label, names: [] });
+    groups.at(-1)!.names.push(name);
+  }
+  const more = found.length - MAX_SUGGESTED;
   const { text: texts, formatPlural } = locale;
   return html`
     <div role="listbox" aria-label="${texts.suggestions}">
-      ${[...groupBy(shown, labelOf)].map(([label, names]) =>
+      ${groups.map(({ label, names }) =>
         html`
           <div role="group" aria-label="${label}">
             <div class="group" role="presentation">${label}</div>

@@ -3,7 +3,7 @@
 import { acceptsLanguages } from "@std/http/negotiation";
 import type { html } from "hono/html";
 import WORDS from "../../src/odata/characteristic_words.json" with { type: "json" };
-import { fold, REGION_NAMES } from "../../src/odata/value_hints.ts";
+import { REGION_NAMES } from "../../src/odata/value_hints.ts";
 import type { Language } from "../../src/language.ts";
 import TABLE from "./texts.json" with { type: "json" };
 
@@ -88,11 +88,8 @@ function createLocale(language: Language) {
     valueName: (value: string) => translate(value, TABLE.frenchValues),
     /** Returns the name of a region, or its Id if it is not in the list. That of a hub must differ from locations. */
     regionName(id: string): string {
-      const name = REGION_NAMES.get(id);
-      if (name === undefined) return id;
-      const french: Names = TABLE.frenchRegions;
-      const local = isFrench ? french[id] ?? name : name;
-      return id.startsWith("hub.") ? `${local} (${text.basin})` : local;
+      const name = REGION_NAMES.get(id)?.[language] ?? id;
+      return id.startsWith("hub.") && name !== id ? `${name} (${text.basin})` : name;
     },
   };
 }
@@ -102,14 +99,9 @@ export const LOCALES: Readonly<Record<Language, Locale>> = {
   fr: createLocale("fr"),
 };
 
-/** Accepts the Id, the name in either language, or the code of a province, in any case. */
-export function findRegion(text: string): string | undefined {
-  const wanted = fold(text);
-  const code = wanted === "pei" || wanted === "ipe" ? "pe" : wanted;
-  return [...REGION_NAMES.keys()].find((id) =>
-    id === text || id === `admin.4.ca.${code}` ||
-    Object.values(LOCALES).some(({ regionName }) => fold(regionName(id)) === wanted)
-  );
+/** Formats a time of ISO 8601 such as `2026-11-28 14:05 UTC`. */
+export function formatMinute(time: string): string {
+  return `${time.slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** Characters of `accept-language` that are read. */

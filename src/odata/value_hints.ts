@@ -5,6 +5,7 @@ import CHARACTERISTICS from "./characteristics.json" with { type: "json" };
 import WORDS from "./characteristic_words.json" with { type: "json" };
 import REGIONS from "./regions.json" with { type: "json" };
 import VALUES from "./values.json" with { type: "json" };
+import type { Language } from "../language.ts";
 import { type Clause, formatClauses } from "./clause.ts";
 
 const FIELD_NOUNS = new Map([
@@ -24,7 +25,7 @@ export function describeClauses(clauses: readonly Clause[]): string {
   }
   return noun + clauses.map(({ operator, values }) => {
     const names = values.slice(0, MAX_VALUES).map(({ text, quoted }) => {
-      const region = noun === "region" ? REGION_NAMES.get(text) : undefined;
+      const region = noun === "region" ? REGION_NAMES.get(text)?.en : undefined;
       return (quoted ? `"${text}"` : text) + (region === undefined ? "" : ` (${region})`);
     });
     const others = values.length - names.length;
@@ -53,30 +54,37 @@ function hintValue(field: string, value: string): string {
 /** Lists of value and, for regions, name. */
 export const KNOWN_VALUES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   CharacteristicName: CHARACTERISTICS.map((name) => [name]),
-  RegionId: Object.entries(REGIONS),
+  RegionId: Object.entries(REGIONS).map(([id, { en }]) => [id, en]),
   ...Object.fromEntries(
     Object.entries(VALUES).map(([field, values]) => [field, values.map((value) => [value])]),
   ),
 };
 
-export const REGION_NAMES: ReadonlyMap<string, string> = new Map(Object.entries(REGIONS));
+export const REGION_NAMES: ReadonlyMap<string, Readonly<Record<Language, string>>> = new Map(
+  Object.entries(REGIONS),
+);
 
 /** Texts that stand for values: `pe` and `prince edward island` for `admin.4.ca.pe`. */
 const SYNONYMS: readonly (readonly [text: string, values: readonly string[]])[] = [
   ...Object.entries(WORDS.synonyms),
-  ...Object.entries(REGIONS).flatMap(([id, name]) =>
-    [id.slice(id.lastIndexOf(".") + 1), name].map((text) => [text, [id]] as const)
-  ),
+  ...Object.entries(REGIONS).flatMap(([id, { en, fr }]) => {
+    // Locations have the names of hubs, too.
+    const isHub = id.startsWith("hub.");
+    const texts = isHub ? [`${en} basin`, `${fr} bassin`] : [id.slice(-2), en, fr];
+    return texts.map((text) => [text, [id]] as const);
+  }),
 ];
-/** Groups of values that many programs measure. */
-const COMMON: readonly (readonly string[])[] = Object.values(WORDS.common);
+/** Values that many programs measure come first. */
+const GROUPS: readonly (readonly string[])[] = [WORDS.common, WORDS.schema].flatMap(Object.values);
+const GROUP_OF_VALUE = new Map(
+  GROUPS.flatMap((values, group) => values.map((value) => [value, group] as const)).reverse(),
+);
 
 interface Entry {
   value: string;
   text: string;
-  words: readonly string[];
   isSynonym: boolean;
-  /** Number of the group in `COMMON`. */
+  /** Number of the group in `GROUPS`. */
   group: number;
 }
 
@@ -88,13 +96,13 @@ function createIndex(values: readonly string[]): Index {
   const index = new Map<string, Entry[]>();
   const add = (name: string, value: string, isSynonym = false) => {
     if (!searched.has(value)) return;
-    const words = toWords(name);
-    const text = words.join(" ");
-    const group = COMMON.findIndex((names) => names.includes(value));
-    const entry = { value, text, words, isSynonym, group: group < 0 ? COMMON.length : group };
-    index.set(text, [...index.get(text) ?? [], entry]);
+    const text = toText(name);
+    const group = GROUP_OF_VALUE.get(value) ?? GROUPS.length;
+    const entries = index.get(text) ?? [];
+    index.set(text, entries);
+    entries.push({ value, text, isSynonym, group });
   };
-  for (const name of [...COMMON.flat(), ...values]) add(name, name);
+  for (const name of new Set([...Object.values(WORDS.common).flat(), ...values])) add(name, name);
   for (const [name, text] of Object.entries(WORDS.french)) add(text, name);
   for (const [text, names] of SYNONYMS) for (const name of names) add(text, name, true);
   return index;
@@ -102,7 +110,8 @@ function createIndex(values: readonly string[]): Index {
 
 const knownIndices = new Map<string, Index>();
 
-function indexOf(field: string): Index {
+function indexOf(field: string, values?: readonly string[]): Index {
+  if (values !== undefined) return createIndex(values);
   const index = knownIndices.get(field) ??
     createIndex(KNOWN_VALUES[field]!.map(([value]) => value!));
   knownIndices.set(field, index);
@@ -117,15 +126,18 @@ export function fold(text: string): string {
 /** No value is longer. */
 const MAX_SEARCHED = 200;
 
-/** A negation is one word with what it negates: `unionized` for `un-ionized`. */
-function toWords(text: string): string[] {
+/**
+ * Returns the words in lower case and without marks, with a space between them. A negation is one word with what it
+ * negates: `unionized` for `un-ionized`.
+ */
+function toText(text: string): string {
   return fold(text.slice(0, MAX_SEARCHED))
     .replace(/\b(?:(in)-|(un|non)[- ])(?=\p{L})/gu, "$1$2")
-    .split(/[^\p{L}\d]+/u).filter((word) => word !== "");
+    .replace(/[^\p{L}\d]+/gu, " ").trim();
 }
 
 function entriesMeant(field: string, text: string): readonly Entry[] {
-  return indexOf(field).get(toWords(text).join(" ")) ?? [];
+  return indexOf(field).get(toText(text)) ?? [];
 }
 
 function valuesOf(entries: readonly Entry[]): readonly string[] {
@@ -146,53 +158,76 @@ export function nearValues(field: string, text: string): readonly string[] {
 }
 
 /**
- * Finds values by their names and synonyms: first those that are the text, then those that begin with it, have all its
- * words, or contain it. Without any of these, finds other spellings. Common and short names come first.
+ * Finds values with a text in their names or synonyms: first those that are the text, then those that begin with it,
+ * have all its words, or contain it. Common and short names come first.
  *
  * @param values Values to search. Default: the known ones
  */
+export function valuesWith(
+  field: string,
+  text: string,
+  values?: readonly string[],
+): readonly string[] {
+  return rankValues(indexOf(field, values), text, distanceToPart);
+}
+
+/** {@linkcode valuesWith}; without any of these, finds other spellings. */
 export function searchValues(
   field: string,
   text: string,
   values?: readonly string[],
 ): readonly string[] {
-  const words = toWords(text);
-  if (words.length === 0) return [];
-  const wanted = words.join(" ");
-  const distanceTo = (entry: Entry) => {
-    if (entry.text === wanted) return 0;
-    if (entry.text.startsWith(wanted)) return 1;
-    const edits = sumEdits(words, entry.words);
-    if (edits === 0) return 2;
-    return isInside(wanted, entry.text) ? MAX_DISTANCE_OF_PART : MAX_DISTANCE_OF_PART + edits;
-  };
-  const index = values === undefined ? indexOf(field) : createIndex(values);
-  const near = [...index.values()].flat()
-    .map((entry) => ({ ...entry, distance: distanceTo(entry) }))
-    .filter(({ distance }) => distance < Infinity)
-    .sort((a, b) =>
-      a.distance - b.distance ||
-      // Those that are the text have the order of the table.
-      Math.sign(a.distance) * (a.group - b.group || a.text.length - b.text.length)
-    );
-  const parts = near.filter(({ distance }) => distance <= MAX_DISTANCE_OF_PART);
-  return valuesOf(parts.length > 0 ? parts : near);
+  const index = indexOf(field, values);
+  const found = rankValues(index, text, distanceToPart);
+  return found.length > 0 ? found : rankValues(index, text, distanceToSpelling);
 }
 
-/** Distance to a text that contains the wanted one; other spellings have more. */
-const MAX_DISTANCE_OF_PART = 3;
+/** Returns a function of the distance to another text; infinite if it is not meant. */
+type Distance = (wanted: string, words: readonly string[]) => (text: string) => number;
+
+const distanceToPart: Distance = (wanted, words) => (text) => {
+  if (text.startsWith(wanted)) return text === wanted ? 0 : 1;
+  // Most texts of a long list end here.
+  if (!words.every((word) => text.includes(word))) return Infinity;
+  const edits = sumEdits(words, text, (word, other) => other.startsWith(word) ? 0 : Infinity);
+  if (edits === 0) return 2;
+  return isInside(wanted, text) ? 3 : Infinity;
+};
+
+const distanceToSpelling: Distance = (_, words) => (text) => sumEdits(words, text, editsToWord);
+
+function rankValues(index: Index, text: string, distance: Distance): readonly string[] {
+  const wanted = toText(text);
+  if (wanted === "") return [];
+  const distanceTo = distance(wanted, wanted.split(" "));
+  const near: (Entry & { distance: number })[] = [];
+  for (const [text, entries] of index) {
+    const distance = distanceTo(text);
+    if (distance < Infinity) { for (const entry of entries) near.push({ ...entry, distance }); }
+  }
+  near.sort((a, b) =>
+    a.distance - b.distance ||
+    // Those that are the text have the order of the table.
+    Math.sign(a.distance) * (a.group - b.group || a.text.length - b.text.length)
+  );
+  return valuesOf(near);
+}
 
 /** Parts of words that make the opposite. */
 const NEGATION = /^(?:in|un|non)/;
 /** Words that another spelling must not add. */
 const QUALIFIER = /^(?:in|un|non|total|totaux|dissolved|dissous)/;
 
-/** Each wanted word must begin another word, or be spelled like it. */
-function sumEdits(wanted: readonly string[], words: readonly string[]): number {
-  const others = [...words];
+/** Each wanted word must have another word. */
+function sumEdits(
+  wanted: readonly string[],
+  text: string,
+  editsOf: (unknown: string, word: string) => number,
+): number {
+  const others = text.split(" ");
   let sum = 0;
   for (const unknown of wanted) {
-    const edits = others.map((word) => editsToWord(unknown, word));
+    const edits = others.map((word) => editsOf(unknown, word));
     const least = Math.min(...edits);
     if (least === Infinity) return Infinity;
     others.splice(edits.indexOf(least), 1);

@@ -83,7 +83,7 @@ export function keepFocus(): Pick<Page, "moveFocus"> {
   function moveFocus(toResults: boolean, previous: Element): void {
     const results = document.querySelector<HTMLElement>("#results")!;
     const targets = toResults
-      ? ["[role=alert]", "#count"].map((selector) => results.querySelector<HTMLElement>(selector))
+      ? ["main [role=alert]", "#count"].map((one) => document.querySelector<HTMLElement>(one))
       : [...document.querySelectorAll<HTMLElement>("a, button, input")]
         .filter((element) => describe(element) === describe(previous));
     (targets.find(Boolean) ?? results).focus({ preventScroll: true });

@@ -15,6 +15,10 @@ Deno.test("weir values lists known values without a request or a key", async () 
       regions.includes(one)
     ),
   );
+  for (const name of ["PEI", "Île-du-Prince-Édouard"]) {
+    const { output } = await weir(["values", "region", "--search", name]);
+    assertEquals(output, "admin.4.ca.pe\tPrince Edward Island\n");
+  }
   assert((await weir(["values", "media"])).output.includes("Surface Water\n"));
   assert((await weir(["values", "location-type"])).output.includes("Lake/Pond\n"));
 });

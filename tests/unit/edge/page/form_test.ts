@@ -21,6 +21,7 @@ const filters: [query: string, filter: string, box?: string][] = [
   ["where=stream", "LocationId eq 1295"],
   ["location=1001&location=1002", "LocationId in (1001,1002)"],
   ["location=1001&location=1015&where=pigeon+lake", "LocationId eq 1001"],
+  ["location=1001&location=1015&where=lake+pige", "LocationId eq 1001"],
   [
     "dataset=10.25976/weir-aa00,10.25976/weir-bb00&where=synthetic+lakes",
     "DOI eq '10.25976/weir-aa00'",
