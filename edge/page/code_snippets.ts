@@ -32,12 +32,18 @@ interface Download {
   credential: Credential | undefined;
 }
 
+/** Lines of code. `false` and `undefined` are no line. */
+type Lines = readonly (string | false | undefined | Lines)[];
+
 interface Snippet {
   label: string;
   format: "csv" | "parquet";
-  write(download: Download): string[];
+  write(download: Download): Lines;
 }
 
+const READR_TYPES = { integer: "d", number: "d", boolean: "l" };
+const POLARS_TYPES = { integer: "Int64", number: "Float64", boolean: "Boolean" };
+const JULIA_TYPES = { integer: "Int64", number: "Float64", boolean: "Bool" };
 /** Longest line of a list of columns. */
 const MAX_LINE = 100;
 
@@ -46,103 +52,86 @@ const SNIPPETS = {
   r: {
     label: "R",
     format: "csv",
-    write(download) {
-      const { name } = download;
-      return [
-        ...startR(download),
-        `${name} <- read.csv(${rSource(download)},`,
-        `  colClasses = "character", na.strings = "", blank.lines.skip = FALSE)`,
-        ...conversionsInR(
-          download,
-          (column, convert) => `${name}$${column} <- ${convert}(${name}$${column})`,
-          `${name}[numbers] <- lapply(${name}[numbers], as.numeric)`,
-        ),
-      ];
-    },
+    write: (download) => [
+      startR(download),
+      `${download.name} <- read.csv(${rSource(download)},`,
+      `  colClasses = "character", na.strings = "", blank.lines.skip = FALSE)`,
+      conversionsInR(
+        download,
+        (name, column, convert) => `${name}$${column} <- ${convert}(${name}$${column})`,
+        (name) => `${name}[numbers] <- lapply(${name}[numbers], as.numeric)`,
+      ),
+    ],
   },
   readr: {
     label: "readr",
     format: "csv",
-    write(download) {
-      const { name, columns } = download;
-      const types = columns.map(([column, type]) =>
-        `${column} = "${type === "boolean" ? "l" : "d"}"`
-      );
-      return [
-        "library(readr)",
-        ...startR(download),
-        `${name} <- read_csv(${rSource(download)},`,
-        `  na = "", trim_ws = FALSE,`,
-        ...list("  col_types = cols(", ['.default = "c"', ...types], "))"),
-      ];
-    },
+    write: (download) => [
+      "library(readr)",
+      startR(download),
+      `${download.name} <- read_csv(${rSource(download)},`,
+      `  na = "", trim_ws = FALSE,`,
+      list(
+        "  col_types = cols(",
+        ['.default = "c"', ...typed(download, READR_TYPES, (name, type) => `${name} = "${type}"`)],
+        "))",
+      ),
+    ],
   },
   "data.table": {
     label: "data.table",
     format: "csv",
-    write(download) {
-      const { name } = download;
-      return [
-        "library(data.table)",
-        ...startR(download),
-        `${name} <- fread(${rSource(download)},`,
-        `  sep = ",", header = TRUE, colClasses = "character", na.strings = "", strip.white = FALSE)`,
-        "# fread() keeps both of two quotes.",
-        `${name}[, names(${name}) := lapply(.SD, gsub, pattern = '""', replacement = '"', fixed = TRUE)]`,
-        ...conversionsInR(
-          download,
-          (column, convert) => `${name}[, ${column} := ${convert}(${column})]`,
-          `${name}[, (numbers) := lapply(.SD, as.numeric), .SDcols = numbers]`,
-        ),
-      ];
-    },
+    write: (download) => [
+      "library(data.table)",
+      startR(download),
+      `${download.name} <- fread(${rSource(download)},`,
+      `  sep = ",", header = TRUE, colClasses = "character", na.strings = "", strip.white = FALSE)`,
+      "# fread() keeps both of two quotes.",
+      `${download.name}[, names(${download.name}) := lapply(.SD, gsub, pattern = '""', replacement = '"', fixed = TRUE)]`,
+      conversionsInR(
+        download,
+        (name, column, convert) => `${name}[, ${column} := ${convert}(${column})]`,
+        (name) => `${name}[, (numbers) := lapply(.SD, as.numeric), .SDcols = numbers]`,
+      ),
+    ],
   },
   python: {
     label: "Python",
     format: "csv",
-    write({ url, name, columns, credential }) {
-      const given = columns.map(([column, type]) => `${column}=${PYTHON_TYPES[type]}`);
+    write(download) {
+      const { url, name, credential } = download;
+      const columns = typed(download, PYTHON_TYPES, (column, type) => `${column}=${type}`);
+      const isTyped = columns.length > 0;
       return [
-        ...columns.length > 0 ? ["from collections import defaultdict"] : [],
-        ...credential ? ["import os"] : [],
+        isTyped && "from collections import defaultdict",
+        credential && "import os",
         "import pandas as pd",
         "",
         `${name} = pd.read_csv("${url}",`,
-        ...columns.length > 0
-          ? list("  dtype=defaultdict(", ["lambda: str", ...given], "),")
-          : ["  dtype=str,"],
-        ...credential
-          ? [
-            `  ${PANDAS_ARGUMENTS},`,
-            `  storage_options={"${credential.header}": ${inPython(credential)}})`,
-          ]
-          : [`  ${PANDAS_ARGUMENTS})`],
+        isTyped ? list("  dtype=defaultdict(", ["lambda: str", ...columns], "),") : "  dtype=str,",
+        `  ${PANDAS_ARGUMENTS}${credential ? "," : ")"}`,
+        credential && `  storage_options={"${credential.header}": ${inPython(credential)}})`,
       ];
     },
   },
   polars: {
     label: "Polars",
     format: "csv",
-    write({ url, name, columns, credential }) {
-      const types = { integer: "pl.Int64", number: "pl.Float64", boolean: "pl.Boolean" };
-      const given = columns.map(([column, type]) => `"${column}": ${types[type]}`);
-      const source = credential ? "urlopen(request).read()" : `"${url}"`;
+    write(download) {
+      const { url, name, credential } = download;
+      const columns = typed(download, POLARS_TYPES, (column, type) => `"${column}": pl.${type}`);
+      const start = `${name} = pl.read_csv(${credential ? "urlopen(request).read()" : `"${url}"`},`;
       return [
-        ...credential ? ["import os", "from urllib.request import Request, urlopen"] : [],
+        credential && ["import os", "from urllib.request import Request, urlopen"],
         "import polars as pl",
         "",
-        ...credential
-          ? [
-            `request = Request("${url}",`,
-            `  headers={"${credential.header}": ${inPython(credential)}})`,
-          ]
-          : [],
-        ...given.length > 0
-          ? [
-            `${name} = pl.read_csv(${source},`,
-            ...list("  infer_schema=False, schema_overrides={", given, "})"),
-          ]
-          : [`${name} = pl.read_csv(${source}, infer_schema=False)`],
+        credential && [
+          `request = Request("${url}",`,
+          `  headers={"${credential.header}": ${inPython(credential)}})`,
+        ],
+        columns.length > 0
+          ? [start, list("  infer_schema=False, schema_overrides={", columns, "})")]
+          : `${start} infer_schema=False)`,
       ];
     },
   },
@@ -152,12 +141,10 @@ const SNIPPETS = {
     write: ({ url, name, credential }) => [
       "INSTALL httpfs; LOAD httpfs;",
       "SET http_timeout = 3600;",
-      ...credential
-        ? [
-          "CREATE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {",
-          `  '${credential.header}': '${credential.prefix}' || getenv('${credential.variable}')});`,
-        ]
-        : [],
+      credential && [
+        "CREATE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {",
+        `  '${credential.header}': '${credential.prefix}' || getenv('${credential.variable}')});`,
+      ],
       `CREATE TABLE ${name} AS`,
       `  SELECT * FROM read_parquet('${url.replaceAll("'", "''")}');`,
     ],
@@ -165,49 +152,40 @@ const SNIPPETS = {
   julia: {
     label: "Julia",
     format: "csv",
-    write({ url, name, columns, credential }) {
-      const types = { integer: "Int64", number: "Float64", boolean: "Bool" };
-      const given = columns.map(([column, type]) => `:${column} => ${types[type]}`);
-      const escaped = url.replaceAll("$", "\\$");
+    write(download) {
+      const { url, name, credential } = download;
+      const columns = typed(download, JULIA_TYPES, (column, type) => `:${column} => ${type}`);
+      const isTyped = columns.length > 0;
+      const types = isTyped ? "(_, column) -> get(types, column, String)" : "String";
       return [
         "using CSV, DataFrames, Downloads",
         "",
-        ...credential
-          ? [
-            `file = Downloads.download("${escaped}";`,
-            `  headers = ["${credential.header}" => "${credential.prefix}" * ENV["${credential.variable}"]])`,
-          ]
-          : [`file = Downloads.download("${escaped}")`],
-        ...given.length > 0
-          ? [
-            ...list("types = Dict(", given, ")"),
-            `${name} = CSV.read(file, DataFrame; types = (_, column) -> get(types, column, String))`,
-          ]
-          : [`${name} = CSV.read(file, DataFrame; types = String)`],
+        `file = Downloads.download("${url.replaceAll("$", "\\$")}"${credential ? ";" : ")"}`,
+        credential &&
+        `  headers = ["${credential.header}" => "${credential.prefix}" * ENV["${credential.variable}"]])`,
+        isTyped && list("types = Dict(", columns, ")"),
+        `${name} = CSV.read(file, DataFrame; types = ${types})`,
       ];
     },
   },
   curl: {
     label: "curl",
     format: "csv",
-    write: ({ url, name, credential }) =>
-      credential
-        ? [
-          `curl --fail --remove-on-error --header "${credential.header}: ${credential.prefix}$${credential.variable}" \\`,
-          `  --output ${name}.csv '${url}'`,
-        ]
-        : [`curl --fail --remove-on-error --output ${name}.csv '${url}'`],
+    write({ url, name, credential }) {
+      const [start, end] = ["curl --fail --remove-on-error", `--output ${name}.csv '${url}'`];
+      if (!credential) return [`${start} ${end}`];
+      const { header, prefix, variable } = credential;
+      return [`${start} --header "${header}: ${prefix}$${variable}" \\`, `  ${end}`];
+    },
   },
   powershell: {
     label: "PowerShell",
     format: "csv",
-    write: ({ url, name, credential }) =>
-      credential
-        ? [
-          `Invoke-WebRequest -Uri '${url}' -OutFile ${name}.csv \``,
-          `  -Headers @{ '${credential.header}' = "${credential.prefix}$env:${credential.variable}" }`,
-        ]
-        : [`Invoke-WebRequest -Uri '${url}' -OutFile ${name}.csv`],
+    write: ({ url, name, credential }) => [
+      `Invoke-WebRequest -Uri '${url}' -OutFile ${name}.csv${credential ? " `" : ""}`,
+      credential &&
+      `  -Headers @{ '${credential.header}' = "${credential.prefix}$env:${credential.variable}" }`,
+    ],
   },
 } as const satisfies Record<string, Snippet>;
 
@@ -238,7 +216,11 @@ export function createCodeSnippets(
 export function createCode(id: SnippetId, access: AccessMode, url: string, name: string): string {
   const credential = CREDENTIALS[access];
   const snippet: Snippet = SNIPPETS[id];
-  return snippet.write({ url, name, columns: columnsOf(url), credential }).join("\n");
+  return flatten(snippet.write({ url, name, columns: columnsOf(url), credential })).join("\n");
+}
+
+function flatten(lines: Lines): string[] {
+  return lines.flatMap((line) => typeof line === "string" ? line : line ? flatten(line) : []);
 }
 
 /** Returns the columns of a download that are not text. */
@@ -257,19 +239,16 @@ function columnsOf(url: string): [name: string, type: ColumnType][] {
 }
 
 /** Without a longer time limit, R interrupts a download after 60 seconds. */
-function startR({ url, name, credential }: Download): string[] {
+function startR({ url, name, credential }: Download): Lines {
   if (!/^https?:/.test(url)) return [];
-  const value = credential && `Sys.getenv("${credential.variable}")`;
+  const { header, prefix, variable } = credential ?? {};
+  const value = `Sys.getenv("${variable}")`;
   return [
     "options(timeout = 3600)",
-    ...credential
-      ? [
-        `download.file("${url}", "${name}.csv", mode = "wb",`,
-        `  headers = c("${credential.header}" = ${
-          credential.prefix ? `paste0("${credential.prefix}", ${value})` : value
-        }))`,
-      ]
-      : [],
+    credential && [
+      `download.file("${url}", "${name}.csv", mode = "wb",`,
+      `  headers = c("${header}" = ${prefix ? `paste0("${prefix}", ${value})` : value}))`,
+    ],
   ];
 }
 
@@ -279,18 +258,27 @@ function rSource({ url, name, credential }: Download): string {
 
 /** Returns statements that convert columns from text: `one` converts a column, and `many` those in `numbers`. */
 function conversionsInR(
-  { columns }: Download,
-  one: (column: string, convert: string) => string,
-  many: string,
-): string[] {
-  const numbers = columns.filter(([, type]) => type !== "boolean").map(([name]) => name);
-  const booleans = columns.filter(([, type]) => type === "boolean").map(([name]) => name);
+  { name, columns }: Download,
+  one: (name: string, column: string, convert: string) => string,
+  many: (name: string) => string,
+): Lines {
+  const numbers = columns.filter(([, type]) => type !== "boolean").map(([column]) => column);
+  const booleans = columns.filter(([, type]) => type === "boolean").map(([column]) => column);
   return [
-    ...numbers.length > 1
-      ? [...list("numbers <- c(", numbers.map((name) => `"${name}"`), ")"), many]
-      : numbers.map((name) => one(name, "as.numeric")),
-    ...booleans.map((name) => one(name, "as.logical")),
+    numbers.length > 1
+      ? [list("numbers <- c(", numbers.map((column) => `"${column}"`), ")"), many(name)]
+      : numbers.map((column) => one(name, column, "as.numeric")),
+    booleans.map((column) => one(name, column, "as.logical")),
   ];
+}
+
+/** Writes each column with the name of its type in a language. */
+function typed(
+  { columns }: Download,
+  types: Readonly<Partial<Record<ColumnType, string>>>,
+  write: (column: string, type: string) => string,
+): string[] {
+  return columns.map(([column, type]) => write(column, types[type]!));
 }
 
 function inPython({ prefix, variable }: Credential): string {
