@@ -73,6 +73,6 @@
  * @module
  */
 export { createApp, type EdgeApp } from "./server/app.ts";
-export type { ReadableFile, MirrorFolder } from "./http/folder.ts";
+export type { MirrorFolder, ReadableFile } from "./http/folder.ts";
 export type { AccessMode, AppOptions, LogFormat } from "./http/options.ts";
 export { signUrl, type SignUrlOptions } from "../src/signing/signed_url.ts";

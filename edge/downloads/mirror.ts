@@ -6,7 +6,7 @@ import { signUrl } from "../../src/signing/signed_url.ts";
 import { isObject } from "../../src/validation.ts";
 import { MANIFEST, MIRROR_SCHEMA } from "../../src/mirror_manifest.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { ReadableFile, MirrorFolder } from "../http/folder.ts";
+import type { MirrorFolder, ReadableFile } from "../http/folder.ts";
 import { readParameters, shorten } from "../http/parameters.ts";
 import { HttpProblem, LimitReached } from "../http/problem.ts";
 import { Queue, startHeartbeat } from "../http/queue.ts";

@@ -60,8 +60,7 @@ const NAMED_FIELDS = [
 
 function downloadTool(mayReplace: boolean): Tool {
   return {
-    description:
-      "Write all rows to a file. To continue an interrupted download, repeat the call.",
+    description: "Write all rows to a file. To continue an interrupted download, repeat the call.",
     flags: {
       file: { value: "NAME", help: `name, ending in .${FORMAT_NAMES.join(", .")}` },
       resource: {
