@@ -130,8 +130,9 @@ function createHttpServer(app: Stoppable, hostname: string): Server {
     if (!response.headers.has("content-disposition")) return response;
     if (!hasChunks(incoming)) return new Response(resetOnError(response.body, socket), response);
     // Otherwise, the server reads the first chunks before it sends the status, and responds to an
-    // error in them with its message.
-    response.headers.set("transfer-encoding", "chunked");
+    // error in them with its message. A response has only one of the two headers (RFC 9112, 6.1).
+    const { headers } = response;
+    if (!headers.has("content-length")) headers.set("transfer-encoding", "chunked");
     return response;
   };
   // The adapter cannot create a request with an invalid `host` header or URL.

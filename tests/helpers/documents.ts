@@ -56,6 +56,16 @@ export function blocksOf(file: string, text: string): CodeBlock[] {
   });
 }
 
+/** Returns the code block of docs/deploying.md that contains a text. */
+export function deploymentBlock(text: string): string {
+  const blocks = documentBlocks(new Map([["", DOCUMENTS.get("docs/deploying.md")!]]));
+  const [block, ...others] = blocks.filter(({ code }) => code.includes(text));
+  if (block === undefined || others.length > 0) {
+    throw new Error(`docs/deploying.md needs one code block with "${text}"`);
+  }
+  return block.code;
+}
+
 /**
  * Returns the program of a block, on the lines that it has in its file, so that messages of compilers name
  * the right line. A block without imports continues the last block before it that has imports.

@@ -1,14 +1,18 @@
 // The Dockerfile is valid and runs the tested server as an unprivileged user, its health check follows the server's
-// port, and compose.yaml and the documents start it with the same limits. CI builds and runs the image.
+// port, and compose.yaml and the documents start it with the same limits. Its steps run without an engine; CI builds and
+// runs the image.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { parse } from "@std/yaml/parse";
 import { validate } from "dockerfile-utils";
-import { readConfig, readListenOptions } from "../../edge/server/config.ts";
+import { KNOWN_VARIABLES, readConfig, readListenOptions } from "../../edge/server/config.ts";
 import { SHUTDOWN_TIMEOUT } from "../../edge/server/server_process.ts";
 import { PROJECT } from "../helpers/project.ts";
 import { runProgramWith } from "../helpers/programs.ts";
 import { testNeeding } from "../e2e/needs.ts";
 import { node } from "../e2e/runtime_programs.ts";
+import { startServer } from "../e2e/servers/server.ts";
+import { copyClone } from "./copy_clone.ts";
+import { output } from "./project.ts";
 
 const DOCKERFILE = await Deno.readTextFile(`${PROJECT}Dockerfile`);
 /** Returns the text after a word at the start of a line. */
@@ -42,6 +46,39 @@ testNeeding(
   },
 );
 
+testNeeding(
+  { Node: node },
+  "the steps of the Dockerfile build and start a server, and its health check fails when the server has stopped",
+  async () => {
+    const context = await copyClone();
+    const image = await Deno.makeTempDir({ prefix: "weir-image-" });
+    try {
+      const [, ...task] = JSON.parse(valueOf("RUN"));
+      await output(context, Deno.execPath(), ...task);
+      const [, source, target] = /^\/weir\/(\S+) (\S+)$/.exec(valueOf("COPY --from=build"))!;
+      await Deno.mkdir(image + target);
+      const [, file] = JSON.parse(valueOf("ENTRYPOINT"));
+      await Deno.copyFile(context + source, image + target + source!.split("/").at(-1));
+      const environment = { ...(await readService()).environment, HOST: "127.0.0.1", PORT: "0" };
+      await using server = await startServer({
+        program: node!,
+        args: [image + file],
+        environment,
+        clearEnv: true,
+        port: /http:\/\/127\.0\.0\.1:(\d+)/,
+      });
+      const [, flag, script] = JSON.parse(valueOf("CMD"));
+      const env = { PORT: new URL(server.root).port };
+      const check = async () => (await runProgramWith({ env }, node!, flag, script))?.code;
+      assertEquals(await check(), 0);
+      server.signal(valueOf("STOPSIGNAL") as Deno.Signal);
+      assertEquals([await server.exitCode, await check()], [0, 1]);
+    } finally {
+      for (const folder of [context, image]) await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
 interface Service {
   build: string;
   environment: Record<string, string>;
@@ -51,13 +88,16 @@ interface Service {
   stop_grace_period: string;
 }
 
+async function readService(): Promise<Service> {
+  const text = await Deno.readTextFile(`${PROJECT}compose.yaml`);
+  return (parse(text) as { services: { weir: Service } }).services.weir;
+}
+
 Deno.test("compose.yaml and the documents run the image on loopback without privileges", async () => {
-  const { services } = parse(await Deno.readTextFile(`${PROJECT}compose.yaml`)) as {
-    services: { weir: Service };
-  };
-  const { build, ports, read_only, cap_drop, environment, stop_grace_period } = services.weir;
+  const { build, ports, read_only, cap_drop, environment, stop_grace_period } = await readService();
   assertEquals([build, ports], [".", [`127.0.0.1:${port}:${port}`]]);
   assertEquals([read_only, cap_drop], [true, ["ALL"]]);
+  assertEquals(Object.keys(environment).filter((name) => !KNOWN_VARIABLES.includes(name)), []);
   assertEquals(readConfig(environment).synthetic, true);
   assert(parseInt(stop_grace_period) * 1000 > SHUTDOWN_TIMEOUT);
 

@@ -1,7 +1,9 @@
 // The package downloads and serves every record in Node, Bun and Deno, installed from its tarball in an empty project.
-// An old Node is named.
+// The service of docs/deploying.md starts it, and an old Node is named.
 // tests/e2e/examples runs it in Wrangler.
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SHUTDOWN_TIMEOUT } from "../../edge/server/server_process.ts";
+import { deploymentBlock } from "../helpers/documents.ts";
 import { testNeeding } from "../e2e/needs.ts";
 import { bun, node, OLD_NODES } from "../e2e/runtime_programs.ts";
 import { startServer } from "../e2e/servers/server.ts";
@@ -82,6 +84,41 @@ for (const command of SERVERS) {
     assert(!/^ +at |\b(aborted|failed)\b:|legacy/m.test(server.log()), server.log());
   });
 }
+
+testNeeding(
+  { Node: node },
+  "the commands, unit and settings of docs/deploying.md start the installed server",
+  async () => {
+    const root = `${project.folder}root`;
+    await Deno.mkdir(`${root}/etc`, { recursive: true });
+    const create = deploymentBlock("touch /etc/weir.env").replaceAll("/etc/", `${root}/etc/`);
+    await output(project.folder, "sh", "-c", `umask 0; ${create}`);
+    assertEquals((await Deno.stat(`${root}/etc/weir.env`)).mode! & 0o777, 0o600);
+    const [install] = /^npm install .*$/m.exec(deploymentBlock("npm install --global"))!;
+    const command = install.replace("/opt/", `${root}/opt/`).replace(NAME, project.tarball);
+    await output(project.folder, "sh", "-c", `${command} --no-audit --no-fund`);
+
+    const unit = deploymentBlock("[Unit]");
+    const valueOf = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(unit)![1]!;
+    assert(parseInt(valueOf("TimeoutStopSec")) * 1000 > SHUTDOWN_TIMEOUT);
+    assertEquals(valueOf("EnvironmentFile"), "/etc/weir.env");
+    const settings = deploymentBlock("WEIR_TOKENS=").replaceAll("TOKEN-OF", "a-secret-token-of");
+    const pairs = settings.trim().split("\n").map((line) => line.split(/=(.*)/, 2));
+    const { DATASTREAM_API_KEY: _, ...environment } = Object.fromEntries(pairs);
+    await using server = await startServer({
+      program: node!,
+      args: valueOf("ExecStart").replace("/opt/", `${root}/opt/`).split(" ").slice(1),
+      environment: { ...environment, ...ENVIRONMENT, PORT: "0" },
+      clearEnv: true,
+      port: /http:\/\/127\.0\.0\.1:(\d+)/,
+    });
+    const headers = { authorization: "Bearer a-secret-token-of-ANNA" };
+    assertRecords(await (await fetch(`${server.root}/Records.csv?$select=Id`, { headers })).text());
+    server.signal("SIGTERM");
+    assertEquals(await server.exitCode, 0);
+    assertStringIncludes(server.log(), "token anna");
+  },
+);
 
 for (const [version, oldNode] of Object.entries(OLD_NODES)) {
   testNeeding(

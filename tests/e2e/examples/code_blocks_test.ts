@@ -43,7 +43,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(?:npm (?:install|ci)|bun (?:install|add))\b/, "tests/package installs the package"],
   [/^npx(?: -y)? wrangler |^cp \.dev\.vars/, "deploys, or needs npm; tests/e2e/examples"],
-  [/^(?:apt-get|systemctl|journalctl|touch) /, "sets up a server; needs root and systemd"],
+  [/^(?:apt-get|certbot|systemctl|journalctl|touch) /, "sets up a server; needs root and systemd"],
   [/^docker /, "needs an engine; tests/package/container_test.ts compares its flags"],
   [/^deno bundle /, "tests/e2e/browser and tests/e2e/examples"],
   [/^weir setup\b/, "asks for a key; tests/e2e/processes/command_line_test.ts"],
