@@ -26,8 +26,8 @@ import {
 import { roundUp } from "./scale.ts";
 import type { Html, Locale } from "./text.ts";
 
-/** Width (pixels) of the map on a phone, for which the wide map has a second layer of points. */
-const NARROW_WIDTH = 343;
+/** Width (pixels) of the smallest map, in which points and names cover nothing. The wide map has two layers of them. */
+const NARROW_WIDTH = 320;
 
 /** Returns the drawing with buttons, legend and card, and the surroundings of a close view. */
 export function drawMap(
@@ -41,6 +41,7 @@ export function drawMap(
   const frame = createFrame(view, size);
   const map = { form, results, frame };
   const narrow = { width: NARROW_WIDTH, height: NARROW_WIDTH * height / width };
+  const small = { ...map, frame: createFrame(view, narrow) };
   const { text } = form.locale;
   const scale = createScaleBar(frame, form.locale);
   const [scaleX, scaleY] = formatPixel(scale.middle, size);
@@ -56,13 +57,13 @@ export function drawMap(
       ) => html`<path class="map-${layer}" d="${d}"></path>`)}</svg>
       <svg class="map-points">
         <text class="map-distance" x="${scaleX}" y="${scaleY}" dy="-6">${scale.label}</text>
-        ${drawPoints(map, place === "rail" ? "" : "map-wide")}
-        ${place !== "rail" &&
-          drawPoints({ ...map, frame: createFrame(view, narrow) }, "map-narrow")}
+        ${place !== "rail" && drawPoints(map, "map-wide")}
+        ${drawPoints(small, place === "rail" ? "" : "map-narrow")}
       </svg>
-      ${renderButtons(map)} ${renderLegend(map)} ${renderCard(map)}
-      <span id="after-map" tabindex="-1"></span>
-    </div>${view.width <= CLOSE_WIDTH && renderSurroundings(map)}</div>
+      ${renderButtons(map)}
+    </div>${renderLegend(map)} ${renderCard(map)}
+    ${view.width <= CLOSE_WIDTH && renderSurroundings(map)}
+    <span id="after-map" tabindex="-1"></span></div>
   `;
 }
 
@@ -78,7 +79,8 @@ function renderSurroundings({ form, results, frame: { view } }: MapDrawing): Htm
   const { place, kilometres, direction } = nearestPlace(point);
   const compass = text.directions.split(" ");
   const near = { place, distance: Math.round(kilometres), direction: compass[direction]! };
-  return html`<p class="note"><code>${latitude}, ${longitude}</code> ·
+  return html`<p class="note"><code>${latitude}, ${longitude}</code>
+    <button type="button" class="copy">${text.copy}</button> ·
     ${fill(text.nearestPlace, near)} ·
     <a href="https://www.openstreetmap.org/?${marker}">${text.openStreetMap}</a></p>`;
 }
@@ -177,6 +179,12 @@ function renderLegend({ form, results, frame }: MapDrawing): Html {
   </p>`;
 }
 
+/** Returns the URL of the results of one location. */
+export function onlyLocation(form: Form, id: unknown): string {
+  const rest = { path: "/", where: "", selected: "", view: "", others: "" };
+  return pageUrl(form, { ...rest, locations: [Number(id)] });
+}
+
 /** Maximum number of locations at one position in a card. */
 const MAX_NAMES = 8;
 
@@ -199,11 +207,9 @@ function renderCard({ form, results: { locations, others = [] } }: MapDrawing) {
     location.position.latitude === chosen.position.latitude && location !== chosen
   );
   const unfiltered = readForm(new URLSearchParams(), locale);
-  const only = { path: "/", where: "", selected: "", view: "", others: "" };
   const renderLocation = (location: LocationInfo) => {
     // With the filter, another location has no results.
-    const filter = others.includes(location) ? unfiltered : form;
-    const href = pageUrl(filter, { ...only, locations: [Number(location.id)] });
+    const href = onlyLocation(others.includes(location) ? unfiltered : form, location.id);
     return html`<p><strong>${location.name}</strong>
       <span>${[valueName(location.type), position].filter(Boolean).join(", ")}</span>
       <a href="${href}">${text.onlyLocation}</a></p>`;

@@ -140,8 +140,8 @@ function drawLabels(clusters: readonly Cluster[], { view, size, toPixel }: Frame
   const { width, height } = size;
   const around = ([x, y]: Pixel, r: number): Rectangle => [x - r, y - r, x + r, y + r];
   const taken: Rectangle[] = [
-    // The buttons, the arrows at the right and left, the legend and the scale.
-    [width - 72, 0, width, 216],
+    // The buttons, also of a map that is drawn a fifth smaller; the arrows at the right and left, the legend and the scale.
+    [width - 100, 0, width, 264],
     [width - 36, height * 0.66 - 14, width, height * 0.66 + 14],
     [0, height * 0.66 - 14, 36, height * 0.66 + 14],
     [0, height - 50, 170, height],

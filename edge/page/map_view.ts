@@ -70,8 +70,8 @@ export function clampLatitude(latitude: number): number {
   return Math.min(Math.max(latitude, SOUTH_LIMIT), NORTH_LIMIT);
 }
 
-/** Pixels beside and above the positions of a view, so that buttons, legend and scale do not cover them. */
-const [INSET_X, INSET_Y] = [64, 56];
+/** Part of a map with the positions of a view, so that buttons, legend and scale do not cover them on a phone. */
+const FITTED_PART = 0.68;
 /** Part of the map's width above which all of Canada is shown. */
 const CANADA_PART = 0.6;
 
@@ -86,10 +86,7 @@ function fitView(positions: readonly Coordinates[], size: Size, minWidth: number
     const [north, south] = rangeOf(pixels.map(([, y]) => y));
     const isInCanada = west > 0 && east < size.width && north > 0 && south < size.height;
     if (turn === 0 && isInCanada && east - west > size.width * CANADA_PART) return CANADA;
-    const part = Math.max(
-      (east - west) / (size.width - 2 * INSET_X),
-      (south - north) / (size.height - 2 * INSET_Y),
-    );
+    const part = Math.max((east - west) / size.width, (south - north) / size.height) / FITTED_PART;
     const width = Math.min(Math.max(view.width * part, minWidth), MAX_VIEW_WIDTH);
     view = { ...frame.toPosition([(west + east) / 2, (north + south) / 2]), width };
   }

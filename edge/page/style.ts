@@ -44,7 +44,7 @@ small, .note, .caption, .credential p, .title p, .download-bar p, .facts-list dt
   outline: 3px solid var(--accent); outline-offset: 1px; z-index: 1;
 }
 #count:focus, #results:focus, .chips > input { outline: none; }
-.hidden, .chart-table:not(:target), .tabs input { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.hidden, .chart-table:not(:target), .measured caption, .tabs input { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 8px; z-index: 9; background: var(--paper); padding: 8px; }
 .narrow, .fold, .download-bar, .map-narrow, .measurements .details, html:not(.scripted) .copy, body:not(.stale) :is(#stale, #stale-reason), .tabs :not(:checked) + label + pre { display: none; }
@@ -92,7 +92,8 @@ summary span { text-decoration: underline; }
 .box { grid-template-columns: repeat(auto-fill, minmax(130px, 1fr)); max-width: 640px; }
 .credential { display: grid; grid-template-columns: auto minmax(200px, 400px) 1fr; gap: 12px; align-items: center; margin-bottom: 16px; }
 
-#suggestions, .map-card, .chart-value { position: absolute; font-size: 13px; box-shadow: 0 4px 16px #0003; }
+#suggestions, .chart-value { position: absolute; }
+#suggestions, .map-card, .chart-value { font-size: 13px; box-shadow: 0 4px 16px #0003; }
 #suggestions, .map-card, .chart-value, .map-buttons a { background: var(--paper); color: var(--ink); border: 1px solid var(--edge); border-radius: 6px; }
 #suggestions { z-index: 5; inset: 100% 0 auto; margin-top: 4px; padding: 8px 0; }
 #suggestions .group { padding: 4px 12px; font-weight: 600; color: var(--soft); }
@@ -164,15 +165,16 @@ body:has([name=tool][value=qgis]:checked) .choices, body.stale .lead { opacity: 
 .fields dt, .facts-list dd { font-weight: 600; }
 .fields code { font-weight: 400; color: var(--soft); }
 .facts-list { gap: 12px 24px; margin: 16px 0 24px; padding: 16px 0; border: solid var(--line); border-width: 1px 0; }
-:is(.facts-list dt, .measured th)::first-letter { text-transform: uppercase; }
 .path, .measured { margin-block: 8px; }
 .abstract { max-width: 65ch; margin: 4px 0 12px; white-space: pre-line; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; overflow-wrap: break-word; }
 :is(th, td) { text-align: left; padding: 8px; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
-.measured .number, .chart-table :is(th, td):not(:first-child) { text-align: right; }
+.measured :is(th, td):nth-child(even), .chart-table :is(th, td):not(:first-child) { text-align: right; }
+.measured th[scope=row] { font-weight: 400; }
 
-.map { position: relative; container-type: inline-size; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
+.map-frame { display: grid; container-type: inline-size; }
+.map { position: relative; align-self: start; overflow: hidden; border: 1px solid var(--line); border-radius: 6px; background: var(--water); }
 .map svg, .chart svg, .bars { display: block; width: 100%; }
 .map-land path { fill: none; stroke: var(--coast); vector-effect: non-scaling-stroke; stroke-width: .8; stroke-linejoin: round; }
 .map-land .map-grid { stroke: var(--grid); }
@@ -196,17 +198,18 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .map-buttons { position: absolute; inset: 12px; display: grid; gap: 4px; align-content: start; justify-content: end; justify-items: end; pointer-events: none; }
 .map-buttons a { display: grid; place-items: center; width: 36px; height: 36px; font-size: 20px; line-height: 1; text-decoration: none; pointer-events: auto; }
 .map-buttons :is(.map-draw, .map-word) { width: auto; min-width: 36px; padding: 0 4px; font-size: 12px; }
-.map-frame > p { margin-top: 4px; }
+.map, .map-legend, .map-card { grid-area: 1 / 1; }
+.map-frame > .note { margin-top: 4px; }
 #results > .map-frame { margin-bottom: 24px; }
 .map-moves a { position: absolute; width: 28px; height: 24px; font-size: 10px; color: var(--soft); border-color: var(--line); opacity: .8; }
 .map-moves :nth-child(-n + 2) { left: calc(62% - 14px); top: -8px; }
 .map-moves :nth-child(n + 3) { top: calc(66% - 12px); left: -8px; }
 .map-moves :nth-child(2) { top: auto; bottom: -8px; }
 .map-moves :nth-child(4) { left: auto; right: -8px; }
-.map-legend { position: absolute; left: 12px; bottom: 12px; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 190px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
+.map-legend { position: relative; place-self: end start; margin: 12px; display: flex; flex-wrap: wrap; gap: 0 16px; max-width: calc(100% - 190px); padding: 4px 10px; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; font-size: 13px; }
 .map-key::before { content: ""; display: inline-block; margin-right: 6px; border-radius: 50%; border: 5px solid var(--accent); }
 .map-other::before { padding: 3px; border: 2px solid var(--edge); }
-.map-card { right: 8px; bottom: 42px; width: 248px; padding: 8px 12px; }
+.map-card { position: relative; place-self: end; width: 248px; margin: 0 8px 42px; padding: 8px 12px; }
 .map-card p { margin: 4px 0; color: var(--soft); }
 .map-card p > * { display: block; }
 .map-card strong { font-size: 14px; padding-right: 20px; color: var(--ink); }
@@ -252,6 +255,16 @@ ${
 .table-card .title { padding: 16px 16px 0; }
 .table-card .note { padding: 12px 16px; }
 .table-wide { overflow-x: auto; }
+.places { padding: 16px 0 0; }
+.places > :is(h2, .note) { padding: 0 16px 8px; }
+.places .table-wide { max-height: 496px; }
+.places :is(th, td):first-child { padding-left: 16px; }
+.places .table-wide + .note { padding-top: 8px; }
+.places small { display: block; }
+.places thead th { position: sticky; top: 0; }
+.measured [aria-sort] { white-space: nowrap; }
+.measured [aria-sort] a::after { content: " ▼"; }
+.measured [aria-sort=ascending] a::after { content: " ▲"; }
 .measurements :is(th, td):first-child { padding-left: 16px; white-space: nowrap; }
 .measurements :is(th, td):last-child { padding-right: 16px; }
 .measurements .value { text-align: right; white-space: pre; padding-right: 0; }
@@ -260,9 +273,15 @@ ${
 .measurements td.unit { white-space: nowrap; }
 .measurements td[colspan] { padding-right: 8px; white-space: normal; }
 .measurements th.unit span { position: absolute; clip-path: inset(50%); }
-@container (max-width: 480px) {
-  .map-wide, .chart-times text:nth-of-type(even) { display: none; }
+@container (max-width: 640px) {
+  .map-wide { display: none; }
   .map-narrow { display: inline; }
+}
+@container (max-width: 480px) {
+  .map-frame :is(.map-legend, .map-card) { grid-area: auto; place-self: auto; width: auto; max-width: none; margin: 4px 0 0; }
+  .map-moves { position: absolute; left: 0; bottom: 0; display: flex; gap: 4px; }
+  .map-moves a:nth-child(n) { position: static; }
+  .chart-times text:nth-of-type(even) { display: none; }
   .chart marker path { transform: scale(.75); }
   .chart-legend { order: 2; flex-direction: column; margin: 12px 0 0; }
   .chart-card > :is(.note, .chart-table) { order: 3; }
@@ -290,7 +309,8 @@ ${
   .columns { display: flex; flex-direction: column; gap: 16px; align-items: stretch; }
   .lead, .rail { display: contents; }
   .columns > * > * { order: 3; }
-  .columns :is(.lead > .map-frame, .chart-card, .number) { order: 1; }
+  .columns :is(.lead > .map-frame, .places) { order: 0; }
+  .columns :is(.chart-card, .number) { order: 1; }
   .columns .take { order: 2; }
   .columns .rail > .map-frame { order: 4; }
   .columns :is(.code, .cite) { order: 5; }
@@ -298,10 +318,10 @@ ${
 }
 @media print {
   :root { color-scheme: light; }
-  .map { max-width: 160mm; }
-  .columns { display: block; }
-  .card, .map, tr { break-inside: avoid; margin-bottom: 16px; }
-  .top nav, .query, .fold, .take, .download-bar, .copy-link, .skip, .copy, .tabs label, .map-buttons, .map-card, .chart-links { display: none !important; }
+  .map-frame { max-width: 160mm; }
+  .places .table-wide { max-height: none; }
+  .chart-card, .years-card, .map-frame, tr, li { break-inside: avoid; }
+  nav, .map-legend a, .cite .title p, .query, .fold, .take, .download-bar, .copy-link, .skip, .copy, .tabs label, .map-card, .chart-links { display: none !important; }
 }
 `;
 

@@ -1,11 +1,12 @@
 import type { Page } from "./page.ts";
 
-/** Follows links within the page, and copies the link and the code. Runs in the browser. */
+/** Follows links within the page, and copies the link, the code and coordinates. Runs in the browser. */
 export function followLinks(page: Page): void {
   document.addEventListener("click", (event) => {
     const target = event.target as Element;
     if (target.matches(".copy")) {
-      const code = document.querySelector(".tabs :checked + label + pre")!;
+      const code = target.parentElement!.querySelector("code") ??
+        document.querySelector(".tabs :checked + label + pre")!;
       return void copy(target, code.textContent);
     }
     const link = target.closest("a");

@@ -36,7 +36,7 @@ const formOf = (query: string): Form => {
 /** Returns the content of a page: its form from a query, its rows and the names of locations. */
 export const contentOf = (rows: readonly Measurement[], query = ""): {
   form: Form;
-  results: Pick<Results, "rows" | "count" | "isComplete" | "locations">;
+  results: Pick<Results, "rows" | "count" | "isComplete" | "locations" | "located">;
 } => ({
   form: formOf(query),
   results: {
@@ -44,6 +44,7 @@ export const contentOf = (rows: readonly Measurement[], query = ""): {
     count: rows.length,
     isComplete: true,
     locations: { list, missing: 0 },
+    located: undefined,
   },
 });
 
@@ -66,14 +67,15 @@ export interface MapContent {
   others?: readonly LocationInfo[];
   missing?: number;
   query?: string;
+  place?: "lead" | "rail";
 }
 
 export const drawTestMap = async (
-  { list = [], others, missing = 0, query = "" }: MapContent,
+  { list = [], others, missing = 0, query = "", place = "lead" }: MapContent,
 ): Promise<string> => {
   const form = formOf(query);
   const results = { locations: { list, missing }, others, selection: toSelection(form) };
-  return String(await drawMap({ form, results }, "lead")).replace(/\s+/g, " ");
+  return String(await drawMap({ form, results }, place)).replace(/\s+/g, " ");
 };
 
 export const wideOf = (map: string): string => /<g class="map-wide">.*?<\/g>/.exec(map)![0];

@@ -47,3 +47,20 @@ Deno.test("drawMap() omits the label of a place that a point covers", async () =
   });
   assertEquals(wideOf(await drawTestMap({ list: around })).includes(">Churchill</text>"), false);
 });
+
+Deno.test("drawMap() places names beside the buttons in a column as narrow as 320 pixels", async () => {
+  const covered: string[] = [];
+  for (let longitude = -125; longitude < -55; longitude += 2.5) {
+    const map = await drawTestMap({ query: `view=${longitude},49,700`, place: "rail" });
+    const labels = map.matchAll(
+      /class="map-label" x="([\d.]+)%" y="([\d.]+)%" dx="(-?\d+)"[^>]*="(\w+)">([^<]*)</g,
+    );
+    for (const [, x, y, dx, anchor, name] of labels) {
+      // Characters have about 6.6 pixels, and the five buttons are at the upper right.
+      const after = { start: 1, middle: 0.5, end: 0 }[anchor!]! * 6.6 * name!.length;
+      const right = Number(x) / 100 * 320 + Number(dx) + after;
+      if (right > 320 - 52 && Number(y) / 100 * 277 < 212) covered.push(name!);
+    }
+  }
+  assertEquals(covered, []);
+});

@@ -1,6 +1,6 @@
 // The map has a card, a box, a scale bar, and links to other views.
 import "../../../helpers/no_permission.ts";
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { MAP_SIZES } from "../../../../edge/page/map_view.ts";
 import { createFrame } from "../../../../edge/page/projection.ts";
 import { drawTestMap, location, pathOf, wideOf } from "./drawings.ts";
@@ -48,7 +48,7 @@ Deno.test("drawMap() has a scale bar that is right at the centre of the map", as
 Deno.test("drawMap() says where a close view is: coordinates, the nearest town and a link", async () => {
   const content = { list: [location(1, -97.2, 50.4)], query: "location=1" };
   const map = await drawTestMap(content);
-  assertStringIncludes(map, "<code>50.40000, -97.20000</code>");
+  assertMatch(map, /<code>50.40000, -97.20000<\/code> <button type="button" class="copy">Copy/);
   assertStringIncludes(map, "nearest town: Winnipeg, 58 km, direction south");
   const url =
     "https://www.openstreetmap.org/?mlat=50.40000&amp;mlon=-97.20000#map=12/50.40000/-97.20000";
