@@ -14,6 +14,7 @@ import {
 import { createScale, percent, rangeOf, roundNumbers, type Scale, TICK_DIGITS } from "./scale.ts";
 import {
   compareDates,
+  describeResult,
   formatQuantile,
   formatResult,
   groupBy,
@@ -24,6 +25,7 @@ import {
   seriesOf,
   unitOf,
 } from "./series.ts";
+import { renderTable } from "./table.ts";
 import type { Html, Locale } from "./text.ts";
 
 export interface ChartContent {
@@ -35,9 +37,11 @@ export interface ChartContent {
 const LOGARITHMIC_RATIO = 50;
 
 /** Returns the card of the chart; `undefined` if rows are missing, or none of them can be drawn. */
-export function drawChart({ form, results }: ChartContent): Html | undefined {
-  const series = findSeries(form, results);
-  if (series === undefined) return undefined;
+export function drawChart(content: ChartContent): Html | undefined {
+  const chart = prepareChart(content);
+  if (chart === undefined) return undefined;
+  const { series, times, groups } = chart;
+  const { form } = content;
   const { locale } = form;
   const { text, fill, formatPlural, characteristicName, valueName } = locale;
   const { rows, example } = series;
@@ -45,8 +49,6 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
   const [low, high] = rangeOf(rows.map(({ value }) => Number(value)));
   const isLogarithmic = low > 0 &&
     (form.scale === "" ? high / low > LOGARITHMIC_RATIO : form.scale === "log");
-  const times = createTimes(rows, form);
-  const groups = groupRows(rows, results, times, locale);
   const facts = [
     unitOf(example, locale),
     fraction &&
@@ -75,12 +77,15 @@ export function drawChart({ form, results }: ChartContent): Html | undefined {
     ${renderLegend(groups, rows, times, locale)}
     ${drawPlot(groups, createScale(low, high, isLogarithmic), series, times, form)}
     ${notes.length > 0 && html`<p class="note">${notes.join(" ")}</p>`}
-    ${renderTable(rows, times, locale)}
+    ${renderMedians(rows, times, locale)}
   </section>`;
 }
 
-function findSeries(form: Form, { rows, isComplete }: ChartContent["results"]): Series | undefined {
-  return isComplete ? selectSeries(rows, form.series) : undefined;
+function prepareChart({ form, results }: ChartContent) {
+  const series = results.isComplete ? selectSeries(results.rows, form.series) : undefined;
+  if (series === undefined) return undefined;
+  const times = createTimes(series.rows, form);
+  return { series, times, groups: groupRows(series.rows, results, times, form.locale) };
 }
 
 /** Maximum number of links to other series, and of those in the heading; the rest is folded. */
@@ -324,17 +329,17 @@ function mediansOf({ units }: Group): UnitResults[] {
 }
 
 /** Returns location, date and value of each point, and those of each median, in the order of the chart. */
-export function describePoints({ form, results }: ChartContent): string[] {
-  const { locale } = form;
-  const { text, fill, formatPlural, monthName } = locale;
-  const series = findSeries(form, results);
-  if (series === undefined) return [];
+export function describePoints(content: ChartContent): string[] {
+  const chart = prepareChart(content);
+  if (chart === undefined) return [];
+  const { series, times, groups } = chart;
+  const { locale } = content.form;
+  const { text, fill, formatPlural } = locale;
   const unit = unitOf(series.example, locale);
-  const times = createTimes(series.rows, form);
-  const layers = toLayers(groupRows(series.rows, results, times, locale));
-  const nameOf = namesOf(results);
+  const layers = toLayers(groups);
+  const nameOf = namesOf(content.results);
   const points = layers.flatMap(({ rows }) => rows).map((row) => {
-    const result = `${formatResult(row, locale)} ${unit}`.trim();
+    const result = describeResult(row, locale);
     return [nameOf(row.LocationId ?? ""), row.ActivityStartDate, result].join(", ");
   });
   const medians = layers.flatMap((group) =>
@@ -342,42 +347,35 @@ export function describePoints({ form, results }: ChartContent): string[] {
       const [low, median, high] = quartiles.map((quartile) => formatQuantile(quartile, locale));
       const n = formatPlural("results", rows.length);
       const label = fill(text.medianValue, { median: `${median} ${unit}`.trim(), low, high, n });
-      return [group.name, times.isByMonth ? monthName(time) : time, label].join(", ");
+      return [group.name, times.nameOf(time), label].join(", ");
     })
   );
   return [...points, ...medians];
 }
 
 /** Renders the table for screen readers, which a link shows to everybody. */
-function renderTable(rows: readonly Measurement[], times: Times, locale: Locale): Html {
-  const { text, formatNumber, monthName } = locale;
+function renderMedians(rows: readonly Measurement[], times: Times, locale: Locale): Html {
+  const { text, formatNumber } = locale;
   const { year, month, results, belowLimit, minimum, lowerQuartile, median, upperQuartile } = text;
   const columns = [results, belowLimit, minimum, lowerQuartile, median, upperQuartile];
-  const head = [times.isByMonth ? month : year, ...columns, text.maximum];
+  const heads = [times.isByMonth ? month : year, ...columns, text.maximum];
   const body = groupByUnit(rows, times).map(({ unit, rows, quartiles }) => {
     const sorted = rows.toSorted((a, b) => Number(a.value) - Number(b.value));
     const below = rows.filter(({ censoring }) => censoring === "left").length;
-    const cells = [
+    return [
+      times.nameOf(unit),
       formatNumber(rows.length),
       formatNumber(below),
       formatResult(sorted[0]!, locale),
       ...quartiles.map((quartile) => formatQuantile(quartile, locale)),
       formatResult(sorted.at(-1)!, locale),
     ];
-    return html`<tr><th scope="row">${times.isByMonth ? monthName(unit) : unit}</th>${
-      cells.map((cell) => html`<td>${cell}</td>`)
-    }</tr>`;
   });
+  const caption = times.isByMonth ? text.tableByMonth : text.tableByYear;
   return html`
     <div id="chart-table" class="chart-table" role="region" aria-label="${text.asTable}"
       tabindex="-1">
-      <table>
-        <caption>${times.isByMonth ? text.tableByMonth : text.tableByYear}</caption>
-        <thead>
-          <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
-        </thead>
-        <tbody>${body}</tbody>
-      </table>
+      ${renderTable("", caption, heads, body)}
     </div>
   `;
 }

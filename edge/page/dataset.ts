@@ -7,7 +7,7 @@ import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { renderShortForm, type View } from "./html.ts";
-import { type DatasetInfo, MAX_COUNTED, type MeasuredResults, yearsOf } from "./load.ts";
+import { countResults, type DatasetInfo, MAX_COUNTED, type MeasuredResults } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { renderFiles } from "./mirror.ts";
 import {
@@ -19,15 +19,8 @@ import {
   renderLicence,
   type ResultsContent,
 } from "./results.ts";
-import {
-  formatQuantile,
-  groupBy,
-  type Measurement,
-  quantileOf,
-  selectSeries,
-  type Series,
-  unitOf,
-} from "./series.ts";
+import { formatQuantile, quantileOf, selectSeries, type Series, unitOf } from "./series.ts";
+import { renderTable } from "./table.ts";
 import { formatMinute, type Html, type Locale } from "./text.ts";
 
 export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
@@ -131,7 +124,12 @@ function renderMeasured({ form, results }: ResultsContent): Html {
     <section class="card">
       <h2 id="measured">${text.whatMeasured}</h2>
       ${results.isComplete
-        ? renderCharacteristics(form, measuredOf(results.rows))
+        ? renderCharacteristics(
+          form,
+          countResults(results.rows, "CharacteristicName").map(({ key, rows, ...counts }) => {
+            return { ...counts, characteristic: key, series: selectSeries(rows) };
+          }),
+        )
         : results.count > MAX_COUNTED
         ? html`<p>${fill(text.tooManyToList, { n: results.count })}</p>`
         : html`<p><a data-fragment href="${href}">${text.showMeasured}</a></p>`}
@@ -145,16 +143,6 @@ interface MeasuredValues extends MeasuredResults {
   series?: Series | undefined;
 }
 
-function measuredOf(rows: readonly Measurement[]): MeasuredValues[] {
-  const groups = groupBy(rows, ({ CharacteristicName = "" }) => CharacteristicName);
-  return [...groups].map(([characteristic, rows]) => {
-    const years = yearsOf(rows).map(({ year }) => String(year));
-    const [first_year = null, last_year = null] = [years[0], years.at(-1)];
-    const series = selectSeries(rows);
-    return { characteristic, results: rows.length, first_year, last_year, series };
-  }).sort((a, b) => b.results - a.results);
-}
-
 const MAX_CHARACTERISTICS = 100;
 
 /** With series, the table has the medians of their values. */
@@ -162,35 +150,22 @@ export function renderCharacteristics(form: Form, measured: readonly MeasuredVal
   const { locale } = form;
   const { text, formatNumber, formatYears, characteristicName } = locale;
   const hasMedians = measured.some(({ series }) => series !== undefined);
-  const lines = measured.slice(0, MAX_CHARACTERISTICS).map((row) => {
-    const { characteristic: name = "", results, first_year, last_year, series } = row;
-    const href = pageUrl(form, { path: "/", characteristics: [name], series: "", view: "" });
-    const median = series &&
-      html`<b>${formatQuantile(quantileOf(series.rows, 0.5), locale)}</b> ${
-        unitOf(series.example, locale)
-      }`;
-    return html`
-      <tr>
-        <td><a href="${href}">${characteristicName(name)}</a></td>
-        <td class="number">${formatNumber(results)}</td>
-        <td>${formatYears(first_year ?? "", last_year ?? "")}</td>
-        ${hasMedians && html`<td class="number">${median}</td>`}
-      </tr>
-    `;
-  });
-  return html`
-    <table class="measured" aria-label="${text.whatMeasured}">
-      <thead>
-        <tr>
-          <th scope="col">${text.characteristic}</th>
-          <th scope="col" class="number">${text.results}</th>
-          <th scope="col">${text.years}</th>
-          ${hasMedians && html`<th scope="col" class="number">${text.median}</th>`}
-        </tr>
-      </thead>
-      <tbody>${lines}</tbody>
-    </table>
-  `;
+  const rows = measured.slice(0, MAX_CHARACTERISTICS)
+    .map(({ characteristic: name = "", results, first_year, last_year, series }) => {
+      const href = pageUrl(form, { path: "/", characteristics: [name], series: "", view: "" });
+      const median = series &&
+        html`<b>${formatQuantile(quantileOf(series.rows, 0.5), locale)}</b> ${
+          unitOf(series.example, locale)
+        }`;
+      return [
+        html`<a href="${href}">${characteristicName(name)}</a>`,
+        formatNumber(results),
+        formatYears(first_year ?? "", last_year ?? ""),
+        ...hasMedians ? [median] : [],
+      ];
+    });
+  const heads = [text.characteristic, text.results, text.years, ...hasMedians ? [text.median] : []];
+  return renderTable("measured", text.whatMeasured, heads, rows);
 }
 
 /** Returns the columns of a download by group: label, name in the file, and meaning. */

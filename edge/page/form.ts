@@ -13,13 +13,14 @@ export const FORM_SIDES = ["west", "south", "east", "north"] as const;
 export const NO_SIDES = { west: "", south: "", east: "", north: "" };
 /** Parameters of the selection that have one value, with their default. `where` is a region, or a part of a name. */
 const SELECTION = { where: "", from: "", to: "", medium: "", type: "", ...NO_SIDES };
-/** Parameters of map, chart, table and download. `others` is `1` or `0`, `map` is `page`, `by` is `month`. */
+/** Parameters of map, list, chart, table and download. `others` is `1` or `0`, `map` is `page`, `by` is `month`. */
 const DISPLAY = {
   view: "",
   map: "",
   selected: "",
   series: "",
   others: "",
+  sort: "results",
   scale: "",
   by: "",
   more: "",

@@ -83,6 +83,8 @@ export interface Results extends Place {
   /** DOIs of the datasets with results, with their number if it is known. */
   cited: readonly { doi: string; results?: number }[];
   years: readonly YearResults[] | undefined;
+  /** Results of each location; `undefined` if they were not counted. */
+  located: readonly LocatedResults[] | undefined;
   /** Empty if there are results. */
   reasons: readonly NoRowsReason[];
 }
@@ -106,11 +108,13 @@ const MAX_NAMED_LOCATIONS = 500;
 /** Maximum number of results to read for their years or characteristics: ten requests. */
 export const MAX_COUNTED = 100_000;
 
+export type CountedResults = Pick<SummaryRow, "results" | "first_year" | "last_year">;
+
 /** Results of a characteristic. */
-export type MeasuredResults = Pick<
-  SummaryRow,
-  "characteristic" | "results" | "first_year" | "last_year"
->;
+export type MeasuredResults = CountedResults & Pick<SummaryRow, "characteristic">;
+
+/** Results of a location. */
+export type LocatedResults = CountedResults & Pick<SummaryRow, "location_id" | "location_name">;
 
 /** Requests by the kind of data. {@linkcode load} caches what they return. */
 const REQUESTS = {
@@ -171,6 +175,9 @@ const REQUESTS = {
     return rows.sort((a, b) => b.results - a.results);
   },
 
+  located: (source: Source, selection: RowSelection): Promise<readonly LocatedResults[]> =>
+    requestSummary(source, selection, "location"),
+
   reasons: ({ dataStream, signal }: Source, selection: RowSelection): Promise<NoRowsReason[]> =>
     explainNoRows(dataStream, "Observations", { ...selection, signal }),
 };
@@ -189,7 +196,7 @@ async function requestRows(
 function requestSummary(
   { dataStream, signal }: Source,
   selection: RowSelection,
-  by: "year" | "characteristic",
+  by: "year" | "characteristic" | "location",
 ): Promise<SummaryRow[]> {
   return dataStream.summary({ ...selection, by, maxRows: MAX_COUNTED, signal });
 }
@@ -326,6 +333,8 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
   const isLast = isFull || others && form.others !== "";
   const datasets = isLast ? knownDatasets(source) : await load(source, "datasets");
   const isComplete = rows?.length === count;
+  const cached = <K extends keyof Data>(kind: K) =>
+    source.cache.get(keyOf(source, kind, selection)) as Data[K] | undefined;
   return {
     ...place,
     count,
@@ -335,11 +344,10 @@ export async function loadResults(source: Source, form: Form): Promise<Results> 
     others,
     datasets,
     cited: isComplete
-      ? countBy(rows, ({ DOI = "" }) => DOI).map(([doi, results]) => ({ doi, results }))
+      ? countResults(rows, "DOI").map(({ key: doi, results }) => ({ doi, results }))
       : [...new Set(locations.list.map(({ doi }) => doi))].map((doi) => ({ doi })),
-    years: isComplete
-      ? yearsOf(rows)
-      : source.cache.get(keyOf(source, "years", selection)) as Data["years"] | undefined,
+    years: isComplete ? yearsOf(rows) : cached("years"),
+    located: cached("located"),
     reasons: count === 0 && rows ? await load(source, "reasons", selection) : [],
   };
 }
@@ -386,17 +394,26 @@ async function loadSelected(
   return await load(source, kind, isLong ? selection : byId);
 }
 
-export function yearsOf(rows: readonly Measurement[]): YearResults[] {
-  return countBy(rows, ({ ActivityStartDate = "" }) => ActivityStartDate.slice(0, 4))
+function yearsOf(rows: readonly Measurement[]): YearResults[] {
+  return [...groupBy(rows, ({ ActivityStartDate = "" }) => ActivityStartDate.slice(0, 4))]
     .filter(([year]) => /^\d{4}$/.test(year))
-    .map(([year, results]) => ({ year: Number(year), results }))
+    .map(([year, { length }]) => ({ year: Number(year), results: length }))
     .sort((a, b) => a.year - b.year);
 }
 
-/** Counts items by key, the most frequent key first. */
-function countBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, number][] {
-  return [...groupBy(items, keyOf)].map(([key, { length }]): [string, number] => [key, length])
-    .sort(([, a], [, b]) => b - a);
+/** Rows with the same value of a field. */
+interface CountedRows extends CountedResults {
+  key: string;
+  rows: readonly Measurement[];
+}
+
+/** Counts the rows of each value of a field, the most frequent value first. */
+export function countResults(rows: readonly Measurement[], field: string): CountedRows[] {
+  return [...groupBy(rows, (row) => row[field] ?? "")].map(([key, rows]): CountedRows => {
+    const years = yearsOf(rows).map(({ year }) => String(year));
+    const [first_year = null, last_year = null] = [years[0], years.at(-1)];
+    return { key, rows, results: rows.length, first_year, last_year };
+  }).sort((a, b) => b.results - a.results);
 }
 
 /** Names locations by their Id. */

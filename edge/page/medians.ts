@@ -24,12 +24,14 @@ export interface Times {
   unitOf: (row: Measurement) => number;
   /** Returns the part of the axis before the middle of a year or month. */
   middleOf: (unit: number) => number;
+  /** Returns a year, or the name of a month. */
+  nameOf: (unit: number) => string;
 }
 
 /** Each date has the place of its day in this leap year if the chart is by month. */
 const ANY_YEAR = 2000;
 
-export function createTimes(rows: readonly Measurement[], { by }: Form): Times {
+export function createTimes(rows: readonly Measurement[], { by, locale }: Form): Times {
   const isByMonth = by === "month";
   const [first, last] = isByMonth ? [ANY_YEAR, ANY_YEAR] : rangeOf(rows.map(yearOf));
   const [start, end] = [startOf(first), startOf(last + 1)];
@@ -44,6 +46,7 @@ export function createTimes(rows: readonly Measurement[], { by }: Form): Times {
     },
     unitOf: isByMonth ? (row) => Number(row.ActivityStartDate!.slice(5, 7)) - 1 : yearOf,
     middleOf: (unit) => (unit - from + 0.5) / count,
+    nameOf: isByMonth ? locale.monthName : String,
   };
 }
 

@@ -26,6 +26,7 @@ import { describeFailure } from "./failure.ts";
 import { type Form, FormError, isFiltered, pageUrl, readForm } from "./form.ts";
 import { renderForm, renderFrame, renderShortForm, type View } from "./html.ts";
 import { findPlace, knownDatasets, load, loadResults, type Source } from "./load.ts";
+import { renderLocations } from "./locations.ts";
 import { renderMirror } from "./mirror.ts";
 import { type PAGE_FILES, PAGE_ROUTES } from "./paths.ts";
 import { renderBars, renderResults, type ResultsContent } from "./results.ts";
@@ -190,6 +191,11 @@ const ROUTES: Readonly<Record<Route, (visit: Visit) => Promise<View | Response>>
     return renderCharacteristics(form, await load(source, "measured", selection));
   }),
 
+  "/located": fragmentRoute("locations", async (source, form) => {
+    const { selection } = await findPlace(source, form);
+    return renderLocations(form, await load(source, "located", selection));
+  }),
+
   "/values": fragmentRoute("measurements", async (source, form) => {
     const results = await loadResults(source, form);
     // A name can contain a line break.
@@ -237,7 +243,7 @@ async function filesOf({ mirror, exchange, settings }: Visit, doi: string): Prom
 
 /** Returns the route of a page whose content the script can also insert into another page. */
 function fragmentRoute(
-  titleId: "perYear" | "whatMeasured" | "measurements",
+  titleId: "perYear" | "whatMeasured" | "locations" | "measurements",
   render: (source: Source, form: Form) => Promise<Html>,
 ) {
   return async ({ form, open }: Visit): Promise<View> => {

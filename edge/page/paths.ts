@@ -11,6 +11,7 @@ export const PAGE_ROUTES = [
   "/download",
   "/years",
   "/measured",
+  "/located",
   "/values",
   "/fields",
   "/datasets",

@@ -12,6 +12,7 @@ import { type Form, isFiltered, pageUrl } from "./form.ts";
 import { countColumns } from "./fields.ts";
 import { describeBox, describePlace, extentOf, type FormContent } from "./html.ts";
 import { type DatasetInfo, MAX_COUNTED, type Results } from "./load.ts";
+import { listLocations } from "./locations.ts";
 import { drawMap } from "./map.ts";
 import { groupBy } from "./series.ts";
 import { measurementsTable } from "./table.ts";
@@ -29,7 +30,6 @@ export function renderResults(content: ResultsContent): Html {
   const { form, results } = content;
   const { text, fill } = form.locale;
   if (results.count === 0) return renderNothing(content);
-  const hasName = form.characteristics.length > 0;
   const number = renderNumber(content);
   const years = renderYears(content);
   const download = renderDownload(content);
@@ -40,9 +40,14 @@ export function renderResults(content: ResultsContent): Html {
     const rail = html`<section class="card number">${number} ${years}</section> ${download}`;
     return html`${notices} ${renderColumns(isEnlarged ? html`` : drawMap(content, "lead"), rail)}`;
   }
-  const noChart = results.isComplete ? text.noSeries : fill(text.noChart, { n: results.count });
+  const { list, missing } = results.locations;
+  const noChart = results.isComplete
+    ? text.noSeries
+    : fill(list.length + missing === 1 ? text.noChartOfYears : text.noChart, { n: results.count });
+  const places = listLocations(content);
+  const leads = places !== undefined || form.characteristics.length === 0;
   const lead = html`
-    ${!hasName && !isEnlarged && drawMap(content, "lead")}
+    ${leads && !isEnlarged && drawMap(content, "lead")}
     ${drawChart(content) ?? html`
       <section class="card chart-card">
         <p>${noChart}</p>
@@ -51,7 +56,7 @@ export function renderResults(content: ResultsContent): Html {
     ${measurementsTable(content)} ${renderCode(content)}
   `;
   const rail = html`
-    ${download} ${hasName && !isEnlarged && drawMap(content, "rail")}
+    ${places} ${download} ${!leads && !isEnlarged && drawMap(content, "rail")}
     <section class="card years-card"><h3>${text.perYear}</h3>${years}</section>
     ${renderCitations(content, results.cited)}
   `;

@@ -103,6 +103,13 @@ export function formatResult(
   return sign + formatDigits(value);
 }
 
+/** Returns the result with its unit, or why it has no value. */
+export function describeResult(row: Measurement, locale: Locale): string {
+  const { value, ResultDetectionCondition: condition = "" } = row;
+  if (value === "") return locale.valueName(condition).toLowerCase();
+  return `${formatResult(row, locale)} ${unitOf(row, locale)}`.trim();
+}
+
 /** Result at a rank. The sign says on which side of the digits the exact one can be; `–` if on both. */
 export interface Quantile {
   digits: string;

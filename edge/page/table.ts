@@ -1,10 +1,10 @@
-// The table of the newest measurements.
+// The table of the newest measurements, and other tables.
 import { html } from "hono/html";
 import { shorten } from "../http/parameters.ts";
 import { fieldLabel, FURTHER_FIELDS } from "./fields.ts";
 import { type Form, pageUrl } from "./form.ts";
 import { namesOf, type Results } from "./load.ts";
-import { compareDates, formatResult, type Measurement, unitOf } from "./series.ts";
+import { compareDates, describeResult, formatResult, type Measurement, unitOf } from "./series.ts";
 import type { Html, Locale } from "./text.ts";
 
 interface TableContent {
@@ -132,9 +132,43 @@ const [FIGURE_SPACE, PUNCTUATION_SPACE] = ["\u2007", "\u2008"];
 
 /** Returns a result with spaces after its digits, which align numbers at the decimal point, or why it has no value. */
 function alignResult(row: Measurement, digits: number, locale: Locale): string {
-  const { value = "", ResultDetectionCondition: condition = "" } = row;
-  if (value === "") return locale.valueName(condition).toLowerCase();
+  const { value = "" } = row;
+  if (value === "") return describeResult(row, locale);
   const missing = digits - decimalsOf(value).length;
   const point = digits > 0 && !value.includes(".") ? PUNCTUATION_SPACE : "";
   return formatResult(row, locale) + point + FIGURE_SPACE.repeat(missing);
+}
+
+/** Returns a table in which the first cell of each row is its name. */
+export function renderTable(
+  className: string,
+  caption: string,
+  heads: readonly (string | Html)[],
+  rows: readonly (readonly (string | Html | undefined)[])[],
+  /** The column that the rows are sorted by, if links can sort them. */
+  sorted?: { column: number; direction: "ascending" | "descending" },
+): Html {
+  const sortOf = (column: number) =>
+    column === sorted?.column && html`aria-sort="${sorted.direction}"`;
+  return html`
+    <table class="${className}">
+      <caption>${caption}</caption>
+      <thead>
+        <tr>${heads.map((head, i) =>
+          html`
+            <th scope="col" ${sortOf(i)}>${head}</th>
+          `
+        )}</tr>
+      </thead>
+      <tbody>${rows.map(([name, ...cells]) =>
+        html`<tr><th scope="row">${name}</th>${
+          cells.map((cell) =>
+            html`
+              <td>${cell}</td>
+            `
+          )
+        }</tr>`
+      )}</tbody>
+    </table>
+  `;
 }

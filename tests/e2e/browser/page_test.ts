@@ -177,7 +177,7 @@ pageTest("page keeps its view when the columns or the language change", async (p
   assertShown({ lang: "fr", columns: "all", tidy: "0" });
 });
 
-pageTest("page copies its link and the code", async (page) => {
+pageTest("page copies its link, the code and coordinates", async (page) => {
   await page.goto("/?characteristic=pH");
   const copied = () => page.evaluate("navigator.clipboard.readText()");
   await page.locator(".heading .copy-link").click();
@@ -187,6 +187,10 @@ pageTest("page copies its link and the code", async (page) => {
   await page.locator(".code .copy").click();
   await page.locator(".code").getByText("Copied").waitFor();
   assertMatch(await copied() as string, /^curl --fail/);
+  await page.goto("/?location=1001&characteristic=pH");
+  await page.locator(".map-frame .copy").click();
+  await page.locator(".map-frame").getByText("Copied").waitFor();
+  assertMatch(await copied() as string, /^53\.\d{5}, -114\.\d{5}$/);
 }, { context: { permissions: ["clipboard-read", "clipboard-write"] } });
 
 pageTest(
@@ -283,6 +287,19 @@ pageTest("page folds the form on a phone, and has no sideways scrolling", async 
   await page.locator(".cite").scrollIntoViewIfNeeded();
   await bar.waitFor();
   assertMatch(await bar.innerText(), /^\d+ rows, [\d.]+ kB, about 2 s\s+Download$/);
+  // The card of a location is below the map, and the list of locations comes between the map and the chart.
+  await page.goto("/?location=1001&selected=1001&view=-114,53,3");
+  const boxOf = async (selector: string) => (await page.locator(selector).boundingBox())!;
+  const map = await boxOf(".map");
+  for (const selector of [".map-legend", ".map-card"]) {
+    assert((await boxOf(selector)).y >= map.y + map.height, selector);
+  }
+  await page.goto("/?characteristic=Nutrients&where=Nova+Scotia");
+  const tops = [".map-frame", ".places", ".chart-card", ".take"].map(async (selector) =>
+    (await boxOf(selector)).y
+  );
+  const order = await Promise.all(tops);
+  assertEquals(order, order.toSorted((a, b) => a - b));
   await page.getByRole("link", { name: "Change" }).click();
   await page.locator("#what:focus").waitFor();
   await page.emulateMedia({ media: "print" });
@@ -298,6 +315,7 @@ const screens = [
   `/?characteristic=${TP}&location=1001&by=month&map=page`,
   "/?characteristic=phosphorous&from=1800",
   "/?from=soon",
+  "/?characteristic=Metals&where=NS&sort=years",
   "/?location=1001&selected=1001&from=2015",
   "/datasets",
   "/datasets/10.25976/weir-bb00",

@@ -38,7 +38,17 @@ Deno.test("GET / escapes form values that contain a script", async () => {
   const { app } = overSandbox({ records: 300 });
   const evil = '"><script>alert(1)</script>';
   const filterNames = ["characteristic", "dataset", "from", "west", "where", "medium", "type"];
-  const otherNames = ["tool", "columns", "view", "series", "selected", "location", "lang", "drawn"];
+  const otherNames = [
+    "tool",
+    "columns",
+    "view",
+    "series",
+    "selected",
+    "location",
+    "lang",
+    "drawn",
+    "sort",
+  ];
   for (const name of [...filterNames, ...otherNames]) {
     const query = new URLSearchParams({ [name]: evil });
     assertEquals((await get(app, `/?${query}`)).includes("<script>"), false, name);

@@ -13,6 +13,7 @@ const requestCounts: [query: string, count: number][] = [
   ["characteristic=pH&west=-100&south=48&east=-94&north=55", 3],
   ["where=pigeon", 3],
   ["where=Synthetic%20Community%20Stream%20Watch", 3], // locations, datasets, rows
+  ["characteristic=Metals&characteristic=pH&where=NS", 3], // rows, locations, datasets
   ["from=2000", 3], // rows, count, locations; the names of datasets would need a fourth
   [`${PH}&others=1&view=-97,51,500`, 3], // rows, locations, locations of the view
 ];

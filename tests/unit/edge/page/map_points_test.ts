@@ -51,7 +51,7 @@ Deno.test("drawMap() omits the label of a place that a point covers", async () =
 Deno.test("drawMap() places names beside the buttons in a column as narrow as 320 pixels", async () => {
   const covered: string[] = [];
   for (let longitude = -125; longitude < -55; longitude += 2.5) {
-    const map = await drawTestMap({ query: `view=${longitude},49,700`, place: "rail" });
+    const map = await drawTestMap({ query: `view=${longitude},50,1500`, place: "rail" });
     const labels = map.matchAll(
       /class="map-label" x="([\d.]+)%" y="([\d.]+)%" dx="(-?\d+)"[^>]*="(\w+)">([^<]*)</g,
     );

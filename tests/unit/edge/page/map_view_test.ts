@@ -11,7 +11,7 @@ import {
 import { CANADA, cornersOf, createFrame } from "../../../../edge/page/projection.ts";
 import { Random } from "../../../properties/random.ts";
 
-Deno.test("viewOf() and viewOfBox() show all positions in the map", () => {
+Deno.test("viewOf() and viewOfBox() show all positions in the middle of the map", () => {
   const random = new Random(3);
   for (let i = 0; i < 600; i++) {
     const size = i % 2 === 0 ? MAP_SIZES.lead : MAP_SIZES.rail;
@@ -21,7 +21,9 @@ Deno.test("viewOf() and viewOfBox() show all positions in the map", () => {
     const corners = cornersOf(box);
     for (const view of [viewOfBox(box, size), viewOf(corners, size)]) {
       for (const [x, y] of corners.map(createFrame(view, size).toPixel)) {
-        const isInside = x > 0 && y > 0 && x < size.width && y < size.height;
+        // The buttons are over the sides of a phone's map.
+        const side = 0.12 * size.width;
+        const isInside = x > side && y > 0 && x < size.width - side && y < size.height;
         assert(isInside, JSON.stringify({ box, view }));
       }
     }

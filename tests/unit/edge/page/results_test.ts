@@ -61,6 +61,15 @@ Deno.test("GET / has a sentence instead of a chart when the result has more rows
   assertEquals((await get(app, "/?from=2012")).includes("data-fragment"), false);
 });
 
+Deno.test("GET / asks only for years when one location has more rows than a chart", async () => {
+  const { app } = overSandbox({ hostileNames: false });
+  const sentences = { en: "results: choose years to see a chart.", fr: "choisissez des années" };
+  for (const [language, sentence] of Object.entries(sentences)) {
+    const html = await get(app, `/?location=1001&lang=${language}`);
+    assertStringIncludes(elementOf(html, 'class="card chart-card"'), sentence);
+  }
+});
+
 Deno.test("GET / explains an empty result, with the next step", async () => {
   const { app, stats } = overSandbox();
   const path = "/?characteristic=pH&from=1800&to=1801";
