@@ -7,7 +7,7 @@ import { ValidationError } from "../src/errors.ts";
 import { createApp } from "./app.ts";
 import { readListenOptions, sandboxOptions } from "./server/config.ts";
 import { DEFAULT_HOST } from "./http/options.ts";
-import { createCode } from "./page/code_snippets.ts";
+import { createCode } from "../src/formats/code_snippets.ts";
 import { ListenError, startServer } from "./server/start.ts";
 
 try {
@@ -27,9 +27,9 @@ function introduction(root: string): string {
   const ph = `${root}Records.csv?$filter=CharacteristicName%20eq%20%27pH%27`;
   const short = `${ph}&$select=MonitoringLocationID,ActivityStartDate,ResultValue,ResultUnit`;
   const code = [
-    ["In R:", createCode("r", "public", short, "ph")],
-    ["In Python:", createCode("python", "public", short, "ph")],
-    ["In a shell:", createCode("curl", "public", ph, "ph")],
+    ["In R:", createCode("r", short, "ph")],
+    ["In Python:", createCode("python", short, "ph")],
+    ["In a shell:", createCode("curl", ph, "ph")],
   ];
   return `Weir serves synthetic data on this computer. Press Ctrl-C to stop it.
 

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from "hono/utils/buffer";
 import { sha256Hex } from "../../src/bytes.ts";
 import { DataStream } from "../../src/client/datastream.ts";
+import type { Credential } from "../../src/formats/code_snippets.ts";
 import { KEY_SOURCE } from "../../src/service_constants.ts";
 import { SIGNATURE_PARAMETERS, verifyUrl } from "../../src/signing/signed_url.ts";
 import type { Exchange } from "./exchange.ts";
@@ -28,8 +29,11 @@ export interface AccessControl {
   authorizePage(exchange: Exchange): Promise<Authorized | undefined>;
 }
 
-/** Request header that responses vary by. */
-const VARY: Partial<Record<AccessMode, string>> = { caller: "x-api-key", token: "authorization" };
+/** What a caller must send. Responses vary by this header. */
+export const CREDENTIALS: Readonly<Partial<Record<AccessMode, Credential>>> = {
+  caller: { header: "x-api-key", prefix: "", variable: "DATASTREAM_API_KEY" },
+  token: { header: "authorization", prefix: "Bearer ", variable: "WEIR_TOKEN" },
+};
 /** Never sent. With a key, the client rejects a base URL that would send keys unencrypted. */
 const PLACEHOLDER_KEY = "caller";
 
@@ -80,7 +84,7 @@ export function createAccessControl(settings: Settings): AccessControl {
       access === "public"
         ? `public, max-age=${Math.floor(ttl / 1000)}, no-transform`
         : "private, no-store, no-transform",
-    vary: VARY[access],
+    vary: CREDENTIALS[access]?.header,
     server,
     authorize,
     authorizePage,

@@ -6,7 +6,7 @@ import type { ListedFile } from "../downloads/mirror.ts";
 import { fieldLabel, fieldMeaning, groupedFields } from "./fields.ts";
 import { drawChart } from "./chart.ts";
 import { type Form, pageUrl } from "./form.ts";
-import { renderShortForm, type View } from "./html.ts";
+import { renderItems, renderShortForm, type View } from "./html.ts";
 import { countResults, type DatasetInfo, MAX_COUNTED, type MeasuredResults } from "./load.ts";
 import { drawMap } from "./map.ts";
 import { renderFiles } from "./mirror.ts";
@@ -26,17 +26,10 @@ import { formatMinute, type Html, type Locale } from "./text.ts";
 export function renderDatasetList(locale: Locale, datasets: readonly DatasetInfo[]): View {
   const { text: { datasets: title }, formatYears } = locale;
   const items = datasets.map(({ doi, name, organization, years: [first = "", last = ""] }) => {
-    const facts = [organization, formatYears(first, last), doi].filter(Boolean);
-    return html`
-      <li><a href="${datasetPath(doi, locale)}">${name}</a>
-        <p class="note">${facts.join(", ")}</p></li>
-    `;
+    const link = html`<a href="${datasetPath(doi, locale)}">${name}</a>`;
+    return [link, organization, formatYears(first, last), doi] as const;
   });
-  const content = html`
-    <h1>${title}</h1>
-    <ul class="datasets">${items}</ul>
-  `;
-  return { title, content, isText: true };
+  return { title, content: html`<h1>${title}</h1>${renderItems(items)}`, isText: true };
 }
 
 /** What the server knows of a dataset, apart from the service. */
@@ -83,17 +76,21 @@ export function renderDataset(
     <p class="path"><a href="/datasets?lang=${locale.language}">${text.datasets}</a> › ${doi}</p>
     <h1 id="count" tabindex="-1">${name}</h1>
     <p class="facts">${dataset.organization}</p>
-    <dl class="facts-list">${facts.map(([term, value]) =>
-      html`
-        <div>
-          <dt>${term}</dt>
-          <dd>${value}</dd>
-        </div>
-      `
-    )}</dl>
+    <dl class="facts-list">${renderTerms(facts)}</dl>
     ${renderColumns(lead, rail)}
   `;
   return { title: name, content: page, form: renderShortForm(content) };
+}
+
+function renderTerms(terms: readonly (readonly [string | Html, string | Html])[]): Html[] {
+  return terms.map(([term, meaning]) =>
+    html`
+      <div>
+        <dt>${term}</dt>
+        <dd>${meaning}</dd>
+      </div>
+    `
+  );
 }
 
 function renderChanges(
@@ -102,14 +99,13 @@ function renderChanges(
 ): Html {
   const { text, fill } = locale;
   const items = versions.map(({ version, published, since }) => {
-    const facts = [`${text.version} ${version}`, published.slice(0, 10)];
     const seen = fill(text.seenSince, { time: formatMinute(new Date(since).toISOString()) });
-    return html`<li>${facts.filter(Boolean).join(", ")} <p class="note">${seen}</p></li>`;
+    return [`${text.version} ${version}`, published.slice(0, 10), seen] as const;
   });
   return html`
     <section>
       <h2>${text.changes}</h2>
-      <ul class="datasets">${items}</ul>
+      ${renderItems(items)}
       <p class="note">${versions.length > 1 ? text.versionsNote : text.oneVersionNote}</p>
     </section>
     ${files.length > 0 &&
@@ -183,13 +179,10 @@ export function renderFields(locale: Locale): View {
     ${[...groups, [text.tidyGroup, tidy] as const].map(([group, fields]) =>
       html`
         <h2>${group}</h2>
-        <dl class="fields">${fields.map(([label, name, meaning]) =>
-          html`
-            <div>
-              <dt>${label} <code>${name}</code></dt>
-              <dd>${meaning}</dd>
-            </div>
-          `
+        <dl class="fields">${renderTerms(
+          fields.map((
+            [label, name, meaning = ""],
+          ) => [html`${label} <code>${name}</code>`, meaning]),
         )}</dl>
       `
     )}

@@ -86,6 +86,16 @@ export function renderFrame(view: View, form: Form, settings: Settings): Html {
   `;
 }
 
+/** Renders a list of items with notes, of which empty ones are left out. */
+export function renderItems(
+  items: readonly (readonly [item: string | Html, ...notes: (string | undefined)[]])[],
+): Html {
+  const listed = items.map(([item, ...notes]) =>
+    html`<li>${item} <p class="note">${notes.filter(Boolean).join(", ")}</p></li>`
+  );
+  return html`<ul class="datasets">${listed}</ul>`;
+}
+
 export interface FormContent {
   settings: Settings;
   form: Form;

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { type ListedFile, MIRROR_JSON } from "../downloads/mirror.ts";
 import type { Settings } from "../http/options.ts";
 import type { Form } from "./form.ts";
-import { renderShortForm, type View } from "./html.ts";
+import { renderItems, renderShortForm, type View } from "./html.ts";
 import { formatMinute, type Html, type Locale } from "./text.ts";
 
 export function renderMirror(
@@ -31,19 +31,14 @@ export function renderFiles(
   const isLinked = access === "public" || access === "signed";
   const note = { caller: text.filesKey, token: text.filesToken, public: "", signed: "" }[access];
   const items = files.map(({ path, bytes, rows, dataset, version, published = "", url }) => {
-    const facts = [
+    return [
+      isLinked ? html`<a href="${url}">${path}</a>` : html`${path} <code>${url}</code>`,
       rows === undefined ? "" : formatPlural("rows", rows),
       formatBytes(bytes),
       dataset,
-      [version && `${text.version} ${version}`, published.slice(0, 10)].filter(Boolean).join(", "),
-    ];
-    return html`
-      <li>${isLinked ? html`<a href="${url}">${path}</a>` : html`${path} <code>${url}</code>`}
-        <p class="note">${facts.filter(Boolean).join(", ")}</p></li>
-    `;
+      version && `${text.version} ${version}`,
+      published.slice(0, 10),
+    ] as const;
   });
-  return html`
-    <p>${text.filesNote} ${note}</p>
-    <ul class="datasets">${items}</ul>
-  `;
+  return html`<p>${text.filesNote} ${note}</p>${renderItems(items)}`;
 }

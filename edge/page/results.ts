@@ -1,12 +1,13 @@
 // The cards of the results: number, chart, table, map, bars, download, code and citations.
+import { createCodeSnippets } from "../../src/formats/code_snippets.ts";
 import { FORMATS } from "../../src/formats/formats.ts";
 import { html } from "hono/html";
 import type { NoRowsReason } from "../../src/client/no_rows.ts";
+import { CREDENTIALS } from "../http/access.ts";
 import { shorten } from "../http/parameters.ts";
 import { drawBars, type YearResults } from "./bars.ts";
 import { findCharacteristic, nameInForm, unknownNames } from "./characteristics.ts";
 import { drawChart } from "./chart.ts";
-import { createCodeSnippets, CREDENTIALS } from "./code_snippets.ts";
 import { estimateSize, expiryOf, fileNameOf } from "./download_link.ts";
 import { type Form, isFiltered, pageUrl } from "./form.ts";
 import { countColumns } from "./fields.ts";
@@ -195,13 +196,14 @@ export function renderDownload(content: ResultsContent): Html {
 
 function renderCode({ settings: { access }, form, urls }: ResultsContent): Html {
   const { text, fill } = form.locale;
-  const snippets = createCodeSnippets(access, urls, "data");
-  const variable = CREDENTIALS[access]?.variable;
+  const credential = CREDENTIALS[access];
+  const snippets = createCodeSnippets(urls, "data", credential);
   return html`
     <section class="card code" aria-labelledby="code">
       <div class="title"><h2 id="code">${text.code}</h2>
         <button type="button" class="copy">${text.copy}</button></div>
-      ${variable && html`<p class="note">${fill(text.codeToken, { variable })}</p>`}
+      ${credential &&
+        html`<p class="note">${fill(text.codeToken, { variable: credential.variable })}</p>`}
       <div class="tabs">
         ${snippets.map(({ id, label, code }, index) =>
           html`

@@ -118,7 +118,7 @@ summary span { text-decoration: underline; }
 .info, .notice, .alert { border-left: 4px solid var(--accent); background: var(--panel); padding: 12px 16px; margin-bottom: 16px; }
 .notice { border-color: var(--notice-edge); background: var(--notice-wash); }
 .alert { border-color: var(--alert); background: var(--alert-wash); }
-h1 + .notice, h1 + .info { margin-top: 16px; }
+h1 ~ :is(.notice, .info) { margin-top: 16px; }
 .near { grid-column: 1 / -1; margin: 8px 0 0; padding: 8px 12px; font-size: 14px; }
 main:has(.near) #results { scroll-margin-top: 100vh; }
 .info progress { width: 100%; height: 8px; accent-color: var(--accent); }

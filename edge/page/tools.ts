@@ -1,4 +1,4 @@
-// The files that the page offers. A new tool is a row of `TOOLS`, and perhaps one of code_snippets.ts.
+// The files that the page offers. A new tool is a row of `TOOLS`, and perhaps one of src/formats/code_snippets.ts.
 
 export interface OfferedFile {
   /** Name of the program or format; the page has texts for the empty ones. */

@@ -8,7 +8,7 @@ import { type FilePackage, packagePath, pathsOf } from "../files/part_file.ts";
 import type { PackageField } from "../formats/data_package.ts";
 import { type Citation, CITATION_FORMATS, citationsText } from "../formats/citations.ts";
 import { type FileFormat, FORMAT_NAMES } from "../formats/formats.ts";
-import { PANDAS_ARGUMENTS, PYTHON_TYPES } from "../formats/python_code.ts";
+import { PANDAS_ARGUMENTS, PYTHON_TYPES } from "../formats/code_snippets.ts";
 import { isMeasured, type ResourceName, type SUMMARY_KEYS } from "../odata/resources.ts";
 import { KNOWN_VALUES, searchValues } from "../odata/value_hints.ts";
 import type { Flags } from "./arguments.ts";

@@ -316,6 +316,7 @@ const screens = [
   "/?characteristic=phosphorous&from=1800",
   "/?from=soon",
   "/?characteristic=Metals&where=NS&sort=years",
+  "/?characteristic=phosphorous&where=Atlantis",
   "/?location=1001&selected=1001&from=2015",
   "/datasets",
   "/datasets/10.25976/weir-bb00",

@@ -2,7 +2,8 @@
 // among numbers, NA as a text, quotes and line breaks. Also with a token, which it reads from the environment.
 import { assert, assertEquals } from "@std/assert";
 import { type AppOptions, createApp } from "../../../edge/app.ts";
-import { createCode, type SnippetId } from "../../../edge/page/code_snippets.ts";
+import { CREDENTIALS } from "../../../edge/http/access.ts";
+import { createCode, type SnippetId } from "../../../src/formats/code_snippets.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
 import { runProgramWith } from "../../helpers/programs.ts";
 import { FOLDER, testWithFiles } from "../command_line.ts";
@@ -191,7 +192,7 @@ for (const { id, needs: [needed, isInstalled], run, changed = String } of READER
       const root = `http://127.0.0.1:${server.addr.port}`;
       const code = Object.entries(TABLES).map(([name, path]) => {
         const url = root + (id === "duckdb" ? path.replace(".csv", ".parquet") : path);
-        return [name, createCode(id, access, url, name)] as const;
+        return [name, createCode(id, url, name, CREDENTIALS[access])] as const;
       });
       const env = { WEIR_TOKEN: token, LC_ALL: "C.UTF-8" };
       const [program, ...args] = run(Object.fromEntries(code));

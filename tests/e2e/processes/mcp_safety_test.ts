@@ -2,7 +2,7 @@
 // mcp_tasks_test.ts has what assistants do with it.
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { MAX_ANSWER, NOTICE } from "../../../src/cli/mcp_answer.ts";
-import { createCode } from "../../../edge/page/code_snippets.ts";
+import { createCode } from "../../../src/formats/code_snippets.ts";
 import { runProgram } from "../../helpers/programs.ts";
 import { KEY, withMcp, withService } from "../../helpers/mcp.ts";
 import { weir } from "../../helpers/run_weir.ts";
@@ -230,7 +230,7 @@ Deno.test("weir mcp says of wrong arguments what is right", async () => {
 Deno.test("weir mcp reads a CSV with the arguments of the web page's Python code", async () => {
   await withService([], async ({ call }) => {
     const { data } = await call("download", { file: "a.csv", limit: 1, tidy: true });
-    const code = createCode("python", "public", "/Records.csv?tidy=true", "rows");
+    const code = createCode("python", "/Records.csv?tidy=true", "rows");
     const argumentsOf = (text: string) =>
       /\bdtype=[^]*/.exec(text.replaceAll("collections.", ""))![0].replace(/\s/g, "");
     assertEquals(argumentsOf(data.how_to_read), argumentsOf(code));

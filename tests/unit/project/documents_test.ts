@@ -4,7 +4,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { packageReadme } from "../../../.ci/npm/readme.ts";
 import { statusLine, withStatus } from "../../../.ci/status.ts";
 import maps from "../../../deno.json" with { type: "json" };
-import { createCode, SNIPPET_IDS } from "../../../edge/page/code_snippets.ts";
+import { CREDENTIALS } from "../../../edge/http/access.ts";
+import { createCode, SNIPPET_IDS } from "../../../src/formats/code_snippets.ts";
 import jsr from "../../../jsr.json" with { type: "json" };
 import { blocksOf, documentBlocks, DOCUMENTS } from "../../helpers/documents.ts";
 import { filesIn, PROJECT, sourceFiles } from "../../helpers/project.ts";
@@ -101,7 +102,7 @@ Deno.test("each program of the documents that reads CSV has the code of the page
     const pairs = files.flatMap((file) => names.map((name) => [file, name] as const));
     const generated = pairs.flatMap(([file, name]) =>
       (["token", "public"] as const).flatMap((access) =>
-        SNIPPET_IDS.map((id) => createCode(id, access, file, name))
+        SNIPPET_IDS.map((id) => createCode(id, file, name, CREDENTIALS[access]))
       )
     );
     calls += code.match(READ_CSV)?.length ?? 0;

@@ -25,7 +25,7 @@ const MAY_IMPORT: Record<string, string> = {
     "src src/client src/odata src/formats src/sandbox edge/http edge/downloads edge/page",
   "edge/server/cloudflare": "src src/client edge/server",
   "edge/server/deno": "src src/client",
-  edge: "src src/signing edge/http edge/page edge/server edge/server/cloudflare",
+  edge: "src src/formats src/signing edge/http edge/server edge/server/cloudflare",
 };
 /** Modules that may import a folder that their own folder may not. */
 const EXCEPTIONS: Record<string, string> = {

@@ -1,7 +1,7 @@
 // The page has code for each program, which does not contain a key or token.
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { SNIPPET_IDS } from "../../../../edge/page/code_snippets.ts";
+import { SNIPPET_IDS } from "../../../../src/formats/code_snippets.ts";
 import type { AppOptions } from "../../../../edge/app.ts";
 import { overSandbox } from "../../../helpers/edge.ts";
 import { get, TOKEN } from "./pages.ts";

@@ -52,7 +52,7 @@ Deno.test("GET /datasets/DOI has the versions that the server has seen, with dat
   const only = await changesOf("aa00");
   assertMatch(
     only,
-    /^Version 1\.0\.0, [\d-]{10} Seen since 2026-11-28 00:00 UTC This server has seen no other version since it started\.$/,
+    /^Version 1\.0\.0 [\d-]{10}, seen since 2026-11-28 00:00 UTC This server has seen no other version since it started\.$/,
   );
   await clock.sleep(86_400_000);
   version = "2.2.0";
@@ -61,12 +61,12 @@ Deno.test("GET /datasets/DOI has the versions that the server has seen, with dat
   const both = await changesOf("bb00");
   assertMatch(
     both,
-    /^Version 2\.2\.0, [\d-]{10} Seen since 2026-11-29 00:0\d UTC ?Version 2\.1\.0, .*28 00:00 UTC These are the versions/,
+    /^Version 2\.2\.0 [\d-]{10}, seen since 2026-11-29 00:0\d UTC ?Version 2\.1\.0 .*28 00:00 UTC These are the versions/,
   );
   assertMatch(
     both,
     new RegExp(
-      `Files .* ${OBSERVATIONS} 10 rows, 0 kB, 10.25976/weir-bb00, Version 1.0.0, 2026-01-01$`,
+      `Files.* ${OBSERVATIONS} 10 rows, 0 kB, 10.25976/weir-bb00, Version 1.0.0, 2026-01-01$`,
     ),
   );
   mirror.remove("datapackage.json");

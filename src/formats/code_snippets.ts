@@ -1,23 +1,16 @@
-// Code that reads a download, for the page and the documents. Each language is one function. The types of columns come
-// from the schema, because a program that guesses them changes values: the identifier 007 becomes 7, the text NA becomes
-// missing, and readr drops a text after many numbers. The code never contains a key or token.
-import { PANDAS_ARGUMENTS, PYTHON_TYPES } from "../../src/formats/python_code.ts";
-import { valueTypeOf } from "../../src/odata/field_meanings.ts";
-import { fieldNames, RESOURCE_NAMES } from "../../src/odata/resources.ts";
-import { TIDY_COLUMNS, TIDY_TYPES } from "../../src/formats/tidy.ts";
-import type { AccessMode } from "../http/options.ts";
+// Code that reads a download: for the web page, the documents and `weir mcp`. Each language is one function. The types of
+// columns come from the schema, because a program that guesses them changes values: the identifier 007 becomes 7, the text
+// NA becomes missing, and readr drops a text after many numbers. The code never contains a key or token.
+import { valueTypeOf } from "../odata/field_meanings.ts";
+import { fieldNames, RESOURCE_NAMES } from "../odata/resources.ts";
+import { TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
 
-interface Credential {
+/** Header that a program must send, with the environment variable that has its API key or token. */
+export interface Credential {
   header: string;
   prefix: string;
   variable: string;
 }
-
-/** Header that a program must send, with the environment variable that has its API key or token. */
-export const CREDENTIALS: Partial<Record<AccessMode, Credential>> = {
-  caller: { header: "x-api-key", prefix: "", variable: "DATASTREAM_API_KEY" },
-  token: { header: "authorization", prefix: "Bearer ", variable: "WEIR_TOKEN" },
-};
 
 /** Type of a column. The other columns are text: also dates and times, which need no conversion to be sorted. */
 type ColumnType = "integer" | "number" | "boolean";
@@ -44,6 +37,11 @@ interface Snippet {
 const READR_TYPES = { integer: "d", number: "d", boolean: "l" };
 const POLARS_TYPES = { integer: "Int64", number: "Float64", boolean: "Boolean" };
 const JULIA_TYPES = { integer: "Int64", number: "Float64", boolean: "Bool" };
+/** Types of columns that are not text. */
+export const PYTHON_TYPES = { integer: "int", number: "float", boolean: "bool" };
+/** Arguments of `pandas.read_csv()`: only an empty cell is missing, not the text `NA`, and each number is the nearest double. */
+export const PANDAS_ARGUMENTS =
+  'keep_default_na=False, na_values=[""], float_precision="round_trip"';
 /** Longest line of a list of columns. */
 const MAX_LINE = 100;
 
@@ -198,13 +196,13 @@ export const SNIPPET_IDS = Object.keys(SNIPPETS) as readonly SnippetId[];
  * @param name The variable, table or file of the rows
  */
 export function createCodeSnippets(
-  access: AccessMode,
   urls: { csv: string; parquet: string },
   name: string,
+  credential?: Credential,
 ): { id: SnippetId; label: string; code: string }[] {
   return SNIPPET_IDS.map((id) => {
     const { label, format } = SNIPPETS[id];
-    return { id, label, code: createCode(id, access, urls[format], name) };
+    return { id, label, code: createCode(id, urls[format], name, credential) };
   });
 }
 
@@ -213,8 +211,12 @@ export function createCodeSnippets(
  *
  * @param url URL, or path of a file, which has all fields of Records
  */
-export function createCode(id: SnippetId, access: AccessMode, url: string, name: string): string {
-  const credential = CREDENTIALS[access];
+export function createCode(
+  id: SnippetId,
+  url: string,
+  name: string,
+  credential?: Credential,
+): string {
   const snippet: Snippet = SNIPPETS[id];
   return flatten(snippet.write({ url, name, columns: columnsOf(url), credential })).join("\n");
 }
@@ -275,10 +277,10 @@ function conversionsInR(
 /** Writes each column with the name of its type in a language. */
 function typed(
   { columns }: Download,
-  types: Readonly<Partial<Record<ColumnType, string>>>,
+  types: Readonly<Record<ColumnType, string>>,
   write: (column: string, type: string) => string,
 ): string[] {
-  return columns.map(([column, type]) => write(column, types[type]!));
+  return columns.map(([column, type]) => write(column, types[type]));
 }
 
 function inPython({ prefix, variable }: Credential): string {
