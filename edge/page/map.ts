@@ -114,7 +114,7 @@ function createScaleBar({ view, size: { width, height } }: Frame, { formatNumber
 
 function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing): Html {
   const { text } = form.locale;
-  const isWhole = view.width >= CANADA.width;
+  const isWhole = formatView(view) === formatView(CANADA);
   const closer = { ...view, width: Math.max(view.width / 2, MIN_VIEW_WIDTH) };
   const wider = view.width * 2 < CANADA.width ? { ...view, width: view.width * 2 } : CANADA;
   const link = (sign: string, label: string, changes: Partial<Form>, className = "") =>
@@ -131,7 +131,7 @@ function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing):
     return button(sign, label, { ...view, longitude, latitude: clampLatitude(latitude) });
   };
   return html`<nav class="map-buttons" aria-label="${text.mapView}">
-    ${button("+", text.zoomIn, closer)} ${button("−", text.zoomOut, wider)}
+    ${button("+", text.zoomIn, closer)} ${!isWhole && button("−", text.zoomOut, wider)}
     ${
     form.path === "/" &&
     html`${
@@ -141,9 +141,11 @@ function renderButtons({ form, frame: { view, size, toPosition } }: MapDrawing):
     }
       <a class="map-draw" href="#box" title="${text.boxLabel}">${text.box}</a>`
   }
-    ${link("Canada", text.allOfCanada, { view: formatView(CANADA) }, "map-word")}
     ${
-    !isWhole && html`<span class="map-moves">${[
+    !isWhole &&
+    html`${
+      link("Canada", text.allOfCanada, { view: formatView(CANADA) }, "map-word")
+    }<span class="map-moves">${[
       move("▲", text.moveNorth, 0.5, 0),
       move("▼", text.moveSouth, 0.5, 1),
       move("◀", text.moveWest, 0, 0.5),

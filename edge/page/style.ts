@@ -130,6 +130,7 @@ main:has(.near) #results { scroll-margin-top: 100vh; }
 .tools label { position: relative; display: grid; place-items: center; min-height: 38px; font-size: 14px; border: 0 solid var(--line); cursor: pointer; }
 .tools label:not(:nth-of-type(3n)) { border-right-width: 1px; }
 .tools label:nth-of-type(n + 4) { border-top-width: 1px; }
+.tools label:last-of-type:nth-of-type(3n + 1) { grid-column: 1 / -1; border-right-width: 0; }
 .tools input[type] { position: absolute; inset: 0; width: 100%; height: 100%; opacity: 0; cursor: pointer; }
 .tools label:has(:checked) { background: var(--wash); color: var(--accent); font-weight: 600; box-shadow: inset 0 -3px var(--accent); }
 .choices { display: flex; gap: 20px; margin: 12px 0; font-size: 14px; }
@@ -223,6 +224,7 @@ thead th { font-size: 13px; color: var(--soft); background: var(--panel); }
 .chart-links > * + *::before { content: "·"; display: inline-block; margin: 0 4px; }
 .chart-links summary { display: inline; }
 .chart-legend { display: flex; flex-wrap: wrap; gap: 4px 20px; font-size: 13px; margin-bottom: 12px; }
+.chart-legend li { padding-left: 20px; text-indent: -20px; }
 .chart-legend svg { margin-right: 4px; vertical-align: -3px; }
 .chart { position: relative; display: grid; grid-template-columns: 48px 1fr; padding-right: 8px; }
 .chart svg, .bars, .chart-legend svg, .chart marker { overflow: visible; }

@@ -74,4 +74,7 @@ Deno.test("drawMap() has buttons for closer, wider and moved views", async () =>
   });
   const wide = await drawTestMap({ query: "view=-97,60,3000" });
   assertStringIncludes(wide, 'href="/?view=-89.6%2C60%2C5750&amp;lang=en" aria-label="Zoom out"');
+  // A link to the shown view would be useless, and cover points of a small map.
+  const canada = [...(await drawTestMap({})).matchAll(/aria-label="([^"]*)" title/g)];
+  assertEquals(canada.map(([, label]) => label), ["Zoom in", "Map as wide as the page"]);
 });
