@@ -32,8 +32,8 @@ export interface Upstream {
   requests: number;
   /** Time (ms) in which it sent them and the service had not answered yet. */
   milliseconds: number;
-  /** Time (ms) for which they waited at the rate limiter. */
-  waited: number;
+  /** Time (ms) for which they waited at the rate limiter, or wait now. */
+  readonly waited: number;
   /** Time (ms since 1970) of the service's last response. */
   responseDate: number;
   readonly silence: ReturnType<typeof limitSilence>;
@@ -52,10 +52,15 @@ export function createUpstream(
   const { clock, dataStreamOptions, now } = settings;
   const { fetch = defaultFetch, baseUrl = PRODUCTION_URL } = dataStreamOptions;
   const silence = limitSilence(clock, baseUrl);
+  let waited = 0;
+  /** Starts of waits that have not ended. */
+  const waits = new Set<{ since: number }>();
   const upstream: Upstream = {
     requests: 0,
     milliseconds: 0,
-    waited: 0,
+    get waited() {
+      return [...waits].reduce((sum, { since }) => sum + clock.now() - since, waited);
+    },
     responseDate: 0,
     silence,
     count: (dataStream, rateLimiter) =>
@@ -70,13 +75,15 @@ export function createUpstream(
   };
   let counted: DataStream | undefined;
   const measured = (limiter: RateLimiter): RateLimiter["acquire"] => async (...request) => {
-    const since = clock.now();
+    const wait = { since: clock.now() };
+    waits.add(wait);
     try {
       return await limiter.acquire(...request);
     } finally {
-      const waited = clock.now() - since;
-      upstream.waited += waited;
-      metrics.addWait(waited);
+      waits.delete(wait);
+      const time = clock.now() - wait.since;
+      waited += time;
+      metrics.addWait(time);
     }
   };
   async function send(request: Request): Promise<Response> {

@@ -9,6 +9,9 @@ import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
 const token = "metrics-token-of-a-test=";
 const basic = (text: string) => ({ authorization: `Basic ${btoa(text)}` });
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+/** Returns the cells of each row. */
+const rowsOf = (text: string) =>
+  text.split("<tr>").map((row) => [...row.matchAll(/<td>(.*?)<\/td>/g)].map(([, cell]) => cell));
 
 test("EdgeApp.request() shows the requests in progress on /status, with client, rows and wait", async () => {
   const tokens = ["anna=the-first-token-of-a-test", "the-second-token-of-a-test"];
@@ -32,8 +35,7 @@ test("EdgeApp.request() shows the requests in progress on /status, with client, 
   assertEquals(response.status, 200);
   assertEquals(response.headers.get("cache-control"), "no-store");
   const text = await response.text();
-  const cells = (row: string) => [...row.matchAll(/<td>(.*?)<\/td>/g)].map(([, cell]) => cell);
-  const rows = text.split("<tr>").map(cells);
+  const rows = rowsOf(text);
   const [first, second] = rows.filter((row) => row[1] === "/Records.csv");
   assertEquals([first![0], first![2]], ["anna", "sends rows"]);
   assert(Number(first![4]) > 0, `${first}`);
@@ -49,6 +51,18 @@ test("EdgeApp.request() shows the requests in progress on /status, with client, 
   ]);
   await reader.cancel();
   await (await open[1]!).body!.cancel();
+});
+
+test("EdgeApp.request() shows how long a request has waited at the rate limiter so far on /status", async () => {
+  const { app, clock } = overUpstream([() => new Promise(() => {})], { metricsToken: token });
+  const client = new AbortController();
+  const { signal } = client;
+  const open = ["Records", "Metadata"].map((name) => app.request(`/${name}.csv`, { signal }));
+  await clock.sleep(3_000);
+  const rows = rowsOf(await (await app.request("/status", { headers: bearer(token) })).text());
+  assertEquals(rows.find((row) => row[1] === "/Metadata.csv")?.[6], "3.0 s");
+  client.abort();
+  await Promise.all(open);
 });
 
 Deno.test("EdgeApp.request() shows why DataStream does not serve on /status", async () => {
