@@ -57,7 +57,7 @@ async function openDownload(program: ProxyProgram, ...flags: string[]): Promise<
     await killGroup(client);
     await ended;
   });
-  await waitFor(() => text.includes(`\r\n${shape.rows},`), "the first page", 10_000);
+  await waitFor(() => text.includes(`\r\n${shape.rows},`), "the first page");
   const all = resources.move();
   return { stall, server, proxy, client, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
