@@ -52,20 +52,18 @@ export function createUpstream(
   const { clock, dataStreamOptions, now } = settings;
   const { fetch = defaultFetch, baseUrl = PRODUCTION_URL } = dataStreamOptions;
   const silence = limitSilence(clock, baseUrl);
-  let waited = 0;
-  /** Starts of waits that have not ended. */
-  const waits = new Set<{ since: number }>();
+  const waits = createWaits(clock, metrics);
   const upstream: Upstream = {
     requests: 0,
     milliseconds: 0,
     get waited() {
-      return [...waits].reduce((sum, { since }) => sum + clock.now() - since, waited);
+      return waits.time;
     },
     responseDate: 0,
     silence,
     count: (dataStream, rateLimiter) =>
       counted = dataStream.with({
-        ...(rateLimiter && { rateLimiter: { ...rateLimiter, acquire: measured(rateLimiter) } }),
+        ...(rateLimiter && { rateLimiter: waits.measure(rateLimiter) }),
         maxWait: MAX_TURN_WAIT,
         probeInterval: MAX_PROBE_DELAY,
         fetch: send,
@@ -74,18 +72,6 @@ export function createUpstream(
     logService: () => serviceLog(upstream.service(), log),
   };
   let counted: DataStream | undefined;
-  const measured = (limiter: RateLimiter): RateLimiter["acquire"] => async (...request) => {
-    const wait = { since: clock.now() };
-    waits.add(wait);
-    try {
-      return await limiter.acquire(...request);
-    } finally {
-      waits.delete(wait);
-      const time = clock.now() - wait.since;
-      waited += time;
-      metrics.addWait(time);
-    }
-  };
   async function send(request: Request): Promise<Response> {
     upstream.requests++;
     upstream.logService();
@@ -106,6 +92,34 @@ export function createUpstream(
     }
   }
   return upstream;
+}
+
+/** Measures the waits of one request at the rate limiter. */
+function createWaits(clock: Clock, metrics: Recorders["metrics"]) {
+  let ended = 0;
+  /** Waits that have not ended. */
+  const waits = new Set<{ since: number }>();
+  return {
+    /** Time (ms) of all waits until now. */
+    get time() {
+      return [...waits].reduce((sum, { since }) => sum + clock.now() - since, ended);
+    },
+    measure(limiter: RateLimiter): RateLimiter {
+      async function acquire(...request: Parameters<RateLimiter["acquire"]>) {
+        const wait = { since: clock.now() };
+        waits.add(wait);
+        try {
+          return await limiter.acquire(...request);
+        } finally {
+          waits.delete(wait);
+          const time = clock.now() - wait.since;
+          ended += time;
+          metrics.addWait(time);
+        }
+      }
+      return { ...limiter, acquire };
+    },
+  };
 }
 
 /** Its signal aborts if the service is silent before the response has content. */
