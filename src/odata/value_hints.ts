@@ -88,33 +88,33 @@ interface Entry {
   group: number;
 }
 
-/** By text, in the order in which equally near ones are suggested. */
-type Index = ReadonlyMap<string, readonly Entry[]>;
-
-function createIndex(values: readonly string[]): Index {
+/** Returns texts that stand for values, in the order in which equally near ones are suggested. */
+function* entriesOf(values: readonly string[]): Generator<Entry> {
   const searched = new Set(values);
-  const index = new Map<string, Entry[]>();
-  const add = (name: string, value: string, isSynonym = false) => {
-    if (!searched.has(value)) return;
-    const text = toText(name);
+  const toEntries = (name: string, value: string, isSynonym = false): Entry[] => {
     const group = GROUP_OF_VALUE.get(value) ?? GROUPS.length;
-    const entries = index.get(text) ?? [];
-    index.set(text, entries);
-    entries.push({ value, text, isSynonym, group });
+    return searched.has(value) ? [{ value, text: toText(name), isSynonym, group }] : [];
   };
-  for (const name of new Set([...Object.values(WORDS.common).flat(), ...values])) add(name, name);
-  for (const [name, text] of Object.entries(WORDS.french)) add(text, name);
-  for (const [text, names] of SYNONYMS) for (const name of names) add(text, name, true);
-  return index;
+  for (const name of Object.values(WORDS.common).flat()) yield* toEntries(name, name);
+  for (const name of searched) yield* toEntries(name, name);
+  for (const [name, text] of Object.entries(WORDS.french)) yield* toEntries(text, name);
+  for (const [text, names] of SYNONYMS) {
+    for (const name of names) yield* toEntries(text, name, true);
+  }
 }
 
-const knownIndices = new Map<string, Index>();
+/** Entries of known values by their text. */
+type Index = ReadonlyMap<string, readonly Entry[]>;
+const indices = new Map<string, Index>();
 
-function indexOf(field: string, values?: readonly string[]): Index {
-  if (values !== undefined) return createIndex(values);
-  const index = knownIndices.get(field) ??
-    createIndex(KNOWN_VALUES[field]!.map(([value]) => value!));
-  knownIndices.set(field, index);
+function indexOf(field: string): Index {
+  const known = indices.get(field);
+  if (known !== undefined) return known;
+  const index = new Map<string, Entry[]>();
+  for (const entry of entriesOf(KNOWN_VALUES[field]!.map(([value]) => value!))) {
+    index.set(entry.text, [...index.get(entry.text) ?? [], entry]);
+  }
+  indices.set(field, index);
   return index;
 }
 
@@ -168,7 +168,7 @@ export function valuesWith(
   text: string,
   values?: readonly string[],
 ): readonly string[] {
-  return rankValues(indexOf(field, values), text, distanceToPart);
+  return rankValues(field, text, values, distanceToPart);
 }
 
 /** {@linkcode valuesWith}; without any of these, finds other spellings. */
@@ -177,9 +177,8 @@ export function searchValues(
   text: string,
   values?: readonly string[],
 ): readonly string[] {
-  const index = indexOf(field, values);
-  const found = rankValues(index, text, distanceToPart);
-  return found.length > 0 ? found : rankValues(index, text, distanceToSpelling);
+  const found = valuesWith(field, text, values);
+  return found.length > 0 ? found : rankValues(field, text, values, distanceToSpelling);
 }
 
 /** Returns a function of the distance to another text; infinite if it is not meant. */
@@ -196,14 +195,21 @@ const distanceToPart: Distance = (wanted, words) => (text) => {
 
 const distanceToSpelling: Distance = (_, words) => (text) => sumEdits(words, text, editsToWord);
 
-function rankValues(index: Index, text: string, distance: Distance): readonly string[] {
+function rankValues(
+  field: string,
+  text: string,
+  values: readonly string[] | undefined,
+  distance: Distance,
+): readonly string[] {
   const wanted = toText(text);
   if (wanted === "") return [];
   const distanceTo = distance(wanted, wanted.split(" "));
   const near: (Entry & { distance: number })[] = [];
-  for (const [text, entries] of index) {
-    const distance = distanceTo(text);
-    if (distance < Infinity) { for (const entry of entries) near.push({ ...entry, distance }); }
+  for (const entries of values === undefined ? indexOf(field).values() : [entriesOf(values)]) {
+    for (const entry of entries) {
+      const distance = distanceTo(entry.text);
+      if (distance < Infinity) near.push({ ...entry, distance });
+    }
   }
   near.sort((a, b) =>
     a.distance - b.distance ||
