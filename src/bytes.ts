@@ -45,9 +45,19 @@ export class ByteBuffer {
   view: DataView;
   length = 0;
 
-  constructor(capacity: number = INITIAL_CAPACITY) {
-    this.bytes = new Uint8Array(capacity);
+  /** `memory` is used if it is long enough. */
+  constructor(capacity: number = INITIAL_CAPACITY, memory: Bytes = new Uint8Array()) {
+    this.bytes = memory.length >= capacity ? memory : new Uint8Array(capacity);
     this.view = new DataView(this.bytes.buffer);
+  }
+
+  /** Returns the memory, which the buffer must not use again. */
+  takeMemory(): Bytes {
+    const { bytes } = this;
+    this.bytes = new Uint8Array();
+    this.view = new DataView(this.bytes.buffer);
+    this.length = 0;
+    return bytes;
   }
 
   reserve(count: number): Bytes {

@@ -23,7 +23,7 @@ import { refusalOf, type Representation, selectBytes, type Selection } from "../
 import { keyOfState, notModified, requestState, strongTag, validatorsOf } from "./versions.ts";
 import type { RequestOutcome } from "../http/metrics.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { type Settings, withoutSecretPath } from "../http/options.ts";
+import { MIN_PAGE_ROWS, type Settings, withoutSecretPath } from "../http/options.ts";
 import { type HttpProblem, noServerKey, toServiceProblem } from "../http/problem.ts";
 import {
   type DocumentOptions,
@@ -47,7 +47,10 @@ export async function authorize(
 ): Promise<DataStream> {
   const { dataStream, apiKey } = await accessControl.authorize(exchange);
   if (apiKey === undefined) throw noServerKey();
-  return exchange.upstream.count(dataStream, requests.limiterOf(exchange.client, apiKey));
+  return exchange.upstream.count(
+    dataStream,
+    requests.limiterOf(exchange.client, apiKey, exchange.turn),
+  );
 }
 
 /** Responds with rows or their number. Without `formatInPath`, the format is negotiated. */
@@ -173,6 +176,7 @@ function sourceOf(
       requestState(isFirst ? dataStream : patient, query, signal, feeds),
     isStateFirst: FORMATS[format].writesLate,
     responseDate: () => exchange.upstream.responseDate,
+    onPageEnd: () => exchange.turn.since = undefined,
     // With a limit, fewer rows may be left than the next page would have.
     readsAhead: query.limit === undefined,
     format,
@@ -277,9 +281,6 @@ function requireValidCombination(
     });
   }
 }
-
-/** Lower bound for `$top`, because the service allows only two requests per second. */
-const MIN_PAGE_ROWS = 1_000;
 
 function pageSize(
   resource: ResourceName,
@@ -484,7 +485,8 @@ const MAX_CHUNK = 65_536;
 type SentPart = Pick<FeedPart, "data" | "rows"> & Partial<FeedPart>;
 
 /** What one client reads. */
-export interface PartSource extends Pick<Reader, "close" | "error" | "onHeartbeat"> {
+export interface PartSource
+  extends Pick<Reader, "close" | "error" | "onHeartbeat">, Partial<Pick<Reader, "check">> {
   read(): Promise<SentPart | undefined>;
 }
 
@@ -496,16 +498,15 @@ interface SentRange {
   left: number;
 }
 
-/** Reads the next part when the client has read the last one. By default, it sends them all. */
+/** Sends a part, and reads the next one when the client has read the last one. By default, it sends them all. */
 export function createBody(
-  first: SentPart | undefined,
+  part: SentPart | undefined,
   reader: PartSource,
   exchange: Exchange,
   { clock, readerTimeout }: Settings,
   task: string,
   { taken, left }: SentRange = { taken: 0, left: Infinity },
 ): ReadableStream<Bytes> {
-  let part: SentPart | undefined = first;
   /** Since when a chunk waits for the client. */
   let idleSince: number | undefined = clock.now();
   const end = (outcome: RequestOutcome) => {
@@ -529,10 +530,12 @@ export function createBody(
     async pull(controller) {
       idleSince = undefined;
       try {
-        while (part !== undefined && taken === part.data.length && left > 0) {
-          if (part.data.length === 0) recordPart(part, exchange, task);
-          part = await reader.read();
-          taken = 0;
+        reader.check?.();
+        while (left > 0 && (part === undefined || taken === part.data.length)) {
+          if (part?.data.length === 0) recordPart(part, exchange, task);
+          part = undefined; // frees its memory while the next one arrives
+          [part, taken] = [await reader.read(), 0];
+          if (part === undefined) left = 0;
         }
       } catch (error) {
         if (error === reader.error) disconnect(error as Error);
@@ -546,8 +549,8 @@ export function createBody(
         controller.close();
         return end("complete");
       }
-      // A part is shared: it must not be changed or transferred.
-      const chunk = part.data.subarray(taken, taken + Math.min(MAX_CHUNK, left));
+      // A copy, because the runtime keeps the whole part in memory while it sends a view of it.
+      const chunk = part.data.slice(taken, taken + Math.min(MAX_CHUNK, left));
       taken += chunk.length;
       left -= chunk.length;
       // The rows of a part count when its last byte is sent, also in a range.

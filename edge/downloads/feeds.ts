@@ -4,7 +4,7 @@
 // Requests share plain data only, never a promise, stream, signal or iterator: in workerd, a request that awaits a
 // promise of another one fails, and everything that a request has created ends with it. A request that waits creates
 // its own promise and timer, and stores the function that resolves the promise in its reader.
-import { type Bytes, concatBytes, createSha256 } from "../../src/bytes.ts";
+import { type Bytes, concatBytes, createSha256, releaseBuffer } from "../../src/bytes.ts";
 import { callLater } from "../../src/clock.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
@@ -16,6 +16,7 @@ import { HEARTBEAT_TTL, MAX_WAIT, Queue, startHeartbeat } from "../http/queue.ts
 
 /** A part of a document: rows that have arrived, or its end. */
 export interface FeedPart {
+  /** The feed frees its memory when all clients have read it. */
   readonly data: Bytes;
   readonly rows: number;
   readonly isPageEnd: boolean;
@@ -25,7 +26,10 @@ export interface FeedPart {
   readonly isLast: boolean;
   /** Position after the part. Absent if the document has only one part. */
   readonly cursor?: Cursor;
-  /** Number of bytes of rows after that position, which have arrived and are in a later part. Default 0. */
+  /**
+   * Number of bytes in memory of rows that have arrived, and are in a later part. The position has them if it is after rows of
+   * this part. Default 0.
+   */
   readonly heldBytes?: number | undefined;
   /** Whether all rows so far came in one response. Default true. */
   readonly isOneResponse?: boolean;
@@ -85,6 +89,8 @@ export interface FeedSource {
   readonly isStateFirst?: boolean | undefined;
   /** Returns the time (ms since 1970) at which the service sent its last response. */
   responseDate?(): number;
+  /** Called after each page. */
+  onPageEnd?(): void;
   /** What is known about the service for the client. */
   service?(): ServiceState;
   /** Format of the rows, for the metrics. Default `other`. */
@@ -111,8 +117,10 @@ class Feed {
   readonly parts: (FeedPart & { readonly fetchedBy: number } | undefined)[] = [];
   dropped = 0;
   bytes = 0;
-  /** Number of bytes of rows that have arrived, and are in a later part. They end with the run. */
+  /** Number of bytes of rows that have arrived, and are in a later part. */
   held = 0;
+  /** Whether they end with the run, because the position is before them. */
+  isHeldByRun = false;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;
   pageLength = 0;
@@ -175,7 +183,9 @@ class Feed {
   setRun(run: FeedRun | undefined): void {
     this.run = run;
     this.reserved = 0;
-    this.held = 0;
+    if (this.isHeldByRun || this.end !== undefined) this.held = 0;
+    if (this.end !== undefined) this.position = undefined;
+    this.isHeldByRun = false;
   }
 
   /** Whether further rows must wait for the state of the datasets. */
@@ -267,12 +277,8 @@ export class Reader {
     try {
       for (;;) {
         signal?.throwIfAborted();
-        if (this.error !== undefined) throw this.error;
+        this.check();
         this.#renew();
-        // While the process was suspended, the reader was treated as gone.
-        if (this.next < this.feed.dropped) {
-          throw new Error("the next rows of this download are no longer in memory: repeat it");
-        }
         const part = this.feed.parts[this.next];
         if (part !== undefined) {
           this.isReading = true;
@@ -289,6 +295,15 @@ export class Reader {
       }
     } finally {
       signal?.removeEventListener("abort", wake);
+    }
+  }
+
+  /** Throws if another request has ended the reader, or the part that the client reads is no longer in memory. */
+  check(): void {
+    if (this.error !== undefined) throw this.error;
+    // While the process was suspended, the reader was treated as gone.
+    if (this.next < this.feed.dropped) {
+      throw new Error("the next rows of this download are no longer in memory: repeat it");
     }
   }
 
@@ -357,6 +372,11 @@ export class Feeds {
       this.#bytes.set(format, (this.#bytes.get(format) ?? 0) + bytes + held);
     }
     return this.#bytes;
+  }
+
+  /** Bytes that are reserved for pages. */
+  get reserved(): number {
+    return [...this.#feeds].reduce((sum, { reserved }) => sum + reserved, 0);
   }
 
   get #held(): number {
@@ -459,12 +479,12 @@ export class Feeds {
       }
       const parts = reader.source.start(feed.position, signal);
       // Held rows would be requested again, so the run continues until they are in a part.
-      while (feed.end === undefined && (feed.held > 0 || this.#isNeeded(feed))) {
+      while (feed.end === undefined && (feed.isHeldByRun || this.#isNeeded(feed))) {
         // The document has rows of more than one response, so it needs the state of the datasets.
         if (feed.parts.length > 0) await this.#checkFirstPage(feed, run);
         await this.#reserve(feed, run, since);
         await this.#fetchPage(feed, run, parts);
-        if (feed.held > 0) continue;
+        if (feed.isHeldByRun) continue;
         if (reader.isClosed || this.slots.shouldYield(reader.client)) break;
       }
       parts.return?.().catch(() => {});
@@ -522,6 +542,7 @@ export class Feeds {
       if (!isPageEnd) continue;
       feed.pages++;
       this.misses++;
+      run.reader.source.onPageEnd?.();
       if (hasMore) return;
     }
   }
@@ -581,9 +602,10 @@ export class Feeds {
 
   #publish(feed: Feed, run: FeedRun, part: FeedPart): void {
     feed.position = part.cursor;
-    const { data, heldBytes = 0 } = part;
+    const { data, rows, heldBytes = 0 } = part;
     feed.arrived += data.length + heldBytes - feed.held;
     feed.held = heldBytes;
+    feed.isHeldByRun = heldBytes > 0 && rows === 0;
     feed.bytes += data.length;
     // Only the last position is needed, and it can refer to a megabyte of rows.
     const { cursor: _, ...kept } = part;
@@ -612,7 +634,7 @@ export class Feeds {
         other !== feed && other.bytes + other.reserved > 0
       );
       // Only further pages free held rows, so these do not stop the oldest run that has some.
-      const [holder] = [...this.#feeds].filter(({ held }) => held > 0);
+      const [holder] = [...this.#feeds].filter(({ held, run }) => held > 0 && run);
       const held = feed === holder ? 0 : this.#held;
       return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
         held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
@@ -726,7 +748,9 @@ export class Feeds {
     }
     const end = readers.reduce((end, { next }) => Math.min(end, next), feed.parts.length);
     for (; feed.dropped < end; feed.dropped++) {
-      feed.bytes -= feed.parts[feed.dropped]!.data.length;
+      const { data } = feed.parts[feed.dropped]!;
+      feed.bytes -= data.length;
+      if (data.length > 0) releaseBuffer(data); // clients are sent copies
       feed.parts[feed.dropped] = undefined;
     }
   }

@@ -1,6 +1,7 @@
 // A request and its response. Hono composes the functions that record it.
 import type { Context, Hono, Next } from "hono";
 import type { Clock } from "../../src/clock.ts";
+import type { Turn } from "./queue.ts";
 import type { RequestFacts, RequestOutcome } from "./metrics.ts";
 import { createRequestLog, type RequestLog } from "./request_log.ts";
 import { createUpstream, type Recorders, type Upstream } from "./upstream.ts";
@@ -15,6 +16,8 @@ export interface Exchange {
   readonly startedAt: number;
   /** Set when access is granted. */
   client?: string | undefined;
+  /** Of the requests for the current page. */
+  readonly turn: Turn;
   readonly log: RequestLog;
   readonly upstream: Upstream;
   /** For the log and the metrics. `path` is set if the app has a route, and `query` when all parameters are valid. */
@@ -67,6 +70,7 @@ export function createExchange(
   const exchange: Exchange = {
     ...inputs,
     startedAt,
+    turn: {},
     log,
     upstream,
     facts,

@@ -47,7 +47,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 const DURATION_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, Infinity];
 
 interface MeasuredLimits {
-  feeds: Readonly<Record<"hits" | "misses" | "disconnected", number>> & {
+  feeds: Readonly<Record<"hits" | "misses" | "disconnected" | "reserved", number>> & {
     slots: Queue;
     bytesByFormat(): ReadonlyMap<string, number>;
   };
@@ -156,6 +156,11 @@ const METRICS = {
     "gauge",
     "Bytes of downloads in memory, by format.",
     (of) => [...of.feeds.bytesByFormat()].map(([format, bytes]) => [{ format }, bytes]),
+  ],
+  weir_page_reserved_bytes: [
+    "gauge",
+    "Bytes reserved for pages that are being fetched.",
+    (of) => of.feeds.reserved,
   ],
   process_resident_memory_bytes: ["gauge", "Resident memory of this server.", residentBytes],
   weir_event_loop_delay_seconds: [

@@ -92,7 +92,10 @@ export interface AppOptions
    * connection; on Workers, `cf-connecting-ip`.
    */
   clientAddressHeader?: string | undefined;
-  /** Maximum number of rows per page, 1 to 10000. Default 10000. */
+  /**
+   * Maximum number of rows per page, 1 to 10000. Default 10000, in Cloudflare Workers 2000, and fewer, but at least 1000,
+   * if `maxCachedBytes` has no room for a page.
+   */
   pageRows?: number | undefined;
   /**
    * Maximum number of bytes of all downloads in memory: what clients have not read, and what is kept for further
@@ -137,8 +140,8 @@ interface Setting extends OptionRule {
   variable?: string;
   /** For `weir serve --help` and `docs/deploying.md`. */
   help?: string;
-  /** Default that depends on the access mode or the runtime. */
-  defaultFor?: (access: AccessMode) => unknown;
+  /** Default that depends on the runtime or on options before this one. */
+  defaultFor?: (given: AppOptions) => unknown;
   /** Default in the help and the documents, if not that of `default`. */
   defaultText?: string;
   /** Converts the variable. Default: to a number if the rule has `min`. */
@@ -160,6 +163,13 @@ const PUBLIC_MAX_ROWS = 5_000_000;
 /** Seconds: a day. */
 const MAX_CACHE_TTL = 86_400;
 const MAX_READER_TIMEOUT = 3_600_000;
+
+/** Bytes in memory of a row of a page: a record takes about 300 bytes as CSV. */
+export const BYTES_PER_ROW = 400;
+/** Shorter pages would take too long, because the service allows only two requests per second. */
+export const MIN_PAGE_ROWS = 1_000;
+/** So that a page, its JSON and the rows of other downloads fit into the 128 MB of an isolate. */
+const WORKERS_PAGE_ROWS = 2_000;
 
 function defaultsOf({ process, workers }: { process: number; workers: number }) {
   return {
@@ -203,7 +213,7 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
     min: 1,
     variable: "WEIR_MAX_ROWS",
     help: "maximum number of rows of a download; larger downloads get status 413",
-    defaultFor: (access) => access === "public" ? PUBLIC_MAX_ROWS : Infinity,
+    defaultFor: ({ access }) => access === "public" ? PUBLIC_MAX_ROWS : Infinity,
     defaultText: `${PUBLIC_MAX_ROWS} for public, else unlimited`,
   },
   maxDownloads: {
@@ -249,9 +259,10 @@ export const OPTIONS: Readonly<Record<keyof AppOptions, Setting>> = {
   pageRows: {
     min: 1,
     max: MAXIMUM_TOP,
-    variable: "WEIR_PAGE_ROWS",
-    help: `maximum number of rows per page, 1 to ${MAXIMUM_TOP}`,
-    default: MAXIMUM_TOP,
+    defaultFor: ({ maxCachedBytes }) => {
+      const rows = Math.floor(maxCachedBytes! / BYTES_PER_ROW);
+      return Math.max(MIN_PAGE_ROWS, Math.min(rows, isWorkers() ? WORKERS_PAGE_ROWS : MAXIMUM_TOP));
+    },
   },
   corsOrigins: {
     variable: "WEIR_CORS_ORIGINS",
@@ -387,7 +398,7 @@ export function toSettings(options: AppOptions): Settings {
   requireOneOf("access", given.access, ACCESS_MODES);
   const dataStreamOptions: Record<string, unknown> = {};
   for (const [name, { defaultFor, isOfClient }] of Object.entries(OPTIONS)) {
-    if (given[name] === undefined) given[name] = defaultFor?.(given.access as AccessMode);
+    if (given[name] === undefined) given[name] = defaultFor?.(given as unknown as AppOptions);
     if (isOfClient) dataStreamOptions[name] = given[name];
   }
   const { apiKey, signingSecret = "", metricsToken, baseUrl } = given as unknown as AppOptions;

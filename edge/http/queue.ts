@@ -122,8 +122,9 @@ export class Queue {
     client: string | undefined,
     signal: AbortSignal,
     maxWait?: number,
+    since?: number,
   ): Promise<T> {
-    const leave = await this.enter(client, signal, maxWait);
+    const leave = await this.enter(client, signal, maxWait, since);
     try {
       return await task();
     } finally {
@@ -222,6 +223,12 @@ export class Queue {
   }
 }
 
+/** Requests that have one place in the queue, such as those for a page and for the count of its rows. */
+export interface Turn {
+  /** Time at which the first of them came; `undefined` if the next one begins another turn. */
+  since?: number | undefined;
+}
+
 /**
  * One request of the downloads at a time waits for the rate limiter: that of the client whose last
  * request is the oldest. The page bypasses this, so it waits for three starts at most.
@@ -238,7 +245,7 @@ export class RequestQueue {
     return this.#queue.size;
   }
 
-  limiterOf(client: string | undefined, apiKey: string | undefined): RateLimiter {
+  limiterOf(client: string | undefined, apiKey: string | undefined, turn: Turn): RateLimiter {
     const { clock, rateLimiter: limiter = processLimiter(clock) } = this;
     // The limiter of the process has keys instead of hashes.
     const key = this.rateLimiter === undefined ? { keyHash: apiKey } : {};
@@ -246,6 +253,7 @@ export class RequestQueue {
       acquire: async (request, signal = new AbortController().signal) => {
         const since = clock.now();
         const { maxWait = Infinity } = request;
+        const turnSince = turn.since ??= since;
         const next = async () => {
           const rest = Math.max(0, maxWait - (clock.now() - since));
           const permit = limiter.acquire({ ...request, ...key, maxWait: rest }, signal);
@@ -254,7 +262,8 @@ export class RequestQueue {
           return await abortable(Promise.resolve(permit), signal, release);
         };
         try {
-          return await this.#queue.run(next, client, signal, maxWait);
+          const maxTurn = maxWait + since - turnSince;
+          return await this.#queue.run(next, client, signal, maxTurn, turnSince);
         } catch (error) {
           if (!(error instanceof LimitReached)) throw error;
           const service = await limiter.report?.({ ...request, ...key });

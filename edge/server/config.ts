@@ -14,6 +14,7 @@ import { createApp, type EdgeApp } from "./app.ts";
 import {
   ACCESS_MODES,
   type AppOptions,
+  BYTES_PER_ROW,
   DEFAULT_HOST,
   DEFAULT_PORT,
   LOG_MODES,
@@ -117,9 +118,6 @@ export function settingsLine(options: AppOptions): string {
   }`;
 }
 
-/** Bytes in memory of a row of a page: a record takes about 300 bytes as CSV. */
-const BYTES_PER_ROW = 400;
-
 /** Returns a sentence for each setting that opens the server further than another one suggests, or stalls downloads. */
 export function settingWarnings(options: AppOptions): string[] {
   const settings = toSettings(options);
@@ -154,7 +152,7 @@ export function settingWarnings(options: AppOptions): string[] {
   if (maxCachedBytes < needed) {
     warnings.push(
       `WEIR_MAX_CACHED_BYTES=${maxCachedBytes} is less than a page of ${pageRows} rows needs, so ` +
-        `downloads wait for each other. Set at least ${needed}, or a lower WEIR_PAGE_ROWS`,
+        `downloads wait for each other. Set at least ${needed}`,
     );
   }
   return warnings;

@@ -287,7 +287,7 @@ function requestBatches<T>(
     const data = part === undefined ? await converter.end() : part.data;
     const { heldBytes } = writer ?? {};
     const state = stateOf();
-    const cursor = heldBytes
+    const cursor = heldBytes && !writer?.holdsInState
       ? last ?? toCursor(part!.start, before)
       : toCursor(position, { distinct: values, writer: state });
     const { notes } = state ?? {};

@@ -137,6 +137,7 @@ export function iterate<C, T = C>(
     async next() {
       try {
         while (!isDone && taken === items.length) {
+          [items, taken] = [[], 0]; // frees the memory of the chunk while the next one arrives
           // Concurrent calls of `next()` wait for the same chunk.
           reading ??= read().finally(() => reading = undefined);
           await reading;

@@ -270,8 +270,8 @@ export interface Batch<T> {
   /** Value of the option `after` to continue after the rows of this and all earlier batches. */
   readonly cursor: Cursor;
   /**
-   * Number of bytes of rows that have arrived, and are in the data of a later batch: a row group of Parquet needs several
-   * pages. Default 0.
+   * Number of bytes in memory of rows that have arrived, and are in the data of a later batch: a row group of Parquet needs
+   * several pages, and a block that is compressed 1 MiB. Default 0.
    */
   readonly heldBytes?: number | undefined;
   /**

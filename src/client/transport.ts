@@ -1,6 +1,6 @@
 import { toRequest } from "../endpoint/to_request.ts";
 import type { RequestOptions } from "../endpoint/types.ts";
-import type { Bytes } from "../bytes.ts";
+import { type Bytes, releaseBuffer } from "../bytes.ts";
 import { abortable, type Clock, startTimeLimit } from "../clock.ts";
 import { DataStreamError } from "../errors.ts";
 import { describe } from "../validation.ts";
@@ -304,6 +304,7 @@ function openBody(body: ReadableStream<Bytes> | null): BodyReader {
     }
     const { done, value } = await byteReader.read(memory);
     if (value !== undefined) memory = new Uint8Array(value.buffer);
+    if (done) releaseBuffer(memory);
     return done ? undefined : value;
   };
   let rejectRead: (reason: unknown) => void = () => {};

@@ -56,7 +56,8 @@ export class BlockDeflater {
   #crc: number;
   /** Number of bytes of complete blocks, before compression. */
   length: number;
-  #block: Bytes = new Uint8Array(BLOCK_LENGTH);
+  /** Created when it is needed: many downloads wait for their first row. */
+  #block: Bytes | undefined;
   #filled = 0;
   /** Whether a state refers to the bytes of the block, which is then not used again. */
   #isShared = false;
@@ -73,17 +74,23 @@ export class BlockDeflater {
     const bytes = typeof pending === "string"
       ? zlib.inflateRawSync(buffers.from(pending, "base64"))
       : pending.bytes;
+    this.#block = new Uint8Array(BLOCK_LENGTH);
     this.#block.set(bytes);
     this.#filled = bytes.length;
   }
 
+  /** Number of bytes in memory of the incomplete block. */
+  get heldBytes(): number {
+    return this.#filled > 0 ? BLOCK_LENGTH : 0;
+  }
+
   get state(): DeflateState {
-    const filled = this.#block.subarray(0, this.#filled);
-    this.#isShared = filled.length > 0;
+    const filled = this.#block?.subarray(0, this.#filled);
+    this.#isShared = this.#filled > 0;
     return {
       crc: this.#crc,
       length: this.length,
-      pending: filled.length === 0 ? "" : new Pending(filled, this.#modules),
+      pending: filled?.length ? new Pending(filled, this.#modules) : "",
     };
   }
 
@@ -92,6 +99,7 @@ export class BlockDeflater {
     const blocks: Uint8Array[] = [];
     for (let at = 0; at < bytes.length;) {
       const added = bytes.subarray(at, at + BLOCK_LENGTH - this.#filled);
+      this.#block ??= new Uint8Array(BLOCK_LENGTH);
       this.#block.set(added, this.#filled);
       this.#filled += added.length;
       at += added.length;
@@ -107,10 +115,10 @@ export class BlockDeflater {
 
   #endBlock(): Uint8Array {
     const { zlib } = this.#modules;
-    const bytes = this.#block.subarray(0, this.#filled);
+    const bytes = this.#block!.subarray(0, this.#filled);
     this.#crc = zlib.crc32(bytes, this.#crc);
     this.length += this.#filled;
-    if (this.#isShared) this.#block = new Uint8Array(BLOCK_LENGTH);
+    if (this.#isShared) this.#block = undefined;
     this.#isShared = false;
     this.#filled = 0;
     // A block that is compressed separately, up to a full flush, can follow any other block.

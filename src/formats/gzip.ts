@@ -11,11 +11,16 @@ const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255);
 /** Writes CSV in gzip. */
 export class GzipWriter extends CsvWriter {
   readonly #deflater: BlockDeflater;
+  override readonly holdsInState: boolean = true;
 
   /** Throws if the runtime has no `node:zlib`. */
   constructor(...options: ConstructorParameters<typeof CsvWriter>) {
     super(...options);
     this.#deflater = new BlockDeflater("csv.gz", LEVEL, this.state.gzip);
+  }
+
+  override get heldBytes(): number {
+    return this.#deflater.heldBytes;
   }
 
   override append(records: Bytes, count: number): Bytes {

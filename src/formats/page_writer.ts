@@ -95,10 +95,12 @@ export abstract class PageWriter {
   readonly addsColumns: boolean = false;
   /** ASCII characters that a cell cannot contain without quotes or escapes. */
   readonly special: string = "";
-  /** Number of bytes of taken rows that it has not returned. While it is not 0, no cursor can have the state. */
+  /** Number of bytes in memory of taken rows that it has not returned. */
   get heldBytes(): number {
     return 0;
   }
+  /** Whether a state has these rows. If not, no cursor can have the state while there are some. */
+  readonly holdsInState: boolean = false;
 
   rules: RowRules | undefined;
 
@@ -171,7 +173,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
   ) {
     this.#writer = writer;
     this.omitted = omitted;
-    this.output = new ByteBuffer(length);
+    this.output = new ByteBuffer(length, takeSpare("output"));
     this.#distinct = distinct.length > 0 ? new DistinctValues(distinct) : undefined;
     this.#limit = limit;
     const { fields, addsColumns, special, rules } = writer;
@@ -216,9 +218,9 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const data = this.#writer.append(output.bytes.subarray(0, end), kept);
     output.dropFirst(end);
     if (this.#isEnded) {
-      // Released here, because a download that waits for its next page still references this one.
-      releaseBuffer(this.window.bytes);
-      releaseBuffer(output.bytes);
+      // Here, because a download that waits for its next page still references this one.
+      keepSpare("window", this.window);
+      keepSpare("output", output);
     }
     return { data, values: this.#distinct?.take(written) ?? [], rows, kept };
   }
@@ -347,6 +349,24 @@ export class PageTranscoder implements PageConversion<Bytes> {
   }
 }
 
+/** Memory of the last page. New memory for each page would wait for garbage collection, and fragment that of the process. */
+const spare: { window?: Bytes | undefined; output?: Bytes | undefined } = {};
+
+/** Maximum length (bytes) of memory that is kept: for 10,000 records as CSV in one part. */
+const MAX_SPARE = 1 << 23;
+
+function takeSpare(use: keyof typeof spare): Bytes | undefined {
+  const memory = spare[use];
+  spare[use] = undefined;
+  return memory;
+}
+
+function keepSpare(use: keyof typeof spare, buffer: ByteBuffer): void {
+  const memory = buffer.takeMemory();
+  if (spare[use] === undefined && memory.length <= MAX_SPARE) spare[use] = memory;
+  else releaseBuffer(memory);
+}
+
 /**
  * Zeros follow its bytes, so that a scanner stops there. V8 compiles a loop that has read past the
  * end of a typed array to code that is 2 to 3 times slower.
@@ -355,7 +375,7 @@ class PageWindow extends ByteBuffer {
   start = 0;
 
   constructor() {
-    super(0);
+    super(0, takeSpare("window"));
   }
 
   override append(bytes: Uint8Array): void {

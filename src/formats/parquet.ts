@@ -29,7 +29,7 @@
  */
 import { ByteWriter } from "hyparquet-writer/src/bytewriter.js";
 import { ParquetWriter } from "hyparquet-writer/src/parquet-writer.js";
-import type { Bytes } from "../bytes.ts";
+import { type Bytes, releaseBuffer } from "../bytes.ts";
 import { valueTypeOf } from "../odata/field_meanings.ts";
 import { POSITION_FIELDS } from "../odata/map_position.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -238,8 +238,7 @@ class ParquetDocumentWriter extends PageWriter {
     this.#readPoint = hasPointColumn("parquet", resource, fields)
       ? pointReader(POSITION_FIELDS.map((field) => fields.indexOf(field)))
       : undefined;
-    const columns = this.#columnsOf(fields).map(([, type]) => createColumn(type));
-    this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
+    this.#group = this.#taken = this.#newGroup(fields);
     if (groups.length === 0) this.#output.appendUint32(MAGIC);
     else this.#output.offset = groups.at(-1)!.chunks.at(-1)!.end;
   }
@@ -249,13 +248,17 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   override get heldBytes(): number {
-    return this.#taken.bytes;
+    const { columns, rows } = this.#taken;
+    return rows > 0 ? columns.reduce((sum, { length }) => sum + length, 0) : 0;
   }
 
   override openPage(options?: PageOptions): PageConversion<Bytes> {
     const { columns, rows } = this.#taken;
     if (this.#group.rows > rows) { for (const column of columns) column.truncate(rows); }
     this.#group = { ...this.#taken };
+    if (columns.length === 0) {
+      this.#group.columns = this.#columnsOf(this.fields).map(([, type]) => createColumn(type));
+    }
     return super.openPage(options);
   }
 
@@ -367,20 +370,27 @@ class ParquetDocumentWriter extends PageWriter {
     });
   }
 
-  /** Writes the row group. The next one has its columns, because new ones would wait for garbage collection. */
+  /** The columns are created with the first row: many downloads wait for it. */
+  #newGroup(fields: readonly string[]): OpenGroup {
+    return { fields, columns: [], rows: 0, bytes: 0 };
+  }
+
+  /** Writes the row group, and frees its memory. */
   #writeGroup(): void {
     const { fields, columns, rows } = this.#taken;
     const chunks = this.#columnsOf(fields)
       .map((column, index) => this.#chunks.write(column, columns[index]!.values(rows)));
-    for (const column of columns) column.truncate(0);
+    for (const column of columns) column.release();
     const groups = [...this.state.groups, { rows, chunks }];
     this.state = { ...this.state, isBegun: true, fields, groups };
-    this.#group = this.#taken = { fields, columns, rows: 0, bytes: 0 };
+    this.#group = this.#taken = this.#newGroup(fields);
   }
 
   #takeOutput(): Bytes {
     const bytes = this.#output.getBytes().slice() as Bytes;
-    this.#output.index = 0;
+    releaseBuffer(this.#output);
+    const { buffer, view } = new ByteWriter();
+    Object.assign(this.#output, { buffer, view, index: 0 });
     return bytes;
   }
 }

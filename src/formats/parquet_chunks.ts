@@ -165,20 +165,24 @@ interface Distinct extends CodedTexts {
   numbers: Float64Array | undefined;
 }
 
+/** One set of buffers for the columns of all files: they are in use only while a column is written. */
+const buffers = /* @__PURE__ */ {
+  /** A page before compression, without its levels. */
+  page: new ByteWriter(),
+  encodedLevels: new ByteWriter(),
+  /** 0 for null, 1 for a value, by row. */
+  levels: new Uint8Array(MAX_GROUP_ROWS),
+  /** Codes of the values without nulls, from 0. */
+  codes: new Int32Array(MAX_GROUP_ROWS),
+  numbers: new Float64Array(MAX_GROUP_ROWS),
+};
+
 /**
  * Writes the columns of row groups. The package's `ParquetWriter` takes arrays of values, and makes five more of each
- * column. This one reads the typed arrays of the columns, and has one set of buffers for all columns.
+ * column. This one reads the typed arrays of the columns.
  */
 export class ChunkWriter {
   readonly #output: ByteWriter;
-  /** A page before compression, without its levels. */
-  readonly #page = new ByteWriter();
-  readonly #encodedLevels = new ByteWriter();
-  /** 0 for null, 1 for a value, by row. */
-  readonly #levels = new Uint8Array(MAX_GROUP_ROWS);
-  /** Codes of the values without nulls, from 0. */
-  readonly #codes = new Int32Array(MAX_GROUP_ROWS);
-  readonly #numbers = new Float64Array(MAX_GROUP_ROWS);
   /** Of the column that is written. */
   #uncompressed = 0;
   #pages = 0;
@@ -197,9 +201,9 @@ export class ChunkWriter {
     let bytes = 0;
     for (let row = 0; row < codes.length; row++) {
       const code = codes[row]!;
-      this.#levels[row] = code === 0 ? 0 : 1;
+      buffers.levels[row] = code === 0 ? 0 : 1;
       if (code === 0) continue;
-      this.#codes[count++] = code - 1;
+      buffers.codes[count++] = code - 1;
       bytes += lengthOf(distinct, code);
     }
     let distinctBytes = 0;
@@ -226,7 +230,7 @@ export class ChunkWriter {
 
   #readDistinct([, type]: NamedType, { codes, texts, ends }: CodedTexts): Distinct {
     const readNumber = READ_NUMBER[type];
-    const numbers = readNumber && this.#numbers.subarray(0, ends.length - 1);
+    const numbers = readNumber && buffers.numbers.subarray(0, ends.length - 1);
     for (let code = 1; code < ends.length; code++) {
       if (numbers) numbers[code - 1] = readNumber!(texts, ends[code - 1]!, ends[code]!, false)!;
     }
@@ -234,7 +238,7 @@ export class ChunkWriter {
   }
 
   #writeDictionary(distinct: Distinct, size: number): void {
-    clear(this.#page);
+    clear(buffers.page);
     for (let code = 1; code <= size; code++) this.#append(distinct, code, 0);
     this.#write("DICTIONARY_PAGE", {
       dictionary_page_header: { num_values: size, encoding: "PLAIN" },
@@ -243,23 +247,23 @@ export class ChunkWriter {
 
   /** Writes the codes of values that the dictionary has. */
   #writeCodes(rows: number, count: number, bits: number): void {
-    clear(this.#page);
-    this.#page.appendUint8(bits);
-    writeRleBitPackedHybrid(this.#page, this.#codes.subarray(0, count), bits);
+    clear(buffers.page);
+    buffers.page.appendUint8(bits);
+    writeRleBitPackedHybrid(buffers.page, buffers.codes.subarray(0, count), bits);
     this.#writeData("RLE_DICTIONARY", 0, rows, count);
   }
 
   #writePlain(distinct: Distinct): void {
     const { codes } = distinct;
-    clear(this.#page);
+    clear(buffers.page);
     let start = 0;
     let written = 0;
     for (let row = 0; row < codes.length; row++) {
       const code = codes[row]!;
       if (code === 0) continue;
-      if (this.#page.index + lengthOf(distinct, code) > PAGE_BYTES && row > start) {
+      if (buffers.page.index + lengthOf(distinct, code) > PAGE_BYTES && row > start) {
         this.#writeData("PLAIN", start, row, written);
-        clear(this.#page);
+        clear(buffers.page);
         start = row;
         written = 0;
       }
@@ -270,7 +274,7 @@ export class ChunkWriter {
 
   /** Appends a value to the page, which has `index` values. */
   #append({ texts, ends, numbers, physical }: Distinct, code: number, index: number): void {
-    const page = this.#page;
+    const page = buffers.page;
     const number = numbers?.[code - 1] ?? 0;
     if (physical === "BYTE_ARRAY") {
       page.appendUint32(ends[code]! - ends[code - 1]!);
@@ -293,9 +297,9 @@ export class ChunkWriter {
     end: number,
     count: number,
   ): void {
-    const levels = this.#encodedLevels;
+    const levels = buffers.encodedLevels;
     clear(levels);
-    writeRleBitPackedHybrid(levels, this.#levels.subarray(start, end), 1);
+    writeRleBitPackedHybrid(levels, buffers.levels.subarray(start, end), 1);
     this.#pages++;
     this.#write("DATA_PAGE_V2", {
       data_page_header_v2: {
@@ -316,14 +320,14 @@ export class ChunkWriter {
     levels: Uint8Array = NO_LEVELS,
   ): void {
     const start = this.#output.offset;
-    const compressed = snappyCompress(this.#page.getBytes());
+    const compressed = snappyCompress(buffers.page.getBytes());
     writePageHeader(this.#output, {
       type,
-      uncompressed_page_size: levels.length + this.#page.index,
+      uncompressed_page_size: levels.length + buffers.page.index,
       compressed_page_size: levels.length + compressed.length,
       ...header,
     });
-    this.#uncompressed += this.#output.offset - start + levels.length + this.#page.index;
+    this.#uncompressed += this.#output.offset - start + levels.length + buffers.page.index;
     this.#output.appendBytes(levels);
     this.#output.appendBytes(compressed);
   }

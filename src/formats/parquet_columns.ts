@@ -74,6 +74,10 @@ export interface ValueColumn {
    */
   add(row: number, cells: Cells, cell: number): number;
   truncate(rows: number): void;
+  /** Number of bytes in memory. */
+  readonly length: number;
+  /** Frees its memory. It must not be used again. */
+  release(): void;
   /** Returns the values of the first rows. Typed arrays are those of the column, without a copy. */
   values(rows: number): CodedTexts | Lists;
 }
@@ -98,13 +102,12 @@ const MAX_PROBES = 16;
 /**
  * Values as the texts that the service sent; numbers are read when the column is written. Each text is stored once,
  * unless it is not found again because too many others have similar hashes. Typed arrays instead of strings keep V8's
- * heap small. The codes have memory for all rows of a group from the start, of which the system commits only what is
- * written: enlarged arrays would leave their old memory behind.
+ * heap small.
  */
 class CodedColumn implements ValueColumn {
   readonly #readNumber: ReadNumber | undefined;
   /** Number of the text of each row; 0 is null. */
-  readonly #codes = new Uint16Array(MAX_GROUP_ROWS);
+  #codes = new Uint16Array(1 << 8);
   readonly #texts = new ByteBuffer(1 << 10);
   /** End of each text in `#texts` by its number. */
   #ends = new Int32Array(1 << 8);
@@ -118,6 +121,7 @@ class CodedColumn implements ValueColumn {
   }
 
   add(row: number, cells: Cells, cell: number): number {
+    if (row >= this.#codes.length) this.#codes = enlarge(this.#codes, new Uint16Array(2 * row));
     const kind = cells.kinds[cell]!;
     if (kind === EMPTY) return this.#addNull(row);
     const { bytes, starts, ends } = cells;
@@ -166,7 +170,8 @@ class CodedColumn implements ValueColumn {
     const out = this.#texts.reserve(length);
     while (start < end) out[this.#texts.length++] = bytes[start++]!;
     this.#codes[row] = ++this.#count;
-    if (this.#count === this.#ends.length) this.#ends = enlarge(this.#ends);
+    const ends = this.#ends;
+    if (this.#count === ends.length) this.#ends = enlarge(ends, new Int32Array(2 * ends.length));
     this.#ends[this.#count] = this.#texts.length;
     if (2 * this.#count > mask) this.#rebuild(2 * (mask + 1));
     else if (code === 0) this.#slots[slot] = this.#count;
@@ -180,6 +185,18 @@ class CodedColumn implements ValueColumn {
     let slots = MIN_SLOTS;
     while (2 * this.#count >= slots) slots *= 2;
     this.#rebuild(slots);
+  }
+
+  get length(): number {
+    return this.#buffers().reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  release(): void {
+    this.#buffers().forEach(releaseBuffer);
+  }
+
+  #buffers() {
+    return [this.#codes, this.#texts.bytes, this.#ends, this.#slots];
   }
 
   values(rows: number): CodedTexts {
@@ -221,8 +238,10 @@ function firstSlot(bytes: Uint8Array, start: number, end: number, mask: number):
   return (hash ^ hash >>> 15) & mask;
 }
 
-function enlarge(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(2 * array.length);
+function enlarge<T extends Int32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>>(
+  array: T,
+  larger: T,
+): T {
   larger.set(array);
   releaseBuffer(array);
   return larger;
@@ -230,15 +249,22 @@ function enlarge(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 
 /** Lists of texts. Only Metadata has them, and few rows. */
 class ListColumn implements ValueColumn {
+  /** An estimate. */
+  length = 0;
   #lists: Lists = [];
+
+  release(): void {
+    this.#lists = [];
+  }
 
   add(row: number, cells: Cells, cell: number): number {
     const value = parseCell(cells, cell) ?? null;
     const list = typeof value === "string" ? [value] : value;
     const isList = isListOfStrings(list);
     this.#lists[row] = isList ? list : null;
-    if (list !== null && !isList) return NO_FIT;
-    return isList ? 2 * (cells.ends[cell]! - cells.starts[cell]!) : 0;
+    const bytes = isList ? 2 * (cells.ends[cell]! - cells.starts[cell]!) : 0;
+    this.length += CODE_BYTES + bytes;
+    return list !== null && !isList ? NO_FIT : bytes;
   }
 
   truncate(rows: number): void {

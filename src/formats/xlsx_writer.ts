@@ -166,6 +166,12 @@ class WorkbookWriter extends PageWriter {
     return this.#state.fields;
   }
 
+  override readonly holdsInState: boolean = true;
+
+  override get heldBytes(): number {
+    return this.#deflater.heldBytes;
+  }
+
   override openPage(options?: PageOptions): PageConversion<Bytes> {
     this.#setFields(this.#state.fields);
     this.#rows = this.#state.sheetRows;

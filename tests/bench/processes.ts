@@ -1,8 +1,10 @@
 // Starts the sandbox and the edge server in separate processes.
 import type { SandboxStats } from "../../src/sandbox/service.ts";
+import { node } from "../e2e/runtime_programs.ts";
+import { bundleAsPublished } from "../e2e/servers/bundle.ts";
 import { type Server, startServer } from "../e2e/servers/server.ts";
 import { PROJECT } from "../helpers/project.ts";
-import type { Comparison } from "./measurement.ts";
+import type { Comparison, RuntimeName } from "./measurement.ts";
 
 /** Matches the URL that the servers print. */
 export const PORT = /http:\/\/127\.0\.0\.1:(\d+)/;
@@ -66,6 +68,28 @@ export async function startEdgeServer(
     environment: env,
     port: PORT,
   });
+}
+
+export type StartEdge = (service: Server, variables: Record<string, string>) => Promise<Server>;
+
+/** Returns a function for Deno, and one for Node if it is installed, which start `weir serve`. */
+export async function serverStarts(
+  environment: Record<string, string>,
+): Promise<[name: RuntimeName, start: StartEdge][]> {
+  const inDeno: StartEdge = (service, variables) =>
+    startEdgeServer(service, { ...environment, ...variables });
+  if (node === undefined) return [["Deno", inDeno]];
+  const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
+  await Deno.writeTextFile(file, await bundleAsPublished("server.mjs", "src/cli/serve_bin.ts"));
+  const program = node;
+  const inNode: StartEdge = (service, variables) =>
+    startServer({
+      program,
+      args: [file, "--host", "127.0.0.1", "--port", "0"],
+      environment: { ...environmentFor(service), ...environment, ...variables },
+      port: PORT,
+    });
+  return [["Deno", inDeno], ["Node", inNode]];
 }
 
 /** Runs a program in a folder and returns its output. */

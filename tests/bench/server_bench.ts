@@ -1,12 +1,10 @@
 // Measures `weir serve` in Deno and Node: CPU time per 10,000 rows of all columns, memory, and
 // requests to the service. Linux only.
-import { node } from "../e2e/runtime_programs.ts";
-import { bundleAsPublished } from "../e2e/servers/bundle.ts";
-import { type Server, startServer } from "../e2e/servers/server.ts";
+import type { Server } from "../e2e/servers/server.ts";
 import { cpuTime } from "./cpu_time.ts";
 import { median } from "./measurement.ts";
-import { peakMemory } from "./peak_memory.ts";
-import { environmentFor, PORT, startEdgeServer, startSandbox, statsOf } from "./processes.ts";
+import { peakMemory, toMegabytes } from "./peak_memory.ts";
+import { serverStarts, type StartEdge, startSandbox, statsOf } from "./processes.ts";
 
 const RECORDS = 100_000;
 const CPU_ROUNDS = 5;
@@ -20,24 +18,7 @@ const environment = {
   WEIR_MAX_DOWNLOADS_PER_CLIENT: "100",
 };
 
-type Start = (service: Server, variables: Record<string, string>) => Promise<Server>;
-
-const runtimes: [name: string, start: Start][] = [
-  ["Deno", (service, variables) => startEdgeServer(service, { ...environment, ...variables })],
-];
-if (node !== undefined) runtimes.push(["Node", await bundleForNode(node)]);
-
-async function bundleForNode(program: string): Promise<Start> {
-  const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
-  await Deno.writeTextFile(file, await bundleAsPublished("server.mjs", "src/cli/serve_bin.ts"));
-  return (service, variables) =>
-    startServer({
-      program,
-      args: [file, "--host", "127.0.0.1", "--port", "0"],
-      environment: { ...environmentFor(service), ...environment, ...variables },
-      port: PORT,
-    });
-}
+const runtimes = await serverStarts(environment);
 
 async function read({ root }: Server, query = ""): Promise<number> {
   const response = await fetch(`${root}/Records.csv?${query}`);
@@ -49,9 +30,7 @@ async function read({ root }: Server, query = ""): Promise<number> {
   return bytes;
 }
 
-const toMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-
-async function measureCpu(start: Start, ttl: string): Promise<string> {
+async function measureCpu(start: StartEdge, ttl: string): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
   await using server = await start(service, {
     WEIR_CACHE_TTL: ttl,
@@ -72,7 +51,7 @@ async function measureCpu(start: Start, ttl: string): Promise<string> {
     `download, ${later} for each later one`;
 }
 
-async function measureMemory(start: Start): Promise<string> {
+async function measureMemory(start: StartEdge): Promise<string> {
   await using service = await startSandbox(RECORDS, Infinity);
   await using server = await start(service, { WEIR_CACHE_TTL: "0" });
   await read(server, "limit=1");

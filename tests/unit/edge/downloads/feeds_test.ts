@@ -339,18 +339,17 @@ test("Feeds request the versions between pages when the service omits the link t
 
 test("Feeds interrupt a run at the end of a page when a client with fewer downloads waits", async () => {
   const { feeds, open, clock } = feedsOver({ maxDownloads: 2, cacheTtl: 0 });
-  const data = new Uint8Array(1);
   const source = {
     readsAhead: true,
     requestState: () => Promise.resolve({ digest: "", publishedAt: undefined }),
     async *start(from?: Cursor): AsyncGenerator<FeedPart> {
-      const part = { data, rows: 1, hasMore: true, isLast: false };
+      const newPart = () => ({ data: new Uint8Array(1), rows: 1, hasMore: true, isLast: false });
       for (let page = Number(from) || 0; page < 100; page++) {
-        yield { ...part, isPageEnd: false };
+        yield { ...newPart(), isPageEnd: false };
         await clock.sleep(10);
-        yield { ...part, isPageEnd: true, cursor: `${page + 1}` as unknown as Cursor };
+        yield { ...newPart(), isPageEnd: true, cursor: `${page + 1}` as unknown as Cursor };
       }
-      yield { data, rows: 0, isPageEnd: true, hasMore: false, isLast: true };
+      yield { ...newPart(), rows: 0, isPageEnd: true, hasMore: false, isLast: true };
     },
   };
   // The readers still read the first part of a page when the rest of it arrives.

@@ -1,13 +1,14 @@
 // /metrics and EdgeApp.metrics() count requests, downloads and refusals in the Prometheus text format.
 import { assertEquals, assertRejects } from "@std/assert";
-import type { EdgeApp } from "../../../../edge/app.ts";
+import type { AppOptions, EdgeApp } from "../../../../edge/app.ts";
 import { VERSION } from "../../../../src/version.ts";
 import { test } from "../../../helpers/deadline.ts";
-import { overSandbox, overUpstream } from "../../../helpers/edge.ts";
+import { isVersionRequest, overSandbox, overUpstream } from "../../../helpers/edge.ts";
 import { assertGolden } from "../../../helpers/golden.ts";
-import { page, ROOT } from "../../../helpers/upstream.ts";
+import { page, ROOT, type ScriptedResponse, upstream } from "../../../helpers/upstream.ts";
 
 const token = "metrics-token-of-a-test";
+const NEXT = `${ROOT}/Records?$skiptoken=Id:1`;
 const NOW = Date.UTC(2026, 10, 22);
 
 const read = async (app: EdgeApp, path: string, init?: RequestInit) =>
@@ -76,7 +77,7 @@ test("EdgeApp.metrics() has the recorded text after downloads, refusals, failure
       await clock.sleep(4_000);
       return page([{ Id: 1 }, { Id: 2 }]);
     },
-    page([{ Id: 1 }], `${ROOT}/Records?$skiptoken=Id:1`),
+    page([{ Id: 1 }], NEXT),
     Response.json({}, { status: 400 }),
     ({ signal }) =>
       new Promise<Response>((_, reject) => {
@@ -118,6 +119,46 @@ test("EdgeApp.metrics() counts downloads in progress, requests that wait for the
   await Promise.all([...others, ...silent]);
   assertMetric(app, "weir_downloads_in_progress", 0);
 });
+
+const twoPages = (second: ScriptedResponse) => [
+  page([{ Id: 1 }], NEXT),
+  Response.json({ value: 2 }),
+  second,
+];
+const never = () => new Promise<Response>(() => {});
+/** Causes of 503 that no other test counts: options, responses, and requests that begin one second after another. */
+const causes: [string, Partial<AppOptions>, ScriptedResponse[], ...requests: string[]][] = [
+  [
+    "key",
+    { apiKey: undefined, mirror: { open: () => Promise.resolve(undefined) } },
+    [],
+    "GET /Records.csv",
+  ],
+  ["memory", { maxCachedBytes: 1 }, twoPages(never), "GET /Records.parquet", "GET /Metadata.csv"],
+  ["changed", { cacheTtl: 60_000 }, twoPages(page([{ Id: 2 }])), "HEAD /Records.parquet"],
+];
+for (const [cause, appOptions, responses, ...requests] of causes) {
+  test(`EdgeApp.metrics() counts a response with status 503 because of: ${cause}`, async () => {
+    const { options } = upstream(...responses);
+    let version = 0;
+    const { app, clock } = overUpstream([], {
+      // A dataset is published between two requests for its version.
+      fetch: (request) =>
+        isVersionRequest(request)
+          ? page([{ DOI: "10.1/a", Version: `${++version}` }])
+          : options.fetch(request),
+      ...appOptions,
+    });
+    const open: Promise<unknown>[] = [];
+    for (const request of requests) {
+      const [method, path] = request.split(" ");
+      open.push(read(app, `${path}?$select=Id`, { method: method! }));
+      await clock.sleep(1_000);
+    }
+    await Promise.allSettled(open);
+    assertMetric(app, `weir_unavailable_total{cause="${cause}"}`, 1);
+  });
+}
 
 Deno.test("EdgeApp.metrics() has the time of the first request when the clock is 0 at the start", async () => {
   // As in a Worker, whose clock starts with the first request.

@@ -22,8 +22,11 @@ Deno.test("EdgeApp.request() accepts parameters that are not encoded, percent-en
   assertEquals(new Set(texts).size, 1);
 });
 
-const sizes: [query: string, top: string, pageRows?: number][] = [
+const sizes: [query: string, top: string, pageRows?: number, maxCachedBytes?: number][] = [
   ["", "2500", 2_500],
+  ["", "10000"],
+  ["", "2000", undefined, 800_000],
+  ["", "1000", undefined, 1],
   ["$top=5000", "5000"],
   ["$top=1", "1000"],
   ["$top=1", "500", 500],
@@ -31,9 +34,9 @@ const sizes: [query: string, top: string, pageRows?: number][] = [
   ["$top=2000&limit=5000", "2000"],
   ["limit=7", "7"],
 ];
-Deno.test("EdgeApp.request() requests pages of the size that $top, limit and pageRows allow", async () => {
-  for (const [query, top, pageRows] of sizes) {
-    const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows });
+Deno.test("EdgeApp.request() requests pages of the size that $top, limit, pageRows and the memory allow", async () => {
+  for (const [query, top, pageRows, maxCachedBytes] of sizes) {
+    const { app, requests } = overUpstream([page([{ Id: 1 }])], { pageRows, maxCachedBytes });
     await (await app.request(`/Records.csv?$select=Id&${query}`)).text();
     assertEquals(new URL(requests[0]!.url).searchParams.get("$top"), top, `${query} ${pageRows}`);
   }

@@ -33,7 +33,6 @@ const SETTINGS: [variable: string, value: string, shown: string, shownDefault: s
   ["WEIR_CLIENT_ADDRESS_HEADER", "x-forwarded-for", "x-forwarded-for", "none"],
   ["WEIR_MAX_CACHED_BYTES", "16000000", "16000000", "64000000"],
   ["WEIR_CACHE_TTL", "0", "0", "60"],
-  ["WEIR_PAGE_ROWS", "2000", "2000", "10000"],
   ["WEIR_CORS_ORIGINS", "https://a.ca, https://b.ca", "https://a.ca https://b.ca", "*"],
   ["WEIR_REQUESTS_PER_SECOND", "0.5", "0.5", "2"],
   // A folder needs a permission, which the tests of processes have.
@@ -130,7 +129,7 @@ Deno.test("createConfiguredApp() warns of each setting that opens the server, in
       "WEIR_METRICS_TOKEN is also in WEIR_TOKENS",
     ],
     [{ WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "1" }, "WEIR_MAX_CACHED_BYTES=1 is less"],
-    [{ WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "800000", WEIR_PAGE_ROWS: "2000" }],
+    [{ WEIR_ACCESS: "caller", WEIR_MAX_CACHED_BYTES: "800000" }],
   ];
   for (const [environment, message] of cases) {
     for (const WEIR_LOG of ["text", "json"]) {
@@ -155,7 +154,7 @@ const wrong: [environment: Record<string, string>, message: string][] = [
   [{ WEIR_SANDBOX: "yes" }, "WEIR_SANDBOX must be one of 0, 1, firewall"],
   [{ WEIR_ACCESS: "caller", WEIR_CACHE_TTL: "86401" }, "from 0 to 86400, got 86401"],
   [{ WEIR_ACCESS: "caller", WEIR_LOG: "jsn" }, 'got "jsn": did you mean "json"?'],
-  [{ WEIR_SANDBOX: "1", WEIR_PAGE_ROWS: "1e3" }, "WEIR_PAGE_ROWS"],
+  [{ WEIR_SANDBOX: "1", WEIR_MAX_ROWS: "1e3" }, "WEIR_MAX_ROWS"],
   [{ WEIR_SANDBOX: "1", WEIR_ACCESS: "token" }, "WEIR_TOKENS must be set for token access"],
 ];
 for (const [environment, message] of wrong) {
