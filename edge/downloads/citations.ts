@@ -2,7 +2,7 @@ import type { DataStream } from "../../src/client/datastream.ts";
 import { type Citation, CITATION_FORMATS } from "../../src/formats/citations.ts";
 import type { BoundingBox } from "../../src/odata/bounding_box.ts";
 import { clausesOf, toMetadataFilter } from "../../src/odata/query_options.ts";
-import { type AppContext, respondWithText } from "./download.ts";
+import { type AppContext, respondWithText } from "./document.ts";
 import type { Exchange } from "../http/exchange.ts";
 
 const FORMATS_BY_PATH = new Map(

@@ -6,7 +6,8 @@ import { sealPackage, toDataPackage } from "../../src/formats/data_package.ts";
 import { parseSelect, toWiderMetadataFilter } from "../../src/odata/query_options.ts";
 import { fieldNames, type ResourceName } from "../../src/odata/resources.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { type AppContext, authorize, keyOf, parseDownload, sendDocument } from "./download.ts";
+import { type AppContext, authorize, keyOf, sendDocument } from "./document.ts";
+import { parseDownload } from "./download.ts";
 import { PACKAGE_MEDIA_TYPE } from "./headers.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
 

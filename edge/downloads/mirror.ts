@@ -12,7 +12,8 @@ import { HttpProblem, LimitReached } from "../http/problem.ts";
 import { Queue, startHeartbeat } from "../http/queue.ts";
 import { refusalOf, selectBytes } from "../http/ranges.ts";
 import { publicOrigin } from "../http/public_origin.ts";
-import { type AppContext, createBody, type PartSource } from "./download.ts";
+import { createBody, type PartSource } from "./body.ts";
+import type { AppContext } from "./document.ts";
 import { notModified } from "./versions.ts";
 
 export const MIRROR_PATH = "/mirror/";

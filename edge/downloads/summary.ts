@@ -3,7 +3,7 @@ import { writeSummary } from "../../src/client/summary_formats.ts";
 import { DataStreamError } from "../../src/errors.ts";
 import { FORMATS, SUMMARY_FORMATS, type SummaryFormat } from "../../src/formats/formats.ts";
 import { checkQuery } from "../../src/odata/query_options.ts";
-import { type AppContext, respondWithText } from "./download.ts";
+import { type AppContext, respondWithText } from "./document.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { HttpProblem } from "../http/problem.ts";
 

@@ -4,7 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import { html } from "hono/html";
 import { sha256Hex } from "../../src/bytes.ts";
 import { oneLine } from "../../src/errors.ts";
-import type { AppContext } from "../downloads/download.ts";
+import type { AppContext } from "../downloads/document.ts";
 import { contentDisposition } from "../downloads/headers.ts";
 import { type ListedFile, listFiles, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
 import { recordVersions, seenVersions } from "../downloads/versions.ts";

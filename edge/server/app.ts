@@ -7,7 +7,8 @@ import { formatsOf } from "../../src/formats/formats.ts";
 import { RESOURCE_NAMES } from "../../src/odata/resources.ts";
 import { suggestBySpelling } from "../../src/validation.ts";
 import { CITATION_PATHS, respondWithCitations } from "../downloads/citations.ts";
-import { type AppContext, respondWithDownload } from "../downloads/download.ts";
+import type { AppContext } from "../downloads/document.ts";
+import { respondWithDownload } from "../downloads/download.ts";
 import { Feeds } from "../downloads/feeds.ts";
 import {
   Mirror,

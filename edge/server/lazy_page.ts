@@ -1,4 +1,4 @@
-import type { AppContext } from "../downloads/download.ts";
+import type { AppContext } from "../downloads/document.ts";
 import { isForBrowser, type Mirror, MIRROR_PATH } from "../downloads/mirror.ts";
 import type { Exchange, Router } from "../http/exchange.ts";
 import type { createPage } from "../page/page.ts";

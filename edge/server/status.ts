@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { sha256Hex } from "../../src/bytes.ts";
 import { describeService } from "../../src/client/http_error.ts";
-import type { AppContext } from "../downloads/download.ts";
+import type { AppContext } from "../downloads/document.ts";
 import { bearerToken, requireKnownToken } from "../http/access.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Metrics } from "../http/metrics.ts";

@@ -2,7 +2,7 @@
 import "../../../helpers/no_permission.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Hono } from "hono";
-import type { AppContext } from "../../../../edge/downloads/download.ts";
+import type { AppContext } from "../../../../edge/downloads/document.ts";
 import type { Exchange, Router } from "../../../../edge/http/exchange.ts";
 import { addPage } from "../../../../edge/server/lazy_page.ts";
 import { overSandbox, problemOf } from "../../../helpers/edge.ts";
