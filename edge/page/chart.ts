@@ -20,6 +20,7 @@ import {
   groupBy,
   KEY_FIELDS,
   type Measurement,
+  NO_UNIT,
   selectSeries,
   type Series,
   seriesOf,
@@ -95,11 +96,16 @@ const [MAX_ALTERNATIVES, MAX_LINKED] = [100, 2];
 function renderAlternatives(form: Form, { alternatives, example: drawn }: Series): Html {
   const { text, formatNumber, formatPlural, characteristicName, valueName } = form.locale;
   const nameOf = (field: string, value: string) =>
-    field === "CharacteristicName" ? characteristicName(value) : valueName(value);
+    field === "CharacteristicName"
+      ? characteristicName(value)
+      : field === "unit" && value === NO_UNIT
+      ? ""
+      : valueName(value);
   const links = alternatives.slice(0, MAX_ALTERNATIVES).map(({ example, rows }) => {
     const href = pageUrl(form, { series: seriesOf(example), scale: "" });
+    const isOther = example.CharacteristicName !== drawn.CharacteristicName;
     const differences = KEY_FIELDS.filter((field) => example[field] !== drawn[field])
-      .map((field) => nameOf(field, example[field]!) || text.none);
+      .map((field) => nameOf(field, example[field]!) || !isOther && text.none).filter(Boolean);
     const label = `${differences.join(", ")} (${formatNumber(rows.length)})`;
     return html`<a href="${href}">${label}</a>`;
   });

@@ -27,7 +27,7 @@ export interface Series {
   rows: readonly Measurement[];
   /** Number of results of this characteristic, fraction and form without a value and without a limit. */
   withoutLimit: number;
-  /** Number of results of quality control. They are in no series, because a blank is not of the water. */
+  /** Number of results of quality control of this characteristic. They are in no series, because a blank is not of the water. */
   controls: number;
   /** Other series: first those of the same characteristic, then by number of values. */
   alternatives: readonly Pick<Series, "example" | "rows">[];
@@ -73,7 +73,10 @@ export function selectSeries(rows: readonly Measurement[], wanted = ""): Series 
     Number(example.CharacteristicName !== CharacteristicName);
   const alternatives = all.filter((series) => series !== chosen)
     .sort((a, b) => isOfOther(a) - isOfOther(b));
-  const controls = rows.length - measured.length;
+  const controls =
+    rows.filter((row) =>
+      row.is_quality_control === "true" && row.CharacteristicName === CharacteristicName
+    ).length;
   return { ...chosen, withoutLimit, controls, alternatives };
 }
 
@@ -88,10 +91,13 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 }
 
-/** Returns the unit and chemical form, such as `mg/L as P`. `None` is the unit of a number without one. */
+/** Unit of a number without one, such as pH. */
+export const NO_UNIT = "None";
+
+/** Returns the unit and chemical form, such as `mg/L as P`. */
 export function unitOf(row: Measurement, { valueName }: Locale): string {
   const { unit = "", MethodSpeciation: form = "" } = row;
-  return [unit === "None" ? "" : unit, valueName(form)].filter(Boolean).join(" ");
+  return [unit === NO_UNIT ? "" : unit, valueName(form)].filter(Boolean).join(" ");
 }
 
 /** Returns the value, after a sign if it is a limit. */
@@ -110,7 +116,7 @@ export function describeResult(row: Measurement, locale: Locale): string {
   return `${formatResult(row, locale)} ${unitOf(row, locale)}`.trim();
 }
 
-/** Result at a rank. The sign says on which side of the digits the exact one can be; `–` if on both. */
+/** Number between results. The sign says on which side of the digits the exact one can be; `–` if on both. */
 export interface Quantile {
   digits: string;
   sign: "" | "<" | "≤" | ">" | "≥" | "–";
@@ -120,24 +126,32 @@ export interface Quantile {
 const SIDES: Readonly<Record<string, number>> = { left: -1, none: 0, right: 1 };
 
 /**
- * Returns the result at the rank of a part (type 1 of Hyndman and Fan, 1996). A result below a limit can be any lower
- * number, and one above a limit any higher number.
+ * Returns the quantile of a part, such as 0.5 for the median; between two results it is their mean (type 2 of Hyndman and
+ * Fan, 1996). A result below a limit can be any lower number, and one above a limit any higher number.
  */
 export function quantileOf(rows: readonly Measurement[], part: number): Quantile {
   const sideOf = ({ censoring = "" }: Measurement) => SIDES[censoring]!;
   const sorted = rows.toSorted((a, b) =>
     Number(a.value) - Number(b.value) || sideOf(a) - sideOf(b)
   );
-  const rank = Math.ceil(rows.length * part) - 1;
-  const { censoring, value: digits = "" } = sorted[rank]!;
+  const rank = rows.length * part;
+  // Two results if the rank is whole; else one, twice.
+  const [lower, upper] = [Math.ceil(rank) - 1, Math.floor(rank)] as const;
+  const meanOf = (numbers: ArrayLike<number>) => (numbers[lower]! + numbers[upper]!) / 2;
   const boundOf = (side: string, bound: number) =>
-    Float64Array.from(rows, (row) => row.censoring === side ? bound : Number(row.value))
-      .sort()[rank]!;
-  const isBelow = boundOf("left", -Infinity) < Number(digits);
-  const isAbove = boundOf("right", Infinity) > Number(digits);
+    meanOf(
+      Float64Array.from(rows, (row) => row.censoring === side ? bound : Number(row.value)).sort(),
+    );
+  const mean = meanOf(sorted.map(({ value }) => Number(value)));
+  const found = [sorted[lower]!, sorted[upper]!] as const;
+  const [{ value: first = "" }, { value: second }] = found;
+  const digits = Number(first) === Number(second) ? first : `${Number(mean.toPrecision(15))}`;
+  const isBelow = boundOf("left", -Infinity) < mean;
+  const isAbove = boundOf("right", Infinity) > mean;
+  const has = (side: string) => found.some(({ censoring }) => censoring === side);
   if (isBelow && isAbove) return { digits: "", sign: "–" };
-  if (isBelow) return { digits, sign: censoring === "left" ? "<" : "≤" };
-  return { digits, sign: !isAbove ? "" : censoring === "right" ? ">" : "≥" };
+  if (isBelow) return { digits, sign: has("left") ? "<" : "≤" };
+  return { digits, sign: !isAbove ? "" : has("right") ? ">" : "≥" };
 }
 
 export function formatQuantile({ sign, digits }: Quantile, { formatDigits }: Locale): string {

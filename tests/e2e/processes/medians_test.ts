@@ -1,4 +1,4 @@
-// R finds the medians and the middle half of each chart of the page, as ranks of the lower and of the upper bounds.
+// R finds the medians and the middle half of each chart of the page, from the lower and from the upper bounds.
 import { assert, assertEquals } from "@std/assert";
 import { createApp } from "../../../edge/app.ts";
 import { createSandbox } from "../../../src/sandbox/service.ts";
@@ -29,7 +29,7 @@ lower <- as.numeric(ifelse(is.na(rows$lower), -Inf, rows$lower))
 upper <- as.numeric(ifelse(is.na(rows$upper), Inf, rows$upper))
 for (unit in sort(unique(time))) {
   bounds <- sapply(c(0.25, 0.5, 0.75), function(part) {
-    c(quantile(lower[time == unit], part, type = 1), quantile(upper[time == unit], part, type = 1))
+    c(quantile(lower[time == unit], part, type = 2), quantile(upper[time == unit], part, type = 2))
   })
   cat(unit, sum(time == unit), format(bounds, digits = 15, trim = TRUE), "\\n")
 }`;

@@ -17,10 +17,17 @@ Deno.test("drawChart() links to the other scale and to other series with their n
   const html = await chart([
     ...repeat(3, (i) => row(String(10 ** i))),
     row("1", { ResultSampleFraction: "Dissolved" }),
+    row("7", {
+      CharacteristicName: "pH",
+      unit: "None",
+      ResultSampleFraction: "",
+      MethodSpeciation: "",
+    }),
   ]);
   assertStringIncludes(html, "mg/L as N, total fraction, log scale");
   assertStringIncludes(html, '<a href="/?scale=linear&amp;lang=en">Linear</a>');
   assertStringIncludes(html, 'Nitrate%7Cmg%2FL%7CDissolved%7Cas+N&amp;lang=en">Dissolved (1)</a>');
+  assertStringIncludes(html, 'pH%7CNone%7C%7C&amp;lang=en">pH (1)</a>');
   assertEquals(ticksOf(await chart([row("1"), row("100")], "scale=linear"))[0], "0");
   assertEquals((await chart([row("0"), row("100")], "scale=log")).includes(">Linear<"), false);
 });
@@ -138,9 +145,9 @@ Deno.test("drawChart() joins medians of consecutive years, with a band from four
     ...year(2018, "1", "2", "3"),
     ...year(2020, "1"),
   ]);
-  assertEquals(pathOf(html, "line"), "M100 145L300 145L500 145M900 213");
+  assertEquals(pathOf(html, "line"), "M100 111L300 111L500 145M900 213");
   // The lower quartile of 2017 can be anywhere below its limit.
-  assertEquals(pathOf(html, "band"), "M50 78L100 78L300 78L350 78L350 280L300 280L100 213L50 213z");
+  assertEquals(pathOf(html, "band"), "M50 44L100 44L300 44L350 44L350 280L300 280L100 179L50 179z");
   const x = pointsOf(await chart(year(2018, "1"), "by=month"), "medians").map(({ x }) => x);
   assertEquals(x, [37.5]);
 });
@@ -160,7 +167,7 @@ Deno.test("drawChart() says from which median to which the results went, and cla
   );
   assertEquals(
     await answer("lang=fr", ...years(2000, 4), ...years(2009, 2)),
-    "La médiane est passée de 2 mg/L comme N en 2000–2004 (4 résultats) à 1 mg/L comme N en 2006–2010 " +
+    "La médiane est passée de 2,5 mg/L comme N en 2000–2004 (4 résultats) à 1,5 mg/L comme N en 2006–2010 " +
       "(2 résultats). 5 années n’ont aucun résultat : aucune tendance n’est affirmée.",
   );
   assertEquals(

@@ -12,6 +12,7 @@ Deno.test("selectSeries() returns the values of one characteristic, unit, fracti
     ...repeat(3, () => row("4", { CharacteristicName: "Iron", ActivityStartDate: "" })),
     row("", { censoring: "unknown", unit: "" }),
     row("5", { is_quality_control: "true" }),
+    row("5", { is_quality_control: "true", CharacteristicName: "Iron" }),
   ];
   const series = selectSeries(rows)!;
   assertEquals(series.rows.map(({ value }) => value), ["2", "2", "2"]);
