@@ -30,6 +30,13 @@ export function findCharacteristic(text: string): FoundCharacteristic {
   return names.length > 0 ? { names, isKnown: true } : { names: [text], isKnown: false };
 }
 
+/** Returns the names in a text such as `pH, nitrate`; the text itself if it is one name, or a part is not in the list. */
+export function splitNames(text: string): readonly string[] {
+  const parts = text.split(/[,;]|\s(?:and|et)\s/i);
+  const isKnown = (part: string) => findCharacteristic(part).isKnown;
+  return !isKnown(text) && parts.every(isKnown) ? parts : [text];
+}
+
 /** Returns the texts that are not in the list. The filter has them as they are: the service can have more names. */
 export function unknownNames(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => !findCharacteristic(text).isKnown);

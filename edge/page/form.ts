@@ -3,7 +3,7 @@ import { type BoundingBox, parseBox } from "../../src/odata/bounding_box.ts";
 import { and, eq, gte, isIn, lte } from "../../src/odata/filter.ts";
 import { shorten } from "../http/parameters.ts";
 import { HttpProblem } from "../http/problem.ts";
-import { findCharacteristic } from "./characteristics.ts";
+import { findCharacteristic, splitNames } from "./characteristics.ts";
 import { parseView } from "./map_view.ts";
 import { boundsOfPixels, createFrame } from "./projection.ts";
 import type { Locale, Text } from "./text.ts";
@@ -75,17 +75,19 @@ export class FormError extends HttpProblem {
 export function readForm(parameters: URLSearchParams, locale: Locale, path = "/"): Form {
   // The last one, because a checked box follows the hidden value of an unchecked one.
   const text = (name: string) => parameters.getAll(name).at(-1)?.trim() ?? "";
-  const texts = (name: string, separator?: RegExp) => {
-    const values = parameters.getAll(name);
-    const parts = separator ? values.flatMap((value) => value.split(separator)) : values;
+  const texts = (
+    name: string,
+    split: (value: string) => readonly string[] = (value) => [value],
+  ) => {
+    const parts = parameters.getAll(name).flatMap(split);
     return [...new Set(parts.map((part) => part.trim()))].filter((part) => part !== "");
   };
   const single = Object.entries(DEFAULTS).map(([name, value]) => [name, text(name) || value]);
   const tool = text("tool");
   return {
     ...Object.fromEntries(single) as Record<Parameter, string>,
-    characteristics: texts("characteristic"),
-    datasets: texts("dataset", /[\s,;]+/),
+    characteristics: texts("characteristic", splitNames),
+    datasets: texts("dataset", (value) => value.split(/[\s,;]+/)),
     locations: texts("location").filter((id) => /^\d{1,15}$/.test(id)).map(Number),
     ...boxOfPixels(text("drawn"), text("view")),
     tool: (Object.hasOwn(TOOLS, tool) ? tool : DEFAULTS.tool) as ToolId,

@@ -81,19 +81,22 @@ export function keepFocus(): Pick<Page, "moveFocus"> {
   return { moveFocus };
 
   function moveFocus(toResults: boolean, previous: Element): void {
+    const same = [...document.querySelectorAll<HTMLElement>("a, button, input")]
+      .find((element) => describe(element) === describe(previous));
     const results = document.querySelector<HTMLElement>("#results")!;
-    const targets = toResults
-      ? ["main [role=alert]", "#count"].map((one) => document.querySelector<HTMLElement>(one))
-      : [...document.querySelectorAll<HTMLElement>("a, button, input")]
-        .filter((element) => describe(element) === describe(previous));
-    (targets.find(Boolean) ?? results).focus({ preventScroll: true });
-    if (toResults) results.scrollIntoView();
+    // Without a focused element, a map that was moved stays in view.
+    const stays = !toResults && (same ?? (previous.localName === "body" && results));
+    const [alert, count] = ["main [role=alert]", "#count"].map((one) =>
+      document.querySelector<HTMLElement>(one)
+    );
+    (stays || alert || count || results).focus({ preventScroll: true });
+    if (!stays) results.scrollIntoView();
   }
 
   /** Equal for elements that have the same function in two states of the page. */
   function describe(element: Element): string {
     const attributes = ["class", "name", "value"].map((name) => element.getAttribute(name));
-    return [...attributes, element.textContent].join();
+    return [...attributes, element.matches(".language") || element.textContent].join();
   }
 }
 

@@ -36,7 +36,7 @@ pageTest("page works with the keyboard only, and keeps the state in the address"
   // A chip is removed with the space bar, and the language link keeps the selection.
   await page.getByRole("link", { name: "Français" }).press("Enter");
   await page.locator("html[lang=fr]").waitFor();
-  await page.locator("#results:focus").waitFor();
+  await page.locator(".language:focus").waitFor();
   assertEquals(await countOf(page), count);
   await page.locator(".chip input").focus();
   await page.keyboard.press("Space");
@@ -300,6 +300,11 @@ pageTest("page folds the form on a phone, and has no sideways scrolling", async 
   );
   const order = await Promise.all(tops);
   assertEquals(order, order.toSorted((a, b) => a - b));
+  // A link that is not there any more leads to the results.
+  await page.locator(".places tbody a").last().click();
+  await page.locator("#count:focus").waitFor();
+  assertEquals(await page.locator("#count").isVisible(), true);
+  assert(await page.evaluate("scrollY") as number < 300);
   await page.getByRole("link", { name: "Change" }).click();
   await page.locator("#what:focus").waitFor();
   await page.emulateMedia({ media: "print" });

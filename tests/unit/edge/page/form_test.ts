@@ -9,6 +9,11 @@ const filters: [query: string, filter: string, box?: string][] = [
     "characteristic=ph&characteristic=TP",
     "CharacteristicName in ('pH','Total Phosphorus, mixed forms')",
   ],
+  ["characteristic=pH,+plomb+and+nitrate", "CharacteristicName in ('pH','Lead','Nitrate')"],
+  [
+    "characteristic=Total+Phosphorus,+mixed+forms",
+    "CharacteristicName eq 'Total Phosphorus, mixed forms'",
+  ],
   ["characteristic=Plomb", "CharacteristicName eq 'Lead'"],
   ["characteristic=Weirdium", "CharacteristicName eq 'Weirdium'"],
   ["where=PEI", "RegionId eq 'admin.4.ca.pe'"],
