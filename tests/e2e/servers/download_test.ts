@@ -15,7 +15,8 @@ testOnEach(
   async (runtime) => {
     const shape = { rows: 10_000, width: 500, pages: 10 };
     await using upstream = servePages(shape);
-    await using server = await startApp(runtime, appOptionsFor(upstream));
+    const options = appOptionsFor(upstream, { pageRows: shape.rows });
+    await using server = await startApp(runtime, options);
     const csv = await fetch(server.root + DOWNLOAD);
     assertEquals(csv.headers.get("content-type"), "text/csv; charset=utf-8");
     const text = await csv.text();

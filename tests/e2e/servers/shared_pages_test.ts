@@ -14,7 +14,7 @@ testOnEach(
   async (runtime) => {
     const stall = new Stall("within a page");
     await using upstream = stallAt(1, stall, CLASSROOM);
-    const options = appOptionsFor(upstream, { cacheTtl: 60_000 });
+    const options = appOptionsFor(upstream, { cacheTtl: 60_000, pageRows: CLASSROOM.rows });
     await using server = await startApp(runtime, options);
     const first = await fetch(server.root + PATH);
     const others = await Promise.all(Array.from({ length: 99 }, () => fetch(server.root + PATH)));
