@@ -1,4 +1,4 @@
-// Documents of bytes that requests share: conditions, ranges and HEAD.
+// Responds with documents whose bytes several requests share: conditions, ranges and HEAD.
 import { type Bytes, utf8Encoder } from "../../src/bytes.ts";
 import type { DataStream } from "../../src/client/datastream.ts";
 import type { AccessControl } from "../http/access.ts";
@@ -20,6 +20,7 @@ import { type HttpProblem, noServerKey, toServiceProblem } from "../http/problem
 import { type DocumentOptions, type ParameterName, readParameters } from "../http/parameters.ts";
 import { createBody } from "./body.ts";
 
+/** What all routes share. */
 export interface AppContext {
   settings: Settings;
   accessControl: AccessControl;
@@ -28,6 +29,7 @@ export interface AppContext {
   requests: RequestQueue;
 }
 
+/** Returns the client of a request that may download. Its requests are counted, and take turns with those of others. */
 export async function authorize(
   exchange: Exchange,
   { accessControl, requests }: AppContext,

@@ -119,7 +119,7 @@ class Feed {
   bytes = 0;
   /** Number of bytes of rows that have arrived, and are in a later part. */
   held = 0;
-  /** Whether they end with the run, because the position is before them. */
+  /** Whether these rows are lost with the run, because the position is before them. */
   isHeldByRun = false;
   /** Expected length of the page that is being fetched, for which memory is reserved. */
   reserved = 0;

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly startedAt: number;
   /** Set when access is granted. */
   client?: string | undefined;
-  /** Of the requests for the current page. */
+  /** Place at the rate limiter of the requests for the current page. */
   readonly turn: Turn;
   readonly log: RequestLog;
   readonly upstream: Upstream;

@@ -218,7 +218,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     const data = this.#writer.append(output.bytes.subarray(0, end), kept);
     output.dropFirst(end);
     if (this.#isEnded) {
-      // Here, because a download that waits for its next page still references this one.
+      // Now, because a download that waits for its next page still references this one.
       keepSpare("window", this.window);
       keepSpare("output", output);
     }
