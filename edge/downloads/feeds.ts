@@ -109,6 +109,10 @@ const MAX_MEMORY_WAIT = 20_000;
 const MAX_STALL = 5_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
+/** Bytes that are reserved for each response that is being sent: Deno holds up to 450,000, Node 130,000. */
+const MAX_SEND_LENGTH = 250_000;
+/** Number of responses for which any limit of memory suffices. */
+const MIN_RESPONSES = 256;
 /** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
 const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
@@ -166,7 +170,7 @@ class Feed {
     const { bytes, startedAt, end, dropped } = this;
     if (end === undefined || "error" in end || dropped > 0) return undefined;
     const parts = this.parts as FeedPart[];
-    const getHash = () => this.#hash ??= sha256Of(parts);
+    const getHash = () => this.#hash ??= this.dropped > 0 ? undefined : sha256Of(parts);
     return {
       parts,
       bytes,
@@ -178,6 +182,16 @@ class Feed {
       startedAt,
       at: end.at,
     };
+  }
+
+  /** Frees the memory of the parts before an index: clients are sent copies. */
+  dropParts(end: number): void {
+    for (; this.dropped < end; this.dropped++) {
+      const { data } = this.parts[this.dropped]!;
+      this.bytes -= data.length;
+      if (data.length > 0) releaseBuffer(data);
+      this.parts[this.dropped] = undefined;
+    }
   }
 
   setRun(run: FeedRun | undefined): void {
@@ -240,6 +254,11 @@ export class Reader {
       this.wake();
       this.onHeartbeat();
     });
+  }
+
+  /** Whether its client is sent parts. */
+  get isSending(): boolean {
+    return this.next > 0 || this.isReading;
   }
 
   #renew(): void {
@@ -345,7 +364,7 @@ export class Feeds {
     this.slots = new Queue({
       findBusy: () => {
         const readers = [...this.#feeds].flatMap(({ readers }) => [...readers]);
-        const started = readers.filter(({ next, isReading }) => next > 0 || isReading);
+        const started = readers.filter(({ isSending }) => isSending);
         return new Set(started.map(({ client }) => client));
       },
       findCause: () => {
@@ -374,9 +393,22 @@ export class Feeds {
     return this.#bytes;
   }
 
-  /** Bytes that are reserved for pages. */
+  /** Bytes that are reserved for pages, and for responses that are being sent. */
   get reserved(): number {
-    return [...this.#feeds].reduce((sum, { reserved }) => sum + reserved, 0);
+    return [...this.#feeds].reduce((sum, { reserved }) => sum + reserved, this.#sending);
+  }
+
+  get #sending(): number {
+    let responses = 0;
+    for (const { readers } of this.#feeds) {
+      for (const reader of readers) responses += Number(reader.isSending);
+    }
+    return responses * this.#sendLength;
+  }
+
+  get #sendLength(): number {
+    const { maxCachedBytes, maxDownloads } = this.limits;
+    return Math.min(MAX_SEND_LENGTH, maxCachedBytes / Math.max(MIN_RESPONSES, 2 * maxDownloads));
   }
 
   get #held(): number {
@@ -639,14 +671,19 @@ export class Feeds {
       return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
         held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
     };
+    // In one step, because other runs also wait for this room.
+    const reserve = () => {
+      const isFree = hasRoom();
+      if (isFree && run.leave !== undefined) feed.reserved = this.#expectedLength(feed);
+      return isFree;
+    };
     for (;;) {
-      await this.#waitForRoom(feed, run, hasRoom, since);
+      await this.#waitForRoom(feed, run, reserve, since);
       if (run.leave !== undefined) break;
       await this.#enter(feed, run, runSince);
     }
     feed.pageStart = feed.parts.length;
     feed.arrived = 0;
-    feed.reserved = this.#expectedLength(feed);
   }
 
   /**
@@ -687,25 +724,35 @@ export class Feeds {
   #hasRoom(feed: Feed, expected?: number): boolean {
     const { maxCachedBytes } = this.limits;
     const fits = () => {
-      let used = expected === undefined ? 0 : expected - feed.reserved;
+      let used = this.#sending + (expected === undefined ? 0 : expected - feed.reserved);
       for (const { bytes, reserved } of this.#feeds) {
         used += expected === undefined ? bytes : bytes + reserved;
       }
       return used <= maxCachedBytes;
     };
+    if (fits()) return true;
     for (const other of this.#feeds) {
+      if (other === feed || this.#readersOf(other).length > 0) continue;
+      this.#remove(other);
       if (fits()) return true;
-      if (other !== feed && this.#readersOf(other).length === 0) this.#feeds.delete(other);
     }
-    for (const other of this.#feeds) if (!fits()) this.#dropReadParts(other, true);
-    return fits();
+    for (const other of this.#feeds) {
+      const { dropped } = other;
+      this.#dropReadParts(other, true);
+      if (other.dropped > dropped && fits()) return true;
+    }
+    return false;
   }
 
-  /** Returns the length (bytes) to reserve for the next page. It is chosen so that the first pages of all runs fit. */
-  #expectedLength({ pageLength, expectedLength = MAX_FIRST_PAGE_LENGTH }: Feed): number {
+  /**
+   * Returns the length (bytes) to reserve for the next page. That of the first page is chosen so that those of all runs fit.
+   * The memory of held rows doubles when it is full.
+   */
+  #expectedLength({ pageLength, held, expectedLength = MAX_FIRST_PAGE_LENGTH }: Feed): number {
     const { maxCachedBytes, maxDownloads } = this.limits;
-    const longest = Math.min(MAX_FIRST_PAGE_LENGTH, maxCachedBytes / (maxDownloads + 1));
-    return pageLength || Math.min(longest, expectedLength);
+    const room = maxCachedBytes - maxDownloads * this.#sendLength;
+    const longest = Math.min(MAX_FIRST_PAGE_LENGTH, room / (maxDownloads + 1));
+    return Math.max(pageLength, held) || Math.min(longest, expectedLength);
   }
 
   /** Disconnects the reader that has been behind for the longest time, if it is slow. Returns whether it did. */
@@ -743,23 +790,21 @@ export class Feeds {
     if (isKept && !isForced) return;
     const readers = this.#readersOf(feed);
     if (readers.length === 0 && (feed.end !== undefined || feed.run === undefined)) {
-      this.#feeds.delete(feed);
-      return;
+      return this.#remove(feed);
     }
-    const end = readers.reduce((end, { next }) => Math.min(end, next), feed.parts.length);
-    for (; feed.dropped < end; feed.dropped++) {
-      const { data } = feed.parts[feed.dropped]!;
-      feed.bytes -= data.length;
-      if (data.length > 0) releaseBuffer(data); // clients are sent copies
-      feed.parts[feed.dropped] = undefined;
-    }
+    feed.dropParts(readers.reduce((end, { next }) => Math.min(end, next), feed.parts.length));
+  }
+
+  #remove(feed: Feed): void {
+    this.#feeds.delete(feed);
+    feed.dropParts(feed.parts.length);
   }
 
   /** Drops what further clients can no longer get, and no present one needs. */
   #dropExpired(): void {
     for (const feed of this.#feeds) {
       if (this.#readersOf(feed).length > 0) this.#dropReadParts(feed);
-      else if (!this.#canJoin(feed)) this.#feeds.delete(feed);
+      else if (!this.#canJoin(feed)) this.#remove(feed);
     }
   }
 

@@ -53,6 +53,22 @@ interface Task {
   wake(): void;
 }
 
+/** Returns the number of tasks of a client that run. */
+type RunningOf = (client: string | undefined) => number;
+
+/** The lower rank is next. */
+function rankOf(
+  client: string | undefined,
+  runningOf: RunningOf,
+  busy: ReadonlySet<string | undefined> | undefined,
+): number[] {
+  return [runningOf(client), Number(busy?.has(client) ?? false)];
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  return a.map((value, index) => value - b[index]!).find(Boolean) ?? 0;
+}
+
 /** Next is the client that runs the fewest tasks, then one that is not busy, then the task that waited longest. */
 export class Queue {
   refused = 0;
@@ -134,43 +150,41 @@ export class Queue {
 
   /** True if a client waits that runs at least two fewer. */
   shouldYield(client: string | undefined): boolean {
-    const running = this.#runningOf(client);
-    return this.#waiting().some((task) => this.#runningOf(task.client) + 1 < running);
+    const runningOf = this.#countByClient();
+    return this.#waiting(runningOf).some((task) => runningOf(task.client) + 1 < runningOf(client));
   }
 
   /** True if a task of the client would run before the one that waits with a signal. */
   isBefore(client: string | undefined, signal: AbortSignal): boolean {
     const later = this.#tasks.find((task) => task.signal === signal && !task.isRunning);
     if (later === undefined) return false;
+    const runningOf = this.#countByClient();
     const busy = this.options.findBusy?.();
-    const [running, isBusy] = this.#rank(client, busy);
-    const [laterRunning, isLaterBusy] = this.#rank(later.client, busy);
-    return running < laterRunning || running === laterRunning && isBusy < isLaterBusy;
-  }
-
-  #rank(
-    client: string | undefined,
-    busy?: ReadonlySet<string | undefined>,
-  ): [running: number, isBusy: number] {
-    return [this.#runningOf(client), Number(busy?.has(client) ?? false)];
+    return compareRanks(
+      rankOf(client, runningOf, busy),
+      rankOf(later.client, runningOf, busy),
+    ) < 0;
   }
 
   #admit(): void {
-    const { max } = this.options;
-    let busy: ReadonlySet<string | undefined> | undefined;
-    const rank = ({ client, since }: Task) => [
-      ...this.#rank(client, busy),
-      max === 1 ? this.#recent.lastIndexOf(client) : 0,
-      since,
-    ];
+    const { max, findBusy } = this.options;
     while (this.running < max) {
-      const waiting = this.#waiting();
-      if (waiting.length > 1) busy = this.options.findBusy?.();
-      const [next] = waiting.sort((a, b) => {
-        const ranks = rank(b);
-        return rank(a).map((value, index) => value - ranks[index]!).find(Boolean) ?? 0;
-      });
-      if (next === undefined) return;
+      const runningOf = this.#countByClient();
+      const waiting = this.#waiting(runningOf);
+      const busy = waiting.length > 1 ? findBusy?.() : undefined;
+      const [first, ...others] = waiting.map((task) => ({
+        task,
+        rank: [
+          ...rankOf(task.client, runningOf, busy),
+          max === 1 ? this.#recent.lastIndexOf(task.client) : 0,
+          task.since,
+        ],
+      }));
+      if (first === undefined) return;
+      const { task: next } = others.reduce(
+        (best, other) => compareRanks(other.rank, best.rank) < 0 ? other : best,
+        first,
+      );
       next.isRunning = true;
       this.#recent.push(next.client);
       if (this.#recent.length > MAX_WAITING) this.#recent.shift();
@@ -178,15 +192,19 @@ export class Queue {
     }
   }
 
-  #waiting(): Task[] {
+  #waiting(runningOf: RunningOf): Task[] {
     const { maxPerClient = Infinity } = this.options;
     return this.#present().filter(({ isRunning, client }) =>
-      !isRunning && this.#runningOf(client) < (client === undefined ? Infinity : maxPerClient)
+      !isRunning && (client === undefined || runningOf(client) < maxPerClient)
     );
   }
 
-  #runningOf(client: string | undefined): number {
-    return this.#tasks.filter((task) => task.isRunning && task.client === client).length;
+  #countByClient(): RunningOf {
+    const counts = new Map<string | undefined, number>();
+    for (const { isRunning, client } of this.#present()) {
+      if (isRunning) counts.set(client, (counts.get(client) ?? 0) + 1);
+    }
+    return (client) => counts.get(client) ?? 0;
   }
 
   /** Tasks whose requests were not dropped. */
@@ -203,7 +221,7 @@ export class Queue {
       return cause;
     }
     this.refused++;
-    const isClientAtLimit = client !== undefined && this.#runningOf(client) >= maxPerClient;
+    const isClientAtLimit = client !== undefined && this.#countByClient()(client) >= maxPerClient;
     if (isClientAtLimit) this.refusedPerClient++;
     return new LimitReached(
       isClientAtLimit

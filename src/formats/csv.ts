@@ -197,6 +197,12 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
+/** Number of columns of the records until an offset. */
+interface Width {
+  readonly columns: number;
+  end: number;
+}
+
 export class CsvWriter extends PageWriter {
   state: WriterState & { fields: readonly string[] };
   /** Whether fields of the rows that are not in `fields` become columns until rows are taken. */
@@ -204,8 +210,8 @@ export class CsvWriter extends PageWriter {
   override readonly special: string;
   readonly #csv: CheckedCsvOptions;
   readonly #resource: ResourceName;
-  /** End of each record, its columns, and the end of their cells, while columns may be added. */
-  #records: [end: number, columns: number, cellsEnd: number][] = [];
+  /** Numbers of columns of the records, each until an offset, while columns may be added. */
+  #widths: Width[] = [];
 
   constructor(
     csv: CheckedCsvOptions,
@@ -246,19 +252,22 @@ export class CsvWriter extends PageWriter {
         { hint: "the result is incomplete; select the fields you need" },
       );
     }
-    if (output.length === 0) this.#records = [];
+    if (output.length === 0) this.#widths = [];
     const width = areFixed ? fields.length : columns.length;
-    const cellsEnd = writeRecord(source, width, end - at, this.#csv);
-    if (!areFixed) this.#records.push([output.length, width, cellsEnd]);
+    writeRecord(source, width, end - at, this.#csv);
+    if (areFixed) return;
+    const last = this.#widths.at(-1);
+    if (last?.columns === width) last.end = output.length;
+    else this.#widths.push({ columns: width, end: output.length });
   }
 
   override beforeTake(output: ByteBuffer, columns: readonly string[]): number | undefined {
     if (!this.addsColumns || this.state.isBegun) return undefined;
-    const records = output.length === 0 ? [] : this.#records;
-    this.#records = [];
+    const widths = output.length === 0 ? [] : this.#widths;
+    this.#widths = [];
     this.state = { ...this.state, fields: columns.slice() };
-    if (records.every(([, width]) => width === columns.length)) return undefined;
-    return padRecords(output, records, columns.length, this.#csv);
+    if (widths.every((width) => width.columns === columns.length)) return undefined;
+    return padRecords(output, widths, columns.length, this.#csv);
   }
 
   /** The header fixes the columns. Without rows or columns, returns no bytes. */
@@ -306,24 +315,15 @@ function writeRecord(
   columns: number,
   rowLength: number,
   csv: CheckedCsvOptions,
-): number {
-  const { window, reader, rules, output } = page;
+): void {
+  const { reader, rules, output } = page;
   const start = output.length;
-  const { starts, ends, kinds } = reader;
-  writeCells(
-    { bytes: window.bytes, view: window.view, starts, ends, kinds },
-    columns,
-    rowLength,
-    page,
-    csv,
-  );
-  const cellsEnd = output.length;
+  writeCells(reader, columns, rowLength, page, csv);
   if (rules?.isTidy) {
     output.reserve(1)[output.length++] = csv.separator.charCodeAt(0);
     writeCells(rules, TIDY_COLUMNS.length, rules.length, page, csv);
   }
   endRecord(output, columns === 1 && output.length === start, csv.eol);
-  return cellsEnd;
 }
 
 function writeCells(
@@ -372,30 +372,48 @@ function writeCells(
   output.length = outOffset;
 }
 
+/** Adds empty cells to the records with fewer columns. Returns the offset of the last record. */
 function padRecords(
   output: ByteBuffer,
-  records: readonly (readonly [end: number, columns: number, cellsEnd: number])[],
+  widths: readonly Width[],
   columns: number,
   { separator, eol }: CheckedCsvOptions,
 ): number {
   const written = output.bytes.slice(0, output.length);
   const separatorByte = separator.charCodeAt(0);
   output.length = 0;
-  let start = 0;
+  let at = 0;
   let last = 0;
-  for (const [end, width, cellsEnd] of records) {
-    last = output.length;
-    output.append(written.subarray(start, cellsEnd));
-    const cells = columns - Math.max(1, width);
-    output.reserve(cells).fill(separatorByte, output.length, output.length + cells);
-    output.length += cells;
-    // The columns of `tidy`. Without them, the quotes of a blank record or nothing.
-    const isTidy = written[cellsEnd] === separatorByte;
-    if (isTidy) output.append(written.subarray(cellsEnd, end - eol.length));
-    endRecord(output, output.length === last, eol);
-    start = end;
+  for (const width of widths) {
+    // A row without fields is a record with one cell.
+    const cells = Math.max(1, width.columns);
+    const missing = columns - cells;
+    while (at < width.end) {
+      last = output.length;
+      const cellsEnd = skipCells(written, at, cells, separatorByte);
+      const isBlank = cellsEnd === at + 2 && written[at] === QUOTE;
+      if (!isBlank) output.append(written.subarray(at, cellsEnd));
+      output.reserve(missing).fill(separatorByte, output.length, output.length + missing);
+      output.length += missing;
+      // The columns of `tidy` follow.
+      const end = skipCells(written, cellsEnd, Infinity, separatorByte);
+      output.append(written.subarray(cellsEnd, end));
+      endRecord(output, output.length === last, eol);
+      at = end + eol.length;
+    }
   }
   return last;
+}
+
+/** Returns the offset of the separator or line end after a number of cells of a record. */
+function skipCells(bytes: Bytes, at: number, count: number, separator: number): number {
+  for (let isQuoted = false, cells = 0;; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return at;
+    else if (byte === separator && ++cells === count) return at;
+  }
 }
 
 /** A blank line is quoted, because many CSV readers skip it. */

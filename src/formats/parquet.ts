@@ -67,7 +67,7 @@ import {
   GROUP_ROWS,
   type ValueColumn,
 } from "./parquet_columns.ts";
-import { type Cells, ID_FIELD } from "./row_reader.ts";
+import { ID_FIELD } from "./row_reader.ts";
 import { TIDY_COLUMNS, TIDY_TYPES } from "./tidy.ts";
 
 /**
@@ -263,14 +263,12 @@ class ParquetDocumentWriter extends PageWriter {
   }
 
   writeRow(page: PageTranscoder): PageFault | undefined {
-    const { reader, window, rules } = page;
+    const { reader, rules } = page;
     if (this.addsColumns && reader.columns.length > this.#group.fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
     }
     this.#pointCell.fill(this.#readPoint?.(page));
-    const { starts, ends, kinds } = reader;
-    const cells: Cells = { bytes: window.bytes, view: window.view, starts, ends, kinds };
     const group = this.#group;
     const { fields, columns, rows } = group;
     const width = fields.length;
@@ -279,7 +277,7 @@ class ParquetDocumentWriter extends PageWriter {
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index]!;
       const added = index < width
-        ? column.add(rows, cells, index)
+        ? column.add(rows, reader, index)
         : column.add(rows, rules ?? this.#pointCell, index - width);
       if (added >= 0) bytes += added;
       else if (this.#options.invalidValues === "error") return this.#misfit(reader, index);

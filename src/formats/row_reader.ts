@@ -84,7 +84,7 @@ export interface Cells extends PageBytes {
  * The ratios in this file are times of `csvFromPage` with and without each optimisation, in Deno
  * 2.9, on the pages of `tests/bench/csv_pages.ts`.
  */
-export class RowReader {
+export class RowReader implements Cells {
   readonly columns: string[] = [];
   idColumn = -1;
   // Values of the last row by column. The last entry receives the values of fields without a column.
@@ -123,6 +123,14 @@ export class RowReader {
     this.kinds = new Uint8Array(length);
     for (const field of columns) this.#addColumn(field);
     this.#addsColumns = addsColumns;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#window.bytes;
+  }
+
+  get view(): DataView {
+    return this.#window.view;
   }
 
   read(at: number): number {

@@ -181,7 +181,7 @@ class WorkbookWriter extends PageWriter {
   override readonly special: string = SPECIAL_CHARACTERS;
 
   writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined {
-    const { reader, window, rules, output } = page;
+    const { reader, rules, output } = page;
     if (this.addsColumns && reader.columns.length > this.#fields.length) {
       const fault = this.#addFields(reader.columns);
       if (fault !== undefined) return fault;
@@ -194,13 +194,10 @@ class WorkbookWriter extends PageWriter {
         hint: OTHER_FORMAT,
       });
     }
-    const { starts, ends, kinds } = reader;
-    const { bytes, view } = window;
-    const needsCheck = mayHaveNoncharacters(bytes.subarray(at, end));
+    const needsCheck = mayHaveNoncharacters(reader.bytes.subarray(at, end));
     const row = { length: end - at, needsCheck, notes: page };
     this.#cells.startRow(output, ++this.#rows + 1);
-    const cells = { bytes, view, starts, ends, kinds };
-    const found = this.#cells.writeCells(output, cells, this.#types, 0, row);
+    const found = this.#cells.writeCells(output, reader, this.#types, 0, row);
     const tidyFound = rules?.isTidy
       ? this.#cells.writeCells(output, rules, TIDY_CELLS, this.#fields.length, {
         ...row,

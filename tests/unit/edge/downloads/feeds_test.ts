@@ -220,7 +220,8 @@ test("Feeds request held rows again when the runtime drops the client that fetch
   await clock.sleep(1);
   assertEquals(feeds.bytes, 0);
   assertEquals([(await text).length, feeds.bytes], [240, 240]);
-  assertEquals(requests.slice(0, 4), [0, 1, 0, 1]);
+  // The run that was replaced requests no other page.
+  assertEquals(requests.slice(0, 3), [0, 0, 1]);
   first!.close();
 });
 
@@ -237,8 +238,8 @@ test("Feeds complete downloads that hold more rows than the memory", async () =>
     ),
   );
   assertEquals(texts.map(({ length }) => length), texts.map(() => 240));
-  // First pages are longer than expected.
-  assert(most <= 4_500 + 4_000 + 2_000, `${most} bytes`);
+  // The oldest one may go on until its rows are in a part.
+  assert(most <= 4_500 + 4_000, `${most} bytes`);
 });
 
 /** A document of one short row. */
