@@ -159,7 +159,7 @@ const METRICS = {
   ],
   weir_page_reserved_bytes: [
     "gauge",
-    "Bytes reserved for pages that are being fetched.",
+    "Bytes reserved for pages that are being fetched, and for responses that are being sent.",
     (of) => of.feeds.reserved,
   ],
   process_resident_memory_bytes: ["gauge", "Resident memory of this server.", residentBytes],

@@ -197,9 +197,9 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Number of columns of the records until an offset. */
+/** Number of cells of each record until an offset. */
 interface Width {
-  readonly columns: number;
+  readonly cells: number;
   end: number;
 }
 
@@ -210,7 +210,7 @@ export class CsvWriter extends PageWriter {
   override readonly special: string;
   readonly #csv: CheckedCsvOptions;
   readonly #resource: ResourceName;
-  /** Numbers of columns of the records, each until an offset, while columns may be added. */
+  /** Numbers of cells of the records, while columns may be added. */
   #widths: Width[] = [];
 
   constructor(
@@ -257,17 +257,16 @@ export class CsvWriter extends PageWriter {
     writeRecord(source, width, end - at, this.#csv);
     if (areFixed) return;
     const last = this.#widths.at(-1);
-    if (last?.columns === width) last.end = output.length;
-    else this.#widths.push({ columns: width, end: output.length });
+    if (last?.cells === width) last.end = output.length;
+    else this.#widths.push({ cells: width, end: output.length });
   }
 
   override beforeTake(output: ByteBuffer, columns: readonly string[]): number | undefined {
     if (!this.addsColumns || this.state.isBegun) return undefined;
-    const widths = output.length === 0 ? [] : this.#widths;
-    this.#widths = [];
     this.state = { ...this.state, fields: columns.slice() };
-    if (widths.every((width) => width.columns === columns.length)) return undefined;
-    return padRecords(output, widths, columns.length, this.#csv);
+    // Columns are only added, so the first records have the fewest.
+    const isComplete = output.length === 0 || this.#widths[0]!.cells === columns.length;
+    return isComplete ? undefined : padRecords(output, this.#widths, columns.length, this.#csv);
   }
 
   /** The header fixes the columns. Without rows or columns, returns no bytes. */
@@ -386,15 +385,14 @@ function padRecords(
   let last = 0;
   for (const width of widths) {
     // A row without fields is a record with one cell.
-    const cells = Math.max(1, width.columns);
-    const missing = columns - cells;
+    const cells = width.cells || 1;
+    const padding = new Uint8Array(columns - cells).fill(separatorByte);
     while (at < width.end) {
       last = output.length;
       const cellsEnd = skipCells(written, at, cells, separatorByte);
       const isBlank = cellsEnd === at + 2 && written[at] === QUOTE;
       if (!isBlank) output.append(written.subarray(at, cellsEnd));
-      output.reserve(missing).fill(separatorByte, output.length, output.length + missing);
-      output.length += missing;
+      output.append(padding);
       // The columns of `tidy` follow.
       const end = skipCells(written, cellsEnd, Infinity, separatorByte);
       output.append(written.subarray(cellsEnd, end));
@@ -407,12 +405,12 @@ function padRecords(
 
 /** Returns the offset of the separator or line end after a number of cells of a record. */
 function skipCells(bytes: Bytes, at: number, count: number, separator: number): number {
-  for (let isQuoted = false, cells = 0;; at++) {
-    const byte = bytes[at]!;
+  for (let isQuoted = false;; at++) {
+    const byte = bytes[at];
     if (byte === QUOTE) isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) return at;
-    else if (byte === separator && ++cells === count) return at;
+    if (isQuoted) continue;
+    const isCellEnd = byte === separator && --count === 0;
+    if (isCellEnd || byte === LINE_FEED || byte === CARRIAGE_RETURN) return at;
   }
 }
 
