@@ -109,10 +109,8 @@ const MAX_MEMORY_WAIT = 20_000;
 const MAX_STALL = 5_000;
 /** Time (ms) after which a slow reader is disconnected if another one needs its memory. */
 const SLOW_READER_TIME = 10_000;
-/** Bytes that are reserved for each response that is being sent: Deno holds up to 450,000, Node 130,000. */
+/** Maximum length (bytes) that is reserved for the buffers of a response: Deno fills up to 450,000 bytes, Node 130,000. */
 const MAX_SEND_LENGTH = 250_000;
-/** Number of responses for which any limit of memory suffices. */
-const MIN_RESPONSES = 256;
 /** Maximum length (bytes) that is reserved for the first page of a document; 10,000 records take about 3 MB as CSV. */
 const MAX_FIRST_PAGE_LENGTH = 4_000_000;
 
@@ -143,6 +141,8 @@ class Feed {
   /** Time at which its first run got a slot. */
   startedAt: number | undefined;
   readonly readers: Set<Reader> = new Set();
+  /** Whether a reader seemed to be gone. It continues if its process was only suspended. */
+  hasLostReaders = false;
   run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */
   end: { readonly at: number; readonly error?: unknown } | undefined;
@@ -192,6 +192,13 @@ class Feed {
       if (data.length > 0) releaseBuffer(data);
       this.parts[this.dropped] = undefined;
     }
+  }
+
+  /** Begins a page for which a number of bytes is reserved. */
+  startPage(expected: number): void {
+    this.pageStart = this.parts.length;
+    this.arrived = 0;
+    this.reserved = expected;
   }
 
   setRun(run: FeedRun | undefined): void {
@@ -256,8 +263,8 @@ export class Reader {
     });
   }
 
-  /** Whether its client is sent parts. */
-  get isSending(): boolean {
+  /** Whether its client has got a part, so that the runtime may have bytes to send. */
+  get hasStarted(): boolean {
     return this.next > 0 || this.isReading;
   }
 
@@ -364,7 +371,7 @@ export class Feeds {
     this.slots = new Queue({
       findBusy: () => {
         const readers = [...this.#feeds].flatMap(({ readers }) => [...readers]);
-        const started = readers.filter(({ isSending }) => isSending);
+        const started = readers.filter(({ hasStarted }) => hasStarted);
         return new Set(started.map(({ client }) => client));
       },
       findCause: () => {
@@ -398,17 +405,24 @@ export class Feeds {
     return [...this.#feeds].reduce((sum, { reserved }) => sum + reserved, this.#sending);
   }
 
+  /** Bytes that are reserved for responses that are being sent. */
   get #sending(): number {
     let responses = 0;
     for (const { readers } of this.#feeds) {
-      for (const reader of readers) responses += Number(reader.isSending);
+      for (const reader of readers) responses += Number(reader.hasStarted);
     }
     return responses * this.#sendLength;
   }
 
-  get #sendLength(): number {
+  /** Memory (bytes) for the first page of each run and its response. One share is spare. */
+  get #share(): number {
     const { maxCachedBytes, maxDownloads } = this.limits;
-    return Math.min(MAX_SEND_LENGTH, maxCachedBytes / Math.max(MIN_RESPONSES, 2 * maxDownloads));
+    return maxCachedBytes / (maxDownloads + 1);
+  }
+
+  get #sendLength(): number {
+    // A low limit is mainly for pages.
+    return Math.min(MAX_SEND_LENGTH, this.#share / 12);
   }
 
   get #held(): number {
@@ -671,19 +685,18 @@ export class Feeds {
       return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
         held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
     };
-    // In one step, because other runs also wait for this room.
     const reserve = () => {
-      const isFree = hasRoom();
-      if (isFree && run.leave !== undefined) feed.reserved = this.#expectedLength(feed);
-      return isFree;
+      if (!hasRoom()) return false;
+      // Before the next `await`, because the other runs that wait for this room are woken too.
+      if (run.leave !== undefined) feed.startPage(this.#expectedLength(feed));
+      return true;
     };
     for (;;) {
       await this.#waitForRoom(feed, run, reserve, since);
       if (run.leave !== undefined) break;
       await this.#enter(feed, run, runSince);
     }
-    feed.pageStart = feed.parts.length;
-    feed.arrived = 0;
+    this.#requireCurrent(feed, run);
   }
 
   /**
@@ -718,8 +731,8 @@ export class Feeds {
 
   /**
    * Whether a page of a feed fits into memory. If not, drops feeds without readers and parts that were read. Counts no held
-   * rows, and without an expected length no reservations: a page that arrives does not wait for them, because other pages
-   * do not arrive meanwhile.
+   * rows, and without an expected length no reservations for pages: a page that arrives does not wait for them, because
+   * other pages do not arrive meanwhile.
    */
   #hasRoom(feed: Feed, expected?: number): boolean {
     const { maxCachedBytes } = this.limits;
@@ -749,9 +762,7 @@ export class Feeds {
    * The memory of held rows doubles when it is full.
    */
   #expectedLength({ pageLength, held, expectedLength = MAX_FIRST_PAGE_LENGTH }: Feed): number {
-    const { maxCachedBytes, maxDownloads } = this.limits;
-    const room = maxCachedBytes - maxDownloads * this.#sendLength;
-    const longest = Math.min(MAX_FIRST_PAGE_LENGTH, room / (maxDownloads + 1));
+    const longest = Math.min(MAX_FIRST_PAGE_LENGTH, this.#share - this.#sendLength);
     return Math.max(pageLength, held) || Math.min(longest, expectedLength);
   }
 
@@ -775,10 +786,14 @@ export class Feeds {
   }
 
   /** Returns the readers whose requests were not dropped. */
-  #readersOf({ readers }: Feed): Reader[] {
+  #readersOf(feed: Feed): Reader[] {
     const now = this.limits.clock.now();
-    for (const reader of readers) if (now - reader.seenAt > HEARTBEAT_TTL) readers.delete(reader);
-    return [...readers];
+    for (const reader of feed.readers) {
+      if (now - reader.seenAt <= HEARTBEAT_TTL) continue;
+      feed.readers.delete(reader);
+      feed.hasLostReaders = true;
+    }
+    return [...feed.readers];
   }
 
   /**
@@ -797,7 +812,7 @@ export class Feeds {
 
   #remove(feed: Feed): void {
     this.#feeds.delete(feed);
-    feed.dropParts(feed.parts.length);
+    if (!feed.hasLostReaders) feed.dropParts(feed.parts.length);
   }
 
   /** Drops what further clients can no longer get, and no present one needs. */

@@ -53,10 +53,10 @@ interface Task {
   wake(): void;
 }
 
-/** Returns the number of tasks of a client that run. */
+/** Returns the number of running tasks of a client. */
 type RunningOf = (client: string | undefined) => number;
 
-/** The lower rank is next. */
+/** Of two clients, the one with the lower rank is next. */
 function rankOf(
   client: string | undefined,
   runningOf: RunningOf,

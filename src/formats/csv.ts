@@ -197,9 +197,10 @@ export function csvFromPage(page: Uint8Array, options: CsvOptions = {}): Uint8Ar
 
 const BYTE_ORDER_MARK = "\ufeff";
 
-/** Number of cells of each record until an offset. */
-interface Width {
+/** Records in succession that have the same number of cells. */
+interface EqualRecords {
   readonly cells: number;
+  /** Offset after the last record. */
   end: number;
 }
 
@@ -210,8 +211,8 @@ export class CsvWriter extends PageWriter {
   override readonly special: string;
   readonly #csv: CheckedCsvOptions;
   readonly #resource: ResourceName;
-  /** Numbers of cells of the records, while columns may be added. */
-  #widths: Width[] = [];
+  /** All records of the output in order, while columns may be added. */
+  #records: EqualRecords[] = [];
 
   constructor(
     csv: CheckedCsvOptions,
@@ -252,21 +253,21 @@ export class CsvWriter extends PageWriter {
         { hint: "the result is incomplete; select the fields you need" },
       );
     }
-    if (output.length === 0) this.#widths = [];
+    if (output.length === 0) this.#records = [];
     const width = areFixed ? fields.length : columns.length;
     writeRecord(source, width, end - at, this.#csv);
     if (areFixed) return;
-    const last = this.#widths.at(-1);
+    const last = this.#records.at(-1);
     if (last?.cells === width) last.end = output.length;
-    else this.#widths.push({ cells: width, end: output.length });
+    else this.#records.push({ cells: width, end: output.length });
   }
 
   override beforeTake(output: ByteBuffer, columns: readonly string[]): number | undefined {
     if (!this.addsColumns || this.state.isBegun) return undefined;
     this.state = { ...this.state, fields: columns.slice() };
-    // Columns are only added, so the first records have the fewest.
-    const isComplete = output.length === 0 || this.#widths[0]!.cells === columns.length;
-    return isComplete ? undefined : padRecords(output, this.#widths, columns.length, this.#csv);
+    // Columns are only added, so the first records have the fewest cells.
+    const isComplete = output.length === 0 || this.#records[0]!.cells === columns.length;
+    return isComplete ? undefined : padRecords(output, this.#records, columns.length, this.#csv);
   }
 
   /** The header fixes the columns. Without rows or columns, returns no bytes. */
@@ -374,7 +375,7 @@ function writeCells(
 /** Adds empty cells to the records with fewer columns. Returns the offset of the last record. */
 function padRecords(
   output: ByteBuffer,
-  widths: readonly Width[],
+  records: readonly EqualRecords[],
   columns: number,
   { separator, eol }: CheckedCsvOptions,
 ): number {
@@ -383,15 +384,16 @@ function padRecords(
   output.length = 0;
   let at = 0;
   let last = 0;
-  for (const width of widths) {
+  for (const equal of records) {
     // A row without fields is a record with one cell.
-    const cells = width.cells || 1;
+    const cells = equal.cells || 1;
     const padding = new Uint8Array(columns - cells).fill(separatorByte);
-    while (at < width.end) {
+    while (at < equal.end) {
       last = output.length;
       const cellsEnd = skipCells(written, at, cells, separatorByte);
-      const isBlank = cellsEnd === at + 2 && written[at] === QUOTE;
-      if (!isBlank) output.append(written.subarray(at, cellsEnd));
+      // Two quotes are a record that was blank before.
+      const wasBlank = cellsEnd === at + 2 && written[at] === QUOTE;
+      if (!wasBlank) output.append(written.subarray(at, cellsEnd));
       output.append(padding);
       // The columns of `tidy` follow.
       const end = skipCells(written, cellsEnd, Infinity, separatorByte);
@@ -403,7 +405,7 @@ function padRecords(
   return last;
 }
 
-/** Returns the offset of the separator or line end after a number of cells of a record. */
+/** Skips a number of cells of a record. Returns the offset of the separator or line end after them. */
 function skipCells(bytes: Bytes, at: number, count: number, separator: number): number {
   for (let isQuoted = false;; at++) {
     const byte = bytes[at];

@@ -221,7 +221,7 @@ test("Feeds request held rows again when the runtime drops the client that fetch
   assertEquals(feeds.bytes, 0);
   assertEquals([(await text).length, feeds.bytes], [240, 240]);
   // The run that was replaced requests no other page.
-  assertEquals(requests.slice(0, 3), [0, 0, 1]);
+  assertEquals(requests.slice(0, 4), [0, 0, 1, 2]);
   first!.close();
 });
 
@@ -427,6 +427,41 @@ test("Feeds fail when a dataset is published while the only page is continued", 
     Object.assign(state, { digest: "2", publishedAt: clock.now() });
   };
   await assertRejects(() => readText(open("a", source), publish), HttpProblem, "published again");
+});
+
+test("Feeds continue with a complete document after the process of its reader was suspended", async () => {
+  const { feeds, open, service, clock } = feedsOver({ cacheTtl: 20_000 });
+  const suspended = open("a");
+  await readText(open("b"));
+  await clock.sleep(21_000);
+  suspended.seenAt = -10_000;
+  feeds.open("other", shortSource(clock), "c").close();
+  assertEquals(feeds.bytes, 0);
+  assertEquals(await readText(suspended), service.text);
+});
+
+test("Feeds free the memory of rows when no client reads them any more", async () => {
+  const { feeds, open, clock } = feedsOver({ cacheTtl: 20_000 });
+  const lengths: number[] = [];
+  const parts: FeedPart[] = [];
+  await readText(open(), (part) => parts.push(part) && lengths.push(part.data.length));
+  assertEquals(parts.map(({ data }) => data.length), lengths);
+  await clock.sleep(21_000);
+  assertEquals([feeds.bytes, ...parts.map(({ data }) => data.length)], [
+    0,
+    ...lengths.map(() => 0),
+  ]);
+});
+
+test("Feeds reserve memory for each response that is being sent", async () => {
+  const { feeds, open } = feedsOver();
+  await readText(open()); // so that no page is being fetched
+  const readers = ["a", "b", "c"].map((client) => open(client));
+  assertEquals(feeds.reserved, 0);
+  for (const reader of readers) await reader.read();
+  assertEquals(feeds.reserved, 750_000);
+  for (const reader of readers) reader.close();
+  assertEquals(feeds.reserved, 0);
 });
 
 test("Feeds fail when the next rows of a reader were dropped while its process was suspended", async () => {
