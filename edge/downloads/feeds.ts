@@ -9,6 +9,7 @@ import { callLater } from "../../src/clock.ts";
 import { isRecent } from "../../src/client/dataset_versions.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
 import type { Cursor } from "../../src/client/query.ts";
+import { releaseState } from "../../src/formats/deflate_blocks.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
 import type { Settings } from "../http/options.ts";
 import { HttpProblem, LimitReached, withCause } from "../http/problem.ts";
@@ -131,7 +132,7 @@ class Feed {
   pages = 0;
   /** Index of the first part of the last page. */
   pageStart = 0;
-  position: Cursor | undefined;
+  #position: Cursor | undefined;
   /** Whether all rows so far came in one response. */
   isOneResponse = true;
   /** State of the datasets before or after the first page; `undefined` until a second response is needed. */
@@ -192,6 +193,16 @@ class Feed {
       if (data.length > 0) releaseBuffer(data);
       this.parts[this.dropped] = undefined;
     }
+  }
+
+  get position(): Cursor | undefined {
+    return this.#position;
+  }
+
+  /** Frees the state of the writer before it, which can refer to a megabyte of rows. */
+  set position(position: Cursor | undefined) {
+    releaseState(this.#position?.writer, position?.writer);
+    this.#position = position;
   }
 
   /** Begins a page for which a number of bytes is reserved. */
@@ -444,8 +455,7 @@ export class Feeds {
   }
 
   #find(key: string): Feed | undefined {
-    for (const feed of this.#feeds) if (feed.key === key && this.#canJoin(feed)) return feed;
-    return undefined;
+    return findFirst(this.#feeds, (feed) => feed.key === key && this.#canJoin(feed));
   }
 
   /** Adds a reader, also again if it seemed to be gone. */
@@ -478,7 +488,7 @@ export class Feeds {
     feed.readers.delete(reader);
     const { run } = feed;
     // Before the first part, another reader starts a run of its own, because its requests have their own time limit.
-    const isUseless = this.#readersOf(feed).length === 0 || feed.parts.length === 0;
+    const isUseless = this.#readersOf(feed).size === 0 || feed.parts.length === 0;
     if (run?.reader === reader && isUseless) run.stop.abort();
     this.onRead(reader);
   }
@@ -509,7 +519,7 @@ export class Feeds {
     const stopHeartbeat = startHeartbeat(clock, () => {
       run.seenAt = clock.now();
       // Only the request that created the signal can abort it.
-      const isAbandoned = reader.isClosed && this.#readersOf(feed).length === 0;
+      const isAbandoned = reader.isClosed && this.#readersOf(feed).size === 0;
       if (feed.run !== run || isAbandoned) run.stop.abort();
       run.wake();
     });
@@ -665,25 +675,26 @@ export class Feeds {
 
   /** Whether a reader waits for the next page, or has begun to read the last one and there is room for another. */
   #isNeeded(feed: Feed): boolean {
-    return this.#readersOf(feed).some(({ next, isReading, source }) =>
+    const isNeededBy = ({ next, isReading, source }: Reader) =>
       next >= feed.parts.length ||
       source.readsAhead === true && isReading && next >= feed.pageStart &&
-        this.#hasRoom(feed, this.#expectedLength(feed) + this.#held)
-    );
+        this.#hasRoom(feed, this.#expectedLength(feed) + this.#held);
+    return findFirst(this.#readersOf(feed), isNeededBy) !== undefined;
   }
 
   /** Waits until the next page fits into memory, and reserves its length. After a long wait, waits for a slot again. */
   async #reserve(feed: Feed, run: FeedRun, runSince: number): Promise<void> {
     const since = this.limits.clock.now();
     const hasRoom = () => {
-      const others = [...this.#feeds].filter((other) =>
-        other !== feed && other.bytes + other.reserved > 0
-      );
       // Only further pages free held rows, so these do not stop the oldest run that has some.
-      const [holder] = [...this.#feeds].filter(({ held, run }) => held > 0 && run);
+      const holder = findFirst(this.#feeds, ({ held, run }) => held > 0 && run !== undefined);
       const held = feed === holder ? 0 : this.#held;
-      return this.#hasRoom(feed, this.#expectedLength(feed) + held) ||
-        held === 0 && others.length === 0 && feed.bytes <= feed.pageLength;
+      if (this.#hasRoom(feed, this.#expectedLength(feed) + held)) return true;
+      const other = findFirst(
+        this.#feeds,
+        (other) => other !== feed && other.bytes + other.reserved > 0,
+      );
+      return held === 0 && other === undefined && feed.bytes <= feed.pageLength;
     };
     const reserve = () => {
       if (!hasRoom()) return false;
@@ -715,10 +726,11 @@ export class Feeds {
       this.#requireCurrent(feed, run);
       if (hasRoom()) return;
       const waited = clock.now() - since;
-      const isReaderWaiting = this.#readersOf(feed).some(({ next }) => next >= feed.parts.length);
+      const waiting = findFirst(this.#readersOf(feed), ({ next }) => next >= feed.parts.length);
       // While a page arrives, no other request is sent.
-      const isAwaited = isReaderWaiting ||
-        feed.reserved > 0 && [...this.#feeds].some(({ run: other }) => other && other !== run);
+      const isAwaited = waiting !== undefined ||
+        feed.reserved > 0 &&
+          findFirst(this.#feeds, ({ run: other }) => other !== undefined && other !== run);
       if (isAwaited && waited >= SLOW_READER_TIME && this.#disconnectSlowest()) continue;
       if (feed.parts.length === 0 && waited >= MAX_MEMORY_WAIT) throw noMemory();
       if (reservingSince !== undefined && waited >= MAX_STALL) {
@@ -745,7 +757,7 @@ export class Feeds {
     };
     if (fits()) return true;
     for (const other of this.#feeds) {
-      if (other === feed || this.#readersOf(other).length > 0) continue;
+      if (other === feed || this.#readersOf(other).size > 0) continue;
       this.#remove(other);
       if (fits()) return true;
     }
@@ -769,7 +781,7 @@ export class Feeds {
   /** Disconnects the reader that has been behind for the longest time, if it is slow. Returns whether it did. */
   #disconnectSlowest(): boolean {
     const { clock } = this.limits;
-    const readers = [...this.#feeds].flatMap((feed) => this.#readersOf(feed));
+    const readers = [...this.#feeds].flatMap((feed) => [...this.#readersOf(feed)]);
     const [slowest] = readers.filter(({ behindSince }) => behindSince !== undefined)
       .sort((a, b) => a.behindSince! - b.behindSince!);
     const waited = clock.now() - (slowest?.behindSince ?? Infinity);
@@ -786,14 +798,14 @@ export class Feeds {
   }
 
   /** Returns the readers whose requests were not dropped. */
-  #readersOf(feed: Feed): Reader[] {
+  #readersOf(feed: Feed): ReadonlySet<Reader> {
     const now = this.limits.clock.now();
     for (const reader of feed.readers) {
       if (now - reader.seenAt <= HEARTBEAT_TTL) continue;
       feed.readers.delete(reader);
       feed.hasLostReaders = true;
     }
-    return [...feed.readers];
+    return feed.readers;
   }
 
   /**
@@ -804,10 +816,12 @@ export class Feeds {
     const isKept = this.#canJoin(feed) || feed.isUnchecked && feed.readers.size > 0;
     if (isKept && !isForced) return;
     const readers = this.#readersOf(feed);
-    if (readers.length === 0 && (feed.end !== undefined || feed.run === undefined)) {
+    if (readers.size === 0 && (feed.end !== undefined || feed.run === undefined)) {
       return this.#remove(feed);
     }
-    feed.dropParts(readers.reduce((end, { next }) => Math.min(end, next), feed.parts.length));
+    let end = feed.parts.length;
+    for (const { next } of readers) end = Math.min(end, next);
+    feed.dropParts(end);
   }
 
   #remove(feed: Feed): void {
@@ -818,7 +832,7 @@ export class Feeds {
   /** Drops what further clients can no longer get, and no present one needs. */
   #dropExpired(): void {
     for (const feed of this.#feeds) {
-      if (this.#readersOf(feed).length > 0) this.#dropReadParts(feed);
+      if (this.#readersOf(feed).size > 0) this.#dropReadParts(feed);
       else if (!this.#canJoin(feed)) this.#remove(feed);
     }
   }
@@ -843,6 +857,12 @@ export class Feeds {
     const hasFailed = feed.end !== undefined && "error" in feed.end;
     return !hasFailed && feed.dropped === 0 && this.remainingTtl(feed.startedAt) > 0;
   }
+}
+
+/** Creates no array: many runs look for room at once. */
+function findFirst<T>(items: Iterable<T>, matches: (item: T) => boolean): T | undefined {
+  for (const item of items) if (matches(item)) return item;
+  return undefined;
 }
 
 function dataChanged(): HttpProblem {

@@ -1,12 +1,14 @@
 // Compresses a stream of bytes with DEFLATE (RFC 1951). Each block of 1 MiB of input is compressed separately and ends with a
 // full flush, so that the result depends only on the bytes, and a later run can continue it.
-import { builtinModule, type Bytes } from "../bytes.ts";
+import { builtinModule, type Bytes, releaseBuffer } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
 
 /** Length (bytes) of a block before compression. */
 const BLOCK_LENGTH = 1 << 20;
 /** Level for the bytes of an incomplete block in a cursor. */
 const CURSOR_LEVEL = 1;
+/** Length (bytes) of the memory for a compressed block; node:zlib allocates more if it is full. */
+const CHUNK_LENGTH = 1 << 18;
 /** Final block without content (RFC 1951, 3.2.6). */
 const FINAL_BLOCK = Uint8Array.of(3, 0);
 
@@ -14,7 +16,7 @@ interface Zlib {
   deflateRawSync(
     bytes: Uint8Array,
     options: { level: number; finishFlush?: number; chunkSize?: number },
-  ): Uint8Array;
+  ): Uint8Array<ArrayBuffer>;
   inflateRawSync(bytes: Uint8Array): Uint8Array;
   crc32(bytes: Uint8Array, start: number): number;
   constants: { Z_FULL_FLUSH: number };
@@ -33,13 +35,25 @@ export interface DeflateState {
   /** Number of bytes before compression. */
   length: number;
   /** In JSON, text: compressed and in base64. */
-  pending: { readonly bytes: Uint8Array } | string;
+  pending: { readonly bytes: Bytes } | string;
+}
+
+/** Frees the memory of a writer's state that is not used any more, unless a later state refers to it. */
+export function releaseState(state: unknown, later?: unknown): void {
+  const bytes = pendingOf(state);
+  if (bytes !== undefined && bytes.buffer !== pendingOf(later)?.buffer) releaseBuffer(bytes);
+}
+
+function pendingOf(state: unknown): Bytes | undefined {
+  const { gzip, sheet } = (state ?? {}) as { gzip?: DeflateState; sheet?: DeflateState };
+  const { pending } = gzip ?? sheet ?? {};
+  return typeof pending === "object" ? pending.bytes : undefined;
 }
 
 /** Input that waits for the end of its block. */
 class Pending {
   readonly #modules: Modules;
-  constructor(readonly bytes: Uint8Array, modules: Modules) {
+  constructor(readonly bytes: Bytes, modules: Modules) {
     this.#modules = modules;
   }
 
@@ -53,9 +67,9 @@ class Pending {
 export class BlockDeflater {
   readonly #modules: Modules;
   readonly #level: number;
-  #crc: number;
+  #crc = 0;
   /** Number of bytes of complete blocks, before compression. */
-  length: number;
+  length = 0;
   /** Created when it is needed: many downloads wait for their first row. */
   #block: Bytes | undefined;
   #filled = 0;
@@ -66,14 +80,22 @@ export class BlockDeflater {
   constructor(format: string, level: number, state?: DeflateState) {
     this.#modules = loadModules(format);
     this.#level = level;
-    const { crc = 0, length = 0, pending = "" } = state ?? {};
+    this.restore(state);
+  }
+
+  /** Continues after a state, by default without bytes. */
+  restore({ crc = 0, length = 0, pending = "" }: Partial<DeflateState> = {}): void {
     this.#crc = crc;
     this.length = length;
+    this.#isShared = false;
+    this.#block = undefined;
+    this.#filled = 0;
     if (pending === "") return;
     const { zlib, buffers } = this.#modules;
     const bytes = typeof pending === "string"
       ? zlib.inflateRawSync(buffers.from(pending, "base64"))
       : pending.bytes;
+    if (bytes.length === 0) throw new Error("the rows of this position are no longer in memory");
     this.#block = new Uint8Array(BLOCK_LENGTH);
     this.#block.set(bytes);
     this.#filled = bytes.length;
@@ -123,7 +145,12 @@ export class BlockDeflater {
     this.#filled = 0;
     // A block that is compressed separately, up to a full flush, can follow any other block.
     const finishFlush = zlib.constants.Z_FULL_FLUSH;
-    return zlib.deflateRawSync(bytes, { level: this.#level, finishFlush, chunkSize: 1 << 17 });
+    const options = { level: this.#level, finishFlush, chunkSize: CHUNK_LENGTH };
+    const compressed = zlib.deflateRawSync(bytes, options);
+    const block = new Uint8Array(compressed);
+    // Else 64 MB of such memory can wait for garbage collection. A shorter buffer may be shared.
+    if (compressed.buffer.byteLength >= CHUNK_LENGTH) releaseBuffer(compressed);
+    return block;
   }
 }
 

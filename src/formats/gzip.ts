@@ -24,11 +24,11 @@ export class GzipWriter extends CsvWriter {
   }
 
   override append(records: Bytes, count: number): Bytes {
-    return this.#compress(super.append(records, count));
+    return this.#compress(this.withHeader(records, count));
   }
 
   override end(): Bytes {
-    const last = this.#compress(super.end(), true);
+    const last = this.#compress([super.end()], true);
     const { crc, length } = this.#deflater.state;
     const trailer = new DataView(new ArrayBuffer(8));
     trailer.setUint32(0, crc, true);
@@ -37,9 +37,9 @@ export class GzipWriter extends CsvWriter {
   }
 
   /** Returns the completed blocks. The first call also returns the header. */
-  #compress(bytes: Bytes, isEnd = false): Bytes {
+  #compress(chunks: readonly Bytes[], isEnd = false): Bytes {
     const header = this.state.gzip === undefined ? [HEADER] : [];
-    const blocks = this.#deflater.write(bytes);
+    const blocks = chunks.flatMap((bytes) => this.#deflater.write(bytes));
     if (isEnd) blocks.push(...this.#deflater.end());
     this.state = { ...this.state, gzip: this.#deflater.state };
     return concatBytes([...header, ...blocks]);

@@ -109,6 +109,9 @@ export abstract class PageWriter {
     return new PageTranscoder(this, options);
   }
 
+  /** Called before each row. Can take the rows before it from the output. */
+  beforeRow(_output: ByteBuffer): void {}
+
   /** Returns the fault of a row that cannot be added; it is then not written. */
   abstract writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined;
 
@@ -332,6 +335,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     if (end < 0) return end;
     this.#ids.push(reader.rowId());
     if (this.#fault !== undefined) return end;
+    this.#writer.beforeRow(this.output);
     const start = this.output.length;
     const written = this.#written;
     const { rules } = this;

@@ -1,5 +1,5 @@
 // Writes a workbook from the pages of the service: the sheet of the rows as they arrive, and the other parts at the end.
-import { builtinModule, type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import { builtinModule, type ByteBuffer, type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
 import { LANGUAGES } from "../language.ts";
 import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -129,6 +129,10 @@ class WorkbookWriter extends PageWriter {
   #doiColumn = -1;
   #rows = 0;
   readonly #dois: Set<string>;
+  /** Blocks of rows that are not taken yet. */
+  #blocks: Uint8Array[] = [];
+  /** State before these rows. */
+  #stateBefore: WorkbookState | undefined;
   readonly #doiTexts = new BytesCache((page, start, end) => String(parseBytes(page, start, end)));
 
   constructor(
@@ -154,6 +158,7 @@ class WorkbookWriter extends PageWriter {
 
   /** Created when it is read: it keeps the bytes of a block in memory. */
   override get state(): WorkbookState {
+    if (this.#stateBefore !== undefined) return this.#stateBefore;
     if (!this.#state.isBegun) return this.#state;
     return { ...this.#state, sheet: this.#deflater.state, dois: [...this.#dois] };
   }
@@ -173,12 +178,27 @@ class WorkbookWriter extends PageWriter {
   }
 
   override openPage(options?: PageOptions): PageConversion<Bytes> {
+    if (this.#stateBefore !== undefined) {
+      // The page before was rejected.
+      this.#state = this.#stateBefore;
+      this.#deflater.restore(this.#state.sheet);
+      this.#stateBefore = undefined;
+      this.#blocks = [];
+    }
     this.#setFields(this.#state.fields);
     this.#rows = this.#state.sheetRows;
     return super.openPage(options);
   }
 
   override readonly special: string = SPECIAL_CHARACTERS;
+
+  /** Compresses the rows so far if they are long: those of a page can take 30 MB. The header then fixes the columns. */
+  override beforeRow(output: ByteBuffer): void {
+    if (output.length < ROWS_LENGTH) return;
+    this.#stateBefore ??= this.state;
+    this.#blocks.push(...this.#compress(output.bytes.subarray(0, output.length)));
+    output.length = 0;
+  }
 
   writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined {
     const { reader, rules, output } = page;
@@ -219,9 +239,14 @@ class WorkbookWriter extends PageWriter {
     return undefined;
   }
 
+  override beforeTake(): undefined {
+    this.#stateBefore = undefined;
+  }
+
   append(rows: Bytes, count: number): Bytes {
     if (count === 0) return new Uint8Array();
-    const bytes = concatBytes([...this.#takeStart(), ...this.#deflater.write(rows)]);
+    const bytes = concatBytes([...this.#blocks, ...this.#compress(rows)]);
+    this.#blocks = [];
     this.#state = {
       ...this.#state,
       sheetRows: this.#state.sheetRows + count,
@@ -269,6 +294,11 @@ class WorkbookWriter extends PageWriter {
     return concatBytes([...parts, ...centralDirectory(entries, offset)]);
   }
 
+  /** Returns the beginning of the file before the first rows, and the completed blocks. */
+  #compress(rows: Bytes): Uint8Array[] {
+    return [...this.#takeStart(), ...this.#deflater.write(rows)];
+  }
+
   /** Returns the beginning of the file, once. */
   #takeStart(): Uint8Array[] {
     if (this.#state.isBegun) return [];
@@ -296,7 +326,7 @@ class WorkbookWriter extends PageWriter {
     return [...columnNames(this.#resource, this.#state.fields), ...tidy];
   }
 
-  /** Adds columns for new fields until the first rows are taken; with tidy columns, which follow them, until the first row. */
+  /** Adds columns for new fields until the first rows are compressed; with tidy columns, which follow them, until the first row. */
   #addFields(fields: readonly string[]): PageFault | undefined {
     if (this.#state.isBegun || this.rules?.tidy && this.#rows > 0) {
       return new PageFault(
@@ -321,6 +351,9 @@ class WorkbookWriter extends PageWriter {
     );
   }
 }
+
+/** Length (bytes) of rows that are compressed before all rows of their page are complete. */
+const ROWS_LENGTH = 1 << 20;
 
 /** Room for an incomplete block and the end of the sheet. */
 const MAX_SHEET_LENGTH = MAX_ZIP_LENGTH - 2 ** 24;
