@@ -98,6 +98,13 @@ export function concatBytes(chunks: readonly Uint8Array[]): Bytes {
   return bytes;
 }
 
+/** Returns the bytes of chunks, whose memory it frees. */
+export function joinBytes(chunks: readonly Bytes[]): Bytes {
+  const bytes = concatBytes(chunks);
+  for (const chunk of chunks) releaseBuffer(chunk);
+  return bytes;
+}
+
 /**
  * Copies eight bytes at a time: a loop of single bytes takes up to 1.25 times as long. Doubles keep
  * all bits except those of a NaN, which valid UTF-8 cannot contain (it would end with 0xff, or with

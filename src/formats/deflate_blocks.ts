@@ -117,8 +117,8 @@ export class BlockDeflater {
   }
 
   /** Returns the completed blocks. */
-  write(bytes: Uint8Array): Uint8Array[] {
-    const blocks: Uint8Array[] = [];
+  write(bytes: Uint8Array): Bytes[] {
+    const blocks: Bytes[] = [];
     for (let at = 0; at < bytes.length;) {
       const added = bytes.subarray(at, at + BLOCK_LENGTH - this.#filled);
       this.#block ??= new Uint8Array(BLOCK_LENGTH);
@@ -131,11 +131,11 @@ export class BlockDeflater {
   }
 
   /** Returns the rest, after which {@linkcode state} describes all bytes. */
-  end(): Uint8Array[] {
-    return [...this.#filled > 0 ? [this.#endBlock()] : [], FINAL_BLOCK];
+  end(): Bytes[] {
+    return [...this.#filled > 0 ? [this.#endBlock()] : [], FINAL_BLOCK.slice()];
   }
 
-  #endBlock(): Uint8Array {
+  #endBlock(): Bytes {
     const { zlib } = this.#modules;
     const bytes = this.#block!.subarray(0, this.#filled);
     this.#crc = zlib.crc32(bytes, this.#crc);

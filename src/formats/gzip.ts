@@ -1,5 +1,5 @@
 // Compresses a document as one gzip member (RFC 1952), because many programs refuse a second one.
-import { type Bytes, concatBytes } from "../bytes.ts";
+import { type Bytes, concatBytes, joinBytes } from "../bytes.ts";
 import { CsvWriter } from "./csv.ts";
 import { BlockDeflater } from "./deflate_blocks.ts";
 
@@ -38,10 +38,10 @@ export class GzipWriter extends CsvWriter {
 
   /** Returns the completed blocks. The first call also returns the header. */
   #compress(chunks: readonly Bytes[], isEnd = false): Bytes {
-    const header = this.state.gzip === undefined ? [HEADER] : [];
+    const header = this.state.gzip === undefined ? [HEADER.slice()] : [];
     const blocks = chunks.flatMap((bytes) => this.#deflater.write(bytes));
     if (isEnd) blocks.push(...this.#deflater.end());
     this.state = { ...this.state, gzip: this.#deflater.state };
-    return concatBytes([...header, ...blocks]);
+    return joinBytes([...header, ...blocks]);
   }
 }

@@ -92,21 +92,17 @@ const CELL_OVERHEAD = 100;
 /** Characters that a text cannot contain as they are: those of markup, and the `_` of `_x0000_`. */
 export const SPECIAL_CHARACTERS = "&<>_";
 /** Whether bytes can have U+FFFE or U+FFFF, which XML does not allow. Tests only their first byte, which other characters have too. */
-export function mayHaveNoncharacters(bytes: Uint8Array): boolean {
-  return bytes.includes(0xef);
+export function mayHaveNoncharacters(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === 0xef) return true;
+  return false;
 }
 
 /** How the cells of a column are written. */
 export type CellType = "text" | "number" | "date" | "boolean" | "any";
 
-/** What the cells of a row have in common. */
-export interface RowContext {
-  /** Number of bytes of the row. */
-  length: number;
-  /** Whether its texts can have a character that XML does not allow. */
-  needsCheck: boolean;
-  /** Counts cells from which the character NUL is left out. */
-  notes: { note(name: "nulCells"): void };
+/** Counts cells from which the character NUL is left out. */
+interface CellNotes {
+  note(name: "nulCells"): void;
 }
 
 /** Writes the rows of a sheet to the end of a buffer. */
@@ -115,14 +111,17 @@ export class CellWriter {
   readonly #cellStarts: Constant[] = [];
   readonly #rowNumber = new Digits();
   readonly #serial = new Digits();
+  /** Whether texts of the row can have a character that XML does not allow. */
+  #needsCheck = false;
   /** Where the value of a cell is: in the page, or in a text of its own. */
   #source: DataView = TEXT_START.view;
   #start = 0;
   #end = 0;
 
-  /** Begins a row with its number, from 1. */
-  startRow(output: ByteBuffer, row: number): void {
+  /** Begins a row with its number, from 1. Its texts are checked for characters that XML does not allow, if they may have some. */
+  startRow(output: ByteBuffer, row: number, needsCheck: boolean): void {
     this.#rowNumber.set(row);
+    this.#needsCheck = needsCheck;
     output.reserve(CELL_OVERHEAD);
     const { view } = output;
     const at = copy(this.#rowNumber, view, copy(ROW_START, view, output.length));
@@ -138,6 +137,7 @@ export class CellWriter {
    * Writes the cells that are not empty.
    *
    * @param first Column of the first cell
+   * @param length Number of bytes of their values
    * @returns The first text that is too long, of which the beginning is written; `undefined` if there is none
    */
   writeCells(
@@ -145,21 +145,22 @@ export class CellWriter {
     cells: Cells,
     types: readonly CellType[],
     first: number,
-    row: RowContext,
+    length: number,
+    notes: CellNotes,
   ): LongText | undefined {
-    const maxLength = row.length + CELL_OVERHEAD * types.length;
+    const maxLength = length + CELL_OVERHEAD * types.length;
     output.reserve(maxLength);
     let out = output.view;
     let at = output.length;
     let longText: LongText | undefined;
     for (let cell = 0; cell < types.length; cell++) {
       if (cells.kinds[cell] === EMPTY) continue;
-      const opening = this.#open(cells, cell, types[cell]!, row.needsCheck);
+      const opening = this.#open(cells, cell, types[cell]!);
       if (opening === undefined) {
         output.length = at;
         const sent = textOf(cells, cell);
         const text = withoutNul(sent);
-        if (text !== sent) row.notes.note("nulCells");
+        if (text !== sent) notes.note("nulCells");
         if (text.length > MAX_CELL_LENGTH) longText ??= { cell, length: text.length };
         output.append(utf8Encoder.encode(textCell(first + cell, this.#rowNumber.text, text)));
         output.reserve(maxLength);
@@ -178,7 +179,7 @@ export class CellWriter {
   }
 
   /** Returns what is between the reference of a cell and its value; `undefined` if the value is a text to be escaped. */
-  #open(cells: Cells, cell: number, type: CellType, needsCheck: boolean): Constant | undefined {
+  #open(cells: Cells, cell: number, type: CellType): Constant | undefined {
     const { bytes, view, starts, ends, kinds } = cells;
     const kind = kinds[cell];
     const isNumber = kind === SCALAR;
@@ -203,7 +204,7 @@ export class CellWriter {
       [this.#start, this.#end] = [value, value + 1];
       return BOOLEAN_START;
     }
-    const isText = (isNumber || !needsCheck) && isSimpleText(bytes, start, end);
+    const isText = (isNumber || !this.#needsCheck) && isSimpleText(bytes, start, end);
     return isText ? TEXT_START : undefined;
   }
 

@@ -1,5 +1,12 @@
 // Writes a workbook from the pages of the service: the sheet of the rows as they arrive, and the other parts at the end.
-import { builtinModule, type ByteBuffer, type Bytes, concatBytes, utf8Encoder } from "../bytes.ts";
+import {
+  builtinModule,
+  type ByteBuffer,
+  type Bytes,
+  concatBytes,
+  joinBytes,
+  utf8Encoder,
+} from "../bytes.ts";
 import { LANGUAGES } from "../language.ts";
 import { type ValueType, valueTypeOf } from "../odata/field_meanings.ts";
 import { columnNames, fieldNames, type ResourceName } from "../odata/resources.ts";
@@ -130,7 +137,7 @@ class WorkbookWriter extends PageWriter {
   #rows = 0;
   readonly #dois: Set<string>;
   /** Blocks of rows that are not taken yet. */
-  #blocks: Uint8Array[] = [];
+  #blocks: Bytes[] = [];
   /** State before these rows. */
   #stateBefore: WorkbookState | undefined;
   readonly #doiTexts = new BytesCache((page, start, end) => String(parseBytes(page, start, end)));
@@ -214,26 +221,22 @@ class WorkbookWriter extends PageWriter {
         hint: OTHER_FORMAT,
       });
     }
-    const needsCheck = mayHaveNoncharacters(reader.bytes.subarray(at, end));
-    const row = { length: end - at, needsCheck, notes: page };
-    this.#cells.startRow(output, ++this.#rows + 1);
-    const found = this.#cells.writeCells(output, reader, this.#types, 0, row);
+    const needsCheck = mayHaveNoncharacters(reader.bytes, at, end);
+    const cells = this.#cells;
+    cells.startRow(output, ++this.#rows + 1, needsCheck);
+    const found = cells.writeCells(output, reader, this.#types, 0, end - at, page);
     const tidyFound = rules?.isTidy
-      ? this.#cells.writeCells(output, rules, TIDY_CELLS, this.#fields.length, {
-        ...row,
-        length: rules.length,
-      })
+      ? cells.writeCells(output, rules, TIDY_CELLS, this.#fields.length, rules.length, page)
       : undefined;
-    const [field, length] = found !== undefined
-      ? [this.#fields[found.cell], found.length]
-      : tidyFound !== undefined
-      ? [TIDY_COLUMNS[tidyFound.cell], tidyFound.length]
-      : [];
-    if (field !== undefined) {
-      if (this.#options.invalidValues === "error") return this.#tooLong(reader, field, length!);
+    const longText = found ?? tidyFound;
+    if (longText !== undefined) {
+      const columns = found !== undefined ? this.#fields : TIDY_COLUMNS;
+      if (this.#options.invalidValues === "error") {
+        return this.#tooLong(reader, columns[longText.cell]!, longText.length);
+      }
       page.note("cutTexts");
     }
-    this.#cells.endRow(output);
+    cells.endRow(output);
     const doi = reader.lookUp(this.#doiTexts, this.#doiColumn);
     if (doi !== undefined) this.#dois.add(doi.toLowerCase());
     return undefined;
@@ -245,7 +248,7 @@ class WorkbookWriter extends PageWriter {
 
   append(rows: Bytes, count: number): Bytes {
     if (count === 0) return new Uint8Array();
-    const bytes = concatBytes([...this.#blocks, ...this.#compress(rows)]);
+    const bytes = joinBytes([...this.#blocks, ...this.#compress(rows)]);
     this.#blocks = [];
     this.#state = {
       ...this.#state,
@@ -276,7 +279,7 @@ class WorkbookWriter extends PageWriter {
       this.#doiColumn < 0 || this.#dois.has(doi.toLowerCase());
     const described = { ...given, sources: given.sources?.filter(isCited) ?? [] };
     const lastRows = this.#deflater.write(endOfData(names.length, rows));
-    const sheetEnd = concatBytes([...start, ...lastRows, ...this.#deflater.end()]);
+    const sheetEnd = joinBytes([...start, ...lastRows, ...this.#deflater.end()]);
     const { crc, length } = this.#deflater.state;
     const first = toStored(CONTENT_TYPES, 0);
     let offset = fileBytes + sheetEnd.length;
@@ -295,12 +298,12 @@ class WorkbookWriter extends PageWriter {
   }
 
   /** Returns the beginning of the file before the first rows, and the completed blocks. */
-  #compress(rows: Bytes): Uint8Array[] {
+  #compress(rows: Bytes): Bytes[] {
     return [...this.#takeStart(), ...this.#deflater.write(rows)];
   }
 
   /** Returns the beginning of the file, once. */
-  #takeStart(): Uint8Array[] {
+  #takeStart(): Bytes[] {
     if (this.#state.isBegun) return [];
     const time = (this.#options.time ?? new Date()).toISOString();
     this.#setFields(this.#fields.length > 0 ? this.#fields : this.#state.fields);
