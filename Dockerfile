@@ -23,4 +23,5 @@ STOPSIGNAL SIGTERM
 # The image has neither a shell nor curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT?.trim() || 8000) + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["/nodejs/bin/node", "/weir/server.mjs"]
+# For less memory: docs/deploying.md, "Limits"
+ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=4", "/weir/server.mjs"]

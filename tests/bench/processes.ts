@@ -85,7 +85,7 @@ export async function serverStarts(
   const inNode: StartEdge = (service, variables) =>
     startServer({
       program,
-      args: [file, "--host", "127.0.0.1", "--port", "0"],
+      args: ["--max-semi-space-size=4", file, "--host", "127.0.0.1", "--port", "0"],
       environment: { ...environmentFor(service), ...environment, ...variables },
       port: PORT,
     });

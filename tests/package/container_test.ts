@@ -57,12 +57,13 @@ testNeeding(
       await output(context, Deno.execPath(), ...task);
       const [, source, target] = /^\/weir\/(\S+) (\S+)$/.exec(valueOf("COPY --from=build"))!;
       await Deno.mkdir(image + target);
-      const [, file] = JSON.parse(valueOf("ENTRYPOINT"));
+      const [, ...start] = JSON.parse(valueOf("ENTRYPOINT"));
+      const file = start.pop();
       await Deno.copyFile(context + source, image + target + source!.split("/").at(-1));
       const environment = { ...(await readService()).environment, HOST: "127.0.0.1", PORT: "0" };
       await using server = await startServer({
         program: node!,
-        args: [image + file],
+        args: [...start, image + file],
         environment,
         clearEnv: true,
         port: /http:\/\/127\.0\.0\.1:(\d+)/,

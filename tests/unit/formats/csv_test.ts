@@ -42,6 +42,22 @@ for (const [json, cell] of CELLS) {
   });
 }
 
+Deno.test("csvFromPage() adds empty cells to the first rows when later rows have more fields", () => {
+  const pages: [page: string, lines: string][] = [
+    ['[{},{"a":1}]', '""\r\n1\r\n'],
+    ['[{},{"a":1,"b":2}]', ",\r\n1,2\r\n"],
+    // Quotes keep a record with one empty cell from being a blank line.
+    ['[{"a":null},{"a":"x"},{"a":1,"b":2}]', ",\r\nx,\r\n1,2\r\n"],
+    [
+      String.raw`[{"a":"1,\"2\"\r\n"},{"b":"","c":3},{}]`,
+      '"1,""2""\r\n",,\r\n,,3\r\n,,\r\n',
+    ],
+  ];
+  for (const [rows, lines] of pages) {
+    assertEquals(csvOf(`{"value":${rows}}`, { header: false }), lines, rows);
+  }
+});
+
 /** A value of each option that is not its default. */
 const OTHER_VALUES: Required<CsvOptions> = {
   columns: ["b", "a"],

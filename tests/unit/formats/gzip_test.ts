@@ -5,6 +5,7 @@ import { crc32, gunzipSync, gzipSync, inflateRawSync } from "node:zlib";
 import { ValidationError } from "../../../mod.ts";
 import { createWriter } from "../../../src/formats/formats.ts";
 import { concatBytes } from "../../../src/bytes.ts";
+import { releaseState } from "../../../src/formats/deflate_blocks.ts";
 import { writePage } from "../../../src/formats/page_writer.ts";
 
 const encoder = new TextEncoder();
@@ -82,6 +83,23 @@ Deno.test("createWriter() keeps the state of earlier rows unchanged while it wri
   assertEquals(rest(), expected);
   // A cursor has less than a MiB of rows, compressed.
   assert(JSON.stringify(state).length < 2 ** 19, `${JSON.stringify(state).length}`);
+});
+
+Deno.test("releaseState() frees the rows of a state, except those that a later state has", () => {
+  const writer = createWriter("csv.gz", options);
+  const parts = [writePage(writer, encoder.encode('{"value":[{"Id":1}]}'))];
+  const first = writer.state;
+  parts.push(writePage(writer, encoder.encode('{"value":[{"Id":2}]}')));
+  const second = writer.state;
+  releaseState(first, second); // the same block
+  const other = createWriter("csv.gz", { ...options, state: second });
+  const file = concatBytes([...parts, writePage(other, PAGES[0]!), other.end() as Uint8Array]);
+  assertEquals(gunzipSync(file).toString().split("\r\n").length, 2 + 3_000 + 2);
+  releaseState(second);
+  assertThrows(() => createWriter("csv.gz", { ...options, state: second }), Error, "in memory");
+  for (const state of [undefined, { isBegun: true }, JSON.parse(JSON.stringify(other.state))]) {
+    releaseState(state);
+  }
 });
 
 Deno.test("createWriter() names another format when the runtime cannot compress", () => {

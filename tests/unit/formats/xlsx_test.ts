@@ -3,7 +3,9 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Batch, DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
-import { concatBytes } from "../../../src/bytes.ts";
+import { concatBytes, utf8Encoder } from "../../../src/bytes.ts";
+import { createWriter } from "../../../src/formats/formats.ts";
+import { writePage } from "../../../src/formats/page_writer.ts";
 import { toXlsx, type XlsxOptions } from "../../../src/formats/xlsx.ts";
 import { createXlsxFormat } from "../../../src/formats/xlsx_writer.ts";
 import { clientOf, readAll } from "../../helpers/parquet.ts";
@@ -227,6 +229,54 @@ Deno.test("toXlsx() gives the same bytes when it is continued after any batch", 
     assertEquals(toBytes([...first, ...rest]), toBytes(whole));
   }
   assert(readWorkbook(toBytes(whole)).sheets.Data!.length === ROWS.length + 1);
+});
+
+Deno.test("createWriter() writes the same workbook when long pages are rejected and written again", async () => {
+  const format = createXlsxFormat({}, { time: new Date(0) });
+  const select = ["Id", "ResultValue", "ResultComment"];
+  const rows = [0, 1, 2, 3].flatMap((copy) =>
+    ROWS.map((row) => row.replace('"Id":', `"Id":${copy + 1}`))
+  );
+  const toPages = (length: number) =>
+    Array.from(
+      { length: rows.length / length },
+      (_, page) =>
+        utf8Encoder.encode(`{"value":[${rows.slice(page * length, (page + 1) * length)}]}`),
+    );
+  const write = async (pages: readonly Uint8Array[], rejects: boolean) => {
+    const writer = createWriter(format, { resource: "Records", select });
+    const parts = pages.map((page) => {
+      const before = JSON.stringify(writer.state);
+      for (const share of rejects ? [0.9, 0.5] : []) {
+        const rejected = writer.openPage();
+        rejected.feed(page.subarray(0, share * page.length));
+        // The rows before are compressed.
+        assert(rejected.takeableLength < 1.1 * 2 ** 20, `${rejected.takeableLength} bytes`);
+        assertEquals(JSON.stringify(writer.state), before);
+      }
+      return writePage(writer, page);
+    });
+    return concatBytes([...parts, await writer.end()]);
+  };
+  const short = await write(toPages(100), false);
+  assertEquals(readWorkbook(short).sheets.Data!.length, rows.length + 1);
+  for (const length of [6_000, 12_000]) {
+    assertEquals(await write(toPages(length), false), short);
+    assertEquals(await write(toPages(length), true), short);
+  }
+});
+
+Deno.test("createWriter() adds no column to a workbook after a megabyte of rows", () => {
+  const write = (count: number) => {
+    const writer = createWriter(createXlsxFormat({}), { resource: "Records" });
+    const row = `{"ResultComment":"${"x".repeat(1_000)}"}`;
+    return writePage(
+      writer,
+      utf8Encoder.encode(`{"value":[${Array(count).fill(row)},{"New":1}]}`),
+    );
+  };
+  assertEquals(write(900).length > 0, true);
+  assertThrows(() => write(1_100), Error, 'Field "New" first appears after the header was written');
 });
 
 Deno.test("toXlsx() adds a column when rows of the first page have a field that Weir does not know", async () => {

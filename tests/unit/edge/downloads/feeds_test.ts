@@ -6,6 +6,7 @@ import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart, FeedSource } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/http/problem.ts";
 import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
+import type { Cursor } from "../../../../mod.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import type { PublishedService } from "../../../helpers/published_service.ts";
@@ -451,6 +452,25 @@ test("Feeds free the memory of rows when no client reads them any more", async (
     0,
     ...lengths.map(() => 0),
   ]);
+});
+
+test("Feeds free the rows in the state of a compressor when a later position replaces it", async () => {
+  const { open } = feedsOver();
+  const blocks = [0, 1, 2].map(() => new Uint8Array(100));
+  const lengths: number[][] = [];
+  const source = {
+    async *start(from?: Cursor): AsyncGenerator<FeedPart> {
+      const rows = (from?.rows ?? 0) + 1;
+      const writer = { gzip: { pending: { bytes: blocks[rows - 1] } } };
+      const cursor = { version: 2, query: "", shards: [], rows, writer } as const;
+      const isLast = rows === blocks.length;
+      yield { data: new Uint8Array(1), rows: 1, cursor, isPageEnd: true, hasMore: !isLast, isLast };
+    },
+    requestState: () => Promise.resolve({ digest: "", publishedAt: 0 }),
+  };
+  const reader = open("a", source);
+  await readText(reader, () => lengths.push(blocks.map(({ length }) => length)));
+  assertEquals(lengths, [[100, 100, 100], [0, 100, 100], [0, 0, 0]]);
 });
 
 test("Feeds reserve memory for each response that is being sent", async () => {
