@@ -6,7 +6,6 @@ import { utf8Encoder } from "../../../../src/bytes.ts";
 import type { FeedPart, FeedSource } from "../../../../edge/downloads/feeds.ts";
 import { HttpProblem } from "../../../../edge/http/problem.ts";
 import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
-import type { Cursor } from "../../../../mod.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
 import { feedsOver, readText, textsOf } from "./feeds.ts";
 import type { PublishedService } from "../../../helpers/published_service.ts";
