@@ -1,5 +1,5 @@
 // Reads workbooks that Weir has written, part by part. Other programs read them in `tests/package/xlsx_readers_test.ts`.
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { crc32, inflateRawSync } from "node:zlib";
 import { toXlsx, type XlsxOptions } from "../../src/formats/xlsx.ts";
 import type { FileQuery } from "../../src/formats/formats.ts";
@@ -56,6 +56,7 @@ export function readWorkbook(bytes: Uint8Array): Workbook {
   const names = [...parts.get("xl/workbook.xml")!.matchAll(/<sheet name="([^"]*)"/g)];
   const sheets = names.map(([, name], index) => {
     const xml = parts.get(`xl/worksheets/sheet${index + 1}.xml`)!;
+    assert(!/[\ufffe\uffff]/.test(xml), "a character that XML does not allow");
     const rows = [...xml.matchAll(/<row r="(\d+)">(.*?)<\/row>/gs)].map(
       ([, number, cells], row) => {
         assertEquals(Number(number), row + 1);

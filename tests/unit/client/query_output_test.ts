@@ -2,6 +2,8 @@
 import "../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { DataStream, DataStreamError, ValidationError } from "../../../mod.ts";
+import { TIDY_COLUMNS } from "../../../src/formats/tidy.ts";
+import { clientOf } from "../../helpers/parquet.ts";
 import { sandboxAndClient } from "../../helpers/sandbox.ts";
 import { page, ROOT, upstream } from "../../helpers/upstream.ts";
 
@@ -21,6 +23,25 @@ Deno.test("csv() has columns that the rows lack only when the query is unchecked
   assertThrows(wrong, ValidationError, "must be selected fields");
   const unchecked = client.records({ unchecked: true }).csv({ columns: ["New", "Id"] });
   assertEquals((await read(unchecked)).split("\r\n")[1], ",500003");
+});
+
+Deno.test("csv() adds a column of new fields before those of tidy when a later row has them", async () => {
+  const tidyRow = async (...rows: string[]) => {
+    const text = await read(clientOf(rows).records({ tidy: true }).csv());
+    return text.split("\r\n").slice(0, 2);
+  };
+  const row = '{"Id":1,"ResultValue":7.5,"ResultUnit":"mg/l"}';
+  const [header, cells] = await tidyRow(row);
+  const [newHeader, newCells] = await tidyRow(row, '{"Id":2,"New":"x"}');
+  const first = TIDY_COLUMNS[0];
+  const at = header!.indexOf(`,"${first}"`);
+  assert(at > 0);
+  assertEquals(newHeader, `${header!.slice(0, at)},"New"${header!.slice(at)}`);
+  // The cells of tidy are at the end.
+  const count = TIDY_COLUMNS.length;
+  const [known, tidy] = [cells!.split(",").slice(0, -count), cells!.split(",").slice(-count)];
+  assertEquals(newCells!.split(","), [...known, "", ...tidy]);
+  assert(tidy.some(Boolean));
 });
 
 Deno.test("csv() fails without a retry when a later page has a field that the header lacks", async () => {
