@@ -472,6 +472,33 @@ test("Feeds free the rows in the state of a compressor when a later position rep
   assertEquals(lengths, [[100, 100, 100], [0, 100, 100], [0, 0, 0]]);
 });
 
+test("Feeds reserve as much as a run holds, because the memory of held rows doubles", async () => {
+  const { feeds, open } = feedsOver();
+  const reserved: number[] = [];
+  const source = {
+    async *start(): AsyncGenerator<FeedPart> {
+      for (const heldBytes of [5_000, 10_000, 15_000]) {
+        reserved.push(feeds.reserved);
+        yield {
+          data: new Uint8Array(),
+          rows: 0,
+          heldBytes,
+          isPageEnd: true,
+          hasMore: true,
+          isLast: false,
+        };
+      }
+      reserved.push(feeds.reserved);
+      yield { data: new Uint8Array(1), rows: 3, isPageEnd: true, hasMore: false, isLast: true };
+    },
+    requestState: () => Promise.resolve({ digest: "", publishedAt: 0 }),
+  };
+  await readText(open("a", source));
+  const forResponse = 250_000;
+  const expected = [5_000, 10_000, 15_000].map((held) => held + forResponse);
+  assertEquals(reserved.slice(1), expected);
+});
+
 test("Feeds reserve memory for each response that is being sent", async () => {
   const { feeds, open } = feedsOver();
   await readText(open()); // so that no page is being fetched
