@@ -185,13 +185,7 @@ class WorkbookWriter extends PageWriter {
   }
 
   override openPage(options?: PageOptions): PageConversion<Bytes> {
-    if (this.#stateBefore !== undefined) {
-      // The page before was rejected.
-      this.#state = this.#stateBefore;
-      this.#deflater.restore(this.#state.sheet);
-      this.#stateBefore = undefined;
-      this.#blocks = [];
-    }
+    this.#dropRejected();
     this.#setFields(this.#state.fields);
     this.#rows = this.#state.sheetRows;
     return super.openPage(options);
@@ -259,6 +253,7 @@ class WorkbookWriter extends PageWriter {
   }
 
   async end(): Promise<Bytes> {
+    this.#dropRejected();
     const start = this.#takeStart();
     const { fields, sheetRows: rows, time, notes = {}, fileBytes } = this.#state;
     const names = this.#columnNames();
@@ -295,6 +290,15 @@ class WorkbookWriter extends PageWriter {
       offset += bytes.length;
     }
     return concatBytes([...parts, ...centralDirectory(entries, offset)]);
+  }
+
+  /** Forgets the rows of the last page if they were not taken. */
+  #dropRejected(): void {
+    if (this.#stateBefore === undefined) return;
+    this.#state = this.#stateBefore;
+    this.#deflater.restore(this.#state.sheet);
+    this.#stateBefore = undefined;
+    this.#blocks = [];
   }
 
   /** Returns the beginning of the file before the first rows, and the completed blocks. */
