@@ -1,6 +1,6 @@
 // Sends the parts of a document or a file as the body of a response, at the speed of its client.
 import type { Bytes } from "../../src/bytes.ts";
-import type { FeedPart, Reader } from "./feeds.ts";
+import type { FeedPart, Reader } from "./feed.ts";
 import type { RequestOutcome } from "../http/metrics.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Settings } from "../http/options.ts";

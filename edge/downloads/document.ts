@@ -6,11 +6,11 @@ import type {
   CompleteDocument,
   DatasetState,
   FeedPart,
-  Feeds,
   FeedSource,
   KnownState,
   Reader,
-} from "./feeds.ts";
+} from "./feed.ts";
+import type { Feeds } from "./feeds.ts";
 import type { RequestQueue } from "../http/queue.ts";
 import { refusalOf, type Representation, selectBytes, type Selection } from "../http/ranges.ts";
 import { notModified, strongTag } from "./versions.ts";

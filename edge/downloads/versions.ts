@@ -9,7 +9,8 @@ import { VERSION } from "../../src/version.ts";
 import type { Settings } from "../http/options.ts";
 import type { DownloadParameters } from "../http/parameters.ts";
 import type { Representation } from "../http/ranges.ts";
-import type { DatasetState, Feeds, Seen } from "./feeds.ts";
+import type { DatasetState, Seen } from "./feed.ts";
+import type { Feeds } from "./feeds.ts";
 
 type DownloadQuery = DownloadParameters["query"];
 

@@ -1,11 +1,6 @@
 import { DataStream } from "../../../../mod.ts";
-import {
-  type FeedLimits,
-  type FeedPart,
-  Feeds,
-  type FeedSource,
-  type Reader,
-} from "../../../../edge/downloads/feeds.ts";
+import type { FeedPart, FeedSource, Reader } from "../../../../edge/downloads/feed.ts";
+import { type FeedLimits, Feeds } from "../../../../edge/downloads/feeds.ts";
 import { requestState } from "../../../../edge/downloads/versions.ts";
 import { FakeClock } from "../../../helpers/fake_clock.ts";
 import { PublishedService } from "../../../helpers/published_service.ts";

@@ -3,7 +3,7 @@ import "../../../helpers/no_permission.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Cursor } from "../../../../src/client/query.ts";
 import { utf8Encoder } from "../../../../src/bytes.ts";
-import type { FeedPart, FeedSource } from "../../../../edge/downloads/feeds.ts";
+import type { FeedPart, FeedSource } from "../../../../edge/downloads/feed.ts";
 import { HttpProblem } from "../../../../edge/http/problem.ts";
 import { LONG_DEADLINE, test } from "../../../helpers/deadline.ts";
 import type { FakeClock } from "../../../helpers/fake_clock.ts";
@@ -497,6 +497,15 @@ test("Feeds reserve as much as a run holds, because the memory of held rows doub
   const forResponse = 250_000;
   const expected = [5_000, 10_000, 15_000].map((held) => held + forResponse);
   assertEquals(reserved.slice(1), expected);
+});
+
+test("Feeds leave half of the memory for pages when many responses are sent", async () => {
+  const { feeds, open } = feedsOver({ maxCachedBytes: 1_000_000 });
+  await readText(open());
+  const readers = Array.from({ length: 300 }, (_, index) => open(`${index}`));
+  for (const reader of readers) await reader.read();
+  assertEquals(feeds.reserved, 500_000);
+  for (const reader of readers) reader.close();
 });
 
 test("Feeds reserve memory for each response that is being sent", async () => {
