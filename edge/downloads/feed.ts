@@ -124,7 +124,10 @@ export class Feed {
   /** Time at which its first run got a slot. */
   startedAt: number | undefined;
   readonly readers: Set<Reader> = new Set();
-  /** Whether a reader seemed to be gone. It continues if its process was only suspended. */
+  /**
+   * Whether a reader was ever treated as gone. It comes back if its process was only suspended, so a complete document is not
+   * freed.
+   */
   hasLostReaders = false;
   run: FeedRun | undefined;
   /** Set when the document is complete or has failed. */

@@ -106,7 +106,7 @@ export class Feeds {
     return Math.min(responses * this.#sendLength, this.limits.maxCachedBytes / 2);
   }
 
-  /** Memory (bytes) for the first page of each run and its response. One share is spare. */
+  /** Memory (bytes) of one run: its first page and its response. One more share than runs is kept free. */
   get #share(): number {
     const { maxCachedBytes, maxDownloads } = this.limits;
     return maxCachedBytes / (maxDownloads + 1);

@@ -148,7 +148,7 @@ export class BlockDeflater {
     const options = { level: this.#level, finishFlush, chunkSize: CHUNK_LENGTH };
     const compressed = zlib.deflateRawSync(bytes, options);
     const block = new Uint8Array(compressed);
-    // Else 64 MB of such memory can wait for garbage collection. A shorter buffer may be shared.
+    // Otherwise, up to 64 MB of these buffers wait for garbage collection. A shorter one may be shared, as in Node's pool.
     if (compressed.buffer.byteLength >= CHUNK_LENGTH) releaseBuffer(compressed);
     return block;
   }

@@ -109,7 +109,7 @@ export abstract class PageWriter {
     return new PageTranscoder(this, options);
   }
 
-  /** Called before each row. Can take the rows before it from the output. */
+  /** Called before each row. Can remove the earlier rows from the output; `append()` must then return them. */
   beforeRow(_output: ByteBuffer): void {}
 
   /** Returns the fault of a row that cannot be added; it is then not written. */

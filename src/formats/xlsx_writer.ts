@@ -136,9 +136,9 @@ class WorkbookWriter extends PageWriter {
   #doiColumn = -1;
   #rows = 0;
   readonly #dois: Set<string>;
-  /** Blocks of rows that are not taken yet. */
+  /** Compressed blocks of rows that are not taken yet. */
   #blocks: Bytes[] = [];
-  /** State before these rows. */
+  /** State before these rows; `undefined` if none of this page is compressed. */
   #stateBefore: WorkbookState | undefined;
   readonly #doiTexts = new BytesCache((page, start, end) => String(parseBytes(page, start, end)));
 
