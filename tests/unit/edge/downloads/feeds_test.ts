@@ -508,6 +508,35 @@ test("Feeds leave half of the memory for pages when many responses are sent", as
   for (const reader of readers) reader.close();
 });
 
+test("Feeds send a document to many readers when a page is longer than the one before", async () => {
+  const { feeds, clock } = feedsOver({ maxCachedBytes: 80_000, maxDownloads: 4 });
+  const source = {
+    async *start(from?: Cursor): AsyncGenerator<FeedPart> {
+      for (let page = from?.rows ?? 0; page < 3; page++) {
+        const parts = page === 1 ? 12 : 10;
+        for (let part = 1; part <= parts; part++) {
+          await clock.sleep(1);
+          const isPageEnd = part === parts;
+          const cursor = {
+            version: 2,
+            query: "",
+            shards: [],
+            rows: page + Number(isPageEnd),
+          } as const;
+          const isLast = isPageEnd && page === 2;
+          const data = new Uint8Array(600);
+          yield { data, rows: 1, cursor, isPageEnd, hasMore: !isLast, isLast };
+        }
+      }
+    },
+    requestState: () => Promise.resolve({ digest: "", publishedAt: 0 }),
+  };
+  const texts = await Promise.all(
+    Array.from({ length: 70 }, (_, index) => readText(feeds.open("long", source, `${index}`))),
+  );
+  assertEquals(new Set(texts.map(({ length }) => length)), new Set([32 * 600]));
+});
+
 test("Feeds reserve memory for each response that is being sent", async () => {
   const { feeds, open } = feedsOver();
   await readText(open()); // so that no page is being fetched
