@@ -272,12 +272,8 @@ export class CsvWriter extends PageWriter {
 
   /** The header fixes the columns. Without rows or columns, returns no bytes. */
   append(records: Bytes, count: number): Bytes {
-    return concatBytes(this.withHeader(records, count));
-  }
-
-  /** Returns the records after the header, if that is still to be written. */
-  protected withHeader(records: Bytes, count: number): Bytes[] {
-    return count === 0 || this.fields.length === 0 ? [] : [this.#takeHeader(), records];
+    if (count === 0 || this.fields.length === 0) return new Uint8Array();
+    return concatBytes([this.#takeHeader(), records]);
   }
 
   end(): Uint8Array<ArrayBuffer> {

@@ -67,9 +67,9 @@ class Pending {
 export class BlockDeflater {
   readonly #modules: Modules;
   readonly #level: number;
-  #crc = 0;
+  #crc: number;
   /** Number of bytes of complete blocks, before compression. */
-  length = 0;
+  length: number;
   /** Created when it is needed: many downloads wait for their first row. */
   #block: Bytes | undefined;
   #filled = 0;
@@ -80,22 +80,14 @@ export class BlockDeflater {
   constructor(format: string, level: number, state?: DeflateState) {
     this.#modules = loadModules(format);
     this.#level = level;
-    this.restore(state);
-  }
-
-  /** Continues after a state, by default without bytes. */
-  restore({ crc = 0, length = 0, pending = "" }: Partial<DeflateState> = {}): void {
+    const { crc = 0, length = 0, pending = "" } = state ?? {};
     this.#crc = crc;
     this.length = length;
-    this.#isShared = false;
-    this.#block = undefined;
-    this.#filled = 0;
     if (pending === "") return;
     const { zlib, buffers } = this.#modules;
     const bytes = typeof pending === "string"
       ? zlib.inflateRawSync(buffers.from(pending, "base64"))
-      : pending.bytes;
-    if (bytes.length === 0) throw new Error("the rows of this position are no longer in memory");
+      : pending.bytes.subarray(); // throws if they were freed
     this.#block = new Uint8Array(BLOCK_LENGTH);
     this.#block.set(bytes);
     this.#filled = bytes.length;

@@ -24,7 +24,9 @@ export class GzipWriter extends CsvWriter {
   }
 
   override append(records: Bytes, count: number): Bytes {
-    return this.#compress(this.withHeader(records, count));
+    // The header only: a copy of the records would be garbage of their length.
+    const header = super.append(records.subarray(0, 0), count);
+    return this.#compress(this.fields.length > 0 ? [header, records] : []);
   }
 
   override end(): Bytes {

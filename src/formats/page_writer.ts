@@ -110,7 +110,7 @@ export abstract class PageWriter {
   }
 
   /** Called before each row. Can remove the earlier rows from the output; `append()` must then return them. */
-  beforeRow(_output: ByteBuffer): void {}
+  beforeRow?(output: ByteBuffer): void;
 
   /** Returns the fault of a row that cannot be added; it is then not written. */
   abstract writeRow(page: PageTranscoder, at: number, end: number): PageFault | undefined;
@@ -335,7 +335,7 @@ export class PageTranscoder implements PageConversion<Bytes> {
     if (end < 0) return end;
     this.#ids.push(reader.rowId());
     if (this.#fault !== undefined) return end;
-    this.#writer.beforeRow(this.output);
+    this.#writer.beforeRow?.(this.output);
     const start = this.output.length;
     const written = this.#written;
     const { rules } = this;

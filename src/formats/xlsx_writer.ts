@@ -128,7 +128,7 @@ class WorkbookWriter extends PageWriter {
   override readonly addsColumns: boolean;
   readonly #resource: ResourceName;
   readonly #options: CheckedOptions & AddedFacts;
-  readonly #deflater: BlockDeflater;
+  #deflater: BlockDeflater;
   readonly #cells = new CellWriter();
   /** Fields, types and number of rows, including rows that are not taken yet. */
   #fields: readonly string[] = [];
@@ -296,7 +296,7 @@ class WorkbookWriter extends PageWriter {
   #dropRejected(): void {
     if (this.#stateBefore === undefined) return;
     this.#state = this.#stateBefore;
-    this.#deflater.restore(this.#state.sheet);
+    this.#deflater = new BlockDeflater("xlsx", LEVEL, this.#state.sheet);
     this.#stateBefore = undefined;
     this.#blocks = [];
   }
