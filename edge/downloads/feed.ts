@@ -3,7 +3,7 @@ import { type Bytes, createSha256, releaseBuffer } from "../../src/bytes.ts";
 import type { Clock } from "../../src/clock.ts";
 import type { Cursor } from "../../src/client/query.ts";
 import type { ServiceState } from "../../src/client/rate_limiter.ts";
-import { releaseState } from "../../src/formats/deflate_blocks.ts";
+import { type CompressorStates, releaseState } from "../../src/formats/deflate_blocks.ts";
 import type { RowNotes } from "../../src/formats/tidy.ts";
 import { startHeartbeat } from "../http/queue.ts";
 
@@ -186,7 +186,8 @@ export class Feed {
 
   /** Frees the state of the writer before it, which can refer to a megabyte of rows. */
   set position(position: Cursor | undefined) {
-    releaseState(this.#position?.writer, position?.writer);
+    const [before, after] = [this.#position?.writer, position?.writer] as CompressorStates[];
+    releaseState(before, after);
     this.#position = position;
   }
 

@@ -384,11 +384,11 @@ function padRecords(
   output.length = 0;
   let at = 0;
   let last = 0;
-  for (const equal of records) {
+  for (const group of records) {
     // A row without fields is a record with one cell.
-    const cells = equal.cells || 1;
+    const cells = group.cells || 1;
     const padding = new Uint8Array(columns - cells).fill(separatorByte);
-    while (at < equal.end) {
+    while (at < group.end) {
       last = output.length;
       const cellsEnd = skipCells(written, at, cells, separatorByte);
       // Two quotes are a record that was blank before.

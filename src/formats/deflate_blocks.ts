@@ -38,14 +38,21 @@ export interface DeflateState {
   pending: { readonly bytes: Bytes } | string;
 }
 
+/** The states of compressors in that of a writer. A writer has at most one. */
+export interface CompressorStates {
+  /** CSV in gzip only. */
+  gzip?: DeflateState;
+  /** Workbooks only. */
+  sheet?: DeflateState;
+}
+
 /** Frees the memory of a writer's state that is not used any more, unless a later state refers to it. */
-export function releaseState(state: unknown, later?: unknown): void {
+export function releaseState(state?: CompressorStates, later?: CompressorStates): void {
   const bytes = pendingOf(state);
   if (bytes !== undefined && bytes.buffer !== pendingOf(later)?.buffer) releaseBuffer(bytes);
 }
 
-function pendingOf(state: unknown): Bytes | undefined {
-  const { gzip, sheet } = (state ?? {}) as { gzip?: DeflateState; sheet?: DeflateState };
+function pendingOf({ gzip, sheet }: CompressorStates = {}): Bytes | undefined {
   const { pending } = gzip ?? sheet ?? {};
   return typeof pending === "object" ? pending.bytes : undefined;
 }

@@ -1,6 +1,6 @@
 import { ByteBuffer, type Bytes, releaseBuffer, SPARE_LENGTH } from "../bytes.ts";
 import { ValidationError } from "../errors.ts";
-import type { DeflateState } from "./deflate_blocks.ts";
+import type { CompressorStates } from "./deflate_blocks.ts";
 import { DistinctValues, type FoundValue } from "./distinct_values.ts";
 import {
   CLOSE_ARRAY,
@@ -75,14 +75,12 @@ export function writePage(writer: PageWriter, page: Uint8Array): Bytes {
 }
 
 /** JSON-serialisable. State files of the command line contain it: do not rename properties. */
-export interface WriterState {
+export interface WriterState extends CompressorStates {
   isBegun: boolean;
   /** JSON and GeoJSON only. */
   hasRows?: boolean;
   /** CSV only. */
   fields?: readonly string[];
-  /** CSV in gzip only. */
-  gzip?: DeflateState;
   notes?: RowNotes;
 }
 

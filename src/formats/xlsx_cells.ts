@@ -111,14 +111,18 @@ export class CellWriter {
   readonly #cellStarts: Constant[] = [];
   readonly #rowNumber = new Digits();
   readonly #serial = new Digits();
-  /** Whether texts of the row can have a character that XML does not allow. */
   #needsCheck = false;
   /** Where the value of a cell is: in the page, or in a text of its own. */
   #source: DataView = TEXT_START.view;
   #start = 0;
   #end = 0;
 
-  /** Begins a row with its number, from 1. Its texts are checked for characters that XML does not allow, if they may have some. */
+  /**
+   * Begins a row.
+   *
+   * @param row Its number, from 1
+   * @param needsCheck Whether its texts can have a character that XML does not allow
+   */
   startRow(output: ByteBuffer, row: number, needsCheck: boolean): void {
     this.#rowNumber.set(row);
     this.#needsCheck = needsCheck;

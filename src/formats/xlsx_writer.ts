@@ -13,7 +13,7 @@ import { columnNames, fieldNames, type ResourceName } from "../odata/resources.t
 import { invalidValue, type OptionRule, readOptions, type WithDefaults } from "../validation.ts";
 import type { Citation } from "./citations.ts";
 import { type EmbeddedPackage, embeddedPackage } from "./data_package.ts";
-import { BlockDeflater, type DeflateState } from "./deflate_blocks.ts";
+import { BlockDeflater } from "./deflate_blocks.ts";
 import { type DocumentFacts, FORMATS, type LoadedFormat, type WriterOptions } from "./formats.ts";
 import { BytesCache, PageFault, parseBytes } from "./json_scanner.ts";
 import {
@@ -115,7 +115,6 @@ interface WorkbookState extends WriterState {
   fields: readonly string[];
   /** Number of rows without the header. */
   sheetRows: number;
-  sheet?: DeflateState;
   /** Number of bytes of the file that are written. */
   fileBytes: number;
   /** DOIs of the rows, if they have them. */
@@ -236,6 +235,7 @@ class WorkbookWriter extends PageWriter {
     return undefined;
   }
 
+  /** The rows of the page are not rejected any more. */
   override beforeTake(): undefined {
     this.#stateBefore = undefined;
   }
