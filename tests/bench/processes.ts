@@ -82,10 +82,12 @@ export async function serverStarts(
   const file = `${await Deno.makeTempDir({ prefix: "weir-server-bench-" })}/server.mjs`;
   await Deno.writeTextFile(file, await bundleAsPublished("server.mjs", "src/cli/serve_bin.ts"));
   const program = node;
+  const dockerfile = await Deno.readTextFile(`${PROJECT}Dockerfile`);
+  const [, ...flags] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)![1]!).slice(0, -1);
   const inNode: StartEdge = (service, variables) =>
     startServer({
       program,
-      args: ["--max-semi-space-size=4", file, "--host", "127.0.0.1", "--port", "0"],
+      args: [...flags, file, "--host", "127.0.0.1", "--port", "0"],
       environment: { ...environmentFor(service), ...environment, ...variables },
       port: PORT,
     });

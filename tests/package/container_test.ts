@@ -19,6 +19,15 @@ const DOCKERFILE = await Deno.readTextFile(`${PROJECT}Dockerfile`);
 const valueOf = (word: string) => new RegExp(`^ *${word} (.*)$`, "m").exec(DOCKERFILE)![1]!;
 const [, port] = /^ENV HOST=0\.0\.0\.0 PORT=(\d+)$/m.exec(DOCKERFILE)!;
 
+Deno.test("deno task serve and the systemd unit start V8 with the flags of the container", async () => {
+  const [, ...flags] = JSON.parse(valueOf("ENTRYPOINT")).slice(0, -1);
+  assertEquals(flags.length, 1);
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${PROJECT}deno.json`));
+  assertStringIncludes(tasks.serve.command, `deno run --v8-flags=${flags} `);
+  const guide = await Deno.readTextFile(`${PROJECT}docs/deploying.md`);
+  assertStringIncludes(guide, `ExecStart=/usr/bin/node ${flags} `);
+});
+
 Deno.test("the Dockerfile is valid, with the tested version of Deno and an unprivileged user", () => {
   assertEquals(validate(DOCKERFILE), []);
   const [major, minor] = Deno.version.deno.split(".");
